@@ -1,0 +1,1 @@
+//! The engine as the Python module `headend._engine`: conversions only, no logic.
