@@ -205,6 +205,68 @@ impl fmt::Display for Limit {
     }
 }
 
+/// Ties a quantity's text form to serde and to the JSON Schema, so that scenarios read and write it as people do.
+macro_rules! written_with_unit {
+    ($type:ty, $parse:expr, $name:literal, $example:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Quantity {
+                    parse: $parse,
+                    expected: concat!($name, " such as ", $example),
+                })
+            }
+        }
+
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string",
+                    "format": stringify!($type),
+                    "examples": [$example.trim_matches('"')],
+                })
+            }
+        }
+    };
+}
+
+written_with_unit!(Duration, parse_duration, "a duration", "\"10 ms\"");
+written_with_unit!(Rate, parse_rate, "a rate", "\"10 Mbit/s\"");
+written_with_unit!(ByteCount, parse_bytes, "a size", "\"64 KiB\"");
+written_with_unit!(Probability, parse_probability, "a share", "\"10 %\"");
+written_with_unit!(Limit, parse_limit, "a buffer limit", "\"250 ms\"");
+
+/// Reads a quantity from its text.
+struct Quantity<T> {
+    parse: fn(&str) -> Option<T>,
+    expected: &'static str,
+}
+
+impl<T> serde::de::Visitor<'_> for Quantity<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
