@@ -1,0 +1,4 @@
+//! The DOCSIS cable line.
+pub mod preset;
+pub mod timing;
+pub mod token_bucket;
