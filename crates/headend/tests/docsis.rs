@@ -247,7 +247,12 @@ fn the_worked_downstream_packet_is_delivered_when_the_fact_sheet_says() {
 
 #[test]
 fn an_idle_line_costs_no_events() {
+    let source = Config {
+        gap: Duration::from_secs(100),
+        ..Setup::worked_example(Side::Host).source
+    };
     let setup = Setup {
+        source,
         duration: Duration::from_secs(60),
         ..Setup::worked_example(Side::Host)
     };
