@@ -6,6 +6,7 @@ use super::{Depth, LineView};
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::trace::{DropReason, TraceEvent};
+use crate::units::{Limit, Rate};
 
 /// How much a backlog may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,18 @@ pub enum BacklogLimit {
     Packets(u64),
     /// No limit.
     Unlimited,
+}
+
+impl BacklogLimit {
+    /// `limit` on a line of this rate.
+    pub fn at_rate(limit: Limit, rate: Rate) -> Self {
+        match limit {
+            Limit::Bytes(bytes) => Self::Bytes(bytes.0),
+            Limit::Packets(packets) => Self::Packets(packets),
+            Limit::Time(span) => Self::Bytes(rate.bytes_in(span)),
+            Limit::Unlimited => Self::Unlimited,
+        }
+    }
 }
 
 /// Packets in order of arrival.
