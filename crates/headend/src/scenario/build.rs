@@ -3,17 +3,23 @@
 //! Order is part of the model: links, flows and hosts by name, so that a scenario gives the same results however it is written down.
 //! Every component gets a random stream named by its path.
 
-use super::check::{DirectionPlan, GroupPlan, LinkPlan, Medium, PathPlan, PeerPlan, Scenario};
+use super::check::{
+    CableFlowPlan, CablePlan, DirectionPlan, GroupPlan, LinkPlan, Medium, PathPlan, PeerPlan,
+    Scenario,
+};
 use super::named::OrTable;
-use super::pending::QueueConfig;
 use super::raw::StartRange;
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::Line;
+use crate::link::docsis::downstream::{self, Downstream};
+use crate::link::docsis::token_bucket::TokenBuckets;
+use crate::link::docsis::upstream::{self, Upstream};
+use crate::link::docsis::{self, DocsisLink};
 use crate::link::{DirectionSetup, Link, PointToPoint, Transmitter};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
 use crate::packet::Side;
-use crate::qdisc::{Framing, Queue};
+use crate::qdisc::{Framing, Queue, QueueConfig};
 use crate::rng::Rng;
 use crate::simulation::{AppSetup, Parts, Simulation};
 use crate::time::{Duration, Instant};
@@ -90,7 +96,7 @@ impl Builder {
 
     fn add_link(&mut self, plan: &LinkPlan) {
         let link: Box<dyn Link> = match &plan.medium {
-            Medium::Docsis(_) => unreachable!("refused by the check"),
+            Medium::Docsis(line) => Box::new(self.cable(&plan.name, line)),
             Medium::PointToPoint(directions) => {
                 let [up, down] = &**directions;
                 let up = self.direction(&plan.name, "up", Port(0), up);
@@ -123,6 +129,48 @@ impl Builder {
             framing: Framing::IP,
             mtu: MTU,
         }
+    }
+
+    fn cable(&mut self, link: &str, plan: &CablePlan) -> DocsisLink {
+        let (queue, buckets) = self.service_flow(
+            link,
+            "up",
+            &plan.upstream,
+            upstream::Wake::Update(0).token(),
+        );
+        let rate = plan.upstream.rate;
+        let flow = docsis::service_flow::ServiceFlow::new(queue, buckets, rate, plan.dequeue_at);
+        let streams = ["modem", "cmts"].map(|who| self.rng(&format!("link.{link}.up.{who}")));
+        let up = Upstream::new(
+            plan.plant.upstream_timing(),
+            vec![flow],
+            plan.placement,
+            plan.upstream.capacity.clone(),
+            plan.plant.backoff_start,
+            streams,
+        );
+        let token = downstream::Wake::Update.token();
+        let (queue, buckets) = self.service_flow(link, "down", &plan.downstream, token);
+        let down = Downstream::new(
+            plan.plant.downstream_timing(),
+            queue,
+            buckets,
+            plan.downstream.rate,
+            plan.downstream.capacity.clone(),
+        );
+        DocsisLink::new(up, down)
+    }
+
+    fn service_flow(
+        &mut self,
+        link: &str,
+        direction: &'static str,
+        plan: &CableFlowPlan,
+        token: u64,
+    ) -> (Queue, TokenBuckets) {
+        self.fastest = self.fastest.max(plan.rate);
+        let queue = self.queue(link, direction, &plan.queue, plan.rate, token);
+        (queue, TokenBuckets::new(plan.limits))
     }
 
     /// A queue in its place, entered in the list of queues; `token` is the link's for its updates.
@@ -187,7 +235,7 @@ impl Builder {
             group: GroupSetup {
                 address: plan.address,
                 peers,
-                tcp: plan.tcp.real(),
+                tcp: plan.tcp.clone(),
                 dscp: plan.dscp,
                 name: plan.name.clone(),
                 seed: self.seed,

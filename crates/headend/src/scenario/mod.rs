@@ -10,9 +10,8 @@
 mod build;
 mod check;
 mod error;
-mod named;
+pub mod named;
 mod parse;
-mod pending;
 mod planned;
 mod raw;
 mod reference;

@@ -29,6 +29,26 @@ pub enum OrTable<Q, T> {
     Table(T),
 }
 
+/// Writes `value` as [`Named`] does: for `#[serde(with = …)]`.
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    value.serialize(serializer)
+}
+
+/// Reads a value as [`Named`] does: for `#[serde(with = …)]`.
+///
+/// # Errors
+///
+/// Those of the deserializer.
+pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Named::deserialize(deserializer).map(|Named(value)| value)
+}
+
 impl<T: Serialize> Serialize for Named<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
@@ -167,7 +187,12 @@ impl<T: JsonSchema> JsonSchema for Named<T> {
             .and_then(|kinds| kinds.as_array())
             .into_iter()
             .flatten()
-            .filter_map(|kind| kind.get("required")?.get(0)?.as_str().map(str::to_owned))
+            .filter_map(|kind| {
+                let name = kind.get("required").and_then(|keys| keys.get(0));
+                name.or_else(|| kind.get("const"))?
+                    .as_str()
+                    .map(str::to_owned)
+            })
             .collect();
         let kinds = generator.subschema_for::<T>();
         json_schema!({ "anyOf": [{ "type": "string", "enum": names }, kinds] })

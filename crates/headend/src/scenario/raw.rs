@@ -9,10 +9,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::named::{Named, OrTable};
-use super::pending::{ApplicationConfig, Direction, QueueConfig, TcpConfig};
 use super::planned::Planned;
 use super::sites::Place;
+use crate::aqm::drop_tail;
+use crate::link::docsis::cmts::Placement;
+use crate::link::docsis::preset::{PlantConfig, Preset};
+use crate::link::docsis::service_flow::DequeueAt;
+use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::qdisc::QueueConfig;
+use crate::tcp;
 use crate::time::Duration;
+use crate::traffic::{ApplicationConfig, Direction};
 use crate::units::{ByteCount, Probability, Rate};
 
 /// A scenario: the whole experiment in one file.
@@ -32,7 +39,7 @@ pub struct Raw {
     pub duration: Duration,
     /// How much of the start is left out of every figure but the series over time, so that slow starts do not colour averages.
     pub warmup: Duration,
-    /// The queue the scenario is about, such as `cable.up`: what `queue` means on the command line. Default: the up queue of the first link.
+    /// The queue the scenario is about, such as `cable.up`: what `queue` means on the command line. Default: the up queue of the only link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<String>,
     /// What is kept.
@@ -148,7 +155,7 @@ pub enum Queue {
 
 impl Default for Queue {
     fn default() -> Self {
-        Self::Known(QueueConfig::default())
+        Self::Known(QueueConfig::DropTail(drop_tail::Config::default()))
     }
 }
 
@@ -199,86 +206,142 @@ const PLANNED_QUEUES: &[&str] = &[
     "sfq_pie",
 ];
 
-/// A DOCSIS cable line: modem, upstream requests and grants, downstream shaping.
+/// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Docsis {
-    /// Generation whose parameters are the defaults of all others.
-    pub preset: DocsisPreset,
-    /// From the only modem to the head end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upstream: Option<ServiceFlow>,
-    /// From the head end to the only modem.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub downstream: Option<ServiceFlow>,
+    /// Generation, whose plant and queue are the defaults.
+    pub preset: Preset,
+    /// The plant, where it differs from the generation's.
+    pub plant: PlantConfig,
+    /// Where a MAP's grants begin.
+    pub placement: Placement,
+    /// From the modem to the network.
+    pub upstream: Upstream,
+    /// From the network to the modem.
+    pub downstream: Downstream,
     /// Several modems by name, in place of the only one. Not available in this version.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub modem: BTreeMap<String, Modem>,
 }
 
-/// A DOCSIS generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DocsisPreset {
-    /// DOCSIS 3.0.
-    Docsis30,
-    /// DOCSIS 3.1.
-    #[default]
-    Docsis31,
-}
-
-/// One modem of several.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// The modem's upstream service flow. Its rates count MAC PDU bytes: IP packet (46 B at least), Ethernet header and FCS.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Modem {
-    /// Its service flow for what no other claims, from the modem.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub upstream: Option<ServiceFlow>,
-    /// The same, to the modem.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub downstream: Option<ServiceFlow>,
-    /// Further service flows by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub service_flow: BTreeMap<String, ServiceFlow>,
-}
-
-/// A DOCSIS service flow: its rates, its scheduling and its queue.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ServiceFlow {
-    /// Which way it goes, where it is one of several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub direction: Option<OneWay>,
-    /// Maximum sustained traffic rate R.
+pub struct Upstream {
+    /// Maximum sustained traffic rate R: what the service tier promises. Default: whatever the channel carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Peak traffic rate P.
+    /// Peak traffic rate P, at which a burst is let through. Default: no limit of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B: bytes beyond the sustained rate that pass after a pause. A large one makes short uploads fast.
+    pub burst: ByteCount,
+    /// Depth of the peak rate's bucket.
+    pub peak_burst: ByteCount,
+    /// What the channel has to give, where that is less than the plant carries: a rate, or steps of one (neighbours, RF trouble).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// When the queue gives up the packets of a grant.
+    pub dequeue_at: DequeueAt,
+    /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}
+
+impl Default for Upstream {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            peak: None,
+            burst: DEFAULT_BURST,
+            peak_burst: ByteCount(PEAK_BURST),
+            capacity: None,
+            dequeue_at: DequeueAt::default(),
+            queue: None,
+        }
+    }
+}
+
+/// The modem's downstream service flow. Its rates count as upstream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Downstream {
+    /// Maximum sustained traffic rate R. Default: whatever the channel carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P. Default: no limit of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Rate>,
     /// Maximum traffic burst B.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst: Option<ByteCount>,
-    /// Capacity of the channel it is on.
+    pub burst: ByteCount,
+    /// Depth of the peak rate's bucket.
+    pub peak_burst: ByteCount,
+    /// What the channel has to give, where that is less than the plant carries: a rate, or one that varies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// The CMTS's queue.
+    pub queue: Queue,
+}
+
+impl Default for Downstream {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            peak: None,
+            burst: DEFAULT_BURST,
+            peak_burst: ByteCount(PEAK_BURST),
+            capacity: None,
+            queue: Queue::default(),
+        }
+    }
+}
+
+/// DOCS-QOS3-MIB's default of the maximum traffic burst.
+const DEFAULT_BURST: ByteCount = ByteCount(3044);
+
+/// One modem of several. Not available in this version.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Modem {
+    /// Its upstream service flow for what no other claims.
+    pub upstream: Upstream,
+    /// Its downstream service flow for what no other claims.
+    pub downstream: Downstream,
+    /// Further service flows by name.
+    pub service_flow: BTreeMap<String, ServiceFlow>,
+}
+
+/// A further service flow of a modem: its rates, its scheduling, its queue, and which packets it takes. Not available in this version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceFlow {
+    /// Which way it goes.
+    pub direction: OneWay,
+    /// Maximum sustained traffic rate R.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<ByteCount>,
     /// Minimum reserved traffic rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_reserved: Option<Rate>,
     /// Traffic priority, 0 to 7: a higher one is served first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<u8>,
+    #[serde(default)]
+    pub priority: u8,
     /// Upstream scheduling type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduling: Option<Scheduling>,
-    /// When its queue gives up the packets of a grant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dequeue_at: Option<DequeueAt>,
+    #[serde(default)]
+    pub scheduling: Scheduling,
     /// Its queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Queue>,
-    /// Which packets it claims.
-    #[serde(skip_serializing_if = "Option::is_none", rename = "match")]
-    pub classifier: Option<Classifier>,
+    #[serde(default)]
+    pub queue: Queue,
+    /// Which packets it takes.
+    #[serde(default, rename = "match")]
+    pub classifier: Classifier,
 }
 
 /// A direction of a service flow.
@@ -292,25 +355,16 @@ pub enum OneWay {
 }
 
 /// An upstream scheduling type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduling {
     /// Requests in contention, and riding in bursts.
+    #[default]
     BestEffort,
     /// Real-time polling: a request opportunity of its own at regular times.
     RtPs,
     /// Unsolicited grants at regular times.
     Ugs,
-}
-
-/// When a modem's queue gives up the packets of a grant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DequeueAt {
-    /// When the burst begins.
-    Burst,
-    /// When the MAP with the grant arrives.
-    Map,
 }
 
 /// Which packets a service flow or class claims: all conditions must hold.
@@ -448,7 +502,7 @@ pub struct Flow {
     pub stop: Option<Duration>,
     /// TCP, for applications that use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpConfig>,
+    pub tcp: Option<tcp::Config>,
     /// DSCP of its packets, 0 to 63.
     #[serde(default)]
     pub dscp: u8,

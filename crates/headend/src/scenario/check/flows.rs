@@ -6,9 +6,10 @@ use super::links::{self, LinkPlan, PortPlan, check_delay};
 use super::unknown;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::named::{Named, OrTable};
-use crate::scenario::pending::{ApplicationConfig, Direction, TcpConfig};
 use crate::scenario::raw::{Flow, Host, Raw, RttFrom, StartRange};
+use crate::tcp;
 use crate::time::Duration;
+use crate::traffic::{ApplicationConfig, Direction};
 use crate::units::Probability;
 
 /// One application with its hosts, ready to be built.
@@ -18,7 +19,7 @@ pub(in crate::scenario) struct GroupPlan {
     pub(in crate::scenario) name: String,
     pub(in crate::scenario) application: ApplicationConfig,
     pub(in crate::scenario) direction: Direction,
-    pub(in crate::scenario) tcp: TcpConfig,
+    pub(in crate::scenario) tcp: tcp::Config,
     pub(in crate::scenario) dscp: u8,
     pub(in crate::scenario) start: OrTable<Duration, StartRange>,
     pub(in crate::scenario) stop: Option<Duration>,
@@ -366,7 +367,7 @@ fn check_header(at: &str, flow: &Flow) -> Result<(), ScenarioError> {
 }
 
 /// Checks the application, fills in its direction and its TCP; the TCP its connections use.
-fn plan_application(at: &str, flow: &mut Flow) -> Result<TcpConfig, ScenarioError> {
+fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioError> {
     let Named(application) = &flow.application;
     let name = application.name();
     application.check().map_err(|(key, expected)| {
@@ -388,5 +389,5 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<TcpConfig, ScenarioErro
         let why = format!("the application \"{name}\" does not use TCP");
         return Err(ScenarioError::invalid(format!("{at}.tcp"), why));
     }
-    Ok(TcpConfig::default())
+    Ok(tcp::Config::default())
 }

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::cable::{self, CablePlan};
 use super::{LONGEST_DELAY, queue_path, unavailable};
 use crate::flow::Port;
 use crate::link::RateSchedule;
+use crate::qdisc::QueueConfig;
 use crate::rng::Rng;
 use crate::scenario::error::{Problem, ScenarioError};
 use crate::scenario::named::{Named, OrTable};
-use crate::scenario::pending::QueueConfig;
-use crate::scenario::raw::{
-    Docsis, LinkConfig, LinkDirection, PointToPoint, Queue, Raw, VaryingRate,
-};
+use crate::scenario::raw::{LinkConfig, LinkDirection, PointToPoint, Queue, Raw, VaryingRate};
 use crate::time::Duration;
 use crate::units::Rate;
 
@@ -25,7 +24,7 @@ pub(in crate::scenario) struct LinkPlan {
 /// What a link is.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) enum Medium {
-    Docsis(Box<Docsis>),
+    Docsis(Box<CablePlan>),
     PointToPoint(Box<[DirectionPlan; 2]>),
 }
 
@@ -90,7 +89,10 @@ pub(super) fn plan(raw: &mut Raw) -> Result<Vec<LinkPlan>, ScenarioError> {
 
 fn plan_link(name: &str, config: &mut LinkConfig) -> Result<LinkPlan, ScenarioError> {
     let medium = match config {
-        LinkConfig::Docsis(docsis) => plan_docsis(&format!("link.{name}.docsis"), docsis)?,
+        LinkConfig::Docsis(docsis) => {
+            let plan = cable::plan(&format!("link.{name}.docsis"), docsis)?;
+            Medium::Docsis(Box::new(plan))
+        }
         LinkConfig::Dot11b(_) => {
             return Err(unavailable(
                 format!("link.{name}.dot11b"),
@@ -105,17 +107,6 @@ fn plan_link(name: &str, config: &mut LinkConfig) -> Result<LinkPlan, ScenarioEr
         name: name.to_owned(),
         medium,
     })
-}
-
-/// A cable line. To be connected to `link::docsis`.
-fn plan_docsis(path: &str, docsis: &Docsis) -> Result<Medium, ScenarioError> {
-    if !docsis.modem.is_empty() {
-        return Err(unavailable(
-            format!("{path}.modem"),
-            "a line with several modems",
-        ));
-    }
-    Err(unavailable(path, "a DOCSIS line"))
 }
 
 fn plan_point_to_point(path: &str, link: &mut PointToPoint) -> Result<Medium, ScenarioError> {
@@ -164,7 +155,7 @@ pub(super) fn check_delay(path: &str, delay: Duration) -> Result<(), ScenarioErr
     Err(ScenarioError::invalid(path, why))
 }
 
-fn check_rate(path: &str, rate: Rate) -> Result<(), ScenarioError> {
+pub(super) fn check_rate(path: &str, rate: Rate) -> Result<(), ScenarioError> {
     if rate <= FASTEST {
         return Ok(());
     }
@@ -173,7 +164,10 @@ fn check_rate(path: &str, rate: Rate) -> Result<(), ScenarioError> {
 }
 
 /// The schedule of a rate as it is written.
-fn plan_rate(path: &str, rate: &OrTable<Rate, VaryingRate>) -> Result<RateSchedule, ScenarioError> {
+pub(super) fn plan_rate(
+    path: &str,
+    rate: &OrTable<Rate, VaryingRate>,
+) -> Result<RateSchedule, ScenarioError> {
     let varying = match rate {
         OrTable::Plain(rate) => {
             check_rate(path, *rate)?;
@@ -310,13 +304,26 @@ fn read_trace(path: &str, name: &str, text: &str) -> Result<Vec<u64>, ScenarioEr
 pub(super) fn varying_rates(raw: &mut Raw) -> Vec<(String, &mut VaryingRate)> {
     let mut found = Vec::new();
     for (name, Named(config)) in &mut raw.link {
-        let LinkConfig::PointToPoint(link) = config else {
-            continue;
+        let rates = match config {
+            LinkConfig::Docsis(line) => vec![
+                ("docsis.upstream.capacity", line.upstream.capacity.as_mut()),
+                (
+                    "docsis.downstream.capacity",
+                    line.downstream.capacity.as_mut(),
+                ),
+            ],
+            LinkConfig::Dot11b(_) => Vec::new(),
+            LinkConfig::PointToPoint(link) => vec![
+                ("point_to_point.up.rate", Some(&mut link.up.rate)),
+                (
+                    "point_to_point.down.rate",
+                    link.down.as_mut().map(|down| &mut down.rate),
+                ),
+            ],
         };
-        let down = link.down.as_mut().map(|down| ("down", down));
-        for (direction, setup) in [("up", &mut link.up)].into_iter().chain(down) {
-            if let OrTable::Table(rate) = &mut setup.rate {
-                found.push((format!("link.{name}.point_to_point.{direction}.rate"), rate));
+        for (path, rate) in rates {
+            if let Some(OrTable::Table(rate)) = rate {
+                found.push((format!("link.{name}.{path}"), rate));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! What comes out, a [`Scenario`], is a plan in the order in which things are built. It also keeps the resolved raw scenario, with every
 //! default written out: that goes into results, and parses to the same scenario again.
 
+mod cable;
 mod flows;
 mod links;
 
@@ -13,6 +14,7 @@ use super::parse::{Document, Format, Override, queue_path};
 use super::raw::{FORMAT, Host, Raw, Results};
 use crate::time::Duration;
 
+pub(super) use cable::{CableFlowPlan, CablePlan};
 pub(super) use flows::{GroupPlan, PathPlan, PeerPlan};
 pub(super) use links::{DirectionPlan, LinkPlan, Medium};
 
