@@ -14,10 +14,10 @@ use crate::line::Line;
 use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
+use crate::metrics::table::Column;
 use crate::qdisc::{BacklogLimit, Fifo, Framing, Queue};
 use crate::rng::Rng;
 use crate::simulation::{AppSetup, Parts, Simulation};
-use crate::metrics::table::Column;
 use crate::trace::{DropReason, QueueId};
 use crate::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
 use crate::units::{Probability, Rate};
@@ -138,26 +138,31 @@ impl Setup {
             flows.add_route(vec![link(1), Hop::Line(1), Hop::End]),
         ];
         let logs: Vec<Log> = self.tcp.iter().map(|_| Log::default()).collect();
-        let apps = self.tcp.iter().zip(&logs).enumerate().map(|(n, (tcp, log))| AppSetup {
-            app: Box::new(Exchange {
-                bytes: self.bytes,
-                closes: self.closes,
-                received: 0,
-                log: Arc::clone(log),
-            }),
-            rng: Rng::for_path(self.seed, "app"),
-            group: GroupSetup {
-                address: 1,
-                peers: vec![Peer { routes, address: 2 }],
-                tcp: tcp.clone(),
-                dscp: 0,
-                name: format!("transfer{n}"),
-                seed: self.seed,
-                opened: 0,
-            },
-            start: Instant::ZERO,
-            stop: None,
-        });
+        let apps = self
+            .tcp
+            .iter()
+            .zip(&logs)
+            .enumerate()
+            .map(|(n, (tcp, log))| AppSetup {
+                app: Box::new(Exchange {
+                    bytes: self.bytes,
+                    closes: self.closes,
+                    received: 0,
+                    log: Arc::clone(log),
+                }),
+                rng: Rng::for_path(self.seed, "app"),
+                group: GroupSetup {
+                    address: 1,
+                    peers: vec![Peer { routes, address: 2 }],
+                    tcp: tcp.clone(),
+                    dscp: 0,
+                    name: format!("transfer{n}"),
+                    seed: self.seed,
+                    opened: 0,
+                },
+                start: Instant::ZERO,
+                stop: None,
+            });
         let groups = (0..self.tcp.len()).map(|n| GroupInfo {
             name: format!("transfer{n}"),
             application: "exchange",
@@ -234,7 +239,13 @@ fn cubic() -> CongestionConfig {
 #[track_caller]
 fn assert_complete(news: &[(Instant, News)], bytes: [u64; 2]) {
     let kinds: Vec<News> = news.iter().map(|(_, news)| *news).collect();
-    assert_eq!(kinds.iter().filter(|news| **news == News::Connected).count(), 1);
+    assert_eq!(
+        kinds
+            .iter()
+            .filter(|news| **news == News::Connected)
+            .count(),
+        1
+    );
     for side in Side::BOTH {
         let received = News::Received {
             at: side.other(),
@@ -264,7 +275,10 @@ fn a_transfer_without_losses_completes_and_closes() {
 /// The sum of a column of a result table.
 fn total(simulation: &mut Simulation, table: &str, column: &str) -> u64 {
     let tables = simulation.tables();
-    let (_, table) = tables.iter().find(|(name, _)| *name == table).expect("a table of results");
+    let (_, table) = tables
+        .iter()
+        .find(|(name, _)| *name == table)
+        .expect("a table of results");
     match table.get(column) {
         Some(Column::Integer(values)) => values.iter().sum(),
         _ => panic!("a column of integers"),
@@ -328,7 +342,10 @@ fn reno_fills_a_line_whose_buffer_is_one_bandwidth_delay_product() {
         // 40 Mbit/s · 50 ms = 250 kB.
         let setup = Setup {
             link: bottleneck(Rate(40_000_000), 250_000),
-            tcp: vec![Config { congestion, ..Config::default() }],
+            tcp: vec![Config {
+                congestion,
+                ..Config::default()
+            }],
             bytes: [0, u64::MAX],
             one_way: Duration::from_millis(25),
             duration: Duration::from_secs(60),
@@ -339,6 +356,9 @@ fn reno_fills_a_line_whose_buffer_is_one_bandwidth_delay_product() {
         let most = 40_000_000_u64 / 8 * 60 * 1448 / 1500;
         let share = goodput as f64 / most as f64;
         assert!(share > 0.95, "{share}");
-        println!("{share} {}", total(&mut simulation, "flows", "retransmitted"));
+        println!(
+            "{share} {}",
+            total(&mut simulation, "flows", "retransmitted")
+        );
     }
 }
