@@ -154,7 +154,7 @@ impl Setup {
                 group: GroupSetup {
                     address: 1,
                     peers: vec![Peer { routes, address: 2 }],
-                    tcp: headend::tcp::Config { mtu: 1500 },
+                    tcp: headend::tcp::Config::default(),
                     dscp: 0,
                     name: "source".into(),
                     seed: self.seed,

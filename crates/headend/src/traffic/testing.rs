@@ -61,7 +61,7 @@ impl Desk {
             group: GroupSetup {
                 address: 1,
                 peers: (0..peers).map(|address| Peer { routes, address }).collect(),
-                tcp: tcp::Config { mtu: 1500 },
+                tcp: tcp::Config::default(),
                 dscp: 0,
                 name: "test".to_owned(),
                 seed: 1,

@@ -156,6 +156,8 @@ struct Connection {
     promised: u64,
     /// Size of the answer to the latest request.
     answer: u64,
+    /// Whether that answer is still to come.
+    waits: bool,
 }
 
 impl Web {
@@ -200,6 +202,7 @@ impl Web {
             asked: 0,
             promised: 0,
             answer: 0,
+            waits: false,
         });
     }
 
@@ -242,6 +245,7 @@ impl Web {
         connection.asked += self.config.request.0;
         connection.promised += answer;
         connection.answer = answer;
+        connection.waits = true;
         let Connection {
             flow,
             asked,
@@ -272,6 +276,7 @@ impl Web {
 
     /// The HTML or a resource is there in full.
     fn answered(&mut self, index: usize, cx: &mut AppContext<'_>) {
+        self.connections[index].waits = false;
         let had_html = self.stage != Stage::Html;
         self.stage = match self.stage {
             Stage::Html => Stage::Resources(self.sizes.len()),
@@ -295,6 +300,27 @@ impl Web {
                 self.open_more(server, cx);
             }
         }
+    }
+
+    /// TCP has given a connection up: what it should have brought is asked for again, over another.
+    fn lost(&mut self, index: usize, cx: &mut AppContext<'_>) {
+        let lost = self.connections.swap_remove(index);
+        if self.stage == Stage::Html {
+            self.open(lost.server, cx);
+            return;
+        }
+        if lost.waits {
+            // The places before the next resource are those of resources asked for: nobody needs their sizes.
+            self.next[lost.server] -= self.next.len();
+            self.sizes[self.next[lost.server]] = lost.answer;
+        }
+        for index in 0..self.connections.len() {
+            let connection = self.connections[index];
+            if connection.server == lost.server && connection.connected && !connection.waits {
+                self.employ(index, cx);
+            }
+        }
+        self.open_more(lost.server, cx);
     }
 
     /// The page is there: its connections are closed, and the next load is due after the pause.
@@ -326,7 +352,8 @@ impl Web {
             }
             News::Received { at: Side::Peer, .. } => self.asked(index, cx),
             News::Received { at: Side::Host, .. } => self.answered(index, cx),
-            News::Closed | News::Delivered { .. } => {}
+            News::Closed => self.lost(index, cx),
+            News::Delivered { .. } => {}
         }
     }
 }
@@ -652,6 +679,30 @@ mod tests {
         network.load();
         assert_eq!(network.downloaded(), 7_000_000);
         assert_eq!(network.flows.len(), 6);
+    }
+
+    #[test]
+    fn what_a_lost_connection_should_have_brought_comes_over_another() {
+        let mut network = Network::new(Config::default(), 4);
+        // The HTML's connection is given up before it is there, then every seventh step's is, at whatever point.
+        for step in 0..200 {
+            let open = network.flows.iter().rposition(|books| books.open);
+            if step % 7 == 0
+                && let Some(index) = open
+            {
+                let books = &mut network.flows[index];
+                books.open = false;
+                // What it had brought of the page before stays; what was on its way is lost.
+                books.written[0] = if books.told[0] > 1 { books.told[0] } else { 0 };
+                let flow = FlowId(index as u32);
+                let news = News::Closed;
+                network.tell(AppEvent::Flow { flow, news });
+            }
+            network.step();
+        }
+        network.load();
+        assert_eq!(network.downloaded(), 7_000_000);
+        assert_eq!(network.most_open, 6);
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Setup {
 }
 
 fn tcp_config() -> tcp::Config {
-    tcp::Config { mtu: 1500 }
+    tcp::Config::default()
 }
 
 fn group(name: &str) -> GroupInfo {
