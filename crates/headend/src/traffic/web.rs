@@ -129,8 +129,10 @@ pub struct Web {
     /// Open connections. A browser has a few dozen: finding one by looking at all is as fast as an index.
     connections: Vec<Connection>,
     stage: Stage,
+    /// When this load's first SYN left.
     started_at: Instant,
     loads_done: u64,
+    /// No further load begins.
     stopped: bool,
 }
 
@@ -148,7 +150,9 @@ enum Stage {
 #[derive(Debug, Clone, Copy)]
 struct Connection {
     flow: FlowId,
+    /// Which of the page's servers it leads to.
     server: usize,
+    /// Whether the handshake is over: until then nothing has been asked for.
     connected: bool,
     /// Bytes of all requests so far: how far the server has to read.
     asked: u64,
@@ -178,6 +182,7 @@ impl Web {
 
     /// Starts a load: the HTML's connection first.
     fn begin(&mut self, cx: &mut AppContext<'_>) {
+        // All random numbers of a load are drawn at its start: what the line does to this load cannot change the sizes of the next.
         let resources_in_all = self.config.page.0 - self.config.html.0;
         draw_sizes(
             &mut self.sizes,
@@ -186,6 +191,7 @@ impl Web {
             self.config.sigma,
             cx.rng,
         );
+        // The scenario may name fewer servers than the page is made for.
         let servers = (self.config.servers as usize).min(cx.peers());
         self.next.clear();
         self.next.extend(0..servers);
@@ -214,6 +220,8 @@ impl Web {
             here += usize::from(connection.server == server);
             opening += usize::from(connection.server == server && !connection.connected);
         }
+        // Each connection being opened takes up a resource once it is open; which one is settled only then, as in a browser, where the first
+        // connection that is free takes what is next.
         let wanted = self.unasked(server).saturating_sub(opening);
         let allowed = (self.config.connections as usize).saturating_sub(here);
         for _ in 0..wanted.min(allowed) {
@@ -252,13 +260,14 @@ impl Web {
             promised,
             ..
         } = *connection;
+        // Offsets count from the start of the stream, over all requests and answers on this connection.
         cx.expect(flow, Side::Peer, asked);
         cx.expect(flow, Side::Host, promised);
         cx.send(flow, Side::Host, self.config.request.0);
     }
 
     /// A request has reached its server.
-    fn asked(&mut self, index: usize, cx: &mut AppContext<'_>) {
+    fn asked(&self, index: usize, cx: &mut AppContext<'_>) {
         let Connection { flow, answer, .. } = self.connections[index];
         if self.config.think.is_zero() {
             cx.send(flow, Side::Peer, answer);
@@ -268,7 +277,7 @@ impl Web {
     }
 
     /// A server has its answer ready.
-    fn answer(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
+    fn answer(&self, flow: FlowId, cx: &mut AppContext<'_>) {
         if let Some(index) = self.find(flow) {
             cx.send(flow, Side::Peer, self.connections[index].answer);
         }
@@ -293,6 +302,7 @@ impl Web {
         } else {
             hang_up(self.connections.swap_remove(index).flow, cx);
         }
+        // The HTML names the resources: now all servers are connected to. Later only this one's connections have changed.
         if had_html {
             self.open_more(server, cx);
         } else {
