@@ -45,7 +45,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// The page of "Active Queue Management Algorithms for DOCSIS 3.0" (CableLabs, 2013) §2.2, with choices where it is silent.
+    /// The page of White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), with choices where it is silent.
     fn default() -> Self {
         Self {
             connections: 6,
@@ -56,7 +56,7 @@ impl Default for Config {
             pause: Duration::from_secs(5),
             // A choice: HTTP/1.1 keeps connections (RFC 9112 §9.3).
             persistent: true,
-            // 3GPP2 C.R1002 HTTP traffic model: a request of 328 B. The study does not say.
+            // The 3GPP HTTP traffic model's; the study does not say.
             request: ByteCount(328),
             resources: 100,
             servers: 4,
