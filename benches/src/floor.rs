@@ -56,7 +56,11 @@ impl Flow {
     }
 
     fn next(&self) -> u64 {
-        if self.len == 0 { NEVER } else { self.ring[self.head] & !LOST }
+        if self.len == 0 {
+            NEVER
+        } else {
+            self.ring[self.head] & !LOST
+        }
     }
 }
 
@@ -138,8 +142,13 @@ pub fn run(case: &Case) -> Outcome {
         let next = flow.next();
         set(&mut tree, leaves, index, next);
     }
-    let checksum = histogram.iter().map(|&count| u64::from(count)).sum::<u64>() ^ bins.iter().sum::<u64>();
-    Outcome { delivered, dropped, checksum }
+    let checksum =
+        histogram.iter().map(|&count| u64::from(count)).sum::<u64>() ^ bins.iter().sum::<u64>();
+    Outcome {
+        delivered,
+        dropped,
+        checksum,
+    }
 }
 
 /// Sets a leaf's key; the key's flow travels in the position, not in the key.

@@ -40,8 +40,13 @@ const REPEATS: usize = 3;
 fn main() -> ExitCode {
     let only: Option<String> = std::env::args().nth(1);
     let floors = [200_000_000, 1_000_000_000].map(floor_ns);
-    println!("floor: {:.1} ns per packet at 200 Mb/s, {:.1} at 1 Gb/s\n", floors[0], floors[1]);
-    println!("case  queue        ns/packet  ratio  (goal)  events/s   sim/wall  peak MiB  allocs  packets");
+    println!(
+        "floor: {:.1} ns per packet at 200 Mb/s, {:.1} at 1 Gb/s\n",
+        floors[0], floors[1]
+    );
+    println!(
+        "case  queue        ns/packet  ratio  (goal)  events/s   sim/wall  peak MiB  allocs  packets"
+    );
     let mut rows = Vec::new();
     let mut met = true;
     for (case, text, queues, goal) in CASES {
@@ -72,9 +77,19 @@ fn main() -> ExitCode {
         }
     }
     if let [tail, codel, ..] = &rows[..] {
-        println!("\ndrop-tail / CoDel: {:.2} (goal ≤ 1.3)", tail.ns_per_packet / codel.ns_per_packet);
+        println!(
+            "\ndrop-tail / CoDel: {:.2} (goal ≤ 1.3)",
+            tail.ns_per_packet / codel.ns_per_packet
+        );
     }
-    println!("{}", if met { "all goals met" } else { "not all goals met" });
+    println!(
+        "{}",
+        if met {
+            "all goals met"
+        } else {
+            "not all goals met"
+        }
+    );
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench.json");
     match std::fs::write(path, json(&rows)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -87,8 +102,11 @@ fn main() -> ExitCode {
 
 fn measure(case: &'static str, text: &str, queue: &str, floor: f64) -> Row {
     let scenario = Scenario::parse_toml(text, &[]).expect("the bench's scenarios are valid");
-    let path = scenario.bottleneck_path().expect("the bench's scenarios name a bottleneck");
-    let scenario = Scenario::parse_toml(text, &[(path, queue.to_owned())]).expect("the queue exists");
+    let path = scenario
+        .bottleneck_path()
+        .expect("the bench's scenarios name a bottleneck");
+    let scenario =
+        Scenario::parse_toml(text, &[(path, queue.to_owned())]).expect("the queue exists");
     let before = allocator::live();
     allocator::reset_peak();
     let mut simulation = scenario.build(None);
@@ -124,17 +142,24 @@ fn floor_ns(rate_bps: u64) -> f64 {
     let case = floor::Case {
         rate_bps,
         buffer_bytes: rate_bps / 8 / 4,
-        rtts_ns: [20, 20, 20, 100, 100, 100].map(|ms| ms * 1_000_000).to_vec(),
+        rtts_ns: [20, 20, 20, 100, 100, 100]
+            .map(|ms| ms * 1_000_000)
+            .to_vec(),
         duration_ns: 60_000_000_000,
     };
     let once = || {
         let start = cpu_ns();
         let outcome = floor::run(&case);
         let spent = cpu_ns() - start;
-        assert!(outcome.delivered > 100_000 && outcome.dropped > 0 && outcome.checksum > 0, "the floor is a real run");
+        assert!(
+            outcome.delivered > 100_000 && outcome.dropped > 0 && outcome.checksum > 0,
+            "the floor is a real run"
+        );
         spent as f64 / outcome.delivered as f64
     };
-    (0..REPEATS + 2).map(|_| once()).fold(f64::INFINITY, f64::min)
+    (0..REPEATS + 2)
+        .map(|_| once())
+        .fold(f64::INFINITY, f64::min)
 }
 
 fn cpu_ns() -> u64 {

@@ -9,7 +9,7 @@ use crate::endpoint::Notice;
 use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId};
 use crate::metrics::Recorder;
-use crate::packet::{Ecn, Packet, SackId};
+use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::tcp::sack::{SackBlocks, SackPool};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, FrameStore, PacketView, QueueId, TraceEvent};
@@ -198,6 +198,16 @@ impl<'a> Context<'a> {
     /// A queue now holds `bytes`.
     pub fn note_backlog(&mut self, queue: QueueId, bytes: u64) {
         self.world.recorder.backlog(self.now, queue, bytes);
+    }
+
+    /// `side` is done with `flow`. True for the second side: the flow is closed now.
+    pub fn close_flow(&mut self, flow: FlowId, side: Side) -> bool {
+        self.world.flows.close_side(flow, side)
+    }
+
+    /// Closes `flow` for both sides: one of them has given up.
+    pub fn abandon_flow(&mut self, flow: FlowId) {
+        self.world.flows.close(flow);
     }
 
     /// Puts an event on the application's desk.

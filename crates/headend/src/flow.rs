@@ -4,6 +4,7 @@
 //! ports. A slot is used again once its flow is closed and none of its packets is left in the network.
 
 use crate::event::AppId;
+use crate::packet::Side;
 
 /// A slot of the flow table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +82,8 @@ pub struct FlowTable {
     flows: Vec<FlowHeader>,
     routes: Vec<Vec<Hop>>,
     free: Vec<FlowId>,
+    /// By slot: which sides are done with the flow.
+    done: Vec<[bool; 2]>,
 }
 
 impl FlowTable {
@@ -98,10 +101,12 @@ impl FlowTable {
         if let Some(id) = self.free.pop() {
             header.generation = self.flows[id.0 as usize].generation.wrapping_add(1);
             self.flows[id.0 as usize] = header;
+            self.done[id.0 as usize] = [false; 2];
             id
         } else {
             header.generation = 0;
             self.flows.push(header);
+            self.done.push([false; 2]);
             FlowId(self.flows.len() as u32 - 1)
         }
     }
@@ -114,6 +119,17 @@ impl FlowTable {
         if flow.alive == 0 {
             self.free.push(id);
         }
+    }
+
+    /// `side` is done with the flow. True if now both are; the flow is then closed.
+    pub fn close_side(&mut self, id: FlowId, side: Side) -> bool {
+        let done = &mut self.done[id.0 as usize];
+        done[side.index()] = true;
+        let both = *done == [true; 2];
+        if both {
+            self.close(id);
+        }
+        both
     }
 
     /// A packet of the flow entered the network.

@@ -14,15 +14,13 @@ use headend::link::docsis::token_bucket::{Limits, PEAK_BURST, TokenBuckets};
 use headend::link::docsis::upstream::{self, Upstream};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
-use headend::packet::Side;
 use headend::qdisc::{BacklogLimit, Fifo, Queue};
 use headend::rng::Rng;
 use headend::simulation::{AppSetup, Parts, Simulation};
 use headend::time::{Duration, Instant};
 use headend::trace::{QueueId, Sink, TraceEvent};
-use headend::traffic::cbr::{Cbr, Config, Gaps, Sizes};
-use headend::traffic::{GroupSetup, Peer};
-use headend::units::{Probability, Rate};
+use headend::traffic::{ApplicationConfig, Direction, GroupSetup, Peer, cbr, poisson};
+use headend::units::{ByteCount, Probability, Rate};
 
 type Log = Arc<Mutex<Vec<(Instant, TraceEvent)>>>;
 
@@ -40,7 +38,8 @@ struct Setup {
     limits: Limits,
     dequeue_at: DequeueAt,
     placement: Placement,
-    source: Config,
+    source: ApplicationConfig,
+    direction: Direction,
     start: Duration,
     stop: Option<Duration>,
     duration: Duration,
@@ -49,7 +48,7 @@ struct Setup {
 
 impl Setup {
     /// docsis.md §1.10's first case: defaults, 1 ms MAPs, one packet of 1000 IP bytes at 100.001 ms.
-    fn worked_example(from: Side) -> Self {
+    fn worked_example(direction: Direction) -> Self {
         Self {
             plant: Plant {
                 map_interval: Duration::from_millis(1),
@@ -58,13 +57,8 @@ impl Setup {
             limits: limits(50_000_000, 100_000_000, 1 << 20),
             dequeue_at: DequeueAt::Map,
             placement: Placement::First,
-            source: Config {
-                from,
-                gap: Duration::from_secs(10),
-                size: 1000,
-                gaps: Gaps::Constant,
-                sizes: Sizes::Constant,
-            },
+            source: every(Duration::from_secs(10), 1000),
+            direction,
             start: Duration::from_nanos(100_001_000),
             stop: None,
             duration: Duration::from_millis(200),
@@ -149,12 +143,15 @@ impl Setup {
             lines: lines.into(),
             flows,
             apps: vec![AppSetup {
-                app: Box::new(Cbr::new(self.source)),
+                app: self
+                    .source
+                    .build(self.direction)
+                    .expect("a source for this direction"),
                 rng: Rng::for_path(self.seed, "app"),
                 group: GroupSetup {
                     address: 1,
                     peers: vec![Peer { routes, address: 2 }],
-                    tcp: headend::tcp::Config { mtu: 1500 },
+                    tcp: headend::tcp::Config::default(),
                     dscp: 0,
                     name: "source".into(),
                     seed: self.seed,
@@ -174,6 +171,15 @@ impl Setup {
             duration: self.duration,
         })
     }
+}
+
+fn every(gap: Duration, size: u64) -> ApplicationConfig {
+    ApplicationConfig::Cbr(cbr::Config {
+        gap: Some(gap),
+        size: ByteCount(size),
+        random_phase: false,
+        ..cbr::Config::default()
+    })
 }
 
 fn limits(sustained: u64, peak: u64, burst: u64) -> Limits {
@@ -208,7 +214,7 @@ fn the_worked_upstream_packet_is_requested_granted_and_delivered_when_the_fact_s
     let requested_at = |seed| {
         let (_, events) = Setup {
             seed,
-            ..Setup::worked_example(Side::Host)
+            ..Setup::worked_example(Direction::Up)
         }
         .run();
         let at = events.iter().find_map(|(at, event)| match event {
@@ -241,20 +247,17 @@ fn the_worked_upstream_packet_is_requested_granted_and_delivered_when_the_fact_s
 
 #[test]
 fn the_worked_downstream_packet_is_delivered_when_the_fact_sheet_says() {
-    let (_, events) = Setup::worked_example(Side::Peer).run();
+    let (_, events) = Setup::worked_example(Direction::Down).run();
     assert_within_two_micros(delivered(&events)[0], 100_165_000);
 }
 
 #[test]
 fn an_idle_line_costs_no_events() {
-    let source = Config {
-        gap: Duration::from_secs(100),
-        ..Setup::worked_example(Side::Host).source
-    };
+    let source = every(Duration::from_secs(100), 1000);
     let setup = Setup {
         source,
         duration: Duration::from_secs(60),
-        ..Setup::worked_example(Side::Host)
+        ..Setup::worked_example(Direction::Up)
     };
     let (simulation, _) = setup.run();
     // 600 intervals of the series; the packet's own: start, contention, MAP, burst, delivery; the source's next tick.
@@ -270,23 +273,19 @@ fn a_saturated_upstream_carries_its_sustained_rate_in_every_combination() {
     for plant in [Plant::docsis30(), Plant::docsis31()] {
         for dequeue_at in [DequeueAt::Map, DequeueAt::Burst] {
             for (rate, size) in [(1_000_000, 1500), (10_000_000, 300), (50_000_000, 1500)] {
-                let gap = Rate(rate * 12 / 10).time_for(u64::from(size) + 18);
+                let gap = Rate(rate * 12 / 10).time_for(size + 18);
                 let setup = Setup {
                     plant: plant.clone(),
                     dequeue_at,
                     placement: Placement::Random,
                     limits: limits(rate, rate, 3044),
-                    source: Config {
-                        gap,
-                        size,
-                        ..Setup::worked_example(Side::Host).source
-                    },
+                    source: every(gap, size),
                     start: Duration::ZERO,
                     duration: Duration::from_secs(10),
-                    ..Setup::worked_example(Side::Host)
+                    ..Setup::worked_example(Direction::Up)
                 };
                 let (_, events) = setup.run();
-                let bits = delivered(&events).len() as f64 * (f64::from(size) + 18.0) * 8.0;
+                let bits = delivered(&events).len() as f64 * (size as f64 + 18.0) * 8.0;
                 let share = bits / (rate as f64 * 10.0);
                 assert!(
                     (0.99..=1.002).contains(&share),
@@ -304,17 +303,16 @@ fn everything_that_waits_is_delivered_in_the_end() {
             dequeue_at,
             placement: Placement::Random,
             limits: limits(2_000_000, 3_000_000, 3044),
-            source: Config {
-                gap: Duration::from_micros(800),
-                size: 400,
-                gaps: Gaps::Exponential,
-                sizes: Sizes::Exponential,
-                from: Side::Host,
-            },
+            source: ApplicationConfig::Poisson(poisson::Config {
+                gap: Some(Duration::from_micros(800)),
+                size: ByteCount(400),
+                sizes: poisson::Sizes::Exponential,
+                ..poisson::Config::default()
+            }),
             start: Duration::ZERO,
             stop: Some(Duration::from_secs(5)),
             duration: Duration::from_secs(20),
-            ..Setup::worked_example(Side::Host)
+            ..Setup::worked_example(Direction::Up)
         };
         let (simulation, events) = setup.run();
         let sent = events
@@ -332,14 +330,10 @@ fn request_and_grant_add_four_to_eight_milliseconds() {
     let setup = Setup {
         plant: Plant::docsis31(),
         placement: Placement::Random,
-        source: Config {
-            gap: Duration::from_micros(20_123),
-            size: 200,
-            ..Setup::worked_example(Side::Host).source
-        },
+        source: every(Duration::from_micros(20_123), 200),
         start: Duration::ZERO,
         duration: Duration::from_secs(60),
-        ..Setup::worked_example(Side::Host)
+        ..Setup::worked_example(Direction::Up)
     };
     let (_, events) = setup.run();
     let mut delays: Vec<f64> = events

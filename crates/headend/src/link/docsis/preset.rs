@@ -21,32 +21,109 @@ pub enum Preset {
     Docsis31,
 }
 
-/// Physical and MAC parameters of the plant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// Physical and MAC parameters of a plant, all known.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plant {
-    /// Distance between CMTS and modem, kilometres. Light and coax take 5 µs for each, one way (10⁵ km/s there and back).
+    /// See [`PlantConfig::distance_km`].
     pub distance_km: f64,
-    /// Time between two MAPs; rounded to whole frames.
+    /// See [`PlantConfig::map_interval`].
     pub map_interval: Duration,
-    /// Time the CMTS takes to make a MAP.
+    /// See [`PlantConfig::cmts_map_processing`].
     pub cmts_map_processing: Duration,
-    /// Time the modem needs for a MAP before the interval it describes begins: 600 µs, and for OFDMA a frame and one symbol more.
+    /// See [`PlantConfig::modem_map_processing`].
     pub modem_map_processing: Duration,
-    /// Information elements of an average MAP, this line's and its neighbours': their bytes are taken off the downstream's rate.
+    /// See [`PlantConfig::elements_per_map`].
     pub elements_per_map: u64,
-    /// Bytes of MAC header before each PDU, upstream.
+    /// See [`PlantConfig::upstream_mac_header`].
     pub upstream_mac_header: u64,
-    /// Bytes of MAC header before each PDU, downstream (16 when bonded).
+    /// See [`PlantConfig::downstream_mac_header`].
     pub downstream_mac_header: u64,
-    /// Contention: the first backoff window is 2^start request opportunities; there is one in each frame (OFDMA), or one per 100 µs.
+    /// See [`PlantConfig::backoff_start`].
     pub backoff_start: u8,
-    /// Contention: the window doubles after each collision up to 2^end.
-    pub backoff_end: u8,
-    /// The upstream channel or channels.
+    /// See [`PlantConfig::upstream`].
     pub upstream: UpstreamChannel,
-    /// The downstream channel or channels.
+    /// See [`PlantConfig::downstream`].
     pub downstream: DownstreamChannel,
+}
+
+/// Physical and MAC parameters of the plant; what is left out is the preset's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlantConfig {
+    /// Distance between CMTS and modem in kilometres. Light and coax take 5 µs for each, one way (10⁵ km/s there and back).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance_km: Option<f64>,
+    /// Time between two MAPs; rounded to whole frames. A longer one makes every request wait longer and costs fewer events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_interval: Option<Duration>,
+    /// Time the CMTS takes to make a MAP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cmts_map_processing: Option<Duration>,
+    /// Time from a MAP's arrival at the modem to the interval it describes: for OFDMA 600 µs, a frame and one symbol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modem_map_processing: Option<Duration>,
+    /// Information elements of an average MAP, this line's and its neighbours': their bytes are taken off the downstream's rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elements_per_map: Option<u64>,
+    /// Bytes of MAC header before each PDU, upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_mac_header: Option<u64>,
+    /// Bytes of MAC header before each PDU, downstream: 10, or 16 where channels are bonded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub downstream_mac_header: Option<u64>,
+    /// Contention: the first backoff window is 2^start request opportunities, of which there is one in each frame, at least 100 µs apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff_start: Option<u8>,
+    /// The upstream channel or channels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<UpstreamChannel>,
+    /// The downstream channel or channels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub downstream: Option<DownstreamChannel>,
+}
+
+impl PlantConfig {
+    /// The preset's plant with what is given here in its place.
+    pub fn over(&self, preset: Preset) -> Plant {
+        let plant = preset.plant();
+        Plant {
+            distance_km: self.distance_km.unwrap_or(plant.distance_km),
+            map_interval: self.map_interval.unwrap_or(plant.map_interval),
+            cmts_map_processing: self
+                .cmts_map_processing
+                .unwrap_or(plant.cmts_map_processing),
+            modem_map_processing: self
+                .modem_map_processing
+                .unwrap_or(plant.modem_map_processing),
+            elements_per_map: self.elements_per_map.unwrap_or(plant.elements_per_map),
+            upstream_mac_header: self
+                .upstream_mac_header
+                .unwrap_or(plant.upstream_mac_header),
+            downstream_mac_header: self
+                .downstream_mac_header
+                .unwrap_or(plant.downstream_mac_header),
+            backoff_start: self.backoff_start.unwrap_or(plant.backoff_start),
+            upstream: self.upstream.clone().unwrap_or(plant.upstream),
+            downstream: self.downstream.clone().unwrap_or(plant.downstream),
+        }
+    }
+}
+
+impl From<Plant> for PlantConfig {
+    fn from(plant: Plant) -> Self {
+        Self {
+            distance_km: Some(plant.distance_km),
+            map_interval: Some(plant.map_interval),
+            cmts_map_processing: Some(plant.cmts_map_processing),
+            modem_map_processing: Some(plant.modem_map_processing),
+            elements_per_map: Some(plant.elements_per_map),
+            upstream_mac_header: Some(plant.upstream_mac_header),
+            downstream_mac_header: Some(plant.downstream_mac_header),
+            backoff_start: Some(plant.backoff_start),
+            upstream: Some(plant.upstream),
+            downstream: Some(plant.downstream),
+        }
+    }
 }
 
 /// An upstream channel, or a bonding group of equal ones.
@@ -245,7 +322,6 @@ impl Plant {
             upstream_mac_header: 10,
             downstream_mac_header: 10,
             backoff_start: 4,
-            backoff_end: 8,
             upstream: UpstreamChannel::Ofdma(Ofdma::default()),
             downstream: DownstreamChannel::Ofdm(Ofdm::default()),
         }
@@ -262,6 +338,64 @@ impl Plant {
             downstream: DownstreamChannel::ScQam(ScQamDownstream::default()),
             ..Self::docsis31()
         }
+    }
+
+    /// Refuses what no plant can be: the key, and what is expected there.
+    ///
+    /// # Errors
+    ///
+    /// The first parameter that makes no sense.
+    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        let millis = |span: Duration| span.as_secs_f64() * 1e3;
+        let upstream = match &self.upstream {
+            UpstreamChannel::Ofdma(ofdma) => ofdma.check(),
+            UpstreamChannel::ScQam(qam) => qam.check(),
+        };
+        let downstream = match &self.downstream {
+            DownstreamChannel::Ofdm(ofdm) => ofdm.check(),
+            DownstreamChannel::ScQam(qam) => qam.check(),
+        };
+        expect(
+            (0.0..=160.0).contains(&self.distance_km),
+            "distance_km",
+            "0 to 160 kilometres",
+        )?;
+        expect(
+            (0.2..=100.0).contains(&millis(self.map_interval)),
+            "map_interval",
+            "0.2 to 100 ms",
+        )?;
+        expect(
+            millis(self.cmts_map_processing) <= 20.0,
+            "cmts_map_processing",
+            "at most 20 ms",
+        )?;
+        expect(
+            millis(self.modem_map_processing) <= 20.0,
+            "modem_map_processing",
+            "at most 20 ms",
+        )?;
+        expect(
+            self.elements_per_map <= 240,
+            "elements_per_map",
+            "at most 240",
+        )?;
+        expect(
+            self.upstream_mac_header <= 246,
+            "upstream_mac_header",
+            "at most 246 bytes",
+        )?;
+        expect(
+            self.downstream_mac_header <= 246,
+            "downstream_mac_header",
+            "at most 246 bytes",
+        )?;
+        expect(
+            self.backoff_start <= 15,
+            "backoff_start",
+            "an exponent from 0 to 15",
+        )?;
+        upstream.and(downstream)
     }
 
     /// One-way propagation delay.
@@ -312,7 +446,62 @@ impl Plant {
     }
 }
 
+fn expect(
+    holds: bool,
+    key: &'static str,
+    expected: &'static str,
+) -> Result<(), (&'static str, &'static str)> {
+    if holds { Ok(()) } else { Err((key, expected)) }
+}
+
 impl Ofdma {
+    /// Ranges: docsis.md §1.8 and §1.9.
+    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        let spacing = [25, 50].contains(&self.spacing_khz);
+        expect(spacing, "upstream.ofdma.spacing_khz", "25 or 50")?;
+        let most = 95_000 / self.spacing_khz;
+        expect(
+            (8..=most).contains(&self.subcarriers),
+            "upstream.ofdma.subcarriers",
+            "8 to 1900 at 50 kHz, to 3800 at 25 kHz",
+        )?;
+        expect(
+            (6..=36).contains(&self.symbols_per_frame),
+            "upstream.ofdma.symbols_per_frame",
+            "6 to 36",
+        )?;
+        expect(
+            (1.0..=12.0).contains(&self.bits_per_subcarrier),
+            "upstream.ofdma.bits_per_subcarrier",
+            "1 to 12",
+        )?;
+        expect(
+            self.code_rate > 0.1 && self.code_rate <= 1.0,
+            "upstream.ofdma.code_rate",
+            "a share from 0.1 to 1",
+        )?;
+        expect(
+            (96..=640).contains(&self.cyclic_prefix),
+            "upstream.ofdma.cyclic_prefix",
+            "96 to 640 samples",
+        )?;
+        expect(
+            self.modem_pipeline <= 10,
+            "upstream.ofdma.modem_pipeline",
+            "at most 10 frames",
+        )?;
+        expect(
+            self.cmts_pipeline <= 10,
+            "upstream.ofdma.cmts_pipeline",
+            "at most 10 frames",
+        )?;
+        expect(
+            self.segment_header <= 64,
+            "upstream.ofdma.segment_header",
+            "at most 64 bytes",
+        )
+    }
+
     fn timing(&self) -> UpstreamTiming {
         let symbol_ms =
             1.0 / f64::from(self.spacing_khz) + f64::from(self.cyclic_prefix) / UPSTREAM_SAMPLES;
@@ -336,6 +525,62 @@ impl Ofdma {
 }
 
 impl ScQamUpstream {
+    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        expect(
+            (1..=32).contains(&self.channels),
+            "upstream.sc_qam.channels",
+            "1 to 32",
+        )?;
+        expect(
+            (160..=5120).contains(&self.ksymbols),
+            "upstream.sc_qam.ksymbols",
+            "160 to 5120",
+        )?;
+        expect(
+            (2..=7).contains(&self.bits_per_symbol),
+            "upstream.sc_qam.bits_per_symbol",
+            "2 (QPSK) to 7 (128-QAM)",
+        )?;
+        expect(
+            self.code_rate > 0.1 && self.code_rate <= 1.0,
+            "upstream.sc_qam.code_rate",
+            "a share from 0.1 to 1",
+        )?;
+        let ticks = self.minislot_ticks.is_power_of_two() && self.minislot_ticks <= 128;
+        expect(
+            ticks,
+            "upstream.sc_qam.minislot_ticks",
+            "a power of two up to 128",
+        )?;
+        let carries = self.timing().minislot_bytes >= 4;
+        expect(
+            carries,
+            "upstream.sc_qam.minislot_ticks",
+            "minislots that carry 4 bytes or more",
+        )?;
+        expect(
+            self.burst_overhead <= 64,
+            "upstream.sc_qam.burst_overhead",
+            "at most 64 minislots",
+        )?;
+        expect(
+            self.segment_header <= 64,
+            "upstream.sc_qam.segment_header",
+            "at most 64 bytes",
+        )?;
+        let short = |span: Duration| span <= Duration::from_millis(20);
+        expect(
+            short(self.modem_pipeline),
+            "upstream.sc_qam.modem_pipeline",
+            "at most 20 ms",
+        )?;
+        expect(
+            short(self.cmts_pipeline),
+            "upstream.sc_qam.cmts_pipeline",
+            "at most 20 ms",
+        )
+    }
+
     fn timing(&self) -> UpstreamTiming {
         let frame = Duration::from_nanos(6_250) * u64::from(self.minislot_ticks);
         let bits =
@@ -380,6 +625,52 @@ impl UpstreamTiming {
 }
 
 impl Ofdm {
+    /// Ranges: docsis.md §1.8 and §1.9.
+    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        let spacing = [25, 50].contains(&self.spacing_khz);
+        expect(spacing, "downstream.ofdm.spacing_khz", "25 or 50")?;
+        expect(
+            (148..=7537).contains(&self.subcarriers),
+            "downstream.ofdm.subcarriers",
+            "148 to 7537",
+        )?;
+        expect(
+            (4.0..=14.0).contains(&self.bits_per_subcarrier),
+            "downstream.ofdm.bits_per_subcarrier",
+            "4 to 14",
+        )?;
+        expect(
+            (1..=32).contains(&self.interleaver_depth),
+            "downstream.ofdm.interleaver_depth",
+            "1 (off) to 32",
+        )?;
+        expect(
+            (192..=1024).contains(&self.cyclic_prefix),
+            "downstream.ofdm.cyclic_prefix",
+            "192 to 1024 samples",
+        )?;
+        expect(
+            self.cmts_pipeline <= 100,
+            "downstream.ofdm.cmts_pipeline",
+            "at most 100 symbols",
+        )?;
+        expect(
+            self.modem_pipeline <= 100,
+            "downstream.ofdm.modem_pipeline",
+            "at most 100 symbols",
+        )?;
+        expect(
+            self.codeword_fill.0 >= 0.1,
+            "downstream.ofdm.codeword_fill",
+            "a share from 0.1 to 1",
+        )?;
+        expect(
+            [2, 4, 6].contains(&self.pointer_bits),
+            "downstream.ofdm.pointer_bits",
+            "2, 4 or 6",
+        )
+    }
+
     fn symbol(&self) -> Duration {
         let symbol_ms =
             1.0 / f64::from(self.spacing_khz) + f64::from(self.cyclic_prefix) / DOWNSTREAM_SAMPLES;
@@ -414,6 +705,32 @@ impl Ofdm {
 }
 
 impl ScQamDownstream {
+    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        expect(
+            (1..=64).contains(&self.channels),
+            "downstream.sc_qam.channels",
+            "1 to 64",
+        )?;
+        let rate = (1_000_000..=100_000_000).contains(&self.channel_rate.0);
+        expect(rate, "downstream.sc_qam.channel_rate", "1 to 100 Mbit/s")?;
+        let short = |span: Duration| span <= Duration::from_millis(20);
+        expect(
+            short(self.interleaving),
+            "downstream.sc_qam.interleaving",
+            "at most 20 ms",
+        )?;
+        expect(
+            short(self.cmts_pipeline),
+            "downstream.sc_qam.cmts_pipeline",
+            "at most 20 ms",
+        )?;
+        expect(
+            short(self.modem_pipeline),
+            "downstream.sc_qam.modem_pipeline",
+            "at most 20 ms",
+        )
+    }
+
     fn timing(&self) -> DownstreamTiming {
         DownstreamTiming {
             rate: Rate(self.channel_rate.0 * u64::from(self.channels)),
@@ -424,5 +741,50 @@ impl ScQamDownstream {
             propagation: Duration::ZERO,
             mac_header: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_plants_that_can_be() {
+        for preset in [Preset::Docsis30, Preset::Docsis31] {
+            assert_eq!(preset.plant().check(), Ok(()));
+            assert_eq!(
+                PlantConfig::from(preset.plant()).over(Preset::Docsis31),
+                preset.plant()
+            );
+        }
+    }
+
+    #[test]
+    fn four_bonded_channels_carry_four_times_twenty_seven_megabits() {
+        let timing = Plant::docsis30().upstream_timing();
+        assert_eq!(timing.minislot_bytes, 42);
+        assert!((timing.capacity().0 as f64 / 1e6 - 107.5).abs() < 0.1);
+        assert_eq!(timing.map_interval(), Duration::from_millis(2));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_its_key() {
+        let plant = Plant {
+            distance_km: -1.0,
+            ..Plant::docsis31()
+        };
+        assert_eq!(plant.check().map_err(|(key, _)| key), Err("distance_km"));
+        let ofdma = Ofdma {
+            spacing_khz: 30,
+            ..Ofdma::default()
+        };
+        let plant = Plant {
+            upstream: UpstreamChannel::Ofdma(ofdma),
+            ..Plant::docsis31()
+        };
+        assert_eq!(
+            plant.check().map_err(|(key, _)| key),
+            Err("upstream.ofdma.spacing_khz")
+        );
     }
 }
