@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fake_engine
 import pytest
+
+import fake_engine
 
 HOME_LINE = """\
 format = 1
@@ -42,7 +42,7 @@ direction = "down"
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
     import headend
 
     monkeypatch.setitem(sys.modules, "headend._engine", fake_engine)

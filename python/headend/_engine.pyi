@@ -1,12 +1,12 @@
 # The compiled engine as Python sees it. Kept by hand; the Rust side is crates/headend-python.
 
 from collections.abc import Mapping, Sequence
-
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Table = dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64] | list[str]]
+Table: TypeAlias = dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64] | list[str]]
 
 class ScenarioError(ValueError):
     path: str | None

@@ -82,8 +82,12 @@ def execute_all(
     The engine lets go of Python's lock while it runs, so threads are enough. After ``stop`` is set no further job is
     begun.
     """
+
+    def attempt(job: Job) -> Outcome | None:
+        return None if stop.is_set() else work(job)
+
     with ThreadPoolExecutor(max_workers=count_cores()) as pool:
-        futures = {pool.submit(lambda job=job: None if stop.is_set() else work(job)): job for job in jobs}
+        futures = {pool.submit(attempt, job): job for job in jobs}
         try:
             for future in as_completed(futures):
                 outcome = future.result()

@@ -98,7 +98,8 @@ class Vocabulary:
     def from_resolved(cls, resolved: Mapping[str, Any]) -> Vocabulary:
         """Take the names from a resolved scenario."""
         flows = {
-            name: _name_variant(flow.get("application")) for name, flow in resolved.get("flow", {}).items()
+            name: _name_variant(flow.get("application"))
+            for name, flow in resolved.get("flow", {}).items()
         }
         return cls(flows, sorted(_name_queues(resolved.get("link", {}))))
 
@@ -251,7 +252,9 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     statistic = rest[1] if len(rest) > 1 else None
     if definition.statistics and statistic not in definition.statistics:
         hint = suggest(statistic or "", definition.statistics)
-        found_text = f'found "{statistic}"{hint}' if statistic else f"such as {subject}.{metric}.p50"
+        found_text = (
+            f'found "{statistic}"{hint}' if statistic else f"such as {subject}.{metric}.p50"
+        )
         raise InputError(
             f'"{text}": expected a statistic of {metric} ({", ".join(definition.statistics)}), {found_text}'
         )
@@ -300,4 +303,3 @@ def _name_queues(links: Mapping[str, Any]) -> set[str]:
 
 def _finite(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None and not math.isnan(value)]
-

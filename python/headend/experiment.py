@@ -241,7 +241,9 @@ def plan_comparison(
             f"--vary asks for {len(combinations)} runs; one report shows at most {MOST_RUNS}"
         )
     if labels and len(labels) != len(combinations):
-        raise InputError(f"{len(labels)} labels for {len(combinations)} runs: give one for each, or none")
+        raise InputError(
+            f"{len(labels)} labels for {len(combinations)} runs: give one for each, or none"
+        )
     plans = []
     for number, combination in enumerate(combinations):
         label = labels[number] if labels else ", ".join(map(shorten_value, combination))

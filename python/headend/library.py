@@ -48,7 +48,9 @@ def find_scenario(source: str) -> tuple[str, Path]:
         return path.stem, path
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise InputError(f"{source}: no such file{_near(source, shipped)}")
-    raise InputError(f'no file and no shipped scenario is called "{source}"{suggest(source, shipped)}')
+    raise InputError(
+        f'no file and no shipped scenario is called "{source}"{suggest(source, shipped)}'
+    )
 
 
 def find_study(name: str) -> Path:
@@ -68,4 +70,3 @@ def _near(source: str, shipped: dict[str, Path]) -> str:
     stem = Path(source).stem
     hint = suggest(stem, shipped)
     return hint if "did you mean" in hint else ""
-

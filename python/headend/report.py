@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +20,10 @@ from headend.quantity import format_quantity
 from headend.verdict import Verdict, judge, summarise_comparison
 
 if TYPE_CHECKING:
-    import altair as alt
     import jinja2
 
     from headend.figures import Figure
+    from headend.figures.theme import AnyChart
     from headend.result import Result
 
 
@@ -52,7 +53,7 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
         draw_figures(results),
         title=title or results[0].title,
         shown=shown,
-        summary=summarise_comparison(results) if len(results) > 1 else "",
+        summary=summarise_comparison(results) if len(results) > 1 else [],
         flows=list(dict.fromkeys(f.flow for item in shown for f in item.verdict.findings)),
         differences=find_differences([result.manifest["scenario"] for result in results]),
     )
@@ -66,12 +67,16 @@ def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str
         for figure in figures
         for number, panel in enumerate(figure.panels)
     }
-    return _make_environment().get_template(template).render(
-        figures=figures,
-        data=escape_script(json.dumps(specifications, separators=(",", ":"), ensure_ascii=False)),
-        themes=escape_script(json.dumps({"light": configure(), "dark": configure(dark=True)})),
-        libraries=bundle_libraries(),
-        **content,
+    return (
+        _make_environment()
+        .get_template(template)
+        .render(
+            figures=figures,
+            data=embed_json(specifications),
+            themes=embed_json({"light": configure(), "dark": configure(dark=True)}),
+            libraries=bundle_libraries(),
+            **content,
+        )
     )
 
 
@@ -93,7 +98,7 @@ def write_page(page: str, path: Path) -> Path:
     return path
 
 
-def shape_for_page(chart: alt.Chart | alt.LayerChart) -> dict[str, Any]:
+def shape_for_page(chart: AnyChart) -> dict[str, Any]:
     """Give a chart's Vega-Lite specification, as wide as the page allows and without an address in it."""
     specification: dict[str, Any] = chart.to_dict()
     specification.pop("$schema", None)
@@ -109,18 +114,18 @@ def bundle_libraries() -> str:
     """Give Vega, Vega-Lite and vega-embed as one script."""
     import vl_convert
 
-    return escape_script(vl_convert.javascript_bundle())
+    return escape_script(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the stub asks for what has a default
 
 
 def escape_script(text: str) -> str:
-    """Keep text from ending the script element it is put in.
+    """Keep a program from ending the script element it is put in."""
+    return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
-    Examples
-    --------
-    >>> escape_script("</script>")
-    '<\\\\/script>'
-    """
-    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+
+def embed_json(content: Any) -> str:
+    """Write JSON that cannot end the script element it is put in."""
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c")
 
 
 def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:

@@ -135,7 +135,9 @@ class Result:
         folder = Path(folder)
         manifest = read_manifest(folder)
         if manifest.get("kind", "run") != "run":
-            raise InputError(f"{folder}: expected the results of one run, found a {manifest['kind']}")
+            raise InputError(
+                f"{folder}: expected the results of one run, found a {manifest['kind']}"
+            )
         tables = {}
         for name in TABLES:
             path = folder / f"{name}.parquet"

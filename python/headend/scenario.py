@@ -106,8 +106,12 @@ def read_scenario(source: Source) -> Text:
     name, path = find_scenario(str(source))
     content = _read_text(path)
     if not content.strip():
-        raise InputError(f"{source}: the file is empty; a scenario needs at least a link and a flow")
-    return Text(name, str(source), content, "json" if path.suffix == ".json" else "toml", path.parent)
+        raise InputError(
+            f"{source}: the file is empty; a scenario needs at least a link and a flow"
+        )
+    return Text(
+        name, str(source), content, "json" if path.suffix == ".json" else "toml", path.parent
+    )
 
 
 def parse_override(text: str) -> tuple[str, str]:
@@ -145,7 +149,9 @@ def _write_toml(value: Any) -> str:
         return "{" + inner + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_write_toml(item) for item in value) + "]"
-    if isinstance(value, str | int | float):  # booleans are integers, and JSON writes them as TOML does
+    if isinstance(
+        value, str | int | float
+    ):  # booleans are integers, and JSON writes them as TOML does
         return json.dumps(value)
     raise InputError(f"expected text, a number, a list or a table, found {type(value).__name__}")
 

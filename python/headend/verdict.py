@@ -99,30 +99,34 @@ def judge(result: Result) -> Verdict:
     return Verdict(findings, queue, _write_paragraph(result, findings, queue))
 
 
-def summarise_comparison(results: Sequence[Result]) -> str:
-    """Say in words which of several runs is kindest to those who suffer."""
+def summarise_comparison(results: Sequence[Result]) -> list[str]:
+    """Say in a few lines what the choice between several runs does to each flow and to the queue."""
     verdicts = [judge(result) for result in results]
-    sentences = []
-    for finding in verdicts[0].findings:
+    labelled = list(zip([result.label for result in results], verdicts, strict=True))
+    lines = []
+    for flow in dict.fromkeys(f.flow for verdict in verdicts for f in verdict.findings):
         fates = [
-            (result.label, next((f for f in verdict.findings if f.flow == finding.flow), None))
-            for result, verdict in zip(results, verdicts, strict=True)
+            (label, finding)
+            for label, verdict in labelled
+            for finding in verdict.findings
+            if finding.flow == flow
         ]
-        grades = [fate.grade for _, fate in fates if fate]
-        if len(set(grades)) < 2 or Grade.NONE in grades:
+        grades = {finding.grade for _, finding in fates}
+        if len(grades) < 2 or Grade.NONE in grades:
             continue
-        told = "; ".join(f"{label}: {fate.grade}, {fate.experience}" for label, fate in fates if fate)
-        sentences.append(f"{finding.flow} – {told}.")
+        told = ", ".join(f"{f.grade} under {label} ({f.experience})" for label, f in fates)
+        lines.append(f"{flow}: {told}.")
+    if not lines:
+        lines.append("The choice changes nobody's grade.")
     queues = [
-        f"{result.label} {_text(verdict.queue.delay_p50_ns)} (p99 {_text(verdict.queue.delay_p99_ns)})"
-        for result, verdict in zip(results, verdicts, strict=True)
+        f"{_text(verdict.queue.delay_p50_ns)} under {label}"
+        f" (99th percentile {_text(verdict.queue.delay_p99_ns)}, line {_text(verdict.queue.utilisation, 'ratio')} used)"
+        for label, verdict in labelled
         if verdict.queue
     ]
-    if not sentences:
-        sentences.append("The choice changes nobody's grade.")
     if queues:
-        sentences.append("Median queue delay at the bottleneck: " + ", ".join(queues) + ".")
-    return " ".join(sentences)
+        lines.append(f"Median delay in the bottleneck's queue: {', '.join(queues)}.")
+    return lines
 
 
 def _judge_flow(rows: pl.DataFrame, measures: pl.DataFrame) -> Finding:
@@ -233,14 +237,18 @@ def _write_paragraph(result: Result, findings: list[Finding], queue: QueueState 
     suffering = [f for f in judged if f.grade in (Grade.POOR, Grade.BAD)]
     if suffering:
         told = "; ".join(f"{f.flow} ({f.experience})" for f in suffering)
-        sentences.append(f"{'Badly off' if suffering[0].grade is Grade.BAD else 'Poorly off'}: {told}.")
+        sentences.append(
+            f"{'Badly off' if suffering[0].grade is Grade.BAD else 'Poorly off'}: {told}."
+        )
         fine = [f.flow for f in judged if f not in suffering]
         if fine:
             sentences.append(f"Well enough: {', '.join(fine)}.")
     elif judged:
         fair = [f for f in judged if f.grade is Grade.FAIR]
         told = "; ".join(f"{f.flow} ({f.experience})" for f in fair or judged)
-        sentences.append(f"{'Nobody suffered, but not all is good' if fair else 'Nobody suffered'}: {told}.")
+        sentences.append(
+            f"{'Nobody suffered, but not all is good' if fair else 'Nobody suffered'}: {told}."
+        )
     transfers = [f for f in findings if f.grade is Grade.NONE and f.goodput_bps]
     if transfers:
         listed = ", ".join(f"{f.flow} {_text(f.goodput_bps, 'rate')}" for f in transfers[:4])
@@ -266,7 +274,9 @@ def _explain_queue(queue: QueueState, *, suffers: bool) -> list[str]:
     if used > 0.85:
         return ["The line was full and the queue stayed short, which is what a good queue does."]
     if suffers:
-        return ["The queue was not the cause: look at loss, wide-area delay and the rates asked for."]
+        return [
+            "The queue was not the cause: look at loss, wide-area delay and the rates asked for."
+        ]
     return ["The line had room to spare."]
 
 

@@ -8,7 +8,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 #: The definition in the schema that lists each kind of choice.
-DEFINITIONS = {"queue": "Queue", "congestion": "Congestion", "application": "Application", "link": "Link"}
+DEFINITIONS = {
+    "queue": "Queue",
+    "congestion": "Congestion",
+    "application": "Application",
+    "link": "Link",
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,9 @@ def read_choices(schema: dict[str, Any], kind: str) -> list[Choice]:
         parameters = _read_parameters(settings, definitions)
         known = found.get(name)
         if known is None or (parameters and not known.parameters):
-            found[name] = Choice(name, description or (known.description if known else ""), parameters)
+            found[name] = Choice(
+                name, description or (known.description if known else ""), parameters
+            )
     return list(found.values())
 
 

@@ -60,5 +60,9 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
         console.print(f"[bold]{choice.name}[/bold]  {choice.description}")
         for parameter in choice.parameters:
             default = f" [dim](default {parameter.default})[/dim]" if parameter.default else ""
-            console.print(Padding(f"[cyan]{parameter.name}[/cyan]{default}  {parameter.description}", (0, 0, 0, 4)))
+            console.print(
+                Padding(
+                    f"[cyan]{parameter.name}[/cyan]{default}  {parameter.description}", (0, 0, 0, 4)
+                )
+            )
         console.print()

@@ -29,7 +29,8 @@ def compare(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SCENARIO | RUN_DIR…", help="One scenario with --vary, or several results folders."
+            metavar="SCENARIO | RUN_DIR…",
+            help="One scenario with --vary, or several results folders.",
         ),
     ],
     vary: Annotated[
@@ -53,7 +54,9 @@ def compare(
     """Compare runs side by side in one report: what changed, with traffic and seed the same."""
     if vary:
         if len(sources) > 1:
-            raise InputError("--vary takes one scenario; several results folders are compared without it")
+            raise InputError(
+                "--vary takes one scenario; several results folders are compared without it"
+            )
         comparison = _run_varied(
             sources[0], vary, labels or [], settings or [], seed, out, force, quiet or as_json
         )
@@ -120,11 +123,15 @@ def _load_finished(
     if len(results) < 2:
         raise InputError(f"{sources[0]}: one run alone is nothing to compare; give another folder")
     if labels and len(labels) != len(results):
-        raise InputError(f"{len(labels)} labels for {len(results)} runs: give one for each, or none")
+        raise InputError(
+            f"{len(labels)} labels for {len(results)} runs: give one for each, or none"
+        )
     for result, label in zip(results, labels, strict=False):
         result.label = label
     titles = {result.title for result in results}
-    comparison = Comparison(results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared")
+    comparison = Comparison(
+        results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"
+    )
     comparison.save(out or choose_folder("compared"), force=force)
     return comparison
 
@@ -147,7 +154,9 @@ def _print_comparison(comparison: Comparison) -> None:
     console = make_output()
     console.print(f"\n[bold]{comparison.title}[/bold]")
     console.print(draw_comparison(comparison.results, [judge(r) for r in comparison.results]))
-    console.print(summarise_comparison(comparison.results), end="\n\n")
+    for line in summarise_comparison(comparison.results):
+        console.print(line)
+    console.print()
     for result in comparison.results:
         for outcome in result.expectations:
             if not outcome.met:

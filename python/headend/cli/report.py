@@ -12,7 +12,8 @@ from headend.cli.terminal import answer_errors, make_output, print_json
 from headend.errors import InputError
 
 FoldersArgument = Annotated[
-    list[str], typer.Argument(metavar="RESULTS_DIR…", help="Results folders; several: side by side.")
+    list[str],
+    typer.Argument(metavar="RESULTS_DIR…", help="Results folders; several: side by side."),
 ]
 
 
@@ -31,7 +32,9 @@ def report(
     from headend.result import read_manifest
 
     if out is None and len(folders) > 1:
-        raise InputError("a report over several folders needs --out FILE, such as --out compared.html")
+        raise InputError(
+            "a report over several folders needs --out FILE, such as --out compared.html"
+        )
     title = str(read_manifest(Path(folders[0])).get("title", "")) if len(folders) == 1 else ""
     path = write_report(load_results(folders), out or Path(folders[0]) / "report.html", title=title)
     if as_json:

@@ -44,7 +44,9 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
     """Print a shipped scenario."""
     path = _find(name)
     if as_json:
-        print_json({"name": name, "scenario": _read(path), "text": path.read_text(encoding="utf-8")})
+        print_json(
+            {"name": name, "scenario": _read(path), "text": path.read_text(encoding="utf-8")}
+        )
     else:
         typer.echo(path.read_text(encoding="utf-8"), nl=False)
 

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 import typer
 
-app = typer.Typer(help="Published results, reproduced: list, show NAME, run NAME.", no_args_is_help=True)
+app = typer.Typer(
+    help="Published results, reproduced: list, show NAME, run NAME.", no_args_is_help=True
+)

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from headend.result import Result
     from headend.verdict import Verdict
 
-_STYLES = {"good": "green", "fair": "yellow", "poor": "dark_orange", "bad": "bold red", "none": "dim"}
+_STYLES = {
+    "good": "green",
+    "fair": "yellow",
+    "poor": "dark_orange",
+    "bad": "bold red",
+    "none": "dim",
+}
 _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ bad", "none": ""}
 
 
@@ -22,7 +28,7 @@ def draw_people(verdict: Verdict) -> Table:
     """Draw a row for each flow, those who suffer most first."""
     table = _new_table("flow", "grade", "experience")
     for name in ("delay p50", "delay p95", "lost", "goodput"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for finding in verdict.findings:
         table.add_row(
             finding.flow,
@@ -42,12 +48,12 @@ def draw_queues(result: Result) -> Table:
 
     table = _new_table("queue", "discipline")
     for name in ("rate", "delay p50", "delay p99", "used", "dropped", "marked"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in result.queues.filter(pl.col("packets_enqueued") > 0).iter_rows(named=True):
         dropped = sum(value for name, value in row.items() if name.startswith("discarded_"))
-        name = Text(row["queue"], style="bold" if row["queue"] == result.bottleneck else "")
+        label = Text(row["queue"], style="bold" if row["queue"] == result.bottleneck else "")
         table.add_row(
-            name,
+            label,
             row["discipline"],
             format_quantity(row["rate_bps"], "rate"),
             format_quantity(row["delay_p50_ns"], "time"),
@@ -111,5 +117,5 @@ def _new_table(*columns: str) -> Table:
 
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     for column in columns:
-        table.add_column(column)
+        table.add_column(column, no_wrap=column in ("flow", "grade", "queue"))
     return table

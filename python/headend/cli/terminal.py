@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from headend.errors import InputError
+from headend.execution import SLICE_SECONDS
 from headend.quantity import format_quantity
 
 Parameters = ParamSpec("Parameters")
@@ -90,7 +91,7 @@ def show_progress(
     """
     console = make_messages()
     if hidden or not console.is_terminal:
-        yield {label: _ignore for label in labels}
+        yield dict.fromkeys(labels, _ignore)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -105,14 +106,14 @@ def show_progress(
         bars = {}
         for label in labels:
             task = progress.add_task(label, total=duration_ns, simulated="", speed="")
-            bars[label] = functools.partial(_advance, progress, task, duration_ns, [None])
+            bars[label] = functools.partial(_advance, progress, task, duration_ns, [])
         yield bars
 
 
-def _advance(progress: Any, task: Any, duration_ns: int, first: list[float | None], now: int) -> None:
-    if first[0] is None:
-        first[0] = time.monotonic() - 0.1
-    speed = now / 1e9 / (time.monotonic() - first[0])
+def _advance(progress: Any, task: Any, duration_ns: int, began: list[float], now: int) -> None:
+    if not began:
+        began.append(time.monotonic() - SLICE_SECONDS)
+    speed = now / 1e9 / (time.monotonic() - began[0])
     simulated = f"{format_quantity(now, 'time')} of {format_quantity(duration_ns, 'time')}"
     progress.update(task, completed=now, simulated=simulated, speed=f"{speed:,.0f} × real time")
 

@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING
 import altair as alt
 import polars as pl
 
-from headend.figures.figure import Figure, lay_out, order_labels
-from headend.figures.selection import choose_queues, name_flow_keys
-from headend.figures.theme import colour, dash, fade, highlight, make_chart, mark_along
+from headend.figures.figure import Figure, lay_out
+from headend.figures.selection import choose_queues, name_flow_keys, place_flows
+from headend.figures.theme import colour, dash, fade, highlight, log_axis, make_chart, mark_along
 from headend.figures.thinning import thin_distribution
 
 if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
     from headend.result import Result
 
 
 def draw_flow_delay(results: Sequence[Result]) -> Figure | None:
     """Draw how many packets of each flow took longer than a given delay, host to host."""
     frames = {result.label: _gather_flows(result) for result in results}
-    panels, note = lay_out(frames, lambda rows: _draw_tail(rows, "one-way delay (ms)", marks=True))
+    panels, note = lay_out(
+        frames,
+        lambda rows: _draw_tail(rows, "one-way delay (ms)", marks=True),
+        place_flows(results),
+    )
     if not panels:
         return None
     return Figure(
@@ -58,7 +63,7 @@ def _gather_queues(result: Result) -> pl.DataFrame:
 
 
 def _gather(
-    result: Result, kind: str, keys: Mapping[tuple[str, str | None], str]
+    result: Result, kind: str, keys: Mapping[tuple[str, str], str] | Mapping[tuple[str, None], str]
 ) -> pl.DataFrame:
     parts = []
     rows = result.histograms.filter(pl.col("kind") == kind)
@@ -70,25 +75,29 @@ def _gather(
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
-def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> alt.Chart | alt.LayerChart:
-    series = order_labels(rows["series"].to_list())
+def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> AnyChart:
     chosen = highlight()
     lowest = float(rows["delay_ms"].min())  # type: ignore[arg-type]
     highest = float(rows["delay_ms"].max())  # type: ignore[arg-type]
-    domain = [max(lowest * 0.9, 1e-3), max(highest * 1.1, 480 if marks else lowest * 10)]
-    curves = (
+    domain = (max(lowest * 0.9, 1e-3), max(highest * 1.1, 480 if marks else lowest * 10))
+    curves: AnyChart = (
         make_chart(rows)
-        .mark_line(interpolate="step-before", strokeWidth=2.2, clip=True)
+        .mark_line(strokeWidth=2.2, clip=True)
         .encode(
-            x=alt.X("delay_ms:Q", title=title, scale=alt.Scale(type="log", domain=domain, nice=False)),
+            x=alt.X(
+                "delay_ms:Q",
+                title=title,
+                axis=log_axis(domain),
+                scale=alt.Scale(type="log", domain=list(domain), nice=False),
+            ),
             y=alt.Y(
                 "share:Q",
                 title="share of packets above",
                 scale=alt.Scale(type="log", domain=[1e-4, 1]),
                 axis=alt.Axis(values=[1, 0.1, 0.01, 1e-3, 1e-4], format="~%"),
             ),
-            color=colour(series),
-            strokeDash=dash(series),
+            color=colour(rows),
+            strokeDash=dash(rows),
             opacity=fade(chosen),
             tooltip=[
                 alt.Tooltip("series:N", title=" "),

@@ -9,10 +9,19 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Figure, Panel, lay_out, order_labels
-from headend.figures.selection import name_flow_keys
-from headend.figures.theme import PALETTE, colour, fade, highlight, make_chart, mark_across, time_axis
+from headend.figures.selection import name_flow_keys, place_flows
+from headend.figures.theme import (
+    PALETTE,
+    colour,
+    fade,
+    highlight,
+    make_chart,
+    mark_across,
+    time_axis,
+)
 
 if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
     from headend.result import Result
 
 #: Samples drawn per flow; of more, evenly chosen ones.
@@ -32,12 +41,9 @@ REASONS = {
 def draw_voice(results: Sequence[Result]) -> Figure | None:
     """Draw each call's MOS over time."""
     arrows = {"mos": " ↑", "mos_down": " ↓"}
-    frames = {
-        result.label: _gather(result, arrows, 1.0)
-        for result in results
-    }
+    frames = {result.label: _gather(result, arrows, 1.0) for result in results}
 
-    def draw(rows: pl.DataFrame) -> alt.LayerChart:
+    def draw(rows: pl.DataFrame) -> AnyChart:
         scale = alt.Scale(domain=[1, 4.5], nice=False)
         return alt.layer(
             _draw_samples(rows, "voice quality (MOS)", scale, line=True),
@@ -45,7 +51,7 @@ def draw_voice(results: Sequence[Result]) -> Figure | None:
             mark_across(3.1, "3.1: nearly all dissatisfied below", near_left=True),
         )
 
-    panels, note = lay_out(frames, draw)
+    panels, note = lay_out(frames, draw, place_flows(results))
     if not panels:
         return None
     return Figure(
@@ -62,11 +68,11 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     """Draw round-trip times over time."""
     frames = {result.label: _gather(result, {"rtt": ""}, 1e-6) for result in results}
 
-    def draw(rows: pl.DataFrame) -> alt.LayerChart:
+    def draw(rows: pl.DataFrame) -> AnyChart:
         chart = _draw_samples(rows, "round trip (ms)", alt.Scale(zero=True), line=True)
         return alt.layer(chart, mark_across(130, "130 ms: games"))
 
-    panels, note = lay_out(frames, draw)
+    panels, note = lay_out(frames, draw, place_flows(results))
     if not panels:
         return None
     return Figure(
@@ -111,7 +117,10 @@ def draw_loss(results: Sequence[Result]) -> Figure | None:
         keys = name_flow_keys(result)
         reasons = [name for name in REASONS if name in result.flows.columns]
         rows = result.flows.unpivot(
-            reasons, index=["flow", "direction", "packets_sent"], variable_name="reason", value_name="count"
+            reasons,
+            index=["flow", "direction", "packets_sent"],
+            variable_name="reason",
+            value_name="count",
         ).filter(pl.col("count") > 0)
         for row in rows.iter_rows(named=True):
             key = keys.get((row["flow"], row["direction"]))
@@ -122,7 +131,9 @@ def draw_loss(results: Sequence[Result]) -> Figure | None:
                         "run": result.label,
                         "reason": REASONS[row["reason"]],
                         "count": row["count"],
-                        "share": row["count"] / row["packets_sent"] if row["packets_sent"] else None,
+                        "share": row["count"] / row["packets_sent"]
+                        if row["packets_sent"]
+                        else None,
                     }
                 )
     if not parts:
@@ -132,7 +143,12 @@ def draw_loss(results: Sequence[Result]) -> Figure | None:
         panels = [Panel("", _draw_reasons(frame, "flow"))]
     else:
         panels = [
-            Panel(flow, _draw_reasons(frame.filter(pl.col("flow") == flow), "run", [r.label for r in results]))
+            Panel(
+                flow,
+                _draw_reasons(
+                    frame.filter(pl.col("flow") == flow), "run", [r.label for r in results]
+                ),
+            )
             for flow in order_labels(frame["flow"].to_list())[:7]
         ]
     return Figure(
@@ -149,7 +165,9 @@ def _draw_durations(
 ) -> Figure | None:
     frames = {result.label: _gather(result, {measure: ""}, 1e-9) for result in results}
     scale = alt.Scale(zero=True)
-    panels, note = lay_out(frames, lambda rows: _draw_samples(rows, axis, scale, line=False))
+    panels, note = lay_out(
+        frames, lambda rows: _draw_samples(rows, axis, scale, line=False), place_flows(results)
+    )
     if not panels:
         return None
     return Figure(name, title, explanation + note, panels)
@@ -175,16 +193,13 @@ def _gather(result: Result, suffixes: dict[str, str], factor: float) -> pl.DataF
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
-def _draw_samples(
-    rows: pl.DataFrame, title: str, scale: alt.Scale, *, line: bool
-) -> alt.Chart | alt.LayerChart:
-    series = order_labels(rows["series"].to_list())
+def _draw_samples(rows: pl.DataFrame, title: str, scale: alt.Scale, *, line: bool) -> AnyChart:
     chosen = highlight()
-    few = rows.height <= 60 * len(series)
-    base = make_chart(rows.select("time_s", "value", "series")).encode(
+    few = rows.height <= 60 * rows["series"].n_unique()
+    base = make_chart(rows.select("time_s", "value", "series", "slot")).encode(
         x=time_axis(),
         y=alt.Y("value:Q", title=title, scale=scale),
-        color=colour(series),
+        color=colour(rows, "stroke" if line else "circle"),
         opacity=fade(chosen),
         tooltip=[
             alt.Tooltip("series:N", title=" "),
@@ -193,15 +208,19 @@ def _draw_samples(
         ],
     )
     if not line:
-        return base.mark_point(filled=True, size=32).add_params(chosen)
-    return base.mark_line(point={"filled": True, "size": 30} if few else False, strokeWidth=1.6).add_params(chosen)
+        points: AnyChart = base.mark_point(filled=True, size=32).add_params(chosen)
+        return points
+    lines: AnyChart = base.mark_line(
+        point={"filled": True, "size": 30} if few else False, strokeWidth=1.6
+    ).add_params(chosen)
+    return lines
 
 
-def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> alt.Chart:
+def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> AnyChart:
     reasons = list(REASONS.values())
     present = [reason for reason in reasons if reason in rows["reason"].to_list()]
     names = list(order) if order else order_labels(rows[by].to_list())
-    return (
+    bars: AnyChart = (
         make_chart(rows)
         .mark_bar(height={"band": 0.7})
         .encode(
@@ -212,7 +231,12 @@ def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = Non
                 scale=alt.Scale(domain=reasons, range=list(PALETTE[: len(reasons)])),
                 legend=alt.Legend(title=None, values=present),
             ),
-            tooltip=["reason:N", alt.Tooltip("count:Q", title="packets", format=","), alt.Tooltip("share:Q", format=".3~%")],
+            tooltip=[
+                "reason:N",
+                alt.Tooltip("count:Q", title="packets", format=","),
+                alt.Tooltip("share:Q", format=".3~%"),
+            ],
         )
         .properties(height=max(60, 34 * len(names)))
     )
+    return bars

@@ -14,24 +14,19 @@ from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.folder import describe
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from headend.figures.figure import Figure
+    from headend.figures.theme import AnyChart
     from headend.result import Result
 
 FORMATS = ("svg", "pdf", "png")
 
 
-def export_figures(
-    results: Sequence[Result], folder: Path, formats: Sequence[str]
-) -> list[Path]:
+def export_figures(results: Sequence[Result], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write every figure of some runs; a figure of several panels gives several files."""
     return write_figures(draw_figures(results), folder, formats)
 
 
-def write_figures(
-    figures: Sequence[Figure], folder: Path, formats: Sequence[str]
-) -> list[Path]:
+def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write figures in every format asked for.
 
     Raises
@@ -47,7 +42,9 @@ def write_figures(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for figure in figures:
-            stems = name_folders([f"{figure.name} {panel.title}".strip() for panel in figure.panels])
+            stems = name_folders(
+                [f"{figure.name} {panel.title}".strip() for panel in figure.panels]
+            )
             for panel, stem in zip(figure.panels, stems, strict=True):
                 title = ": ".join(filter(None, (figure.title, panel.title)))
                 specification = fix_size(panel.chart, title)
@@ -60,7 +57,7 @@ def write_figures(
     return paths
 
 
-def fix_size(chart: alt.Chart | alt.LayerChart, title: str) -> dict[str, Any]:
+def fix_size(chart: AnyChart, title: str) -> dict[str, Any]:
     """Give a chart's Vega-Lite specification with a size, a title and a white background."""
     specification: dict[str, Any] = chart.to_dict()
     specification["width"] = WIDTH

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from headend.figures.figure import Figure, Panel, lay_out, order_labels
-from headend.figures.selection import choose_bottleneck, name_flow_keys
-from headend.figures.theme import colour, fade, highlight, make_chart, mark_across, mark_along, time_axis
+from headend.figures.figure import Figure, Panel, lay_out
+from headend.figures.selection import choose_bottleneck, name_flow_keys, place_flows
+from headend.figures.theme import (
+    colour,
+    fade,
+    highlight,
+    make_chart,
+    mark_across,
+    mark_along,
+    time_axis,
+)
 from headend.figures.thinning import thin_series
 
 if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
     from headend.result import Result
 
 #: What a discipline may tell of itself: column, title, factor to the unit in the title.
@@ -34,7 +43,9 @@ def draw_goodput(results: Sequence[Result]) -> Figure | None:
     if len(results) == 1:
         panels = [
             Panel("Goodput: what applications read", goodput[0][0].chart),
-            Panel("Throughput: all that was delivered, retransmissions included", throughput[0].chart),
+            Panel(
+                "Throughput: all that was delivered, retransmissions included", throughput[0].chart
+            ),
         ]
     else:
         panels = goodput[0]
@@ -58,7 +69,7 @@ def draw_line_rate(results: Sequence[Result]) -> Figure | None:
         )
     nominal = _nominal_rates(results)
 
-    def draw(rows: pl.DataFrame) -> alt.Chart | alt.LayerChart:
+    def draw(rows: pl.DataFrame) -> AnyChart:
         chart = _draw_lines(rows, "leaving the queue (Mbit/s)", results)
         if len(nominal) == 1:
             return alt.layer(chart, mark_across(nominal.pop() / 1e6, "nominal rate"))
@@ -81,18 +92,26 @@ def draw_queue_over_time(results: Sequence[Result]) -> Figure | None:
     delays, backlogs = {}, {}
     for result in results:
         rows = thin_series(
-            _bottleneck_rows(result), ["queue"], ["delay_mean_ns", "backlog_bytes"], ["delay_max_ns", "backlog_max_bytes"]
+            _bottleneck_rows(result),
+            ["queue"],
+            ["delay_mean_ns", "backlog_bytes"],
+            ["delay_max_ns", "backlog_max_bytes"],
         ).rename({"queue": "key"})
         delays[result.label] = rows.select(
             "time_s", "key", value=_scaled("delay_mean_ns", 1e-6), top=_scaled("delay_max_ns", 1e-6)
         )
         backlogs[result.label] = rows.select(
-            "time_s", "key", value=_scaled("backlog_bytes", 1 / 1024), top=_scaled("backlog_max_bytes", 1 / 1024)
+            "time_s",
+            "key",
+            value=_scaled("backlog_bytes", 1 / 1024),
+            top=_scaled("backlog_max_bytes", 1 / 1024),
         )
     panels = []
     for frames, title in ((delays, "queue delay (ms)"), (backlogs, "backlog (KiB)")):
         drawn, _ = lay_out(frames, lambda rows, title=title: _draw_with_top(rows, title, results))  # type: ignore[misc]
-        panels += [Panel(f"{panel.title} {title.split(' (')[0]}".strip(), panel.chart) for panel in drawn]
+        panels += [
+            Panel(f"{panel.title} {title.split(' (')[0]}".strip(), panel.chart) for panel in drawn
+        ]
     if not panels:
         return None
     return Figure(
@@ -147,10 +166,15 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
             .otherwise(pl.col("flow"))
         )
         frames[result.label] = thin.sort(
-            pl.col("flow").replace_strict(order, default=99), "connection", "time_s", maintain_order=True
+            pl.col("flow").replace_strict(order, default=99),
+            "connection",
+            "time_s",
+            maintain_order=True,
         ).select("time_s", key=key, value=_scaled("cwnd_bytes", 1 / 1024))
     panels, note = lay_out(
-        frames, lambda rows: _draw_lines(rows, "congestion window (KiB)", results)
+        frames,
+        lambda rows: _draw_lines(rows, "congestion window (KiB)", results),
+        place_flows(results),
     )
     if not panels:
         return None
@@ -163,12 +187,13 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def _draw_flow_rates(
-    results: Sequence[Result], column: str, title: str
-) -> tuple[list[Panel], str]:
+def _draw_flow_rates(results: Sequence[Result], column: str, title: str) -> tuple[list[Panel], str]:
     frames = {}
     for result in results:
         keys = name_flow_keys(result)
+        transfers = set(result.flows.filter(pl.col("transport") == "tcp")["flow"])
+        if len(results) > 1 and transfers:  # what calls and pings send does not vary
+            keys = {pair: key for pair, key in keys.items() if pair[0] in transfers}
         rows = thin_series(result.flow_series, ["flow", "direction"], [column])
         parts = [
             rows.filter((pl.col("flow") == flow) & (pl.col("direction") == direction)).select(
@@ -177,7 +202,7 @@ def _draw_flow_rates(
             for (flow, direction), key in keys.items()
         ]
         frames[result.label] = pl.concat(parts) if parts else pl.DataFrame()
-    return lay_out(frames, lambda rows: _draw_lines(rows, title, results))
+    return lay_out(frames, lambda rows: _draw_lines(rows, title, results), place_flows(results))
 
 
 def _bottleneck_rows(result: Result) -> pl.DataFrame:
@@ -188,7 +213,9 @@ def _nominal_rates(results: Sequence[Result]) -> set[float]:
     return {
         rate
         for result in results
-        for rate in result.queues.filter(pl.col("queue").is_in(choose_bottleneck(result)))["rate_bps"]
+        for rate in result.queues.filter(pl.col("queue").is_in(choose_bottleneck(result)))[
+            "rate_bps"
+        ]
     }
 
 
@@ -196,11 +223,11 @@ def _scaled(column: str, factor: float) -> pl.Expr:
     return (pl.col(column) * factor).round_sig_figs(4)
 
 
-def _encode(series: Sequence[str], title: str) -> dict[str, Any]:
+def _encode(rows: pl.DataFrame, title: str) -> dict[str, Any]:
     return {
         "x": time_axis(),
         "y": alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
-        "color": colour(series),
+        "color": colour(rows),
         "tooltip": [
             alt.Tooltip("series:N", title=" "),
             alt.Tooltip("time_s:Q", title="s", format=".4~g"),
@@ -209,23 +236,18 @@ def _encode(series: Sequence[str], title: str) -> dict[str, Any]:
     }
 
 
-def _draw_lines(
-    rows: pl.DataFrame, title: str, results: Sequence[Result]
-) -> alt.Chart | alt.LayerChart:
-    series = order_labels(rows["series"].to_list())
+def _draw_lines(rows: pl.DataFrame, title: str, results: Sequence[Result]) -> AnyChart:
     chosen = highlight()
     lines = (
-        make_chart(rows.select("time_s", "value", "series"))
+        make_chart(rows.select("time_s", "value", "series", "slot"))
         .mark_line(strokeWidth=1.6)
-        .encode(**_encode(series, title), opacity=fade(chosen))
+        .encode(**_encode(rows, title), opacity=fade(chosen))
         .add_params(chosen)
     )
     return _with_warmup(lines, results)
 
 
-def _draw_with_top(
-    rows: pl.DataFrame, title: str, results: Sequence[Result]
-) -> alt.Chart | alt.LayerChart:
+def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Result]) -> AnyChart:
     lines = _draw_lines(rows, title, results)
     if rows["series"].n_unique() > 1:
         return lines
@@ -237,9 +259,7 @@ def _draw_with_top(
     return alt.layer(shade, lines)
 
 
-def _with_warmup(
-    chart: alt.Chart, results: Sequence[Result]
-) -> alt.Chart | alt.LayerChart:
+def _with_warmup(chart: alt.Chart, results: Sequence[Result]) -> AnyChart:
     ends = {result.manifest.get("warmup_ns", 0) for result in results}
     end = ends.pop() / 1e9 if len(ends) == 1 else 0
     if not end:

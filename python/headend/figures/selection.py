@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -27,6 +28,15 @@ def name_flow_keys(result: Result) -> dict[tuple[str, str], str]:
         + (arrows[row["direction"]] if row["flow"] in both else "")
         for row in ordered.iter_rows(named=True)
     }
+
+
+def place_flows(results: Sequence[Result]) -> dict[str, int]:
+    """Give each flow (and each direction of it) its place in the palette, the same in every figure."""
+    places: dict[str, int] = {}
+    for number, ((flow, _), key) in enumerate(name_flow_keys(results[0]).items()):
+        places[key] = number
+        places.setdefault(flow, number)
+    return places
 
 
 def choose_queues(result: Result) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
+
+#: What Altair gives for a chart, alone or layered.
+AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 #: Okabe and Ito's colours, without black and yellow, which one of the two backgrounds swallows.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
@@ -59,32 +62,57 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
 def make_chart(rows: pl.DataFrame) -> alt.Chart:
     """Start a chart on rows, held inside it."""
     nans = [pl.col(name).fill_nan(None) for name, kind in rows.schema.items() if kind.is_float()]
-    return alt.Chart(alt.Data(values=rows.with_columns(nans).to_dicts()))
+    data = alt.Data(values=rows.with_columns(nans).to_dicts())  # type: ignore[no-untyped-call]
+    return alt.Chart(data)
 
 
-def colour(series: Sequence[str], *, legend: bool | None = None) -> alt.Color:
-    """Tell series apart by colour, in the order given; a single one needs no legend."""
-    shown = len(series) > 1 if legend is None else legend
-    return alt.Color(
-        "series:N",
-        scale=alt.Scale(domain=list(series), range=list(PALETTE[: len(series)])),
-        legend=alt.Legend(title=None, symbolType="stroke") if shown else None,
-        sort=list(series),
+def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
+    """Give the series of some rows in the order of their slots; a slot is a place in the palette."""
+    return sorted(
+        rows.select("series", "slot").unique().iter_rows(), key=lambda pair: (pair[1], pair[0])
     )
 
 
-def dash(series: Sequence[str]) -> alt.StrokeDash:
+def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> alt.Color:
+    """Tell series apart by colour; a flow or run has the same one in every figure."""
+    series = list_series(rows)
+    names = [name for name, _ in series]
+    return alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=names, range=[PALETTE[slot % len(PALETTE)] for _, slot in series]),
+        legend=alt.Legend(title=None, symbolType=symbol),
+        sort=names,
+    )
+
+
+def dash(rows: pl.DataFrame) -> alt.StrokeDash:
     """Tell series apart by dashes too."""
+    series = list_series(rows)
     return alt.StrokeDash(
         "series:N",
-        scale=alt.Scale(domain=list(series), range=[list(item) for item in DASHES[: len(series)]]),
+        scale=alt.Scale(
+            domain=[name for name, _ in series],
+            range=[list(DASHES[slot % len(DASHES)]) for _, slot in series],
+        ),
         legend=None,
     )
 
 
 def time_axis() -> alt.X:
-    """Simulated time along the bottom."""
-    return alt.X("time_s:Q", title="simulated time (s)", axis=alt.Axis(grid=False), scale=alt.Scale(nice=False))
+    """Put simulated time along the bottom."""
+    return alt.X(
+        "time_s:Q",
+        title="simulated time (s)",
+        axis=alt.Axis(grid=False, tickCount=8),
+        scale=alt.Scale(nice=False, zero=True),
+    )
+
+
+def log_axis(domain: tuple[float, float]) -> alt.Axis:
+    """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many."""
+    low, high = math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1]))
+    steps = (1, 2, 5) if high - low <= 3 else (1,)
+    return alt.Axis(values=[step * 10.0**power for power in range(low, high + 1) for step in steps])
 
 
 def highlight() -> alt.Parameter:
@@ -97,20 +125,24 @@ def fade(selection: alt.Parameter) -> Any:
     return alt.when(selection).then(alt.value(1)).otherwise(alt.value(0.12))
 
 
-def mark_across(value: float, text: str, *, near_left: bool = False) -> alt.LayerChart:
+def mark_across(value: float, text: str, *, near_left: bool = False) -> AnyChart:
     """Draw a known mark as a horizontal line with its meaning written on it."""
     data = pl.DataFrame({"mark": [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
     side = 4 if near_left else "width"
     label = (
         make_chart(data)
-        .mark_text(align="left" if near_left else "right", dy=-6, dx=0 if near_left else -2)
+        .mark_text(
+            align="left" if near_left else "right",
+            dy=8 if near_left else -6,
+            dx=0 if near_left else -2,
+        )
         .encode(y="mark:Q", x=alt.value(side), text="meaning:N")
     )
     return alt.layer(line, label)
 
 
-def mark_along(value: float, text: str, field: str) -> alt.LayerChart:
+def mark_along(value: float, text: str, field: str) -> AnyChart:
     """Draw a known mark as a vertical line with its meaning written beside it."""
     data = pl.DataFrame({field: [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")

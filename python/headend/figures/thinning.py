@@ -54,7 +54,11 @@ def thin_series(
         rows = (
             rows.with_columns(bin=number // step)
             .group_by(*by, "bin", maintain_order=True)
-            .agg(pl.col("time_ns").max(), pl.col(*means).mean() if means else [], pl.col(*maxima).max() if maxima else [])
+            .agg(
+                pl.col("time_ns").max(),
+                pl.col(*means).mean() if means else [],
+                pl.col(*maxima).max() if maxima else [],
+            )
             .drop("bin")
         )
     rounded = [pl.col(name).round_sig_figs(4) for name in columns]
@@ -77,7 +81,7 @@ def thin_distribution(rows: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    total = rows["count"].sum()
+    total = float(rows["count"].sum())
     if not total:
         return pl.DataFrame(schema={"delay_ms": pl.Float64, "share": pl.Float64})
     ordered = rows.sort("lower_ns")
@@ -91,5 +95,7 @@ def thin_distribution(rows: pl.DataFrame) -> pl.DataFrame:
         index = min(int(below.search_sorted(1 - share)), len(uppers) - 1)
         delays.append(max(float(uppers[index]), 1e3))
         shares.append(share)
-    frame = pl.DataFrame({"delay_ms": delays, "share": shares}).with_columns(pl.col("delay_ms") / 1e6)
+    frame = pl.DataFrame({"delay_ms": delays, "share": shares}).with_columns(
+        pl.col("delay_ms") / 1e6
+    )
     return frame.select(pl.all().round_sig_figs(4))
