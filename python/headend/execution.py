@@ -75,12 +75,12 @@ def execute(
 
 
 def execute_all(
-    jobs: Sequence[Job], work: Callable[[Job], Outcome], stop: threading.Event
+    jobs: Sequence[Job], work: Callable[[Job], Outcome | None], stop: threading.Event
 ) -> Iterator[tuple[Job, Outcome]]:
     """Do the work for every job on all cores, giving each as it is done.
 
     The engine lets go of Python's lock while it runs, so threads are enough. After ``stop`` is set no further job is
-    begun.
+    begun. Work that gives None was not finished and is left out.
     """
 
     def attempt(job: Job) -> Outcome | None:

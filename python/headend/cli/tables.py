@@ -12,6 +12,7 @@ from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
     from headend.result import Result
+    from headend.study import Judgement
     from headend.verdict import Verdict
 
 _STYLES = {
@@ -104,6 +105,20 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
                 for queue in queues
             ),
         )
+    return table
+
+
+def draw_claims(judgements: Sequence[Judgement]) -> Table:
+    """Draw a row for each claim: what was expected, what was measured, the verdict."""
+    table = _new_table("claim", "the document says", "expected", "measured", "verdict")
+    styles = {"reproduced": "green", "differs": "bold red", "cannot be tested": "yellow"}
+    for judgement in judgements:
+        claim, finding = judgement.claim, judgement.finding
+        measured = finding.measured
+        if finding.interval:
+            measured += f" ({finding.interval[0]:.3g} to {finding.interval[1]:.3g})"
+        verdict = Text(finding.verdict, style=styles[finding.verdict])
+        table.add_row(claim.id, claim.statement, claim.expected, measured, verdict)
     return table
 
 

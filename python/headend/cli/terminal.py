@@ -110,6 +110,37 @@ def show_progress(
         yield bars
 
 
+@contextmanager
+def show_points(title: str, *, hidden: bool = False) -> Iterator[Callable[[int, int, int], None]]:
+    """Show one bar over the points of a study.
+
+    Yields
+    ------
+    callable
+        What to call with the points done, all points, and those kept from before.
+    """
+    console = make_messages()
+    if hidden or not console.is_terminal:
+        yield lambda _done, _total, _kept: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(title, total=None)
+
+        def on_point(done: int, total: int, kept: int) -> None:
+            text = f"{title} [dim]({kept} kept)[/dim]" if kept else title
+            progress.update(task, completed=done, total=total, description=text)
+
+        yield on_point
+
+
 def _advance(progress: Any, task: Any, duration_ns: int, began: list[float], now: int) -> None:
     if not began:
         began.append(time.monotonic() - SLICE_SECONDS)
