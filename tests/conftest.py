@@ -46,8 +46,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
     import headend
 
     monkeypatch.setitem(sys.modules, "headend._engine", fake_engine)
-    monkeypatch.setattr(headend, "_engine", fake_engine, raising=False)
-    monkeypatch.setattr(headend, "__version__", "0.0.0", raising=False)
+    monkeypatch.setitem(headend.__dict__, "_engine", fake_engine)
+    monkeypatch.setitem(headend.__dict__, "__version__", "0.0.0")
     monkeypatch.setattr(fake_engine.Run, "slow", False)
     return fake_engine
 

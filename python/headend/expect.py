@@ -215,7 +215,7 @@ def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectati
         )
     try:
         quantity = parse_quantity_name(parts[0].strip(), vocabulary)
-        bound = parse_quantity(parts[2], quantity.kind).value
+        bound = parse_quantity(parts[2].strip(), quantity.kind).value
     except ValueError as error:
         raise InputError(f"expect.{name}: {error}") from error
     return Expectation(name, text, quantity, parts[1], bound)

@@ -42,6 +42,9 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     target = Path(os.path.normpath(target))
     if target.exists():
         _check_replaceable(target, force=force)
+    for parent in target.parents:
+        if parent.exists() and not parent.is_dir():
+            raise InputError(f"{target}: cannot be written: {parent} is a file")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

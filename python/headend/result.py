@@ -174,7 +174,8 @@ class Result:
             table.write_parquet(folder / f"{name}.parquet", compression="zstd", statistics=False)
         if report:
             self.report(folder / "report.html")
-        text = json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n"
+        manifest = {**self.manifest, "label": self.label}
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (folder / MANIFEST).write_text(text, encoding="utf-8")
 
     def report(self, path: str | Path) -> Path:

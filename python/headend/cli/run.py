@@ -95,8 +95,9 @@ def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: verdict, tables with a row per flow, queue and measure, expectations."""
     from headend.verdict import judge
 
-    keys = ("name", "label", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
+    keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
     return {
+        "label": result.label,
         **{key: result.manifest[key] for key in keys},
         "folder": str(result.folder) if result.folder else None,
         "wall_seconds": result.wall_seconds,

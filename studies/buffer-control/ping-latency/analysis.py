@@ -141,7 +141,7 @@ def draw_by_prediction(points: pl.DataFrame) -> list[Panel]:
                     "buffer_kib:Q",
                     alt.Tooltip("predicted_ms:Q", format=".4~g"),
                     alt.Tooltip("ping_ms:Q", format=".4~g"),
-                ],  # fmt: skip
+                ],
             )
         )
         slope = fit(points, str(name))[0].value
