@@ -108,6 +108,14 @@ def test_every_figure_has_an_explanation_units_and_a_legend(kept: Path) -> None:
             )
 
 
+def test_every_figure_obeys_the_schema_of_vega_lite(fake: Any, home_line: Path) -> None:
+    comparison = compare(home_line, {"queue": ["drop_tail", "docsis_pie"]})
+    for results in (comparison.results, comparison.results[:1]):
+        for figure in draw_figures(results):
+            for panel in figure.panels:
+                panel.chart.to_dict(validate=True)
+
+
 def test_the_marks_people_know_are_drawn(kept: Path) -> None:
     text = (kept / "report.html").read_text()
     for mark in ("150 ms", "400 ms", "130 ms: games", "4: users satisfied"):

@@ -22,8 +22,7 @@ from headend.verdict import Verdict, judge, summarise_comparison
 if TYPE_CHECKING:
     import jinja2
 
-    from headend.figures import Figure
-    from headend.figures.theme import AnyChart
+    from headend.figures import Figure, Panel
     from headend.result import Result
 
 
@@ -63,7 +62,7 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
 def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str:
     """Fill a template with figures and other content; libraries, styles and data are put inside."""
     specifications = {
-        f"{figure.name}-{number}": shape_for_page(panel.chart)
+        f"{figure.name}-{number}": shape_for_page(panel)
         for figure in figures
         for number, panel in enumerate(figure.panels)
     }
@@ -98,11 +97,9 @@ def write_page(page: str, path: Path) -> Path:
     return path
 
 
-def shape_for_page(chart: AnyChart) -> dict[str, Any]:
-    """Give a chart's Vega-Lite specification, as wide as the page allows and without an address in it."""
-    specification: dict[str, Any] = chart.to_dict()
-    specification.pop("$schema", None)
-    specification.pop("config", None)
+def shape_for_page(panel: Panel) -> dict[str, Any]:
+    """Give a panel's Vega-Lite specification, as wide as the page allows."""
+    specification = panel.specify()
     specification["width"] = "container"
     specification.setdefault("height", HEIGHT)
     specification["autosize"] = {"type": "fit-x", "contains": "padding"}

@@ -14,8 +14,7 @@ from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.folder import describe
 
 if TYPE_CHECKING:
-    from headend.figures.figure import Figure
-    from headend.figures.theme import AnyChart
+    from headend.figures.figure import Figure, Panel
     from headend.result import Result
 
 FORMATS = ("svg", "pdf", "png")
@@ -47,7 +46,7 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
             )
             for panel, stem in zip(figure.panels, stems, strict=True):
                 title = ": ".join(filter(None, (figure.title, panel.title)))
-                specification = fix_size(panel.chart, title)
+                specification = fix_size(panel, title)
                 for name in wanted:
                     path = folder / f"{stem}.{name}"
                     path.write_bytes(_render(specification, name))
@@ -57,9 +56,9 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     return paths
 
 
-def fix_size(chart: AnyChart, title: str) -> dict[str, Any]:
-    """Give a chart's Vega-Lite specification with a size, a title and a white background."""
-    specification: dict[str, Any] = chart.to_dict()
+def fix_size(panel: Panel, title: str) -> dict[str, Any]:
+    """Give a panel's Vega-Lite specification with a size, a title and a white background."""
+    specification = panel.specify()
     specification["width"] = WIDTH
     specification.setdefault("height", HEIGHT)
     specification["title"] = title

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +21,12 @@ class Panel:
 
     title: str
     chart: AnyChart
+
+    def specify(self) -> dict[str, Any]:
+        """Give its Vega-Lite specification without an address in it; tests check it against the schema."""
+        specification: dict[str, Any] = self.chart.to_dict(validate=False)
+        del specification["$schema"], specification["config"]
+        return specification
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import altair as alt
 import polars as pl
+import polars.selectors as cs
 
 #: What Altair gives for a chart, alone or layered.
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
@@ -61,9 +62,7 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
 
 def make_chart(rows: pl.DataFrame) -> alt.Chart:
     """Start a chart on rows, held inside it."""
-    nans = [pl.col(name).fill_nan(None) for name, kind in rows.schema.items() if kind.is_float()]
-    data = alt.Data(values=rows.with_columns(nans).to_dicts())  # type: ignore[no-untyped-call]
-    return alt.Chart(data)
+    return alt.Chart(rows.with_columns(cs.float().fill_nan(None)))
 
 
 def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
