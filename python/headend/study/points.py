@@ -7,14 +7,14 @@ import hashlib
 import json
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.execution import execute, execute_all
-from headend.expect import Vocabulary, parse_quantity_name
+from headend.expect import Quantity, Vocabulary, parse_quantity_name
 from headend.folder import describe
 from headend.result import build_frames
 from headend.scenario import Loaded, read_scenario
@@ -143,17 +143,22 @@ def fingerprint_engine() -> str:
 def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, float | None] | None:
     vocabulary = Vocabulary.from_resolved(work.loaded.resolved)
     quantities = {
-        name: parse_quantity_name(text, vocabulary) for name, text in study.measures.items()
+        name: [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
+        for name, text in study.measures.items()
     }
     execution = execute(work.loaded.scenario, seed=work.point.seed, stop=stop)
     if not execution.finished:
         return None
     tables = build_frames(execution.tables)
-    measured: dict[str, float | None] = {}
-    for name, quantity in quantities.items():
-        values = quantity.read(tables)
-        measured[name] = sum(values) / len(values) if values else None
-    return measured
+    return {name: _add_up(parts, tables) for name, parts in quantities.items()}
+
+
+def _add_up(parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame]) -> float | None:
+    """Add several quantities; one of several directions is their mean. None where one was not measured."""
+    values = [quantity.read(tables) for quantity in parts]
+    if not all(values):
+        return None
+    return sum(sum(value) / len(value) for value in values)
 
 
 _read_text = functools.cache(read_scenario)
