@@ -66,7 +66,7 @@ generate-check: build ## Fail when a generated file is stale
 
 .PHONY: bench
 bench: tools ## What a packet costs, beside the least any simulator must do (also target/bench.json)
-	cargo bench --package headend
+	cargo run --release --quiet --package headend-bench
 
 .PHONY: clean
 clean: ## Remove what was built (results stay)

@@ -148,3 +148,19 @@ def test_names_come_from_the_resolved_scenario() -> None:
     vocabulary = Vocabulary.from_resolved(resolved)
     assert vocabulary.flows == {"a": "bulk", "b": "voice"}
     assert set(vocabulary.queues) >= {"cable.attic.up", "cable.down", "wire.up"}
+
+
+def test_members_of_a_flow_add_up_or_the_worst_counts() -> None:
+    resolved = {"flow": {"upload": {"application": "bulk", "count": 2}}}
+    vocabulary = Vocabulary.from_resolved(resolved)
+    assert set(vocabulary.flows) == {"upload", "upload.1", "upload.2"}
+    flows = TABLES["flows"].with_columns(
+        flow=pl.Series(["upload.1", "upload.2", "x", "x"]), direction=pl.lit("up")
+    )
+    tables = {**TABLES, "flows": flows}
+    together = parse_expectation("it", "upload.goodput >= 160 kbit/s", vocabulary).check(tables)
+    assert (together.met, together.measured) == (True, pytest.approx(160e3))
+    worst = parse_expectation("it", "upload.loss < 1 %", vocabulary).check(tables)
+    assert (worst.met, worst.measured) == (False, pytest.approx(0.02))
+    one = parse_expectation("it", "upload.2.loss < 1 %", vocabulary).check(tables)
+    assert one.met

@@ -14,8 +14,9 @@ statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``.
 Metric of the run: ``jain_index``.
 
-A flow without a direction means the directions that carry its data, and the worse of them counts. What was not
-measured (the delay of nothing) misses every expectation.
+A flow without a direction means the directions that carry its data. Where there are several, by direction or because the
+flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …), the worst counts; rates and numbers of packets of
+the members add up. What was not measured (the delay of nothing) misses every expectation.
 """
 
 from __future__ import annotations
@@ -43,19 +44,20 @@ class Metric:
     column: str
     kind: Kind
     statistics: tuple[str, ...] = ()
+    adds_up: bool = False
 
 
 FLOW_METRICS: dict[str, Metric] = {
-    "goodput": Metric("goodput_bps", "rate"),
-    "throughput": Metric("throughput_bps", "rate"),
+    "goodput": Metric("goodput_bps", "rate", adds_up=True),
+    "throughput": Metric("throughput_bps", "rate", adds_up=True),
     "loss": Metric("loss_ratio", "ratio"),
     "jitter": Metric("jitter_ns", "time"),
     "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
-    "sent": Metric("packets_sent", "number"),
-    "delivered": Metric("packets_delivered", "number"),
-    "discarded": Metric("discarded", "number"),
-    "marked": Metric("marked", "number"),
-    "retransmitted": Metric("retransmitted", "number"),
+    "sent": Metric("packets_sent", "number", adds_up=True),
+    "delivered": Metric("packets_delivered", "number", adds_up=True),
+    "discarded": Metric("discarded", "number", adds_up=True),
+    "marked": Metric("marked", "number", adds_up=True),
+    "retransmitted": Metric("retransmitted", "number", adds_up=True),
 }
 
 MEASURES: dict[str, Metric] = {
@@ -89,19 +91,35 @@ APPLICATION_MEASURES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What an expectation may speak of: flows with their application, and queues."""
+    """What an expectation may speak of.
+
+    Parameters
+    ----------
+    flows
+        Flows and their members, each with its application.
+    queues
+        Queues.
+    members
+        The members of each flow that has a ``count``.
+    """
 
     flows: Mapping[str, str]
     queues: Sequence[str]
+    members: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def from_resolved(cls, resolved: Mapping[str, Any]) -> Vocabulary:
         """Take the names from a resolved scenario."""
-        flows = {
-            name: _name_variant(flow.get("application"))
-            for name, flow in resolved.get("flow", {}).items()
-        }
-        return cls(flows, sorted(_name_queues(resolved.get("link", {}))))
+        flows: dict[str, str] = {}
+        members: dict[str, list[str]] = {}
+        for name, flow in resolved.get("flow", {}).items():
+            application = _name_variant(flow.get("application"))
+            flows[name] = application
+            count = flow.get("count", 1)
+            if count > 1:
+                members[name] = [f"{name}.{number}" for number in range(1, count + 1)]
+                flows |= dict.fromkeys(members[name], application)
+        return cls(flows, sorted(_name_queues(resolved.get("link", {}))), members)
 
 
 @dataclass(frozen=True)
@@ -111,32 +129,37 @@ class Quantity:
     text: str
     table: str
     subject: str
+    members: tuple[str, ...]
     direction: str | None
     metric: str
     statistic: str | None
     kind: Kind
 
     def read(self, tables: Mapping[str, pl.DataFrame]) -> list[float]:
-        """Give the values in base units: one, or one for each direction that carries data; none if not measured."""
+        """Give the values in base units: one, or one for each direction and member; none if not measured."""
         import polars as pl
 
+        rows = tables[self.table]
         if self.table == "summary":
-            return _finite(tables["summary"]["jain_index"].to_list())
+            return _finite(rows[self.metric].to_list())
         if self.table == "queues":
-            rows = tables["queues"].filter(pl.col("queue") == self.subject)
-            return _finite(self._column(rows, QUEUE_METRICS))
+            return _finite(self._column(rows.filter(pl.col("queue") == self.subject)))
+        rows = rows.filter(pl.col("flow").is_in(self.members))
         if self.table == "measures":
-            rows = tables["measures"].filter(
-                (pl.col("flow") == self.subject) & (pl.col("measure") == self.metric)
-            )
-            return _finite(self._column(rows, MEASURES))
-        rows = tables["flows"].filter(pl.col("flow") == self.subject)
-        wanted = (
-            pl.col("direction") == self.direction if self.direction else pl.col("carries") == "data"
-        )
-        return _finite(self._column(rows.filter(wanted), FLOW_METRICS))
+            return _finite(self._column(rows.filter(pl.col("measure") == self.metric)))
+        directions = [self.direction] if self.direction else ["up", "down"]
+        if not self.direction:
+            rows = rows.filter(pl.col("carries") == "data")
+        values = [
+            _finite(self._column(rows.filter(pl.col("direction") == direction)))
+            for direction in directions
+        ]
+        if FLOW_METRICS[self.metric].adds_up:
+            return [sum(own) for own in values if own]
+        return [value for own in values for value in own]
 
-    def _column(self, rows: pl.DataFrame, metrics: Mapping[str, Metric]) -> list[float]:
+    def _column(self, rows: pl.DataFrame) -> list[float]:
+        metrics = {"queues": QUEUE_METRICS, "measures": MEASURES, "flows": FLOW_METRICS}[self.table]
         column = metrics[self.metric].column.format(self.statistic)
         if column == "discarded":
             import polars.selectors as cs
@@ -262,7 +285,8 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     if surplus:
         raise InputError(f'"{text}": {metric} has nothing called "{".".join(surplus)}"')
     kind: Kind = "number" if statistic == "count" else definition.kind
-    return Quantity(text, table, subject, direction, metric, statistic, kind)
+    members = tuple(vocabulary.members.get(subject, (subject,)))
+    return Quantity(text, table, subject, members, direction, metric, statistic, kind)
 
 
 def parse_expectations(

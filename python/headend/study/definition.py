@@ -108,7 +108,9 @@ class Study:
             Axis(axis.name, tuple(kept.get(axis.name, axis.values)), axis.set) for axis in self.axes
         )
         overrides = tuple((path, str(text)) for path, text in settings.get("set", {}).items())
-        return replace(self, axes=axes, overrides=overrides, quick=settings["description"])
+        seeds = tuple(settings.get("seeds", self.seeds))
+        quick = settings["description"]
+        return replace(self, axes=axes, overrides=overrides, seeds=seeds, quick=quick)
 
     def load_analysis(self) -> ModuleType:
         """Import the study's ``analysis.py``."""
