@@ -236,24 +236,23 @@ def _write_paragraph(result: Result, findings: list[Finding], queue: QueueState 
     judged = [finding for finding in findings if finding.grade is not Grade.NONE]
     suffering = [f for f in judged if f.grade in (Grade.POOR, Grade.BAD)]
     if suffering:
-        told = "; ".join(f"{f.flow} ({f.experience})" for f in suffering)
+        told = _tell(suffering)
         sentences.append(
             f"{'Badly off' if suffering[0].grade is Grade.BAD else 'Poorly off'}: {told}."
         )
         fine = [f.flow for f in judged if f not in suffering]
         if fine:
-            sentences.append(f"Well enough: {', '.join(fine)}.")
+            sentences.append(f"Well enough: {_list_names(fine)}.")
     elif judged:
         fair = [f for f in judged if f.grade is Grade.FAIR]
-        told = "; ".join(f"{f.flow} ({f.experience})" for f in fair or judged)
+        told = _tell(fair or judged)
         sentences.append(
             f"{'Nobody suffered, but not all is good' if fair else 'Nobody suffered'}: {told}."
         )
     transfers = [f for f in findings if f.grade is Grade.NONE and f.goodput_bps]
     if transfers:
-        listed = ", ".join(f"{f.flow} {_text(f.goodput_bps, 'rate')}" for f in transfers[:4])
-        more = f" and {len(transfers) - 4} more" if len(transfers) > 4 else ""
-        sentences.append(f"Goodput: {listed}{more}.")
+        listed = _list_names([f"{f.flow} {_text(f.goodput_bps, 'rate')}" for f in transfers])
+        sentences.append(f"Goodput: {listed}.")
     if queue:
         sentences.append(
             f"The queue {queue.queue} ({queue.discipline}) held packets {_text(queue.delay_p50_ns)} at the median"
@@ -262,6 +261,15 @@ def _write_paragraph(result: Result, findings: list[Finding], queue: QueueState 
         )
         sentences += _explain_queue(queue, suffers=bool(suffering))
     return " ".join(sentences)
+
+
+def _tell(findings: list[Finding]) -> str:
+    return _list_names([f"{finding.flow} ({finding.experience})" for finding in findings], "; ")
+
+
+def _list_names(names: list[str], separator: str = ", ") -> str:
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return separator.join(names[:4]) + more
 
 
 def _explain_queue(queue: QueueState, *, suffers: bool) -> list[str]:
