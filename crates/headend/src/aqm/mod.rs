@@ -1,0 +1,55 @@
+//! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
+
+pub mod codel;
+pub mod docsis_pie;
+pub mod drop_tail;
+
+use std::fmt::Debug;
+
+pub use codel::Codel;
+pub use docsis_pie::DocsisPie;
+pub use drop_tail::DropTail;
+
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::qdisc::{Backlog, LineView};
+use crate::time::Instant;
+
+/// A rule that drops or marks the packets of one backlog.
+///
+/// It drives the backlog itself, so that the code can stand beside the specification's pseudo-code. Its random numbers, if it draws any,
+/// come from a stream of its own that it is built with.
+pub trait Aqm: Debug + Send {
+    /// A packet arrives: into the backlog, or discarded.
+    fn enqueue(
+        &mut self,
+        backlog: &mut Backlog,
+        packet: Packet,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) {
+        backlog.push(packet, line, cx);
+    }
+    /// The line may send.
+    fn dequeue(
+        &mut self,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        let _ = cx;
+        backlog.pop(line)
+    }
+    /// When [`Self::update`] is to be called next; `None` while the law's state cannot change by time alone.
+    fn next_update(&self) -> Option<Instant> {
+        None
+    }
+    /// The periodic part of the law.
+    fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let _ = (backlog, line, cx);
+    }
+    /// Its inner state, for the series.
+    fn internals(&self) -> QueueInternals {
+        QueueInternals::default()
+    }
+}

@@ -1,0 +1,172 @@
+//! Congestion control: how much a sender may have in flight, and how fast it may send. One control, one file.
+//!
+//! Policy only: what was lost, what is in flight and when to send again is TCP's mechanism ([`crate::tcp`]).
+
+pub mod cubic;
+pub mod reno;
+
+use std::fmt::Debug;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::cubic::Cubic;
+use self::reno::Reno;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// A congestion control by name, with its parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CongestionConfig {
+    /// CUBIC (RFC 9438), the default of most systems: grows with the time since the last loss.
+    Cubic(cubic::Config),
+    /// NewReno (RFC 5681): one segment more each round trip, half after a loss.
+    Reno(reno::Config),
+}
+
+impl Default for CongestionConfig {
+    fn default() -> Self {
+        Self::Cubic(cubic::Config::default())
+    }
+}
+
+impl CongestionConfig {
+    /// A control for segments of `mss` bytes that starts with `initial_window` bytes. `rng` is its own random stream; a control
+    /// that draws none ignores it.
+    pub fn build(&self, mss: u64, initial_window: u64, rng: Rng) -> Box<dyn CongestionControl> {
+        drop(rng);
+        match self {
+            Self::Cubic(config) => Box::new(Cubic::new(config.clone(), mss, initial_window)),
+            Self::Reno(config) => Box::new(Reno::new(config.clone(), mss, initial_window)),
+        }
+    }
+}
+
+/// How much a sender may have in flight, and how fast it may send. All sizes are bytes.
+pub trait CongestionControl: Debug + Send {
+    /// New data or a retransmission was sent.
+    fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
+        let _ = (now, bytes, in_flight);
+    }
+    /// An acknowledgement arrived that brought news.
+    fn on_ack(&mut self, ack: &AckSample);
+    /// Congestion was noticed: at most once per round trip for marks and losses.
+    fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample);
+    /// The last congestion signal was a mistake.
+    fn on_spurious_congestion(&mut self) {}
+    /// Recovery from losses has ended.
+    fn on_recovered(&mut self, ack: &AckSample) {
+        let _ = ack;
+    }
+    /// Sending begins again after more than a retransmission timeout of silence: the window should not exceed `restart_window`.
+    fn on_idle(&mut self, restart_window: u64) {
+        let _ = restart_window;
+    }
+    /// A timer it asked for by [`Self::next_timer`] is due.
+    fn on_timer(&mut self, now: Instant) {
+        let _ = now;
+    }
+    /// When it wants [`Self::on_timer`].
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+    /// Congestion window.
+    fn cwnd(&self) -> u64;
+    /// Slow-start threshold, once there is one.
+    fn ssthresh(&self) -> Option<u64> {
+        None
+    }
+    /// How fast it may send; `None` leaves the pace to acknowledgements.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+}
+
+/// Why a sender must slow down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CongestionSignal {
+    /// The receiver echoed CE.
+    Ecn,
+    /// Segments were lost (bytes).
+    Loss {
+        /// How many bytes.
+        lost: u64,
+    },
+    /// The retransmission timer expired.
+    Timeout,
+}
+
+/// What one acknowledgement says.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct AckSample {
+    /// When it arrived.
+    pub now: Instant,
+    /// Bytes newly known to have arrived: acknowledged or selectively acknowledged.
+    pub newly_acked: u64,
+    /// Bytes newly known to be lost.
+    pub newly_lost: u64,
+    /// Bytes newly reported as CE-marked; always 0 under RFC 3168, whose echo does not count.
+    pub ce_bytes: u64,
+    /// Bytes in flight before this acknowledgement.
+    pub prior_in_flight: u64,
+    /// Bytes in flight after it.
+    pub in_flight: u64,
+    /// Time since the most recently sent of the segments it newly acknowledges was sent, if that was sent once.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Smallest round-trip time so far.
+    pub min_rtt: Option<Duration>,
+    /// One-way delay of the segment it answers (hosts' clocks agree in the model), plus the time the answer was delayed; needs timestamps.
+    pub one_way_delay: Option<Duration>,
+    /// Bytes delivered since the segment it answers was sent, over that time.
+    pub delivery_rate: Option<Rate>,
+    /// Bytes delivered in all.
+    pub delivered: u64,
+    /// The sender had nothing more to send.
+    pub app_limited: bool,
+    /// The window, not the application or the receiver, kept it from sending more.
+    pub cwnd_limited: bool,
+    /// It is repairing losses by fast recovery, or echoes a mark: no time to grow. (After a timeout it is not: slow start repairs.)
+    pub in_recovery: bool,
+    /// Round trips since the start.
+    pub round: u64,
+    /// Maximum segment size.
+    pub mss: u64,
+}
+
+/// Slow start with appropriate byte counting (RFC 5681 §3.1, RFC 3465), for the controls that use it.
+#[derive(Debug, Clone)]
+pub(crate) struct SlowStart {
+    /// RFC 3465's L, in segments.
+    limit: u64,
+    /// In the slow start that follows a timeout, L is 1: acknowledgements then cover more than what was just sent (RFC 3465 §2.3).
+    after_timeout: bool,
+}
+
+impl SlowStart {
+    /// Slow start that grows by at most `limit` segments an acknowledgement.
+    pub(crate) fn new(limit: u32) -> Self {
+        Self {
+            limit: u64::from(limit.max(1)),
+            after_timeout: false,
+        }
+    }
+
+    /// The window after `ack`, not beyond `ssthresh`.
+    pub(crate) fn grow(&mut self, cwnd: u64, ssthresh: u64, ack: &AckSample) -> u64 {
+        let limit = if self.after_timeout { 1 } else { self.limit };
+        let grown = cwnd + ack.newly_acked.min(limit * ack.mss);
+        if grown >= ssthresh {
+            self.after_timeout = false;
+        }
+        grown.min(ssthresh)
+    }
+
+    /// The retransmission timer has expired.
+    pub(crate) fn after_timeout(&mut self) {
+        self.after_timeout = true;
+    }
+}

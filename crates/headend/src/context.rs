@@ -1,0 +1,252 @@
+//! What a component may touch while it handles one event.
+//!
+//! A component never calls another: it sends packets, asks for wake-ups, tells its application. The simulation carries these out
+//! once the component's call has returned. Every end of a packet passes here, so packets are conserved by construction and counted.
+
+use std::collections::VecDeque;
+
+use crate::endpoint::Notice;
+use crate::event::{EventQueue, Source};
+use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId};
+use crate::metrics::Recorder;
+use crate::packet::{Ecn, Packet, SackId, Side};
+use crate::tcp::sack::{SackBlocks, SackPool};
+use crate::time::{Duration, Instant};
+use crate::trace::{DropReason, FrameStore, PacketView, QueueId, TraceEvent};
+
+/// State of a TCP connection for the series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionSample {
+    /// Whose connection.
+    pub group: GroupId,
+    /// Which of the group's connections.
+    pub ordinal: u32,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Slow-start threshold, once there is one.
+    pub ssthresh_bytes: Option<u64>,
+    /// Smoothed RTT, once there is one.
+    pub srtt: Option<Duration>,
+    /// Bytes in flight as the sender counts them.
+    pub in_flight_bytes: u64,
+}
+
+/// A queue's inner state for the series; what a discipline does not have stays `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct QueueInternals {
+    /// The law's drop (or mark) probability.
+    pub drop_probability: Option<f64>,
+    /// Tokens of the sustained-rate bucket, bytes.
+    pub tokens_bytes: Option<f64>,
+    /// Time left in which bursts are let through, nanoseconds.
+    pub burst_allowance_ns: Option<f64>,
+    /// The law's own estimate of the delay, nanoseconds.
+    pub delay_estimate_ns: Option<f64>,
+}
+
+/// A packet on its way to the next hop.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) packet: Packet,
+    /// When it is there; never earlier than now.
+    pub(crate) at: Instant,
+}
+
+/// Everything of a run except the components themselves.
+pub(crate) struct World {
+    pub(crate) events: EventQueue,
+    pub(crate) outbox: VecDeque<Outgoing>,
+    pub(crate) notices: VecDeque<Notice>,
+    pub(crate) flows: FlowTable,
+    pub(crate) sacks: SackPool,
+    pub(crate) recorder: Recorder,
+    pub(crate) frames: Option<Box<dyn FrameStore>>,
+    pub(crate) entered: u64,
+    pub(crate) delivered: u64,
+    pub(crate) discarded: u64,
+}
+
+impl World {
+    /// An empty world.
+    pub(crate) fn new(events: EventQueue, flows: FlowTable, recorder: Recorder) -> Self {
+        Self {
+            events,
+            outbox: VecDeque::with_capacity(64),
+            notices: VecDeque::with_capacity(64),
+            flows,
+            sacks: SackPool::default(),
+            recorder,
+            frames: None,
+            entered: 0,
+            delivered: 0,
+            discarded: 0,
+        }
+    }
+}
+
+/// The hand a component is given for the time of one call.
+pub struct Context<'a> {
+    /// The time.
+    pub now: Instant,
+    pub(crate) world: &'a mut World,
+    source: Source,
+    queue: Option<QueueId>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(now: Instant, world: &'a mut World, source: Source) -> Self {
+        Self {
+            now,
+            world,
+            source,
+            queue: None,
+        }
+    }
+
+    /// Asks to be woken at `at` with `token`. Never cancelled: ignore a wake-up that is no longer expected.
+    pub fn wake_at(&mut self, at: Instant, token: u64) {
+        debug_assert!(at >= self.now, "a wake-up in the past");
+        self.world.events.push(at, self.source, token);
+    }
+
+    /// Lets a new packet into the network: stamps it and hands it to its first hop.
+    pub fn emit(&mut self, mut packet: Packet) {
+        packet.sent_at = self.now;
+        packet.hop = 0;
+        self.world.entered += 1;
+        self.world.flows.entered(packet.flow);
+        let view = self.view(&packet);
+        self.record(TraceEvent::Sent { packet: view });
+        self.world.outbox.push_back(Outgoing {
+            packet,
+            at: self.now,
+        });
+    }
+
+    /// Hands a packet to the next hop of its route.
+    pub fn forward(&mut self, packet: Packet) {
+        self.forward_at(packet, self.now);
+    }
+
+    /// Hands a packet over so that it is at the next hop at `at`.
+    pub fn forward_at(&mut self, mut packet: Packet, at: Instant) {
+        packet.hop += 1;
+        self.world.outbox.push_back(Outgoing { packet, at });
+    }
+
+    /// The only early end of a packet.
+    pub fn discard(&mut self, packet: Packet, reason: DropReason) {
+        let view = self.view(&packet);
+        self.record(TraceEvent::Discarded {
+            queue: self.queue,
+            packet: view,
+            reason,
+        });
+        self.world.discarded += 1;
+        if let (Some(frame), Some(frames)) = (packet.frame, &mut self.world.frames) {
+            frames.discarded(self.now, frame, reason);
+        }
+        self.end(packet);
+    }
+
+    /// Gives the packet CE; false if its transport is not ECN-capable (RFC 3168 §5).
+    pub fn mark(&mut self, packet: &mut Packet) -> bool {
+        if packet.ecn == Ecn::NotEct {
+            return false;
+        }
+        packet.ecn = Ecn::Ce;
+        if let Some(queue) = self.queue {
+            let view = self.view(packet);
+            self.record(TraceEvent::Marked {
+                queue,
+                packet: view,
+            });
+        }
+        true
+    }
+
+    /// Tells the recorder and whoever listens.
+    pub fn record(&mut self, event: TraceEvent) {
+        self.world.recorder.record(self.now, &event);
+    }
+
+    /// What listeners learn of `packet`.
+    pub fn view(&self, packet: &Packet) -> PacketView {
+        PacketView::of(packet, self.world.flows.header(packet.flow).group)
+    }
+
+    /// The header fields of a flow: for classifiers, hashing and per-flow laws.
+    pub fn header(&self, flow: FlowId) -> &FlowHeader {
+        self.world.flows.header(flow)
+    }
+
+    /// From here on, in this call, discards and marks happen in `queue`.
+    pub fn enter_queue(&mut self, queue: QueueId) {
+        self.queue = Some(queue);
+    }
+
+    /// The queue this call is in.
+    pub fn queue(&self) -> Option<QueueId> {
+        self.queue
+    }
+
+    /// The recorder, for figures that are no packet events.
+    pub fn recorder(&mut self) -> &mut Recorder {
+        &mut self.world.recorder
+    }
+
+    /// A queue now holds `bytes`.
+    pub fn note_backlog(&mut self, queue: QueueId, bytes: u64) {
+        self.world.recorder.backlog(self.now, queue, bytes);
+    }
+
+    /// `side` is done with `flow`. True for the second side: the flow is closed now.
+    pub fn close_flow(&mut self, flow: FlowId, side: Side) -> bool {
+        self.world.flows.close_side(flow, side)
+    }
+
+    /// Closes `flow` for both sides: one of them has given up.
+    pub fn abandon_flow(&mut self, flow: FlowId) {
+        self.world.flows.close(flow);
+    }
+
+    /// Puts an event on the application's desk.
+    pub fn notify(&mut self, notice: Notice) {
+        self.world.notices.push_back(notice);
+    }
+
+    /// Keeps SACK blocks for a packet.
+    pub fn store_sack(&mut self, blocks: SackBlocks) -> SackId {
+        self.world.sacks.store(blocks)
+    }
+
+    /// The SACK blocks a packet carries.
+    pub fn sack(&self, packet: &Packet) -> SackBlocks {
+        packet
+            .sack
+            .map(|id| *self.world.sacks.blocks(id))
+            .unwrap_or_default()
+    }
+
+    /// A packet ends: gives back what it held outside itself.
+    pub(crate) fn end(&mut self, packet: Packet) {
+        if let Some(id) = packet.sack {
+            self.world.sacks.release(id);
+        }
+        self.world.flows.left(packet.flow);
+    }
+
+    /// A packet has reached its receiver; the endpoint reads it next, then the simulation calls [`Self::end`].
+    pub(crate) fn deliver(&mut self, packet: &Packet) {
+        let view = self.view(packet);
+        let delay = self.now - packet.sent_at;
+        self.record(TraceEvent::Delivered {
+            packet: view,
+            delay,
+        });
+        self.world.delivered += 1;
+        if let (Some(frame), Some(frames)) = (packet.frame, &mut self.world.frames) {
+            frames.delivered(self.now, frame, packet.ecn);
+        }
+    }
+}

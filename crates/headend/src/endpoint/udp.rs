@@ -1,0 +1,61 @@
+//! A datagram socket: sends what its application numbers, tells it what arrives.
+
+use super::{Command, Endpoint, News, Notice};
+use crate::context::Context;
+use crate::flow::FlowId;
+use crate::packet::{Packet, Side};
+
+/// IPv4 and UDP header bytes.
+pub const HEADER_BYTES: u16 = 28;
+
+/// One side of a datagram stream.
+#[derive(Debug)]
+pub struct Udp {
+    flow: FlowId,
+    side: Side,
+}
+
+impl Udp {
+    /// The socket of `side`.
+    pub fn new(flow: FlowId, side: Side) -> Self {
+        Self { flow, side }
+    }
+}
+
+impl Endpoint for Udp {
+    fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
+        let (app, group) = {
+            let header = cx.header(self.flow);
+            (header.app, header.group)
+        };
+        cx.recorder()
+            .goodput(group, packet.from, u64::from(packet.payload));
+        let news = News::Delivered {
+            at: self.side,
+            number: packet.seq,
+            size: packet.size,
+            sent_at: packet.sent_at,
+            delay: cx.now - packet.sent_at,
+            ecn: packet.ecn,
+        };
+        cx.notify(Notice {
+            app,
+            flow: self.flow,
+            news,
+        });
+    }
+
+    fn command(&mut self, command: Command, cx: &mut Context<'_>) {
+        match command {
+            Command::Datagram { number, size } => {
+                let payload = size.saturating_sub(HEADER_BYTES);
+                cx.emit(Packet::datagram(
+                    self.flow, self.side, number, size, payload,
+                ));
+            }
+            Command::Close | Command::Expect { .. } | Command::Open | Command::Send { .. } => {
+                panic!("a datagram socket has no stream: {command:?}")
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The flow table: what all packets of one connection or datagram stream have in common.
+//!
+//! A *group* is a flow of the scenario (`[flow.upload]`); a *flow* is one connection or datagram stream of a group, with its own
+//! ports. A slot is used again once its flow is closed and none of its packets is left in the network.
+
+use crate::event::AppId;
+use crate::packet::Side;
+
+/// A slot of the flow table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowId(pub u32);
+
+/// A flow of the scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupId(pub u32);
+
+/// A list of hops shared by the flows that take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RouteId(pub u32);
+
+/// One step of a packet's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hop {
+    /// Enters a link.
+    Link {
+        /// Which link.
+        link: u16,
+        /// Which of its ports.
+        port: Port,
+    },
+    /// Enters a delay line.
+    Line(u32),
+    /// Has arrived.
+    End,
+}
+
+/// An entrance of a link: direction and attachment; each link says how it numbers them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Port(pub u16);
+
+/// Transport protocol, for classifiers and hashing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// ICMP echo.
+    Icmp,
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// The header fields of a flow, and its place in the scenario.
+#[derive(Debug, Clone)]
+pub struct FlowHeader {
+    /// The scenario's flow.
+    pub group: GroupId,
+    /// The application that owns it.
+    pub app: AppId,
+    /// 0, 1, … in the order the group opened its flows.
+    pub ordinal: u32,
+    /// Counts the uses of this slot, so that a late wake-up does not reach a successor.
+    pub generation: u32,
+    /// Transport protocol.
+    pub protocol: Protocol,
+    /// Host addresses, by side.
+    pub addresses: [u32; 2],
+    /// Ports, by side.
+    pub ports: [u16; 2],
+    /// DSCP of its packets.
+    pub dscp: u8,
+    /// Routes, by sending side.
+    pub routes: [RouteId; 2],
+    /// Packets in the network.
+    pub alive: u32,
+    /// Closed on both sides: the slot is free once `alive` is 0.
+    pub closed: bool,
+}
+
+/// All flows and their routes.
+#[derive(Debug, Default)]
+pub struct FlowTable {
+    flows: Vec<FlowHeader>,
+    routes: Vec<Vec<Hop>>,
+    free: Vec<FlowId>,
+    /// By slot: which sides are done with the flow.
+    done: Vec<[bool; 2]>,
+}
+
+impl FlowTable {
+    /// Adds a route; its last hop must be [`Hop::End`].
+    pub fn add_route(&mut self, hops: Vec<Hop>) -> RouteId {
+        assert_eq!(hops.last(), Some(&Hop::End), "a route ends at a host");
+        self.routes.push(hops);
+        RouteId(self.routes.len() as u32 - 1)
+    }
+
+    /// Takes a slot for a new flow.
+    pub fn open(&mut self, mut header: FlowHeader) -> FlowId {
+        header.alive = 0;
+        header.closed = false;
+        if let Some(id) = self.free.pop() {
+            header.generation = self.flows[id.0 as usize].generation.wrapping_add(1);
+            self.flows[id.0 as usize] = header;
+            self.done[id.0 as usize] = [false; 2];
+            id
+        } else {
+            header.generation = 0;
+            self.flows.push(header);
+            self.done.push([false; 2]);
+            FlowId(self.flows.len() as u32 - 1)
+        }
+    }
+
+    /// Both sides are done with the flow.
+    pub fn close(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.0 as usize];
+        assert!(!flow.closed, "a flow is closed once");
+        flow.closed = true;
+        if flow.alive == 0 {
+            self.free.push(id);
+        }
+    }
+
+    /// `side` is done with the flow. True if now both are; the flow is then closed.
+    pub fn close_side(&mut self, id: FlowId, side: Side) -> bool {
+        let done = &mut self.done[id.0 as usize];
+        done[side.index()] = true;
+        let both = *done == [true; 2];
+        if both {
+            self.close(id);
+        }
+        both
+    }
+
+    /// A packet of the flow entered the network.
+    pub fn entered(&mut self, id: FlowId) {
+        self.flows[id.0 as usize].alive += 1;
+    }
+
+    /// A packet of the flow ended.
+    pub fn left(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.0 as usize];
+        flow.alive -= 1;
+        if flow.closed && flow.alive == 0 {
+            self.free.push(id);
+        }
+    }
+
+    /// The header of a flow.
+    pub fn header(&self, id: FlowId) -> &FlowHeader {
+        &self.flows[id.0 as usize]
+    }
+
+    /// The hop at `position` of a route.
+    pub fn hop(&self, route: RouteId, position: u8) -> Hop {
+        self.routes[route.0 as usize][position as usize]
+    }
+}

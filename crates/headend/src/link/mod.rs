@@ -1,0 +1,33 @@
+//! Links: media with ports that take packets from their queues when they may send, and hand them on at the far end.
+
+pub mod docsis;
+mod point_to_point;
+mod rate;
+
+use std::fmt::Debug;
+
+pub use point_to_point::{DirectionSetup, PointToPoint};
+pub use rate::{RateSchedule, Transmitter};
+
+use crate::context::{Context, QueueInternals};
+use crate::flow::Port;
+use crate::packet::Packet;
+use crate::trace::QueueId;
+
+/// A medium with one or more ports.
+///
+/// A shared medium (a DOCSIS channel, an 802.11b cell) is one link with many ports; contention and grants stay in its files.
+pub trait Link: Debug + Send {
+    /// A packet arrives at one of its entrances.
+    fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>);
+    /// A wake-up it asked for has come, perhaps one it no longer expects.
+    fn wake(&mut self, token: u64, cx: &mut Context<'_>);
+    /// Calls `visit` with each of its queues and their inner state.
+    fn visit_queues(
+        &self,
+        now: crate::time::Instant,
+        visit: &mut dyn FnMut(QueueId, QueueInternals),
+    );
+    /// Packets it holds, waiting or partly sent: for the conservation check.
+    fn held(&self) -> u64;
+}

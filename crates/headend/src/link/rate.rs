@@ -1,0 +1,255 @@
+//! How fast a link sends, over time: constant, by schedule, or by recorded delivery opportunities.
+
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// A rate over time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RateSchedule {
+    /// Always the same.
+    Constant(Rate),
+    /// From each instant on, that rate; repeats after `period` if that is given. The first step is at zero.
+    Steps {
+        /// Start and rate of each step, in order.
+        steps: Vec<(Duration, Rate)>,
+        /// Length of the pattern.
+        period: Option<Duration>,
+    },
+    /// Mahimahi's packet-delivery trace: at each instant 1504 bytes may leave; repeats after the last.
+    Opportunities {
+        /// The instants, in order, after zero; the last one is the period.
+        times: Vec<Duration>,
+    },
+}
+
+/// Bytes that one Mahimahi opportunity carries.
+pub const OPPORTUNITY_BYTES: u64 = 1504;
+
+impl RateSchedule {
+    /// The rate at `at`; for opportunities, the mean over the trace.
+    pub fn at(&self, at: Instant) -> Rate {
+        match self {
+            Self::Constant(rate) => *rate,
+            Self::Steps { steps, period } => steps[Self::step(steps, *period, at).0].1,
+            Self::Opportunities { times } => {
+                let period = times.last().map_or(1, |last| last.as_nanos().max(1));
+                Rate(
+                    (times.len() as u128 * u128::from(OPPORTUNITY_BYTES) * 8_000_000_000
+                        / u128::from(period)) as u64,
+                )
+            }
+        }
+    }
+
+    /// The mean rate over the pattern; of steps without a period, the rate of the first step.
+    pub fn nominal(&self) -> Rate {
+        match self {
+            Self::Steps {
+                steps,
+                period: Some(period),
+            } => {
+                let bits: u128 = (0..steps.len())
+                    .map(|i| {
+                        let end = steps.get(i + 1).map_or(*period, |next| next.0);
+                        u128::from(steps[i].1.0)
+                            * u128::from(end.saturating_sub(steps[i].0).as_nanos())
+                    })
+                    .sum();
+                Rate((bits / u128::from(period.as_nanos().max(1))) as u64)
+            }
+            _ => self.at(Instant::ZERO),
+        }
+    }
+
+    /// Index of the step in force, and when the next one begins.
+    fn step(
+        steps: &[(Duration, Rate)],
+        period: Option<Duration>,
+        at: Instant,
+    ) -> (usize, Option<Instant>) {
+        let base = period.map_or(0, |period| {
+            at.as_nanos() / period.as_nanos() * period.as_nanos()
+        });
+        let phase = Duration::from_nanos(at.as_nanos() - base);
+        let index = steps.partition_point(|(start, _)| *start <= phase).max(1) - 1;
+        let next = match (steps.get(index + 1), period) {
+            (Some((start, _)), _) => Some(Instant::from_nanos(base) + *start),
+            (None, Some(period)) => Some(Instant::from_nanos(base) + period),
+            (None, None) => None,
+        };
+        (index, next)
+    }
+}
+
+/// Serialises packets at a [`RateSchedule`], one after the other, without losing fractions of a nanosecond.
+#[derive(Debug, Clone)]
+pub struct Transmitter {
+    schedule: RateSchedule,
+    /// Numerator of the fraction of a nanosecond by which the last end was rounded down, over the rate.
+    remainder: u64,
+    last_end: Instant,
+    /// Opportunities used so far, and bytes left in the last of them.
+    used: u64,
+    credit: u64,
+}
+
+impl Transmitter {
+    /// A transmitter that has sent nothing yet.
+    pub fn new(schedule: RateSchedule) -> Self {
+        Self {
+            schedule,
+            remainder: 0,
+            last_end: Instant::ZERO,
+            used: 0,
+            credit: 0,
+        }
+    }
+
+    /// Its schedule.
+    pub fn schedule(&self) -> &RateSchedule {
+        &self.schedule
+    }
+
+    /// Sends `bytes` from `start` on: the instant the last bit leaves. A rate of zero waits for the next step; if there is none,
+    /// the end is [`Instant::FAR_FUTURE`].
+    pub fn send(&mut self, start: Instant, bytes: u64) -> Instant {
+        let end = match &self.schedule {
+            RateSchedule::Constant(rate) => {
+                if rate.0 == 0 {
+                    return Instant::FAR_FUTURE;
+                }
+                // Back to back, the fraction is carried on; after a pause it is forgotten.
+                let carried = if start == self.last_end {
+                    self.remainder
+                } else {
+                    0
+                };
+                let bits_ns = bytes * 8_000_000_000 + carried;
+                self.remainder = bits_ns % rate.0;
+                start + Duration::from_nanos(bits_ns / rate.0)
+            }
+            RateSchedule::Steps { steps, period } => {
+                let mut now = start;
+                let mut bits_ns = u128::from(bytes) * 8_000_000_000;
+                loop {
+                    let (index, next) = RateSchedule::step(steps, *period, now);
+                    let rate = u128::from(steps[index].1.0);
+                    let room =
+                        next.map_or(u128::MAX, |next| rate * u128::from((next - now).as_nanos()));
+                    if bits_ns <= room && rate > 0 {
+                        break now + Duration::from_nanos(bits_ns.div_ceil(rate) as u64);
+                    }
+                    let Some(next) = next else {
+                        return Instant::FAR_FUTURE;
+                    };
+                    bits_ns -= room;
+                    now = next;
+                }
+            }
+            RateSchedule::Opportunities { times } => {
+                let mut left = bytes;
+                let mut end = start;
+                if start > self.last_end {
+                    // Opportunities that found the queue empty are lost.
+                    self.credit = 0;
+                }
+                while left > 0 {
+                    if self.credit == 0 {
+                        let opportunity = |n: u64| {
+                            let (round, index) = (n / times.len() as u64, n % times.len() as u64);
+                            let period = times[times.len() - 1];
+                            Instant::ZERO + period * round + times[index as usize]
+                        };
+                        while opportunity(self.used) < start {
+                            self.used += 1;
+                        }
+                        end = opportunity(self.used);
+                        self.used += 1;
+                        self.credit = OPPORTUNITY_BYTES;
+                    }
+                    let part = left.min(self.credit);
+                    left -= part;
+                    self.credit -= part;
+                }
+                end
+            }
+        };
+        self.last_end = end;
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_to_back_packets_keep_the_exact_rate() {
+        let mut transmitter = Transmitter::new(RateSchedule::Constant(Rate(3)));
+        let mut end = Instant::ZERO;
+        for _ in 0..3 {
+            end = transmitter.send(end, 1);
+        }
+        assert_eq!(end, Instant::from_nanos(8_000_000_000));
+    }
+
+    #[test]
+    fn a_packet_that_straddles_a_step_is_sent_at_both_rates() {
+        let steps = vec![
+            (Duration::ZERO, Rate(8_000)),
+            (Duration::from_secs(1), Rate(16_000)),
+        ];
+        let mut transmitter = Transmitter::new(RateSchedule::Steps {
+            steps,
+            period: None,
+        });
+        // 500 B take half a second at 8 kbit/s, the other 500 B a quarter at 16 kbit/s.
+        let end = transmitter.send(Instant::from_nanos(500_000_000), 1000);
+        assert_eq!(end, Instant::from_nanos(1_250_000_000));
+    }
+
+    #[test]
+    fn a_step_of_zero_waits_and_a_pattern_repeats() {
+        let steps = vec![
+            (Duration::ZERO, Rate(0)),
+            (Duration::from_secs(1), Rate(8_000)),
+        ];
+        let schedule = RateSchedule::Steps {
+            steps,
+            period: Some(Duration::from_secs(2)),
+        };
+        assert_eq!(schedule.nominal(), Rate(4_000));
+        let mut transmitter = Transmitter::new(schedule);
+        assert_eq!(
+            transmitter.send(Instant::ZERO, 1000),
+            Instant::from_nanos(2_000_000_000)
+        );
+        assert_eq!(
+            transmitter.send(Instant::from_nanos(2_000_000_000), 500),
+            Instant::from_nanos(3_500_000_000)
+        );
+    }
+
+    #[test]
+    fn an_opportunity_carries_what_fits_and_is_lost_when_nothing_waits() {
+        let times = [5, 5, 20].map(Duration::from_millis).to_vec();
+        let mut transmitter = Transmitter::new(RateSchedule::Opportunities { times });
+        let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        assert_eq!(transmitter.send(ms(0), 1504), ms(5));
+        assert_eq!(
+            transmitter.send(ms(5), 2000),
+            ms(20),
+            "the second opportunity at 5 ms and the one at 20 ms"
+        );
+        assert_eq!(
+            transmitter.send(ms(20), 1000),
+            ms(20),
+            "what was left of it"
+        );
+        assert_eq!(
+            transmitter.send(ms(26), 100),
+            ms(40),
+            "both at 25 ms were lost"
+        );
+    }
+}

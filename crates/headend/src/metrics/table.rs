@@ -1,0 +1,74 @@
+//! Result tables: named columns of numbers or text, all of one length.
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Floating point; NaN where there is no value.
+    Float(Vec<f64>),
+    /// Counters and times.
+    Integer(Vec<u64>),
+    /// Names.
+    Text(Vec<String>),
+}
+
+/// A table of docs/reference/results.md.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// Columns with their names, in order.
+    pub columns: Vec<(String, Column)>,
+}
+
+impl Table {
+    /// Appends an integer value to column `name`, which is made if it is new.
+    pub fn integer(&mut self, name: &str, value: u64) {
+        match self.column(name, || Column::Integer(Vec::new())) {
+            Column::Integer(values) => values.push(value),
+            _ => panic!("column {name} does not hold integers"),
+        }
+    }
+
+    /// Appends a float to column `name`, which is made if it is new.
+    pub fn float(&mut self, name: &str, value: f64) {
+        match self.column(name, || Column::Float(Vec::new())) {
+            Column::Float(values) => values.push(value),
+            _ => panic!("column {name} does not hold floats"),
+        }
+    }
+
+    /// Appends a text to column `name`, which is made if it is new.
+    pub fn text(&mut self, name: &str, value: &str) {
+        match self.column(name, || Column::Text(Vec::new())) {
+            Column::Text(values) => values.push(value.to_owned()),
+            _ => panic!("column {name} does not hold text"),
+        }
+    }
+
+    /// The column called `name`.
+    pub fn get(&self, name: &str) -> Option<&Column> {
+        self.columns
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, column)| column)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| match column {
+            Column::Float(values) => values.len(),
+            Column::Integer(values) => values.len(),
+            Column::Text(values) => values.len(),
+        })
+    }
+
+    fn column(&mut self, name: &str, make: impl FnOnce() -> Column) -> &mut Column {
+        let index = self
+            .columns
+            .iter()
+            .position(|(other, _)| other == name)
+            .unwrap_or_else(|| {
+                self.columns.push((name.to_owned(), make()));
+                self.columns.len() - 1
+            });
+        &mut self.columns[index].1
+    }
+}

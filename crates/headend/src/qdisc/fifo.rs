@@ -1,0 +1,50 @@
+//! First in, first out: one backlog under one control law.
+
+use super::{Backlog, BacklogLimit, Depth, LineView, QueueDiscipline};
+use crate::aqm::Aqm;
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::time::Instant;
+
+/// One backlog, one law.
+#[derive(Debug)]
+pub struct Fifo {
+    backlog: Backlog,
+    law: Box<dyn Aqm>,
+}
+
+impl Fifo {
+    /// An empty queue of at most `limit` under `law`.
+    pub fn new(limit: BacklogLimit, law: Box<dyn Aqm>) -> Self {
+        Self {
+            backlog: Backlog::new(limit),
+            law,
+        }
+    }
+}
+
+impl QueueDiscipline for Fifo {
+    fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
+        self.law.enqueue(&mut self.backlog, packet, line, cx);
+    }
+
+    fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
+        self.law.dequeue(&mut self.backlog, line, cx)
+    }
+
+    fn depth(&self) -> Depth {
+        self.backlog.depth()
+    }
+
+    fn next_update(&self) -> Option<Instant> {
+        self.law.next_update()
+    }
+
+    fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+        self.law.update(&self.backlog, line, cx);
+    }
+
+    fn internals(&self) -> QueueInternals {
+        self.law.internals()
+    }
+}

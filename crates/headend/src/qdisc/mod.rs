@@ -1,0 +1,56 @@
+//! Queue disciplines: who waits, in which order, and who is refused.
+//!
+//! - [`QueueDiscipline`] is the contract; [`Fifo`] gives one [`Backlog`] to one [control law](crate::aqm).
+//! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
+//! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
+//! - [`LineView`] is what a discipline may know of the line behind it.
+
+mod backlog;
+pub mod buffer_control;
+mod config;
+mod fifo;
+mod line;
+mod queue;
+
+use std::fmt::Debug;
+
+pub use backlog::{Backlog, BacklogLimit};
+pub use config::QueueConfig;
+pub use fifo::Fifo;
+pub use line::{Framing, GrantView, LineView, Shaper, Share};
+pub use queue::Queue;
+
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::time::Instant;
+
+/// Holds packets that wait for a transmission opportunity; decides their order and their fate.
+pub trait QueueDiscipline: Debug + Send {
+    /// Takes a packet in, or discards it (or another).
+    fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>);
+    /// Gives up the next packet; may discard some on the way.
+    fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet>;
+    /// What waits.
+    fn depth(&self) -> Depth;
+    /// When [`Self::update`] is to be called next; `None` while its state cannot change by time alone.
+    fn next_update(&self) -> Option<Instant> {
+        None
+    }
+    /// The periodic part of its law.
+    fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let _ = (line, cx);
+    }
+    /// Its inner state, for the series.
+    fn internals(&self) -> QueueInternals {
+        QueueInternals::default()
+    }
+}
+
+/// Packets and bytes of a queue. Bytes are as [`Framing`] counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Depth {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}

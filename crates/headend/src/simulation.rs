@@ -1,0 +1,378 @@
+//! The loop: takes events in order, wakes their sources, and carries packets from hop to hop.
+//!
+//! Everything that belongs to one event happens in one turn: the component's call, then the packets and notices it put out, in order.
+//! There are no zero-delay events.
+
+use std::io;
+
+use crate::clock::{Arrival, Clock};
+use crate::context::{Context, Outgoing, World};
+use crate::endpoint::Notice;
+use crate::event::{AppId, Event, EventQueue, Source};
+use crate::flow::{FlowId, FlowTable, Hop};
+use crate::line::Line;
+use crate::link::Link;
+use crate::metrics::Recorder;
+use crate::metrics::table::Table;
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::trace::{DropReason, FrameStore, Sink};
+use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
+
+/// Connections of a group whose state goes into the series.
+const SAMPLED_CONNECTIONS: u32 = 8;
+
+/// An application in its place.
+#[derive(Debug)]
+pub struct AppSetup {
+    /// The application.
+    pub app: Box<dyn Application>,
+    /// Its random stream.
+    pub rng: Rng,
+    /// What its flows start from.
+    pub group: GroupSetup,
+    /// When it starts.
+    pub start: Instant,
+    /// When it stops taking up new work.
+    pub stop: Option<Instant>,
+}
+
+/// The parts a simulation is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// Links, by index.
+    pub links: Vec<Box<dyn Link>>,
+    /// Delay lines, by index.
+    pub lines: Vec<Line>,
+    /// Routes (and no flows yet).
+    pub flows: FlowTable,
+    /// Applications; application `n` is group `n`.
+    pub apps: Vec<AppSetup>,
+    /// The recorder.
+    pub recorder: Recorder,
+    /// Bucket width of the event queue: a few packet times of the fastest shaped link.
+    pub bucket: Duration,
+    /// When counting starts.
+    pub warmup: Duration,
+    /// The end.
+    pub duration: Duration,
+}
+
+/// A run.
+#[derive(Debug)]
+pub struct Simulation {
+    world: World,
+    links: Vec<Box<dyn Link>>,
+    lines: Vec<Line>,
+    endpoints: Endpoints,
+    apps: Vec<AppSetup>,
+    now: Instant,
+    end: Instant,
+    warmup: Instant,
+    events: u64,
+    sampled_at: Instant,
+    arrivals: Vec<Arrival>,
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World")
+            .field("entered", &self.entered)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Simulation {
+    /// A run at time zero.
+    pub fn new(parts: Parts) -> Self {
+        let mut world = World::new(EventQueue::new(parts.bucket), parts.flows, parts.recorder);
+        let end = Instant::ZERO + parts.duration;
+        for (index, app) in parts.apps.iter().enumerate() {
+            let source = Source::App(AppId(index as u32));
+            world.events.push(app.start, source, traffic::START);
+            if let Some(stop) = app.stop {
+                world.events.push(stop, source, traffic::STOP);
+            }
+        }
+        let warmup = Instant::ZERO + parts.warmup;
+        let first_sample = Instant::ZERO + world.recorder.interval();
+        world
+            .events
+            .push(first_sample.min(end), Source::Sampler, SAMPLE);
+        if warmup > Instant::ZERO {
+            world.events.push(warmup, Source::Sampler, WARMED_UP);
+        }
+        Self {
+            world,
+            links: parts.links,
+            lines: parts.lines,
+            endpoints: Vec::new(),
+            apps: parts.apps,
+            now: Instant::ZERO,
+            end,
+            warmup,
+            events: 0,
+            sampled_at: Instant::ZERO,
+            arrivals: Vec::new(),
+        }
+    }
+
+    /// Adds a listener.
+    pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
+        self.world.recorder.add_sink(sink);
+    }
+
+    /// Sets who is told of the ends of frames.
+    pub fn set_frame_store(&mut self, frames: Box<dyn FrameStore>) {
+        self.world.frames = Some(frames);
+    }
+
+    /// The time of the latest event.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The end of the run.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// Events handled so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Data packets delivered in the measured part so far.
+    pub fn data_packets_delivered(&self) -> u64 {
+        self.world.recorder.data_packets_delivered()
+    }
+
+    /// Runs in virtual time, at most to `until` and to the end of the run; true once the end is reached.
+    pub fn run_until(&mut self, until: Instant) -> bool {
+        let until = until.min(self.end);
+        while let Some(event) = self.world.events.pop_until(until) {
+            self.handle(event);
+        }
+        self.now = self.now.max(until);
+        self.now == self.end
+    }
+
+    /// Runs under `clock` to the end of the run, or until the clock says it is over.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the clock reports.
+    pub fn run_with(&mut self, clock: &mut dyn Clock) -> io::Result<()> {
+        while let Some(now) = {
+            let deadline = self.world.events.peek().unwrap_or(self.end).min(self.end);
+            clock.wait_until(Some(deadline), &mut self.arrivals)?
+        } {
+            let mut arrivals = std::mem::take(&mut self.arrivals);
+            for arrival in arrivals.drain(..) {
+                // What was due before the arrival comes first: by scheduled time, however late the clock woke us.
+                self.run_until(arrival.at);
+                self.inject(arrival);
+            }
+            self.arrivals = arrivals;
+            self.run_until(now);
+            if self.now >= self.end {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a packet from outside into the network.
+    pub fn inject(&mut self, arrival: Arrival) {
+        assert!(arrival.at >= self.now, "an arrival in the past");
+        self.now = arrival.at;
+        let mut packet =
+            Packet::datagram(arrival.flow, arrival.from, 0, arrival.size, arrival.size);
+        packet.ecn = arrival.ecn;
+        packet.frame = Some(arrival.frame);
+        let source = Source::Endpoint(arrival.flow.0 * 2 + arrival.from.index() as u32);
+        Context::new(self.now, &mut self.world, source).emit(packet);
+        self.settle();
+    }
+
+    /// The result tables so far, after the conservation check.
+    pub fn tables(&mut self) -> Vec<(&'static str, Table)> {
+        self.check_conservation();
+        if self.now > self.sampled_at {
+            self.sample();
+        }
+        self.world.recorder.tables(self.now, self.events)
+    }
+
+    /// Every packet that entered was delivered, was discarded, or is still somewhere.
+    fn check_conservation(&self) {
+        let held: u64 = self.links.iter().map(|link| link.held()).sum::<u64>()
+            + self.lines.iter().map(Line::held).sum::<u64>();
+        let World {
+            entered,
+            delivered,
+            discarded,
+            ..
+        } = self.world;
+        assert_eq!(
+            entered,
+            delivered + discarded + held,
+            "packets are conserved: entered = delivered {delivered} + discarded {discarded} + held {held}"
+        );
+    }
+
+    fn handle(&mut self, event: Event) {
+        debug_assert!(event.at >= self.now, "time does not go back");
+        self.now = event.at;
+        self.events += 1;
+        match event.source {
+            Source::Line(index) => self.wake_line(index),
+            Source::Link(index) => {
+                let mut cx = Context::new(self.now, &mut self.world, event.source);
+                self.links[index as usize].wake(event.token, &mut cx);
+            }
+            Source::Endpoint(index) => self.wake_endpoint(index, event),
+            Source::App(app) => {
+                let told = match event.token {
+                    traffic::START => AppEvent::Started,
+                    traffic::STOP => AppEvent::Stopped,
+                    token => AppEvent::Timer { token },
+                };
+                self.tell(app, told);
+            }
+            Source::Sampler => self.wake_sampler(event.token),
+        }
+        self.settle();
+    }
+
+    fn wake_line(&mut self, index: u32) {
+        while let Some(packet) = self.lines[index as usize].pop_due(self.now) {
+            Context::new(self.now, &mut self.world, Source::Line(index)).forward(packet);
+        }
+        if let Some(at) = self.lines[index as usize].next_due() {
+            self.world.events.push(at, Source::Line(index), 0);
+        }
+    }
+
+    fn wake_endpoint(&mut self, index: u32, event: Event) {
+        let (flow, side) = (FlowId(index / 2), (index % 2) as usize);
+        if self.world.flows.header(flow).generation == (event.token >> 32) as u32 {
+            let mut cx = Context::new(self.now, &mut self.world, event.source);
+            self.endpoints[flow.0 as usize][side].wake(event.token as u32, &mut cx);
+        }
+    }
+
+    fn wake_sampler(&mut self, token: u64) {
+        if token == WARMED_UP {
+            self.world.recorder.start_measuring(self.warmup);
+            return;
+        }
+        self.sample();
+        let next = self.now + self.world.recorder.interval();
+        if next <= self.end {
+            self.world.events.push(next, Source::Sampler, SAMPLE);
+        }
+    }
+
+    fn sample(&mut self) {
+        let length = self.now.since(self.sampled_at);
+        self.sampled_at = self.now;
+        let recorder = &mut self.world.recorder;
+        recorder.close_interval(self.now);
+        for link in &self.links {
+            link.visit_queues(self.now, &mut |queue, internals| {
+                recorder.queue_row(self.now, length, queue, internals)
+            });
+        }
+        for endpoint in self.endpoints.iter().flatten() {
+            if let Some(sample) = endpoint.sample()
+                && sample.ordinal < SAMPLED_CONNECTIONS
+            {
+                recorder.connection_row(self.now, sample);
+            }
+        }
+    }
+
+    /// Carries out what components have put out, until nothing is left.
+    fn settle(&mut self) {
+        loop {
+            if let Some(Outgoing { packet, at }) = self.world.outbox.pop_front() {
+                self.carry(packet, at);
+            } else if let Some(notice) = self.world.notices.pop_front() {
+                self.pass_on(notice);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Takes a packet to the hop it stands before.
+    fn carry(&mut self, packet: Packet, at: Instant) {
+        let route = self.world.flows.header(packet.flow).routes[packet.from.index()];
+        match self.world.flows.hop(route, packet.hop) {
+            Hop::Link { link, port } => {
+                assert_eq!(at, self.now, "a delay line stands between two links");
+                let mut cx = Context::new(at, &mut self.world, Source::Link(u32::from(link)));
+                self.links[usize::from(link)].offer(port, packet, &mut cx);
+            }
+            Hop::Line(index) => {
+                let line = &mut self.lines[index as usize];
+                if line.loses() {
+                    Context::new(self.now, &mut self.world, Source::Line(index))
+                        .discard(packet, DropReason::Corrupted);
+                } else if let Some(due) = line.push(packet, at) {
+                    self.world.events.push(due, Source::Line(index), 0);
+                }
+            }
+            Hop::End => {
+                assert_eq!(at, self.now, "a delay line stands before a host");
+                let (flow, to) = (packet.flow, packet.from.other());
+                let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);
+                let mut cx = Context::new(at, &mut self.world, source);
+                cx.deliver(&packet);
+                self.endpoints[flow.0 as usize][to.index()].receive(&packet, &mut cx);
+                cx.end(packet);
+            }
+        }
+    }
+
+    fn pass_on(&mut self, notice: Notice) {
+        self.tell(notice.app, traffic::app_event(notice));
+    }
+
+    fn tell(&mut self, app: AppId, event: AppEvent) {
+        let AppSetup {
+            app: application,
+            rng,
+            group,
+            ..
+        } = &mut self.apps[app.0 as usize];
+        let mut cx = AppContext {
+            now: self.now,
+            rng,
+            app,
+            group,
+            endpoints: &mut self.endpoints,
+            world: &mut self.world,
+        };
+        application.on(event, &mut cx);
+    }
+
+    /// Opens a flow of group `app` between two real hosts (emulation); its packets come by [`Self::inject`].
+    pub fn open_external(&mut self, app: AppId) -> FlowId {
+        let AppSetup { rng, group, .. } = &mut self.apps[app.0 as usize];
+        let mut cx = AppContext {
+            now: self.now,
+            rng,
+            app,
+            group,
+            endpoints: &mut self.endpoints,
+            world: &mut self.world,
+        };
+        cx.open_external(0)
+    }
+}
+
+const SAMPLE: u64 = 0;
+const WARMED_UP: u64 = 1;

@@ -1,0 +1,580 @@
+//! TCP: the mechanism. What may be in flight is policy, and lives in [`crate::congestion`].
+//!
+//! A connection is two [`Connection`]s, one a side, each with a [sending half](sender) and a [receiving half](receiver): data goes both ways, and
+//! acknowledgements ride on it. Beneath the sending half, the [scoreboard] knows every segment in flight, [rtt] when to give up
+//! on it, [rate] how fast the network delivers; both halves keep [ranges] of sequence numbers; [sack] blocks travel
+//! beside their packets, and a [timer] has one pending wake-up.
+//!
+//! What is modelled: the three-way handshake with its retransmissions; sliding windows; RFC 5681, 6582 and 6675 loss recovery, limited transmit;
+//! RFC 6298 timeouts; RFC 7323 timestamps; RFC 3168 ECN; delayed acknowledgements; FIN both ways.
+//!
+//! What is simpler than in life:
+//!
+//! - Sequence numbers are 64-bit stream offsets from 0 and do not wrap. A SYN takes none; a FIN takes the one after the last byte, and travels
+//!   as a segment of its own.
+//! - Both sides of a connection have the same [`Config`]; what a SYN's options would agree on is known, only ECN is negotiated in the packets.
+//! - Applications read at once, so the window a receiver offers never closes: there are no window updates and no persist timer.
+//! - SACK blocks travel on packets without data. A segment of data keeps its full length.
+//! - No Nagle algorithm, no keep-alive, no RST, no TIME-WAIT: a side is done once its FIN is acknowledged and it has read the other's. Until the
+//!   second side is done, the first still answers.
+
+mod ranges;
+mod rate;
+mod receiver;
+mod rtt;
+pub mod sack;
+mod scoreboard;
+mod sender;
+mod timer;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::receiver::Receiver;
+use self::rtt::RttEstimator;
+use self::sender::{Ack, Sender, Setup, Transmit};
+use self::timer::Timer;
+use crate::congestion::{CongestionConfig, CongestionControl};
+use crate::context::{ConnectionSample, Context};
+use crate::endpoint::{Command, Endpoint, News, Notice};
+use crate::flow::{FlowId, GroupId};
+use crate::packet::{Ecn, Flags, Packet, Side};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::units::ByteCount;
+
+/// Parameters of TCP, for both sides of a connection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Congestion control: how much may be in flight.
+    #[serde(with = "crate::scenario::named")]
+    #[schemars(with = "crate::scenario::Named<CongestionConfig>")]
+    pub congestion: CongestionConfig,
+    /// Largest packet, in IP bytes. With timestamps a segment carries 52 bytes less. At least 68.
+    pub mtu: u16,
+    /// Congestion window at the start, in segments. More finishes short transfers sooner and fills queues in one burst.
+    pub initial_window: u32,
+    /// Bytes the receiver takes beyond what it has acknowledged. Throughput stays below this per round trip; less also bounds the
+    /// queue a connection can build. Anything below one segment counts as one.
+    pub receive_window: ByteCount,
+    /// How long an acknowledgement may wait for a second segment. `"0 s"` acknowledges every segment.
+    pub delayed_ack: Duration,
+    /// Whether acknowledgements name what arrived out of order (RFC 2018). Without, one segment a round trip is repaired (RFC 6582).
+    pub sack: bool,
+    /// Whether segments carry timestamps (RFC 7323): 12 bytes each, and retransmissions can be timed.
+    pub timestamps: bool,
+    /// Explicit congestion notification.
+    pub ecn: EcnMode,
+    /// What the retransmission timeout adds to the smoothed round-trip time at least. More makes timeouts rarer and slower.
+    pub min_rto: Duration,
+    /// The longest retransmission timeout, however often it has doubled.
+    pub max_rto: Duration,
+    /// Retransmission timeout before the round-trip time is known.
+    pub initial_rto: Duration,
+    /// How often an unanswered SYN (or SYN-ACK) is sent again before the side gives up; the application learns that the connection is closed.
+    pub syn_retries: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            congestion: CongestionConfig::default(),
+            // Ethernet's.
+            mtu: 1500,
+            // RFC 6928.
+            initial_window: 10,
+            // Linux's default limit, net.ipv4.tcp_rmem[2].
+            receive_window: ByteCount(6 << 20),
+            // Linux's shortest, TCP_DELACK_MIN; RFC 5681 §4.2 allows 500 ms.
+            delayed_ack: Duration::from_millis(40),
+            sack: true,
+            timestamps: true,
+            // Most hosts accept ECN and do not ask for it.
+            ecn: EcnMode::Off,
+            // Linux's TCP_RTO_MIN. RFC 6298 §2.4 says that the timeout as a whole should be at least 1 s.
+            min_rto: Duration::from_millis(200),
+            // RFC 6298 §2.5: at least 60 s. (Linux: 120 s.)
+            max_rto: Duration::from_secs(60),
+            // RFC 6298 §2.1.
+            initial_rto: Duration::from_secs(1),
+            // Linux's net.ipv4.tcp_syn_retries.
+            syn_retries: 6,
+        }
+    }
+}
+
+/// Explicit congestion notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnMode {
+    /// Not used: queues can only drop.
+    #[default]
+    Off,
+    /// As in RFC 3168: data is ECT(0), a mark counts like a loss, once a round trip.
+    On,
+}
+
+impl Config {
+    /// Header bytes of a packet without SACK blocks: IPv4, TCP, timestamps.
+    fn header(&self) -> u16 {
+        IP_AND_TCP_BYTES + if self.timestamps { TIMESTAMP_BYTES } else { 0 }
+    }
+
+    /// Size of a SYN: MSS (4), window scale (3), SACK permitted (2), timestamps (10), padded to whole words.
+    fn syn_size(&self) -> u16 {
+        IP_AND_TCP_BYTES
+            + match (self.timestamps, self.sack) {
+                (true, _) => 20,
+                (false, true) => 12,
+                (false, false) => 8,
+            }
+    }
+
+    /// Largest payload of a segment.
+    fn mss(&self) -> u16 {
+        self.mtu.max(MIN_MTU) - self.header()
+    }
+
+    /// Bytes the receiver offers.
+    fn window(&self) -> u32 {
+        let window = self.receive_window.0.min(u64::from(u32::MAX)) as u32;
+        window.max(u32::from(self.mss()))
+    }
+
+    /// The control of a sender that may send `segments` at first.
+    fn control(&self, segments: u32, rng: Rng) -> Box<dyn CongestionControl> {
+        let mss = u64::from(self.mss());
+        self.congestion
+            .build(mss, mss * u64::from(segments.max(1)), rng)
+    }
+
+    fn sender(&self, rng: Rng) -> Sender {
+        let control = self.control(self.initial_window, rng);
+        let setup = Setup {
+            mss: u64::from(self.mss()),
+            restart_window: control.cwnd(),
+            sack: self.sack,
+            timestamps: self.timestamps,
+            header: u64::from(self.header()),
+        };
+        let rtt = RttEstimator::new(self.initial_rto, self.min_rto, self.max_rto);
+        Sender::new(setup, rtt, control, u64::from(self.window()))
+    }
+}
+
+/// Where a connection stands. FIN-WAIT, CLOSE-WAIT and the like follow from what the two halves know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Not opened: waits for its application, or for a SYN.
+    Closed,
+    /// Done: everything sent and read to the end.
+    Done,
+    /// Data may flow.
+    Open,
+    /// A SYN-ACK is out; `tries` counts those before it.
+    SynReceived { tries: u32 },
+    /// A SYN is out; `tries` counts those before it.
+    SynSent { tries: u32 },
+}
+
+/// One side of a connection.
+#[derive(Debug)]
+pub struct Connection {
+    flow: FlowId,
+    side: Side,
+    config: Config,
+    rng: Rng,
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    /// Both sides agreed on ECN.
+    ecn: bool,
+    /// When the SYN or SYN-ACK was last sent, and is to be sent again.
+    syn_sent_at: Instant,
+    syn_deadline: Instant,
+    /// The application waits for so many bytes.
+    expected: Option<u64>,
+    /// Header bytes of a packet without SACK blocks.
+    header: u16,
+    window: u32,
+    /// Whose results this connection's figures go to, and which of the group's connections it is.
+    identity: Option<(GroupId, u32)>,
+    ack_timer: Timer,
+    control_timer: Timer,
+    pacing_timer: Timer,
+    /// Of data and, before, of the handshake.
+    retransmission_timer: Timer,
+}
+
+impl Connection {
+    /// A closed connection.
+    pub fn new(flow: FlowId, side: Side, config: Config, rng: Rng) -> Self {
+        Self {
+            flow,
+            side,
+            state: State::Closed,
+            sender: config.sender(rng.clone()),
+            receiver: Receiver::new(config.delayed_ack),
+            ecn: false,
+            syn_sent_at: Instant::ZERO,
+            syn_deadline: Instant::ZERO,
+            expected: None,
+            header: config.header(),
+            window: config.window(),
+            identity: None,
+            ack_timer: Timer::new(ACK),
+            control_timer: Timer::new(CONTROL),
+            pacing_timer: Timer::new(PACING),
+            retransmission_timer: Timer::new(RETRANSMISSION),
+            config,
+            rng,
+        }
+    }
+
+    /// Sends the SYN (again).
+    fn send_syn(&mut self, tries: u32, cx: &mut Context<'_>) {
+        self.state = State::SynSent { tries };
+        // RFC 3168 §6.1.1: an ECN-setup SYN carries both bits.
+        let ecn = match self.config.ecn {
+            EcnMode::Off => Flags::NONE,
+            EcnMode::On => Flags::ECE.with(Flags::CWR),
+        };
+        self.send_handshake(Flags::SYN.with(ecn), tries, cx);
+    }
+
+    /// Sends the SYN-ACK (again).
+    fn send_syn_ack(&mut self, tries: u32, cx: &mut Context<'_>) {
+        self.state = State::SynReceived { tries };
+        let ecn = if self.ecn { Flags::ECE } else { Flags::NONE };
+        self.send_handshake(Flags::SYN.with(Flags::ACK).with(ecn), tries, cx);
+    }
+
+    fn send_handshake(&mut self, flags: Flags, tries: u32, cx: &mut Context<'_>) {
+        let mut packet = Packet::datagram(self.flow, self.side, 0, self.config.syn_size(), 0);
+        packet.flags = flags;
+        packet.window = self.window;
+        packet.echo = self.receiver.echo();
+        cx.emit(packet);
+        let timeout = self.config.initial_rto * (1 << tries.min(32));
+        self.syn_sent_at = cx.now;
+        self.syn_deadline = cx.now + timeout.min(self.config.max_rto);
+        self.arm_timers(cx);
+    }
+
+    /// No answer to the SYN or SYN-ACK.
+    fn repeat_handshake(&mut self, cx: &mut Context<'_>) {
+        let (State::SynSent { tries } | State::SynReceived { tries }) = self.state else {
+            return;
+        };
+        if tries >= self.config.syn_retries {
+            self.state = State::Done;
+            cx.abandon_flow(self.flow);
+            self.tell(News::Closed, cx);
+        } else if matches!(self.state, State::SynSent { .. }) {
+            self.send_syn(tries + 1, cx);
+        } else {
+            self.send_syn_ack(tries + 1, cx);
+        }
+    }
+
+    /// A SYN or SYN-ACK arrived; true if it opened the connection.
+    fn receive_handshake(&mut self, packet: &Packet, cx: &mut Context<'_>) -> bool {
+        match self.state {
+            State::Closed if !packet.flags.has(Flags::ACK) => {
+                self.receiver.handshake(packet);
+                let asked = packet.flags.has(Flags::ECE.with(Flags::CWR));
+                self.ecn = asked && self.config.ecn == EcnMode::On;
+                self.send_syn_ack(0, cx);
+            }
+            // The SYN-ACK was lost, or is slow.
+            State::SynReceived { tries } => self.send_syn_ack(tries, cx),
+            State::SynSent { tries } if packet.flags.has(Flags::ACK) => {
+                self.receiver.handshake(packet);
+                self.ecn = packet.flags.has(Flags::ECE) && self.config.ecn == EcnMode::On;
+                self.open(tries, packet, cx);
+                // The acknowledgement that completes the handshake, unless data takes it along.
+                self.receiver.owe_now();
+                self.tell(News::Connected, cx);
+                return true;
+            }
+            // Our acknowledgement of the SYN-ACK was lost.
+            State::Open | State::Done => self.send_ack(cx),
+            State::Closed | State::SynSent { .. } => {}
+        }
+        false
+    }
+
+    /// The handshake is complete after `tries` retransmissions on this side.
+    fn open(&mut self, tries: u32, packet: &Packet, cx: &mut Context<'_>) {
+        self.state = State::Open;
+        self.identify(cx);
+        if self.ecn {
+            self.receiver.use_ecn();
+        }
+        let rtt = if self.config.timestamps {
+            Some(cx.now.since(packet.echo))
+        } else {
+            // Karn's rule.
+            (tries == 0).then(|| cx.now.since(self.syn_sent_at))
+        };
+        // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
+        let repeated = (tries > 0).then(|| self.config.control(1, self.rng.clone()));
+        self.sender.handshake_done(rtt, repeated);
+    }
+
+    /// Takes in a segment that is not part of the opening.
+    fn receive_segment(&mut self, packet: &Packet, cx: &mut Context<'_>) {
+        let read = self.receiver.on_segment(packet, cx.now);
+        if read > 0 {
+            let (group, _) = self.identify(cx);
+            cx.recorder().goodput(group, packet.from, read);
+            self.tell_if_expected(cx);
+        }
+        let blocks = cx.sack(packet);
+        let ack = Ack {
+            ack: packet.ack,
+            window: packet.window,
+            echo: packet.echo,
+            sent_at: packet.sent_at,
+            blocks: blocks.as_slice(),
+            carries_data: packet.payload > 0 || packet.flags.has(Flags::FIN),
+            ece: self.ecn && packet.flags.has(Flags::ECE),
+        };
+        self.sender.on_ack(&ack, cx.now);
+    }
+
+    /// Sends what may be sent, and what must be acknowledged; sets the timers; notices the end.
+    fn proceed(&mut self, cx: &mut Context<'_>) {
+        if self.state == State::Open {
+            while let Some(transmit) = self.sender.poll_transmit(cx.now) {
+                self.send_segment(transmit, cx);
+            }
+            if self.receiver.owes_ack(cx.now) {
+                self.send_ack(cx);
+            }
+            if self.sender.is_finished() && self.receiver.is_finished() {
+                self.state = State::Done;
+                if cx.close_flow(self.flow, self.side) {
+                    self.tell(News::Closed, cx);
+                }
+            }
+        } else if self.receiver.owes_ack(cx.now) {
+            self.send_ack(cx);
+        }
+        self.arm_timers(cx);
+    }
+
+    fn send_segment(&mut self, transmit: Transmit, cx: &mut Context<'_>) {
+        let Transmit {
+            seq,
+            payload,
+            fin,
+            again,
+            cwr,
+        } = transmit;
+        let size = self.header + payload;
+        let mut packet = Packet::datagram(self.flow, self.side, seq, size, payload);
+        packet.flags = self.flags();
+        if fin {
+            packet.flags = packet.flags.with(Flags::FIN);
+        }
+        if cwr {
+            packet.flags = packet.flags.with(Flags::CWR);
+        }
+        if again {
+            let (group, _) = self.identify(cx);
+            cx.recorder().retransmitted(group, self.side);
+        } else if self.ecn && !fin {
+            // RFC 3168 §6.1.4, §6.1.5: neither pure acknowledgements nor retransmissions are ECN-capable.
+            packet.ecn = Ecn::Ect0;
+        }
+        self.send(packet, cx);
+    }
+
+    fn send_ack(&mut self, cx: &mut Context<'_>) {
+        let seq = self.sender.nxt();
+        let mut packet = Packet::datagram(self.flow, self.side, seq, self.header, 0);
+        packet.flags = self.flags();
+        if self.config.sack && self.receiver.has_gaps() {
+            let blocks = self.receiver.sack_blocks();
+            // RFC 2018 §3: kind, length and 8 bytes a block; two bytes of padding before it.
+            packet.size += 4 + 8 * blocks.as_slice().len() as u16;
+            packet.sack = Some(cx.store_sack(blocks));
+        }
+        self.send(packet, cx);
+    }
+
+    fn flags(&self) -> Flags {
+        if self.receiver.ece() {
+            Flags::ACK.with(Flags::ECE)
+        } else {
+            Flags::ACK
+        }
+    }
+
+    /// Every packet after the handshake acknowledges.
+    #[inline]
+    fn send(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        packet.ack = self.receiver.next();
+        packet.window = self.window;
+        packet.echo = self.receiver.echo();
+        self.receiver.acknowledged();
+        cx.emit(packet);
+    }
+
+    fn arm_timers(&mut self, cx: &mut Context<'_>) {
+        let flow = self.flow;
+        let retransmission = match self.state {
+            State::Closed | State::Done => return,
+            State::Open => self.sender.rto_deadline(),
+            State::SynReceived { .. } | State::SynSent { .. } => Some(self.syn_deadline),
+        };
+        self.retransmission_timer.arm(retransmission, flow, cx);
+        self.ack_timer.arm(self.receiver.ack_deadline(), flow, cx);
+        self.pacing_timer
+            .arm(self.sender.pacing_deadline(), flow, cx);
+        self.control_timer
+            .arm(self.sender.control_deadline(), flow, cx);
+    }
+
+    /// The retransmission timer's wake-up has come; its deadline may have moved on since.
+    fn on_retransmission_timer(&mut self, cx: &mut Context<'_>) {
+        match self.state {
+            State::SynReceived { .. } | State::SynSent { .. } if self.syn_deadline <= cx.now => {
+                self.repeat_handshake(cx);
+            }
+            State::Open if self.sender.rto_deadline().is_some_and(|at| at <= cx.now) => {
+                self.sender.on_timeout(cx.now);
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_if_expected(&mut self, cx: &mut Context<'_>) {
+        let total = self.receiver.read();
+        if self.expected.is_some_and(|expected| total >= expected) {
+            self.expected = None;
+            self.tell(
+                News::Received {
+                    at: self.side,
+                    total,
+                },
+                cx,
+            );
+        }
+    }
+
+    fn tell(&self, news: News, cx: &mut Context<'_>) {
+        let app = cx.header(self.flow).app;
+        cx.notify(Notice {
+            app,
+            flow: self.flow,
+            news,
+        });
+    }
+
+    fn identify(&mut self, cx: &Context<'_>) -> (GroupId, u32) {
+        *self.identity.get_or_insert_with(|| {
+            let header = cx.header(self.flow);
+            (header.group, header.ordinal)
+        })
+    }
+}
+
+impl Endpoint for Connection {
+    fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
+        // A late packet of a connection that both sides have finished.
+        if cx.header(self.flow).closed {
+            return;
+        }
+        if packet.flags.has(Flags::SYN) {
+            if self.receive_handshake(packet, cx) {
+                self.proceed(cx);
+            }
+            return;
+        }
+        if let State::SynReceived { tries } = self.state {
+            self.open(tries, packet, cx);
+        }
+        if matches!(self.state, State::Open | State::Done) {
+            self.receive_segment(packet, cx);
+            self.proceed(cx);
+        }
+    }
+
+    fn wake(&mut self, token: u32, cx: &mut Context<'_>) {
+        let timer = match token {
+            ACK => &mut self.ack_timer,
+            CONTROL => &mut self.control_timer,
+            PACING => &mut self.pacing_timer,
+            RETRANSMISSION => &mut self.retransmission_timer,
+            _ => unreachable!("a wake-up with a token no timer has"),
+        };
+        if !timer.woken(cx.now) || cx.header(self.flow).closed {
+            return;
+        }
+        match token {
+            RETRANSMISSION => self.on_retransmission_timer(cx),
+            CONTROL
+                if self
+                    .sender
+                    .control_deadline()
+                    .is_some_and(|at| at <= cx.now) =>
+            {
+                self.sender.on_control_timer(cx.now);
+            }
+            _ => {}
+        }
+        self.proceed(cx);
+    }
+
+    fn command(&mut self, command: Command, cx: &mut Context<'_>) {
+        match command {
+            Command::Open => {
+                assert_eq!(self.state, State::Closed, "a connection is opened once");
+                self.identify(cx);
+                self.send_syn(0, cx);
+                return;
+            }
+            Command::Send { bytes } => self.sender.write(bytes),
+            Command::Close => self.sender.close(),
+            Command::Expect { total } => {
+                self.expected = Some(total);
+                self.tell_if_expected(cx);
+                return;
+            }
+            Command::Datagram { .. } => panic!("a connection sends no datagrams: {command:?}"),
+        }
+        if self.state == State::Open {
+            self.identify(cx);
+            self.proceed(cx);
+        }
+    }
+
+    fn sample(&self) -> Option<ConnectionSample> {
+        let (group, ordinal) = self.identity?;
+        let alive = !matches!(self.state, State::Closed | State::Done);
+        (alive && self.sender.has_sent_data()).then(|| ConnectionSample {
+            group,
+            ordinal,
+            cwnd_bytes: self.sender.cwnd(),
+            ssthresh_bytes: self.sender.ssthresh(),
+            srtt: self.sender.srtt(),
+            in_flight_bytes: self.sender.in_flight(),
+        })
+    }
+}
+
+/// IPv4 and TCP header without options.
+const IP_AND_TCP_BYTES: u16 = 40;
+/// RFC 7323 appendix A: the timestamp option with its padding.
+const TIMESTAMP_BYTES: u16 = 12;
+/// RFC 791: what every link carries.
+const MIN_MTU: u16 = 68;
+
+/// Tokens of wake-ups.
+const RETRANSMISSION: u32 = 0;
+const ACK: u32 = 1;
+const PACING: u32 = 2;
+const CONTROL: u32 = 3;

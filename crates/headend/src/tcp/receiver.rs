@@ -1,0 +1,402 @@
+//! The receiving half of a connection: puts the stream together, and decides when to acknowledge what.
+//!
+//! - Data in order is read by the application at once, so the window offered never shrinks: its right edge is RCV.NXT plus a fixed size.
+//! - In-order segments are acknowledged two at a time, or after the delayed-acknowledgement timeout; anything out of the ordinary (out of
+//!   order, a gap filled, a duplicate, a FIN) at once (RFC 5681 §4.2).
+//! - Up to three SACK blocks name what arrived out of order, the most recent first (RFC 2018 §4). Duplicates are not reported (no D-SACK).
+//! - Under ECN, a CE mark is echoed in every acknowledgement until the sender says CWR (RFC 3168 §6.1.3).
+
+use super::ranges::{Range, RangeSet};
+use super::sack::{MAX_BLOCKS, SackBlocks};
+use crate::packet::{Ecn, Flags, Packet};
+use crate::time::{Duration, Instant};
+
+/// How many in-order segments may wait for one acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+const SEGMENTS_PER_ACK: u32 = 2;
+
+/// Whether an acknowledgement is owed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owed {
+    /// By then at the latest, unless data takes it along.
+    By(Instant),
+    /// None.
+    Nothing,
+    /// At once.
+    Now,
+}
+
+/// The receiving half.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// RCV.NXT.
+    next: u64,
+    /// Sequence number of the FIN, once known.
+    fin: Option<u64>,
+    /// What arrived above RCV.NXT.
+    out_of_order: RangeSet,
+    /// Ranges most recently reported first in a SACK option, most recent first.
+    recent: [Range; MAX_BLOCKS],
+    recent_len: usize,
+    delay: Duration,
+    owed: Owed,
+    /// In-order segments not acknowledged yet.
+    unacked: u32,
+    /// The timestamp to be echoed (RFC 7323 §4.3: TS.Recent), and the acknowledgement number sent last.
+    echo: Instant,
+    last_ack: u64,
+    /// Both sides agreed on ECN.
+    ecn: bool,
+    /// A CE mark is to be echoed.
+    ece: bool,
+}
+
+impl Receiver {
+    /// A receiver that delays acknowledgements by at most `delay`.
+    pub(super) fn new(delay: Duration) -> Self {
+        Self {
+            next: 0,
+            fin: None,
+            out_of_order: RangeSet::default(),
+            recent: [(0, 0); MAX_BLOCKS],
+            recent_len: 0,
+            delay,
+            owed: Owed::Nothing,
+            unacked: 0,
+            echo: Instant::ZERO,
+            last_ack: 0,
+            ecn: false,
+            ece: false,
+        }
+    }
+
+    /// The handshake agreed on ECN.
+    pub(super) fn use_ecn(&mut self) {
+        self.ecn = true;
+    }
+
+    /// A segment of the handshake arrived: its timestamp is the one to echo.
+    pub(super) fn handshake(&mut self, packet: &Packet) {
+        self.echo = packet.sent_at;
+    }
+
+    /// Takes in a segment; the bytes of the stream that can now be read.
+    #[inline]
+    pub(super) fn on_segment(&mut self, packet: &Packet, now: Instant) -> u64 {
+        // RFC 7323 §4.3: of several segments one acknowledgement answers, the first is echoed; none from beyond a gap.
+        if packet.seq <= self.last_ack && packet.sent_at > self.echo {
+            self.echo = packet.sent_at;
+        }
+        let fin = packet.flags.has(Flags::FIN);
+        let len = u64::from(packet.payload) + u64::from(fin);
+        if len == 0 {
+            return 0;
+        }
+        self.note_congestion(packet);
+        if fin {
+            self.fin = Some(packet.seq + u64::from(packet.payload));
+        }
+        let read_before = self.read();
+        let end = packet.seq + len;
+        if packet.seq == self.next && self.out_of_order.is_empty() {
+            self.next = end;
+            self.owe(fin, now);
+        } else {
+            self.take_out_of_order(packet.seq, end);
+            self.owed = Owed::Now;
+        }
+        self.read() - read_before
+    }
+
+    fn note_congestion(&mut self, packet: &Packet) {
+        if self.ecn {
+            // RFC 3168 §6.1.3: CWR ends the echo, a mark on the same segment begins it anew.
+            self.ece &= !packet.flags.has(Flags::CWR);
+            self.ece |= packet.ecn == Ecn::Ce;
+        }
+    }
+
+    /// An in-order segment is to be acknowledged.
+    #[inline]
+    fn owe(&mut self, at_once: bool, now: Instant) {
+        self.unacked += 1;
+        if at_once || self.unacked >= SEGMENTS_PER_ACK || self.delay.is_zero() {
+            self.owed = Owed::Now;
+        } else if self.owed == Owed::Nothing {
+            self.owed = Owed::By(now + self.delay);
+        }
+    }
+
+    /// A segment that does not simply follow: old, beyond a gap, or filling one.
+    fn take_out_of_order(&mut self, seq: u64, end: u64) {
+        if end <= self.next {
+            return;
+        }
+        let range = self.out_of_order.insert(seq.max(self.next), end, |_, _| {});
+        if range.0 > self.next {
+            self.remember(range);
+            return;
+        }
+        self.next = range.1;
+        self.out_of_order.remove_below(self.next);
+        let next = self.next;
+        self.keep_recent(|range| range.0 > next);
+    }
+
+    /// RFC 2018 §4: the range of the segment just arrived comes first; those it has swallowed are no longer repeated.
+    fn remember(&mut self, range: Range) {
+        self.keep_recent(|other| other.1 < range.0 || other.0 > range.1);
+        self.recent_len = (self.recent_len + 1).min(MAX_BLOCKS);
+        self.recent.copy_within(0..self.recent_len - 1, 1);
+        self.recent[0] = range;
+    }
+
+    fn keep_recent(&mut self, keep: impl Fn(&Range) -> bool) {
+        let mut kept = 0;
+        for index in 0..self.recent_len {
+            if keep(&self.recent[index]) {
+                self.recent[kept] = self.recent[index];
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+    }
+
+    /// An acknowledgement leaves, alone or with data.
+    #[inline]
+    pub(super) fn acknowledged(&mut self) {
+        self.owed = Owed::Nothing;
+        self.unacked = 0;
+        self.last_ack = self.next;
+    }
+
+    /// Demands an acknowledgement.
+    pub(super) fn owe_now(&mut self) {
+        self.owed = Owed::Now;
+    }
+
+    /// Whether an acknowledgement has to leave now.
+    pub(super) fn owes_ack(&self, now: Instant) -> bool {
+        match self.owed {
+            Owed::By(at) => at <= now,
+            Owed::Nothing => false,
+            Owed::Now => true,
+        }
+    }
+
+    /// When a delayed acknowledgement has to leave.
+    pub(super) fn ack_deadline(&self) -> Option<Instant> {
+        match self.owed {
+            Owed::By(at) => Some(at),
+            Owed::Nothing | Owed::Now => None,
+        }
+    }
+
+    /// What arrived out of order, as far as it is told.
+    pub(super) fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for &(start, end) in &self.recent[..self.recent_len] {
+            blocks.push(start, end);
+        }
+        blocks
+    }
+
+    /// Whether anything arrived out of order.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.recent_len > 0
+    }
+
+    /// RCV.NXT.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The timestamp to echo.
+    pub(super) fn echo(&self) -> Instant {
+        self.echo
+    }
+
+    /// Whether ECN's echo is on.
+    pub(super) fn ece(&self) -> bool {
+        self.ece
+    }
+
+    /// Bytes of the stream in order so far.
+    pub(super) fn read(&self) -> u64 {
+        self.next - u64::from(self.is_finished())
+    }
+
+    /// Whether everything up to the FIN has arrived.
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::flow::FlowId;
+    use crate::packet::Side;
+
+    const DELAY: Duration = Duration::from_millis(40);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn data(seq: u64, payload: u16, sent_ms: u64) -> Packet {
+        let mut packet = Packet::datagram(FlowId(0), Side::Peer, seq, payload + 52, payload);
+        packet.sent_at = at(sent_ms);
+        packet.flags = Flags::ACK;
+        packet
+    }
+
+    fn fin(seq: u64) -> Packet {
+        let mut packet = data(seq, 0, 0);
+        packet.flags = packet.flags.with(Flags::FIN);
+        packet
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged_at_once_and_a_single_one_after_the_delay() {
+        let mut receiver = Receiver::new(DELAY);
+        assert_eq!(receiver.on_segment(&data(0, 1000, 0), at(10)), 1000);
+        assert!(!receiver.owes_ack(at(10)));
+        assert_eq!(receiver.ack_deadline(), Some(at(50)));
+        assert!(receiver.owes_ack(at(50)));
+        receiver.on_segment(&data(1000, 1000, 1), at(11));
+        assert!(receiver.owes_ack(at(11)));
+        receiver.acknowledged();
+        assert!(!receiver.owes_ack(at(100)));
+        assert_eq!(receiver.ack_deadline(), None);
+    }
+
+    #[test]
+    fn without_delay_every_segment_is_acknowledged() {
+        let mut receiver = Receiver::new(Duration::ZERO);
+        receiver.on_segment(&data(0, 1000, 0), at(1));
+        assert!(receiver.owes_ack(at(1)));
+    }
+
+    #[test]
+    fn gaps_duplicates_and_fins_are_acknowledged_at_once() {
+        for packet in [data(5000, 1000, 0), fin(0)] {
+            let mut receiver = Receiver::new(DELAY);
+            receiver.on_segment(&packet, at(1));
+            assert!(receiver.owes_ack(at(1)), "{packet:?}");
+        }
+        let mut receiver = Receiver::new(DELAY);
+        receiver.on_segment(&data(0, 1000, 0), at(1));
+        receiver.acknowledged();
+        assert_eq!(receiver.on_segment(&data(0, 1000, 0), at(2)), 0);
+        assert!(receiver.owes_ack(at(2)), "a duplicate");
+    }
+
+    #[test]
+    fn sack_blocks_are_reported_most_recent_first_and_grow_in_place() {
+        let mut receiver = Receiver::new(DELAY);
+        for seq in [2000, 4000, 6000] {
+            receiver.on_segment(&data(seq, 1000, 0), at(1));
+        }
+        let blocks = receiver.sack_blocks();
+        assert_eq!(
+            blocks.as_slice(),
+            [(6000, 7000), (4000, 5000), (2000, 3000)]
+        );
+        // The fourth range pushes the oldest out; growing the second brings it to the front.
+        receiver.on_segment(&data(8000, 1000, 0), at(1));
+        receiver.on_segment(&data(5000, 1000, 0), at(1));
+        let blocks = receiver.sack_blocks();
+        assert_eq!(blocks.as_slice(), [(4000, 7000), (8000, 9000)]);
+        // Filling the first gap reads on to the next one.
+        assert_eq!(receiver.on_segment(&data(0, 2000, 0), at(1)), 3000);
+        assert_eq!(receiver.on_segment(&data(3000, 1000, 0), at(1)), 4000);
+        assert_eq!(receiver.sack_blocks().as_slice(), [(8000, 9000)]);
+    }
+
+    #[test]
+    fn the_echo_is_the_first_unacknowledged_segments_and_stands_still_at_a_gap() {
+        let mut receiver = Receiver::new(DELAY);
+        receiver.on_segment(&data(0, 1000, 5), at(10));
+        receiver.on_segment(&data(1000, 1000, 6), at(11));
+        assert_eq!(receiver.echo(), at(5));
+        receiver.acknowledged();
+        receiver.on_segment(&data(3000, 1000, 8), at(12));
+        assert_eq!(receiver.echo(), at(5), "beyond the gap");
+        receiver.acknowledged();
+        receiver.on_segment(&data(2000, 1000, 9), at(13));
+        assert_eq!(receiver.echo(), at(9), "fills it");
+    }
+
+    #[test]
+    fn ce_is_echoed_until_cwr_and_a_marked_cwr_segment_starts_anew() {
+        let mut receiver = Receiver::new(DELAY);
+        receiver.use_ecn();
+        let mut seq = 0;
+        let mut arrive = |ecn, flags| {
+            let mut packet = data(seq, 1000, 0);
+            seq += 1000;
+            (packet.ecn, packet.flags) = (ecn, flags);
+            receiver.on_segment(&packet, at(1));
+            receiver.ece()
+        };
+        assert!(!arrive(Ecn::Ect0, Flags::ACK));
+        assert!(arrive(Ecn::Ce, Flags::ACK));
+        assert!(arrive(Ecn::Ect0, Flags::ACK));
+        assert!(!arrive(Ecn::Ect0, Flags::ACK.with(Flags::CWR)));
+        assert!(arrive(Ecn::Ce, Flags::ACK.with(Flags::CWR)));
+    }
+
+    #[test]
+    fn a_fin_counts_as_a_sequence_number_and_not_as_a_byte() {
+        let mut receiver = Receiver::new(DELAY);
+        assert_eq!(
+            receiver.on_segment(&fin(1000), at(1)),
+            0,
+            "beyond the gap of the data"
+        );
+        assert!(!receiver.is_finished());
+        assert_eq!(receiver.on_segment(&data(0, 1000, 0), at(2)), 1000);
+        assert!(receiver.is_finished());
+        assert_eq!((receiver.next(), receiver.read()), (1001, 1000));
+    }
+
+    proptest! {
+        /// In whatever order, and however often, segments arrive: each byte is read once, and SACK blocks tell the truth.
+        #[test]
+        fn the_stream_is_put_together_from_any_order(
+            order in Just((0_u64..30).collect::<Vec<_>>()).prop_shuffle(),
+            again in prop::collection::vec(0_u64..30, 0..30),
+        ) {
+            let mut receiver = Receiver::new(DELAY);
+            let mut arrived = [false; 30];
+            let mut read = 0;
+            let mut all = order;
+            for (place, number) in again.into_iter().enumerate() {
+                all.insert(place * 2 % all.len(), number);
+            }
+            for number in all {
+                read += receiver.on_segment(&data(number * 100, 100, 0), at(1));
+                arrived[number as usize] = true;
+                let in_order = arrived.iter().take_while(|seen| **seen).count() as u64 * 100;
+                prop_assert_eq!((receiver.next(), read), (in_order, in_order));
+                let blocks = receiver.sack_blocks();
+                for (index, &(start, end)) in blocks.as_slice().iter().enumerate() {
+                    prop_assert!(in_order < start && start < end);
+                    prop_assert!((start / 100..end / 100).all(|number| arrived[number as usize]));
+                    // Whole ranges: what lies next to them on either side is missing.
+                    prop_assert!(!arrived[(start / 100) as usize - 1]);
+                    prop_assert!(!arrived.get((end / 100) as usize).copied().unwrap_or(false));
+                    let others = &blocks.as_slice()[..index];
+                    prop_assert!(others.iter().all(|other| other.1 < start || end < other.0));
+                }
+                if (number * 100) > in_order {
+                    let first = blocks.as_slice().first().copied().unwrap_or_default();
+                    prop_assert!(first.0 <= number * 100 && number * 100 < first.1);
+                }
+            }
+            prop_assert_eq!(read, 3000);
+        }
+    }
+}

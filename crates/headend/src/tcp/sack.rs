@@ -1,0 +1,67 @@
+//! SACK blocks on their way (RFC 2018), pooled outside the packet.
+
+use std::num::NonZeroU32;
+
+use crate::packet::SackId;
+
+/// How many blocks fit beside the timestamp option.
+pub const MAX_BLOCKS: usize = 3;
+
+/// Ranges of sequence numbers that arrived out of order, most recent first: first byte, byte after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); MAX_BLOCKS],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block behind the others; false if there is no room.
+    pub fn push(&mut self, start: u64, end: u64) -> bool {
+        let index = usize::from(self.len);
+        if index == MAX_BLOCKS {
+            return false;
+        }
+        self.blocks[index] = (start, end);
+        self.len += 1;
+        true
+    }
+
+    /// The blocks.
+    pub fn as_slice(&self) -> &[(u64, u64)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// Keeps the blocks of packets in flight; memory stays at the most that were in flight at once.
+#[derive(Debug, Default)]
+pub struct SackPool {
+    records: Vec<SackBlocks>,
+    free: Vec<SackId>,
+}
+
+impl SackPool {
+    /// Keeps `blocks`.
+    pub fn store(&mut self, blocks: SackBlocks) -> SackId {
+        if let Some(id) = self.free.pop() {
+            self.records[id.0.get() as usize - 1] = blocks;
+            return id;
+        }
+        self.records.push(blocks);
+        SackId(NonZeroU32::new(self.records.len() as u32).expect("just pushed"))
+    }
+
+    /// The blocks kept under `id`.
+    pub fn blocks(&self, id: SackId) -> &SackBlocks {
+        &self.records[id.0.get() as usize - 1]
+    }
+
+    /// Forgets them.
+    pub fn release(&mut self, id: SackId) {
+        self.free.push(id);
+    }
+}

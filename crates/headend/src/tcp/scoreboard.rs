@@ -1,0 +1,350 @@
+//! The scoreboard: every segment in flight, what is known of its fate, and how much is still in the network (RFC 6675 §3, §4).
+//!
+//! Segments stand in a ring in order of sequence, each with its state, and have a *number* that counts from the first one ever sent; numbers
+//! stay when the ring's front moves. What an acknowledgement costs does not depend on the size of the window:
+//!
+//! - a SACK block marks only segments not known before: a [range set](super::ranges) tells which those are;
+//! - the point below which unacknowledged data counts as lost is read off the topmost three ranges, and segments are passed by it once;
+//! - the next segment to repair is a pointer that only moves up;
+//! - `pipe` is kept up to date with each change of a segment's state, never summed up.
+//!
+//! Segments keep their boundaries when they are sent again. A FIN is a segment of one sequence number.
+
+use std::collections::VecDeque;
+
+use super::ranges::RangeSet;
+use super::rate::Stamp;
+
+/// RFC 6675 §2: how many discontiguous ranges above a segment, or segments' worth of bytes plus one, say that it is lost.
+pub(super) const DUP_THRESH: u32 = 3;
+
+/// A segment in flight.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment {
+    /// First sequence number.
+    pub(super) seq: u64,
+    /// When it was last sent, and what was known then.
+    pub(super) stamp: Stamp,
+    /// Sequence numbers it takes.
+    pub(super) len: u16,
+    state: u8,
+}
+
+/// Selectively acknowledged.
+const SACKED: u8 = 1;
+/// Deemed lost.
+const LOST: u8 = 2;
+/// Sent again, and that copy counts as in flight (RFC 6675: at or below HighRxt).
+const REPAIRED: u8 = 4;
+/// Sent more than once: its acknowledgement cannot be timed (Karn).
+const RESENT: u8 = 8;
+/// Carries the FIN.
+const FIN: u8 = 16;
+
+impl Segment {
+    fn has(&self, state: u8) -> bool {
+        self.state & state != 0
+    }
+
+    /// Whether it is the FIN.
+    pub(super) fn is_fin(&self) -> bool {
+        self.has(FIN)
+    }
+
+    /// Whether it has been sent more than once.
+    pub(super) fn is_resent(&self) -> bool {
+        self.has(RESENT)
+    }
+
+    fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+
+    /// Its part of `pipe` (RFC 6675 §4, SetPipe): once if it is not lost, once more if it was repaired.
+    fn in_pipe(&self) -> u64 {
+        if self.has(SACKED) {
+            return 0;
+        }
+        u64::from(self.len) * (u64::from(!self.has(LOST)) + u64::from(self.has(REPAIRED)))
+    }
+}
+
+/// What one acknowledgement newly says.
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    /// Bytes newly acknowledged, cumulatively or selectively.
+    pub(super) bytes: u64,
+    /// Whether bytes were newly selectively acknowledged.
+    pub(super) sacked: bool,
+    /// The most recently sent segment among them.
+    pub(super) newest: Option<Segment>,
+    /// The first segment cumulatively acknowledged.
+    pub(super) first: Option<Segment>,
+    /// Whether any of those cumulatively acknowledged was sent more than once.
+    pub(super) resent: bool,
+}
+
+impl Delivery {
+    #[inline]
+    fn add(&mut self, segment: &Segment) {
+        self.bytes += u64::from(segment.len);
+        if (self.newest.as_ref()).is_none_or(|newest| segment.stamp.sent_at >= newest.stamp.sent_at)
+        {
+            self.newest = Some(*segment);
+        }
+    }
+}
+
+/// The segments between SND.UNA and SND.NXT.
+#[derive(Debug)]
+pub(super) struct Scoreboard {
+    segments: VecDeque<Segment>,
+    /// Number of the ring's front.
+    first: u64,
+    /// SND.UNA: the oldest number not acknowledged.
+    una: u64,
+    /// SND.NXT: the next number to be sent.
+    nxt: u64,
+    mss: u64,
+    sacked: RangeSet,
+    pipe: u64,
+    /// Number of the first segment not yet judged by [`Self::detect_losses`].
+    judged: u64,
+    /// Number of the first segment that may still have to be repaired (RFC 6675: HighRxt, as a segment).
+    repair: u64,
+}
+
+impl Scoreboard {
+    /// Nothing in flight, with segments of at most `mss`.
+    pub(super) fn new(mss: u64) -> Self {
+        Self {
+            segments: VecDeque::new(),
+            first: 0,
+            una: 0,
+            nxt: 0,
+            mss,
+            sacked: RangeSet::default(),
+            pipe: 0,
+            judged: 0,
+            repair: 0,
+        }
+    }
+
+    /// Notes a new segment of `len` sequence numbers.
+    pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
+        self.segments.push_back(Segment {
+            seq: self.nxt,
+            stamp,
+            len,
+            state: if is_fin { FIN } else { 0 },
+        });
+        self.nxt += u64::from(len);
+        self.pipe += u64::from(len);
+    }
+
+    /// Takes in a cumulative acknowledgement of everything below `ack`.
+    pub(super) fn acknowledge(&mut self, ack: u64, delivery: &mut Delivery) {
+        debug_assert!(ack <= self.nxt, "an acknowledgement of what was never sent");
+        while let Some(segment) = self.segments.front().filter(|segment| segment.end() <= ack) {
+            if !segment.has(SACKED) {
+                delivery.add(segment);
+            }
+            delivery.first.get_or_insert(*segment);
+            delivery.resent |= segment.is_resent();
+            self.pipe -= segment.in_pipe();
+            self.una = segment.end();
+            self.segments.pop_front();
+            self.first += 1;
+        }
+        self.sacked.remove_below(self.una);
+        self.judged = self.judged.max(self.first);
+        self.repair = self.repair.max(self.first);
+    }
+
+    /// Takes in a SACK block.
+    pub(super) fn sack(&mut self, block: (u64, u64), delivery: &mut Delivery) {
+        let (start, end) = (block.0.max(self.una), block.1.min(self.nxt));
+        if start >= end {
+            return;
+        }
+        let (segments, pipe, una, mss) = (&mut self.segments, &mut self.pipe, self.una, self.mss);
+        self.sacked.insert(start, end, |from, to| {
+            let index = find(segments, from, una, mss);
+            for segment in segments.range_mut(index..) {
+                if segment.seq >= to {
+                    break;
+                }
+                *pipe -= segment.in_pipe();
+                segment.state |= SACKED;
+                delivery.add(segment);
+                delivery.sacked = true;
+            }
+        });
+    }
+
+    /// Marks as lost what RFC 6675 §4 IsLost() says is lost; the bytes newly so.
+    pub(super) fn detect_losses(&mut self) -> u64 {
+        let Some(boundary) = self.loss_boundary() else {
+            return 0;
+        };
+        let mut lost = 0;
+        let from = (self.judged - self.first) as usize;
+        for segment in self.segments.range_mut(from..) {
+            if segment.seq >= boundary {
+                break;
+            }
+            if !segment.has(SACKED | LOST) {
+                segment.state |= LOST;
+                lost += u64::from(segment.len);
+            }
+            self.judged += 1;
+        }
+        self.pipe -= lost;
+        lost
+    }
+
+    /// The sequence number below which everything not selectively acknowledged is lost: `DupThresh` discontiguous ranges, or more
+    /// than (`DupThresh` − 1) · SMSS bytes, stand above it.
+    fn loss_boundary(&self) -> Option<u64> {
+        let (mut ranges, mut bytes) = (0, 0);
+        for (start, end) in self.sacked.descending() {
+            ranges += 1;
+            bytes += end - start;
+            if ranges == DUP_THRESH || bytes > u64::from(DUP_THRESH - 1) * self.mss {
+                return Some(start);
+            }
+        }
+        None
+    }
+
+    /// Whether the first unacknowledged segment is lost by [`Self::detect_losses`]' rule.
+    pub(super) fn first_is_lost(&self) -> bool {
+        // What lies at SND.UNA is never selectively acknowledged.
+        self.loss_boundary().is_some()
+    }
+
+    /// Marks the first segment as lost, whatever the ranges say (without SACK: RFC 6582).
+    pub(super) fn lose_first(&mut self) -> u64 {
+        let Some(segment) = self.segments.front_mut() else {
+            return 0;
+        };
+        self.pipe -= segment.in_pipe();
+        segment.state = (segment.state | LOST) & !REPAIRED;
+        u64::from(segment.len)
+    }
+
+    /// Marks all that is not selectively acknowledged as lost, earlier repairs too: the retransmission timer has expired.
+    pub(super) fn lose_all(&mut self) -> u64 {
+        let mut lost = 0;
+        for segment in &mut self.segments {
+            if !segment.has(SACKED) {
+                segment.state = (segment.state | LOST) & !REPAIRED;
+                lost += u64::from(segment.len);
+            }
+        }
+        self.pipe = 0;
+        self.judged = self.first + self.segments.len() as u64;
+        self.repair = self.first;
+        lost
+    }
+
+    /// The lowest segment that is lost and not repaired (RFC 6675 §4, `NextSeg()` rule 1).
+    #[inline]
+    pub(super) fn next_lost(&mut self) -> Option<u64> {
+        while self.repair < self.judged {
+            let segment = &self.segments[(self.repair - self.first) as usize];
+            if segment.state & (SACKED | LOST | REPAIRED) == LOST {
+                return Some(self.repair);
+            }
+            self.repair += 1;
+        }
+        None
+    }
+
+    /// The lowest segment that is not repaired and has something selectively acknowledged above it, lost or not (rule 3).
+    pub(super) fn next_hole(&mut self) -> Option<u64> {
+        let (_, highest) = self.sacked.last()?;
+        loop {
+            let segment = self.segments.get((self.repair - self.first) as usize)?;
+            if segment.seq >= highest {
+                return None;
+            }
+            if segment.state & (SACKED | REPAIRED) == 0 {
+                return Some(self.repair);
+            }
+            self.repair += 1;
+        }
+    }
+
+    /// The highest segment not selectively acknowledged (rule 4).
+    pub(super) fn last_hole(&self) -> Option<u64> {
+        let index = match self.sacked.last() {
+            Some((start, end)) if end == self.nxt => {
+                find(&self.segments, start, self.una, self.mss).checked_sub(1)?
+            }
+            _ => self.segments.len().checked_sub(1)?,
+        };
+        Some(self.first + index as u64)
+    }
+
+    /// The first segment's number, unless a repair of it is in flight already.
+    pub(super) fn first_unrepaired(&self) -> Option<u64> {
+        let segment = self.segments.front()?;
+        (!segment.has(REPAIRED)).then_some(self.first)
+    }
+
+    /// Segment `number` is sent again; `counts` in `pipe` but for a rescue (RFC 6675: HighRxt stays). Returns it as it is now.
+    pub(super) fn resend(&mut self, number: u64, stamp: Stamp, counts: bool) -> Segment {
+        let segment = &mut self.segments[(number - self.first) as usize];
+        segment.stamp = stamp;
+        segment.state |= RESENT;
+        if counts && !segment.has(REPAIRED) {
+            segment.state |= REPAIRED;
+            self.pipe += u64::from(segment.len);
+        }
+        *segment
+    }
+
+    /// Sequence numbers of segment `number`.
+    pub(super) fn len_of(&self, number: u64) -> u64 {
+        u64::from(self.segments[(number - self.first) as usize].len)
+    }
+
+    /// Whether `number` is the first segment.
+    pub(super) fn is_first(&self, number: u64) -> bool {
+        number == self.first
+    }
+
+    /// SND.UNA.
+    pub(super) fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// SND.NXT.
+    pub(super) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Bytes in the network, as far as is known.
+    pub(super) fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// Whether everything sent is acknowledged.
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+}
+
+/// Index of the segment that starts at `seq`. Most segments are full, so division nearly always finds it.
+#[inline]
+fn find(segments: &VecDeque<Segment>, seq: u64, una: u64, mss: u64) -> usize {
+    let guess = ((seq - una) / mss) as usize;
+    if segments
+        .get(guess)
+        .is_some_and(|segment| segment.seq == seq)
+    {
+        return guess;
+    }
+    segments.partition_point(|segment| segment.seq < seq)
+}

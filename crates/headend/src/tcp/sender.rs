@@ -1,0 +1,669 @@
+//! The sending half of a connection: what to send next, what an acknowledgement means, and when to stop waiting for one.
+//!
+//! It does no I/O: the connection feeds it [acknowledgements](Ack), asks it for [segments](Transmit) until it has none, and tells it when its timer
+//! has expired. How much may be in flight is the [congestion control](crate::congestion)'s to say.
+//!
+//! Loss recovery has three states ([`Recovery`]):
+//!
+//! - *none*: duplicate acknowledgements are counted; the first two let a new segment out each (limited transmit, RFC 3042);
+//! - *fast*: after RFC 6675's sign of loss, or the third duplicate without SACK (RFC 6582), until all that was in flight then is acknowledged. With
+//!   SACK, `NextSeg()` chooses between repairs, new data and the rescue retransmission; without, each partial acknowledgement
+//!   repairs one segment;
+//! - *timeout*: everything not acknowledged is lost, and is sent again in slow start (RFC 5681 §3.1).
+//!
+//! Left out: reneging receivers, Nagle's algorithm, persist probes (receivers read at once, so the window never closes), repeated losses of one
+//! repair but by the timer (no RACK), undoing of spurious timeouts, and a limit on retransmissions of data.
+
+use super::rate::{RateSample, RateSampler};
+use super::rtt::RttEstimator;
+use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard, Segment};
+use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// Parameters of the sending half.
+#[derive(Debug)]
+pub(super) struct Setup {
+    /// Largest payload of a segment.
+    pub(super) mss: u64,
+    /// Window after idling (RFC 5681 §4.1): the initial window.
+    pub(super) restart_window: u64,
+    /// Whether both sides use SACK.
+    pub(super) sack: bool,
+    /// Whether both sides use timestamps.
+    pub(super) timestamps: bool,
+    /// Header bytes of a data segment, for pacing.
+    pub(super) header: u64,
+}
+
+/// What an arriving segment tells the sending half.
+#[derive(Debug)]
+pub(super) struct Ack<'a> {
+    /// Next byte the other side expects.
+    pub(super) ack: u64,
+    /// How many more it takes.
+    pub(super) window: u32,
+    /// Timestamp echo: when the segment it answers was sent.
+    pub(super) echo: Instant,
+    /// When the other side sent it.
+    pub(super) sent_at: Instant,
+    /// SACK blocks.
+    pub(super) blocks: &'a [(u64, u64)],
+    /// Whether it brings data of its own; then it is no duplicate acknowledgement (RFC 5681 §2).
+    pub(super) carries_data: bool,
+    /// ECN echo.
+    pub(super) ece: bool,
+}
+
+/// A segment to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Transmit {
+    /// First sequence number.
+    pub(super) seq: u64,
+    /// Payload bytes; a FIN has none.
+    pub(super) payload: u16,
+    /// Whether it is the FIN.
+    pub(super) fin: bool,
+    /// Whether it was sent before.
+    pub(super) again: bool,
+    /// It says that the window was reduced (RFC 3168 §6.1.2).
+    pub(super) cwr: bool,
+}
+
+/// State of loss recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Recovery {
+    /// Fast recovery, until `point` is acknowledged. One rescue retransmission becomes possible once more than `rescue_after` is acknowledged.
+    Fast { point: u64, rescue_after: u64 },
+    /// Nothing to recover from.
+    None,
+    /// After a timeout, until `point` is acknowledged.
+    Timeout { point: u64 },
+}
+
+/// The sending half.
+#[derive(Debug)]
+pub(super) struct Sender {
+    setup: Setup,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    rate: RateSampler,
+    control: Box<dyn CongestionControl>,
+    /// What the control last said.
+    cwnd: u64,
+    pacing_rate: Option<Rate>,
+    /// Bytes of the stream so far; `u64::MAX` never runs dry.
+    written: u64,
+    /// No more will be written.
+    closing: bool,
+    fin_sent: bool,
+    /// The other side takes nothing from here on.
+    right_edge: u64,
+    recovery: Recovery,
+    /// Duplicate acknowledgements since SND.UNA last moved.
+    dup_acks: u32,
+    /// Without SACK: bytes that duplicate acknowledgements say have left the network (RFC 5681 §3.2 inflates cwnd instead).
+    departed: u64,
+    /// The first segment is to be sent again, whatever the window says.
+    repair_first: bool,
+    /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
+    recover: Option<u64>,
+    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again.
+    responded_until: u64,
+    /// The next new segment says CWR.
+    cwr_due: bool,
+    /// It was the window that stopped the latest round of sending.
+    cwnd_limited: bool,
+    last_sent_at: Instant,
+    /// Pacing: not before.
+    next_send_at: Instant,
+    /// Pacing: something waits for `next_send_at`.
+    paced: bool,
+    rto_deadline: Option<Instant>,
+}
+
+impl Sender {
+    /// The sending half of a connection just opened.
+    pub(super) fn new(
+        setup: Setup,
+        rtt: RttEstimator,
+        control: Box<dyn CongestionControl>,
+        right_edge: u64,
+    ) -> Self {
+        Self {
+            board: Scoreboard::new(setup.mss),
+            cwnd: control.cwnd(),
+            pacing_rate: control.pacing_rate(),
+            setup,
+            rtt,
+            rate: RateSampler::default(),
+            control,
+            written: 0,
+            closing: false,
+            fin_sent: false,
+            right_edge,
+            recovery: Recovery::None,
+            dup_acks: 0,
+            departed: 0,
+            repair_first: false,
+            recover: None,
+            responded_until: 0,
+            cwr_due: false,
+            cwnd_limited: false,
+            last_sent_at: Instant::ZERO,
+            next_send_at: Instant::ZERO,
+            paced: false,
+            rto_deadline: None,
+        }
+    }
+
+    /// The application appends bytes to the stream.
+    pub(super) fn write(&mut self, bytes: u64) {
+        assert!(!self.closing, "a closed stream takes no more data");
+        self.written = self.written.saturating_add(bytes);
+    }
+
+    /// The application closes the stream: an endless one ends with what has been sent.
+    pub(super) fn close(&mut self) {
+        if self.written == u64::MAX {
+            self.written = self.board.nxt();
+        }
+        self.closing = true;
+    }
+
+    /// The handshake is complete: it took `rtt`, if it could be timed. A repeated handshake starts over with the window of `control`.
+    pub(super) fn handshake_done(
+        &mut self,
+        rtt: Option<Duration>,
+        repeated: Option<Box<dyn CongestionControl>>,
+    ) {
+        if let Some(rtt) = rtt {
+            self.rtt.observe(rtt);
+            self.rtt.sample(rtt);
+        }
+        if let Some(control) = repeated {
+            self.control = control;
+            self.rtt.handshake_was_repeated();
+        }
+        self.consult();
+    }
+
+    /// The next segment that may be sent now. Ask until there is none.
+    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if self.pacing_rate.is_some() && now < self.next_send_at {
+            // Whether anything waits is found out when the time has come.
+            self.paced = true;
+            return None;
+        }
+        self.paced = false;
+        match self.next_segment()? {
+            Next::New { len } => Some(self.send_new(len, now)),
+            Next::Again { number, counts } => Some(self.send_again(number, counts, now)),
+        }
+    }
+
+    /// Chooses what to send next, if the window lets anything out.
+    #[inline]
+    fn next_segment(&mut self) -> Option<Next> {
+        let room = self.cwnd.saturating_sub(self.in_flight());
+        if self.recovery != Recovery::None
+            && let Some(next) = self.next_repair(room)
+        {
+            return next;
+        }
+        if let Some(len) = self.unsent() {
+            // A FIN takes a sequence number, but nobody's room.
+            if len > room && len > 0 {
+                self.cwnd_limited = true;
+                return None;
+            }
+            return Some(Next::New { len: len as u16 });
+        }
+        self.cwnd_limited = false;
+        if self.board.nxt() == self.written && room > 0 {
+            self.rate.app_limited(self.in_flight());
+        }
+        self.next_speculative(room)
+    }
+
+    /// What is known to be lost comes first. `Some(None)`: a repair is due but has no room.
+    fn next_repair(&mut self, room: u64) -> Option<Option<Next>> {
+        let again = |number| Next::Again {
+            number,
+            counts: true,
+        };
+        if std::mem::take(&mut self.repair_first)
+            && let Some(number) = self.board.first_unrepaired()
+        {
+            return Some(Some(again(number)));
+        }
+        let number = self.board.next_lost()?;
+        if self.board.len_of(number) > room {
+            self.cwnd_limited = true;
+            return Some(None);
+        }
+        Some(Some(again(number)))
+    }
+
+    /// RFC 6675 §4, `NextSeg()` rules 3 and 4: with nothing else to send, segments that are perhaps lost, then one rescue.
+    fn next_speculative(&mut self, room: u64) -> Option<Next> {
+        let Recovery::Fast {
+            point,
+            rescue_after,
+        } = self.recovery
+        else {
+            return None;
+        };
+        if !self.setup.sack {
+            return None;
+        }
+        if let Some(number) = self.board.next_hole() {
+            return (self.board.len_of(number) <= room).then_some(Next::Again {
+                number,
+                counts: true,
+            });
+        }
+        let number = self.board.last_hole()?;
+        if self.board.una() <= rescue_after || self.board.len_of(number) > room {
+            return None;
+        }
+        self.recovery = Recovery::Fast {
+            point,
+            rescue_after: point,
+        };
+        Some(Next::Again {
+            number,
+            counts: false,
+        })
+    }
+
+    /// Length of the next new segment the receiver has room for; 0 is the FIN.
+    #[inline]
+    fn unsent(&self) -> Option<u64> {
+        let nxt = self.board.nxt();
+        if self.fin_sent {
+            return None;
+        }
+        let len = (self.written - nxt).min(self.setup.mss);
+        if len == 0 {
+            return self.closing.then_some(0);
+        }
+        (nxt + len <= self.right_edge).then_some(len)
+    }
+
+    fn send_new(&mut self, len: u16, now: Instant) -> Transmit {
+        if self.board.is_empty() {
+            self.restart_after_idling(now);
+        }
+        let seq = self.board.nxt();
+        let fin = len == 0;
+        let stamp = self.rate.stamp(now, self.board.is_empty());
+        self.board.push(len.max(1), fin, stamp);
+        self.fin_sent |= fin;
+        self.sent(len, now);
+        Transmit {
+            seq,
+            payload: len,
+            fin,
+            again: false,
+            cwr: !fin && std::mem::take(&mut self.cwr_due),
+        }
+    }
+
+    fn send_again(&mut self, number: u64, counts: bool, now: Instant) -> Transmit {
+        if self.board.is_first(number) {
+            // RFC 6675 §6 allows it: otherwise a timeout is due where two round trips exceed the RTO. A first segment is
+            // repaired once a recovery, so this cannot put the timer off for ever.
+            self.rto_deadline = None;
+        }
+        let stamp = self.rate.stamp(now, false);
+        let segment = self.board.resend(number, stamp, counts);
+        let payload = if segment.is_fin() { 0 } else { segment.len };
+        self.sent(payload, now);
+        Transmit {
+            seq: segment.seq,
+            payload,
+            fin: segment.is_fin(),
+            again: true,
+            cwr: false,
+        }
+    }
+
+    /// What every transmission entails.
+    fn sent(&mut self, payload: u16, now: Instant) {
+        self.last_sent_at = now;
+        if self.rto_deadline.is_none() {
+            // RFC 6298 §5.1.
+            self.rto_deadline = Some(now + self.rtt.rto());
+        }
+        self.control
+            .on_sent(now, u64::from(payload), self.in_flight());
+        if let Some(rate) = self.pacing_rate {
+            let size = u64::from(payload) + self.setup.header;
+            self.next_send_at = self.next_send_at.max(now) + rate.time_for(size);
+        }
+    }
+
+    /// RFC 5681 §4.1: after more than an RTO without sending, acknowledgements no longer clock the window out.
+    fn restart_after_idling(&mut self, now: Instant) {
+        if self.board.nxt() > 0 && now.since(self.last_sent_at) > self.rtt.rto() {
+            self.control.on_idle(self.setup.restart_window);
+            self.consult();
+        }
+    }
+
+    /// Takes in an acknowledgement.
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant) {
+        if ack.ack > self.board.nxt() {
+            return;
+        }
+        self.right_edge = self.right_edge.max(ack.ack + u64::from(ack.window));
+        let prior_una = self.board.una();
+        let prior_in_flight = self.in_flight();
+        let was_fast = matches!(self.recovery, Recovery::Fast { .. });
+        let mut delivery = Delivery::default();
+        if ack.ack > prior_una {
+            self.board.acknowledge(ack.ack, &mut delivery);
+        }
+        if self.setup.sack {
+            for &block in ack.blocks {
+                self.board.sack(block, &mut delivery);
+            }
+        }
+        let advanced = self.board.una() > prior_una;
+        let duplicate = self.is_duplicate(ack, advanced, &delivery);
+        if !advanced && !duplicate && delivery.bytes == 0 && !ack.ece {
+            return;
+        }
+        let mut sample = self.measure(ack, advanced, &delivery, now);
+        sample.prior_in_flight = prior_in_flight;
+        sample.in_recovery = was_fast || ack.ece;
+        self.recover_from_loss(advanced, duplicate, &mut sample);
+        self.respond_to_echo(ack.ece, &sample);
+        sample.in_recovery |= matches!(self.recovery, Recovery::Fast { .. });
+        sample.in_flight = self.in_flight();
+        if sample.newly_acked > 0 || sample.newly_lost > 0 {
+            self.control.on_ack(&sample);
+        }
+        if advanced {
+            // RFC 6298 §5.2, §5.3: all acknowledged stops the timer, anything newly acknowledged restarts it.
+            self.rtt.reset_backoff();
+            self.rto_deadline = (!self.board.is_empty()).then(|| now + self.rtt.rto());
+        }
+        self.consult();
+    }
+
+    /// RFC 6675 §2 counts acknowledgements that selectively acknowledge something new; without SACK RFC 5681 §2 counts empty ones that say nothing new.
+    #[inline]
+    fn is_duplicate(&self, ack: &Ack<'_>, advanced: bool, delivery: &Delivery) -> bool {
+        if self.setup.sack {
+            // "Regardless of its status as a cumulative acknowledgment" (RFC 6675 §5).
+            delivery.sacked
+        } else {
+            !advanced && !ack.carries_data && ack.ack == self.board.una() && !self.board.is_empty()
+        }
+    }
+
+    /// Round-trip time and delivery rate of what was newly acknowledged, as the start of the control's sample.
+    #[inline]
+    fn measure(
+        &mut self,
+        ack: &Ack<'_>,
+        advanced: bool,
+        delivery: &Delivery,
+        now: Instant,
+    ) -> AckSample {
+        let rtt = delivery
+            .newest
+            .filter(|newest| !newest.is_resent())
+            .map(|newest| now.since(newest.stamp.sent_at));
+        if let Some(rtt) = rtt {
+            self.rtt.observe(rtt);
+        }
+        let mut one_way_delay = None;
+        if advanced {
+            if self.setup.timestamps {
+                // RFC 7323 §4.1: timed by the echo, if SND.UNA moves; retransmissions are no exception.
+                self.rtt.sample(now.since(ack.echo));
+                one_way_delay = Some(ack.sent_at.since(ack.echo));
+            } else if let Some(first) = delivery.first.filter(|_| !delivery.resent) {
+                self.rtt.sample(now.since(first.stamp.sent_at));
+            }
+        }
+        let RateSample { rate, app_limited } = match &delivery.newest {
+            Some(newest) => self
+                .rate
+                .delivered(delivery.bytes, newest, self.rtt.min_rtt(), now),
+            None => RateSample::default(),
+        };
+        AckSample {
+            now,
+            newly_acked: delivery.bytes,
+            rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min_rtt(),
+            one_way_delay,
+            delivery_rate: rate,
+            delivered: self.rate.total(),
+            app_limited,
+            cwnd_limited: self.cwnd_limited,
+            round: self.rate.round(),
+            mss: self.setup.mss,
+            ..AckSample::default()
+        }
+    }
+
+    /// Moves the state of loss recovery.
+    #[inline]
+    fn recover_from_loss(&mut self, advanced: bool, duplicate: bool, sample: &mut AckSample) {
+        if advanced {
+            self.dup_acks = 0;
+        }
+        if duplicate {
+            self.dup_acks += 1;
+            if !self.setup.sack {
+                self.departed = (self.departed + self.setup.mss).min(self.board.pipe());
+            }
+        }
+        match self.recovery {
+            Recovery::None => {
+                if advanced {
+                    self.departed = 0;
+                }
+                if duplicate {
+                    self.consider_fast_recovery(sample);
+                }
+            }
+            Recovery::Fast { point, .. } if self.board.una() >= point => {
+                self.end_fast_recovery(duplicate, sample);
+            }
+            Recovery::Fast { .. } if self.setup.sack => {
+                sample.newly_lost = self.board.detect_losses();
+            }
+            Recovery::Fast { .. } => {
+                if advanced {
+                    self.repair_next_hole(sample);
+                }
+            }
+            Recovery::Timeout { point } => {
+                self.departed = 0;
+                if self.board.una() >= point {
+                    self.recovery = Recovery::None;
+                }
+            }
+        }
+    }
+
+    /// All that was in flight when recovery began is acknowledged.
+    fn end_fast_recovery(&mut self, duplicate: bool, sample: &mut AckSample) {
+        self.recovery = Recovery::None;
+        self.repair_first = false;
+        self.departed = 0;
+        sample.in_flight = self.in_flight();
+        self.control.on_recovered(sample);
+        // What was sent during recovery may have losses of its own. RFC 6675 waits for the next duplicate; there may be none.
+        if duplicate || self.setup.sack && self.board.first_is_lost() {
+            self.consider_fast_recovery(sample);
+        }
+    }
+
+    /// RFC 6582 §3.2, step 3: a partial acknowledgement shows the next hole, and how many of the segments counted as departed it explains.
+    fn repair_next_hole(&mut self, sample: &mut AckSample) {
+        sample.newly_lost = self.board.lose_first();
+        self.repair_first = true;
+        let stays = if sample.newly_acked >= self.setup.mss {
+            self.setup.mss
+        } else {
+            0
+        };
+        self.departed = (self.departed.saturating_sub(sample.newly_acked) + stays)
+            .min(self.board.pipe() + sample.newly_lost);
+    }
+
+    /// A duplicate acknowledgement outside recovery: RFC 6675 §5 steps 1, 2 and 4, RFC 6582 §3.2 step 2.
+    fn consider_fast_recovery(&mut self, sample: &mut AckSample) {
+        let three = self.dup_acks >= DUP_THRESH;
+        let lost = if self.setup.sack {
+            three || self.board.first_is_lost()
+        } else {
+            three
+                && self
+                    .recover
+                    .is_none_or(|recover| self.board.una() > recover)
+        };
+        if !lost {
+            return;
+        }
+        sample.newly_lost = if self.setup.sack {
+            self.board.detect_losses()
+        } else {
+            self.board.lose_first()
+        };
+        self.repair_first = true;
+        let point = self.board.nxt();
+        self.recover = Some(point);
+        let first = self.board.una();
+        self.recovery = Recovery::Fast {
+            point,
+            rescue_after: first + self.setup.mss.min(point - first),
+        };
+        if self.board.una() >= self.responded_until {
+            self.responded_until = point;
+            let lost = sample.newly_lost;
+            self.control
+                .on_congestion(CongestionSignal::Loss { lost }, sample);
+        }
+    }
+
+    /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR.
+    fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
+        if ece && self.board.una() >= self.responded_until {
+            self.responded_until = self.board.nxt();
+            self.cwr_due = true;
+            self.control.on_congestion(CongestionSignal::Ecn, sample);
+        }
+    }
+
+    /// The retransmission timer has expired: RFC 6298 §5.4 to §5.6, RFC 5681 §3.1.
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        let prior_in_flight = self.in_flight();
+        let lost = self.board.lose_all();
+        self.dup_acks = 0;
+        self.departed = 0;
+        self.repair_first = false;
+        let point = self.board.nxt();
+        self.recovery = Recovery::Timeout { point };
+        self.recover = Some(point);
+        self.responded_until = point;
+        // RFC 5681 §3.1: ssthresh stays if the same segment has timed out before.
+        if self.rtt.backoff() == 0 {
+            let sample = AckSample {
+                now,
+                newly_lost: lost,
+                prior_in_flight,
+                srtt: self.rtt.srtt(),
+                min_rtt: self.rtt.min_rtt(),
+                delivered: self.rate.total(),
+                cwnd_limited: self.cwnd_limited,
+                round: self.rate.round(),
+                mss: self.setup.mss,
+                ..AckSample::default()
+            };
+            self.control
+                .on_congestion(CongestionSignal::Timeout, &sample);
+        }
+        self.rtt.back_off();
+        self.rto_deadline = Some(now + self.rtt.rto());
+        self.consult();
+    }
+
+    /// The control's own timer is due.
+    pub(super) fn on_control_timer(&mut self, now: Instant) {
+        self.control.on_timer(now);
+        self.consult();
+    }
+
+    /// Asks the control what it thinks now.
+    #[inline]
+    fn consult(&mut self) {
+        self.cwnd = self.control.cwnd();
+        self.pacing_rate = self.control.pacing_rate();
+    }
+
+    /// When the retransmission timer expires.
+    pub(super) fn rto_deadline(&self) -> Option<Instant> {
+        self.rto_deadline
+    }
+
+    /// When pacing lets the next segment out, if one may be waiting.
+    pub(super) fn pacing_deadline(&self) -> Option<Instant> {
+        self.paced.then_some(self.next_send_at)
+    }
+
+    /// When the control wants to be woken.
+    pub(super) fn control_deadline(&self) -> Option<Instant> {
+        self.control.next_timer()
+    }
+
+    /// Bytes in the network, as far as is known.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u64 {
+        self.board.pipe() - self.departed.min(self.board.pipe())
+    }
+
+    /// Whether the FIN is acknowledged.
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin_sent && self.board.is_empty()
+    }
+
+    /// Next sequence number to be sent.
+    pub(super) fn nxt(&self) -> u64 {
+        self.board.nxt()
+    }
+
+    /// Whether data was ever sent, or waits to be.
+    pub(super) fn has_sent_data(&self) -> bool {
+        self.written > 0
+    }
+
+    pub(super) fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    pub(super) fn ssthresh(&self) -> Option<u64> {
+        self.control.ssthresh()
+    }
+
+    pub(super) fn srtt(&self) -> Option<Duration> {
+        self.rtt.srtt()
+    }
+}
+
+/// A decision to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// New data; nothing of it is the FIN.
+    New { len: u16 },
+    /// A segment sent before; whether the copy counts as in flight.
+    Again { number: u64, counts: bool },
+}

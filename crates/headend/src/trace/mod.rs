@@ -1,0 +1,212 @@
+//! The one vocabulary of what happens in a run. Counters, series, captures and tests all listen to it.
+
+use crate::flow::{FlowId, GroupId};
+use crate::packet::{Ecn, FrameId, Packet, Side};
+use crate::time::{Duration, Instant};
+
+/// Names a queue of a link, in the order the scenario builds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueueId(pub u32);
+
+/// Why a packet ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DropReason {
+    /// The queue's control law decided so.
+    Congested,
+    /// Lost on the medium or in the wide area.
+    Corrupted,
+    /// Its flow held more than its share.
+    FlowLimit,
+    /// The queue was full.
+    Overlimit,
+    /// The medium gave up after too many tries.
+    RetryLimit,
+    /// Its flow does not respond to congestion.
+    Unresponsive,
+}
+
+impl DropReason {
+    /// How many reasons there are.
+    pub const COUNT: usize = 6;
+    /// All of them, in index order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Congested,
+        Self::Corrupted,
+        Self::FlowLimit,
+        Self::Overlimit,
+        Self::RetryLimit,
+        Self::Unresponsive,
+    ];
+
+    /// Its name in result tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congested => "congested",
+            Self::Corrupted => "corrupted",
+            Self::FlowLimit => "flow_limit",
+            Self::Overlimit => "overlimit",
+            Self::RetryLimit => "retry_limit",
+            Self::Unresponsive => "unresponsive",
+        }
+    }
+}
+
+/// What a listener learns of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketView {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its flow's group.
+    pub group: GroupId,
+    /// Who sent it.
+    pub from: Side,
+    /// Its sequence number.
+    pub seq: u64,
+    /// IP bytes.
+    pub size: u16,
+    /// Application bytes.
+    pub payload: u16,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// Its real frame, in emulation.
+    pub frame: Option<FrameId>,
+}
+
+impl PacketView {
+    /// The view of `packet`, whose flow belongs to `group`.
+    pub const fn of(packet: &Packet, group: GroupId) -> Self {
+        Self {
+            flow: packet.flow,
+            group,
+            from: packet.from,
+            seq: packet.seq,
+            size: packet.size,
+            payload: packet.payload,
+            ecn: packet.ecn,
+            frame: packet.frame,
+        }
+    }
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TraceEvent {
+    /// A packet reached its receiver, `delay` after it was sent.
+    Delivered {
+        /// The packet.
+        packet: PacketView,
+        /// One-way delay.
+        delay: Duration,
+    },
+    /// A queue gave a packet up for transmission.
+    Dequeued {
+        /// Where.
+        queue: QueueId,
+        /// The packet.
+        packet: PacketView,
+        /// How long it stood there.
+        sojourn: Duration,
+    },
+    /// A packet ended early.
+    Discarded {
+        /// In which queue, if in one.
+        queue: Option<QueueId>,
+        /// The packet.
+        packet: PacketView,
+        /// Why.
+        reason: DropReason,
+    },
+    /// A queue took a packet in.
+    Enqueued {
+        /// Where.
+        queue: QueueId,
+        /// The packet.
+        packet: PacketView,
+    },
+    /// A MAP's grant became known to the modem.
+    Granted {
+        /// Whose queue.
+        queue: QueueId,
+        /// Bytes the grant can carry.
+        bytes: u64,
+        /// When the burst starts.
+        start: Instant,
+    },
+    /// A packet was given CE.
+    Marked {
+        /// Where.
+        queue: QueueId,
+        /// The packet.
+        packet: PacketView,
+    },
+    /// A modem asked for bytes.
+    Requested {
+        /// For which queue.
+        queue: QueueId,
+        /// How many bytes, MAC headers included.
+        bytes: u64,
+        /// In a contention region; otherwise it rode in a burst.
+        contention: bool,
+    },
+    /// A host sent a packet.
+    Sent {
+        /// The packet.
+        packet: PacketView,
+    },
+}
+
+/// A set of kinds of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TraceKinds(u16);
+
+impl TraceKinds {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// All.
+    pub const ALL: Self = Self(u16::MAX);
+
+    /// The kind of `event`.
+    pub const fn of(event: &TraceEvent) -> Self {
+        Self(
+            1 << match event {
+                TraceEvent::Delivered { .. } => 0,
+                TraceEvent::Dequeued { .. } => 1,
+                TraceEvent::Discarded { .. } => 2,
+                TraceEvent::Enqueued { .. } => 3,
+                TraceEvent::Granted { .. } => 4,
+                TraceEvent::Marked { .. } => 5,
+                TraceEvent::Requested { .. } => 6,
+                TraceEvent::Sent { .. } => 7,
+            },
+        )
+    }
+
+    /// Whether the two sets share a kind.
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The kinds in either set.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// A listener to the run.
+pub trait Sink: Send {
+    /// The kinds of events it wants.
+    fn interest(&self) -> TraceKinds {
+        TraceKinds::ALL
+    }
+    /// Takes one event. It must not be slow: it runs inside the engine.
+    fn record(&mut self, at: Instant, event: &TraceEvent);
+}
+
+/// Told how each real frame ends (emulation and its tests).
+pub trait FrameStore: Send {
+    /// The packet that carries the frame reached its receiver; `ecn` is its ECN field there.
+    fn delivered(&mut self, at: Instant, frame: FrameId, ecn: Ecn);
+    /// The packet that carries the frame ended early.
+    fn discarded(&mut self, at: Instant, frame: FrameId, reason: DropReason);
+}

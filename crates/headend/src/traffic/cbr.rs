@@ -1,0 +1,139 @@
+//! Constant bit rate: equal datagrams at equal intervals, whatever happens to them.
+
+use super::config::{Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
+use super::stream::{Pace, Phase, Stream};
+use super::{AppContext, AppEvent, Application, Direction};
+use crate::time::Duration;
+use crate::units::{ByteCount, Rate};
+
+/// Parameters of a constant-bit-rate source.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Rate in IP bytes. It does not give way: a rate above the line's fills the queue.
+    pub rate: Rate,
+    /// Time between two packets; takes the place of `rate` if it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Duration>,
+    /// Size of a packet, IP bytes.
+    pub size: ByteCount,
+    /// Whether the first packet leaves at a random point of the first interval instead of at once. Sources that start together then do not
+    /// send together.
+    pub random_phase: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // "Active Queue Management Algorithms for DOCSIS 3.0" (CableLabs, 2013), traffic loads 4, 7 and 8.
+            rate: Rate(6_000_000),
+            gap: None,
+            // Not stated there; a choice.
+            size: ByteCount(1000),
+            random_phase: false,
+        }
+    }
+}
+
+impl Config {
+    fn pace(&self) -> Pace {
+        self.gap
+            .map_or_else(|| Pace::at_rate(self.rate, self.size), Pace::every)
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "cbr"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Up, Direction::Down, Direction::Both]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure_datagram(self.size, "size")?;
+        match self.gap {
+            Some(gap) => ensure_gap(gap, "gap"),
+            None => ensure_rate(self.rate, self.size, "rate"),
+        }
+    }
+
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(Cbr::new(self, direction))
+    }
+}
+
+/// A source of equal datagrams.
+#[derive(Debug)]
+pub struct Cbr(Stream);
+
+impl Cbr {
+    /// A source that begins when it is started.
+    pub fn new(config: &Config, direction: Direction) -> Self {
+        let phase = if config.random_phase {
+            Phase::Random
+        } else {
+            Phase::Zero
+        };
+        Self(Stream::new(
+            config.pace(),
+            config.size,
+            phase,
+            direction.sides(),
+        ))
+    }
+}
+
+impl Application for Cbr {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.0.start(cx),
+            AppEvent::Stopped => self.0.stop(),
+            AppEvent::Timer { token } => {
+                self.0.tick(token, cx);
+            }
+            AppEvent::Flow { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::packet::Side;
+    use crate::traffic::testing::Desk;
+
+    #[test]
+    fn packets_are_equal_and_numbered_and_leave_at_the_rate() {
+        let config = Config {
+            rate: Rate(8_000_000),
+            ..Config::default()
+        };
+        let mut source = Cbr::new(&config, Direction::Down);
+        let mut desk = Desk::new(1);
+        desk.tell(&mut source, AppEvent::Started);
+        for number in 0..10 {
+            let (at, token) = desk.next_timer().expect("it goes on");
+            assert_eq!(at.as_nanos(), number * 1_000_000);
+            desk.tell(&mut source, AppEvent::Timer { token });
+            let [(_, side, command)] = desk.commands()[..] else {
+                panic!("one packet a wake-up")
+            };
+            assert_eq!(side, Side::Peer);
+            assert_eq!(command, Command::Datagram { number, size: 1000 });
+        }
+    }
+
+    #[test]
+    fn a_gap_takes_the_place_of_the_rate() {
+        let config: Config = toml::from_str("gap = \"3 ms\"").expect("a gap");
+        assert_eq!(config.pace(), Pace::every(Duration::from_millis(3)));
+        assert_eq!(config.check(), Ok(()));
+    }
+}

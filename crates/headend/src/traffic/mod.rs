@@ -1,0 +1,301 @@
+//! Applications: who is on the line, and what they do there.
+//!
+//! An application reacts to what happens to its connections and timers. It spans hosts: a call sends from both sides, a page
+//! uses several servers. It never sees a packet, only bytes of streams and whole datagrams.
+
+use std::fmt::Debug;
+
+use crate::context::{Context, World};
+use crate::endpoint::{Command, Endpoint, External, Notice, Udp};
+use crate::event::{AppId, Source};
+use crate::flow::{FlowHeader, FlowId, GroupId, Protocol, RouteId};
+use crate::metrics::Measure;
+use crate::packet::Side;
+use crate::rng::Rng;
+use crate::tcp;
+use crate::time::Instant;
+
+pub use crate::endpoint::News;
+
+pub use config::{ApplicationConfig, Fault};
+
+pub mod bulk;
+pub mod cbr;
+mod config;
+pub mod game;
+pub mod ping;
+pub mod poisson;
+mod stream;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod voice;
+pub mod web;
+
+/// Somebody who uses the line.
+pub trait Application: Debug + Send {
+    /// Something happened.
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>);
+}
+
+/// Which way an application's data goes. Answers, acknowledgements and requests go the other way too.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the host: away from the customer.
+    #[default]
+    Up,
+    /// To the host: towards the customer.
+    Down,
+    /// Both ways.
+    Both,
+}
+
+impl Direction {
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Both => "both",
+        }
+    }
+
+    /// Whether each side sends data.
+    pub const fn sides(self) -> [bool; 2] {
+        match self {
+            Self::Up => [true, false],
+            Self::Down => [false, true],
+            Self::Both => [true, true],
+        }
+    }
+
+    /// The side that sends, where only one does.
+    pub(crate) const fn sender(self) -> Side {
+        match self {
+            Self::Up => Side::Host,
+            Self::Down => Side::Peer,
+            Self::Both => panic!("an application with one sender has one direction"),
+        }
+    }
+}
+
+/// What an application learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppEvent {
+    /// Something on one of its flows.
+    Flow {
+        /// Which.
+        flow: FlowId,
+        /// What.
+        news: News,
+    },
+    /// Its start time has come.
+    Started,
+    /// Its stop time has come: no new work; what is under way may finish.
+    Stopped,
+    /// A wake-up it asked for.
+    Timer {
+        /// As it was asked for.
+        token: u64,
+    },
+}
+
+/// One of the remote hosts of a group, seen from its host.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    /// Routes, by sending side.
+    pub routes: [RouteId; 2],
+    /// Its address.
+    pub address: u32,
+}
+
+/// What every flow of a group starts from.
+#[derive(Debug, Clone)]
+pub struct GroupSetup {
+    /// Host address.
+    pub address: u32,
+    /// Remote hosts.
+    pub peers: Vec<Peer>,
+    /// TCP parameters of its connections.
+    pub tcp: tcp::Config,
+    /// DSCP of its packets.
+    pub dscp: u8,
+    /// Name: prefix of its random streams.
+    pub name: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// Flows opened so far.
+    pub opened: u32,
+}
+
+/// The endpoints of all flows, by slot and side.
+pub type Endpoints = Vec<[Box<dyn Endpoint>; 2]>;
+
+/// Token of the wake-up that starts an application.
+pub(crate) const START: u64 = u64::MAX;
+/// Token of the wake-up that stops it.
+pub(crate) const STOP: u64 = u64::MAX - 1;
+
+/// What an application may touch while it handles one event.
+pub struct AppContext<'a> {
+    /// The time.
+    pub now: Instant,
+    /// Its own stream of random numbers.
+    pub rng: &'a mut Rng,
+    pub(crate) app: AppId,
+    pub(crate) group: &'a mut GroupSetup,
+    pub(crate) endpoints: &'a mut Endpoints,
+    pub(crate) world: &'a mut World,
+}
+
+impl AppContext<'_> {
+    /// Asks for [`AppEvent::Timer`] with `token` at `at`. Never cancelled.
+    pub fn wake_at(&mut self, at: Instant, token: u64) {
+        assert!(
+            token < STOP,
+            "the two largest tokens start and stop applications"
+        );
+        self.world.events.push(at, Source::App(self.app), token);
+    }
+
+    /// How many remote hosts it has.
+    pub fn peers(&self) -> usize {
+        self.group.peers.len()
+    }
+
+    /// Opens a TCP connection with remote host `peer`, from `opener`'s side. [`News::Connected`] follows.
+    pub fn connect(&mut self, peer: usize, opener: Side) -> FlowId {
+        let flow = self.open_flow(peer, Protocol::Tcp);
+        let path = format_stream(&self.group.name, self.group.opened);
+        let sides = Side::BOTH.map(|side| -> Box<dyn Endpoint> {
+            let rng = Rng::for_path(self.group.seed, &path[side.index()]);
+            Box::new(tcp::Connection::new(
+                flow,
+                side,
+                self.group.tcp.clone(),
+                rng,
+            ))
+        });
+        self.install(flow, sides);
+        self.command(flow, opener, Command::Open);
+        flow
+    }
+
+    /// Opens a stream of datagrams with remote host `peer`.
+    pub fn open_datagrams(&mut self, peer: usize) -> FlowId {
+        self.open_socket(peer, Protocol::Udp)
+    }
+
+    /// Opens a stream of ICMP echo messages with remote host `peer`: datagrams, for all that a model sees, under another protocol number.
+    pub fn open_echo(&mut self, peer: usize) -> FlowId {
+        self.open_socket(peer, Protocol::Icmp)
+    }
+
+    fn open_socket(&mut self, peer: usize, protocol: Protocol) -> FlowId {
+        let flow = self.open_flow(peer, protocol);
+        self.install(
+            flow,
+            Side::BOTH.map(|side| -> Box<dyn Endpoint> { Box::new(Udp::new(flow, side)) }),
+        );
+        flow
+    }
+
+    /// Opens a flow between two real hosts.
+    pub(crate) fn open_external(&mut self, peer: usize) -> FlowId {
+        let flow = self.open_flow(peer, Protocol::Udp);
+        self.install(
+            flow,
+            Side::BOTH.map(|_| -> Box<dyn Endpoint> { Box::new(External) }),
+        );
+        flow
+    }
+
+    /// Appends bytes to the stream from `from`.
+    pub fn send(&mut self, flow: FlowId, from: Side, bytes: u64) {
+        self.command(flow, from, Command::Send { bytes });
+    }
+
+    /// Asks for [`News::Received`] once `total` bytes of the stream have arrived at `at`.
+    pub fn expect(&mut self, flow: FlowId, at: Side, total: u64) {
+        self.command(flow, at, Command::Expect { total });
+    }
+
+    /// Says that `from` will send no more.
+    pub fn close(&mut self, flow: FlowId, from: Side) {
+        self.command(flow, from, Command::Close);
+    }
+
+    /// Sends a datagram of `size` IP bytes.
+    pub fn datagram(&mut self, flow: FlowId, from: Side, number: u64, size: u16) {
+        self.command(flow, from, Command::Datagram { number, size });
+    }
+
+    /// Reports a measurement.
+    pub fn measure(&mut self, measure: Measure, value: f64) {
+        let group = GroupId(self.app.0);
+        self.world
+            .recorder
+            .measured(self.now, group, measure, value);
+    }
+
+    fn command(&mut self, flow: FlowId, side: Side, command: Command) {
+        #[cfg(test)]
+        if testing::intercept(flow, side, command) {
+            return;
+        }
+        let source = Source::Endpoint(flow.0 * 2 + side.index() as u32);
+        let mut cx = Context::new(self.now, self.world, source);
+        self.endpoints[flow.0 as usize][side.index()].command(command, &mut cx);
+    }
+
+    fn open_flow(&mut self, peer: usize, protocol: Protocol) -> FlowId {
+        let ordinal = self.group.opened;
+        self.group.opened += 1;
+        let peer = &self.group.peers[peer];
+        self.world.flows.open(FlowHeader {
+            group: GroupId(self.app.0),
+            app: self.app,
+            ordinal,
+            generation: 0,
+            protocol,
+            addresses: [self.group.address, peer.address],
+            // Ephemeral ports in turn; well-known ones by what they are does not matter to any model.
+            ports: [49152 + (ordinal % 16384) as u16, 443],
+            dscp: self.group.dscp,
+            routes: peer.routes,
+            alive: 0,
+            closed: false,
+        })
+    }
+
+    fn install(&mut self, flow: FlowId, sides: [Box<dyn Endpoint>; 2]) {
+        let slot = flow.0 as usize;
+        if slot == self.endpoints.len() {
+            self.endpoints.push(sides);
+        } else {
+            self.endpoints[slot] = sides;
+        }
+    }
+}
+
+fn format_stream(group: &str, ordinal: u32) -> [String; 2] {
+    Side::BOTH.map(|side| format!("flow.{group}.connection.{ordinal}.{}", side.index()))
+}
+
+/// Turns an endpoint's notice into what its application is told.
+pub(crate) fn app_event(notice: Notice) -> AppEvent {
+    AppEvent::Flow {
+        flow: notice.flow,
+        news: notice.news,
+    }
+}

@@ -1,0 +1,329 @@
+//! Quantities with units: byte counts, rates, probabilities and buffer limits; how they are read and printed.
+//!
+//! A scenario writes `"10 Mbit/s"`, `"64 KiB"`, `"5 ms"`, `"10 %"`. A bare number is refused: its unit would be a guess.
+
+use std::fmt;
+
+use crate::time::Duration;
+
+/// A number of bytes. Which bytes (IP, Ethernet, on the wire) is said where it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ByteCount(pub u64);
+
+/// A rate in bit/s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Rate(pub u64);
+
+/// A probability or share in 0..=1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Probability(pub f64);
+
+/// How much a queue may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// At most so many bytes (IP bytes on a plain link, MAC PDU bytes on a DOCSIS line).
+    Bytes(ByteCount),
+    /// At most so many packets.
+    Packets(u64),
+    /// What the line's nominal rate carries in this time.
+    Time(Duration),
+    /// No limit.
+    Unlimited,
+}
+
+impl Rate {
+    /// Time to send `bytes` at this rate, in nanoseconds rounded up; [`Duration::MAX`] at rate zero.
+    pub fn time_for(self, bytes: u64) -> Duration {
+        if self.0 == 0 {
+            return Duration::MAX;
+        }
+        let bits_ns = u128::from(bytes) * 8_000_000_000;
+        Duration::from_nanos(
+            bits_ns
+                .div_ceil(u128::from(self.0))
+                .min(u128::from(u64::MAX)) as u64,
+        )
+    }
+
+    /// As [`Self::time_for`], where rate zero means "not limited" and takes no time.
+    pub fn time_for_or_zero(self, bytes: u64) -> Duration {
+        if self.0 == 0 {
+            return Duration::ZERO;
+        }
+        self.time_for(bytes)
+    }
+
+    /// Whole bytes carried in `span`.
+    pub fn bytes_in(self, span: Duration) -> u64 {
+        (u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000).min(u128::from(u64::MAX))
+            as u64
+    }
+
+    /// Bytes per second.
+    pub fn bytes_per_sec(self) -> f64 {
+        self.0 as f64 / 8.0
+    }
+}
+
+impl Limit {
+    /// The limit in bytes at `rate`; `None` without a limit in bytes.
+    pub fn bytes_at(self, rate: Rate) -> Option<u64> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes.0),
+            Self::Time(span) => Some(rate.bytes_in(span)),
+            Self::Packets(_) | Self::Unlimited => None,
+        }
+    }
+}
+
+/// Splits `"10 Mbit/s"` into 10.0 and `"Mbit/s"`.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E')))
+        .unwrap_or(text.len());
+    // An exponent needs digits behind it; "5 exabytes" has none.
+    let number = text[..end].trim_end_matches(['e', 'E']).replace('_', "");
+    let unit = text[number.len().min(end)..].trim_start_matches('_');
+    let unit = if text[..end].contains('_') {
+        text[end..].trim()
+    } else {
+        unit.trim()
+    };
+    let value: f64 = number.trim().parse().ok()?;
+    (value.is_finite() && value >= 0.0).then_some((value, unit))
+}
+
+fn scale(value: f64, factor: f64) -> Option<u64> {
+    let scaled = (value * factor).round();
+    (scaled < 1.8e19).then_some(scaled as u64)
+}
+
+/// Reads a span such as `"10 ms"`. Units: ns, us, ms, s, min, h.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let (value, unit) = split(text)?;
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" | "µs" | "μs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "min" => 60e9,
+        "h" => 3600e9,
+        _ => return None,
+    };
+    scale(value, factor).map(Duration::from_nanos)
+}
+
+/// Reads a rate such as `"10 Mbit/s"`. Units: bit/s, kbit/s, Mbit/s, Gbit/s, also written bps or b/s.
+pub fn parse_rate(text: &str) -> Option<Rate> {
+    let (value, unit) = split(text)?;
+    let prefix = ["bit/s", "bps", "b/s"]
+        .iter()
+        .find_map(|suffix| unit.strip_suffix(suffix))?;
+    let factor = match prefix {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        _ => return None,
+    };
+    scale(value, factor).map(Rate)
+}
+
+/// Reads a size such as `"64 KiB"`. Units: B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024).
+pub fn parse_bytes(text: &str) -> Option<ByteCount> {
+    let (value, unit) = split(text)?;
+    let factor = match unit {
+        "B" | "bytes" | "byte" => 1.0,
+        "kB" | "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    scale(value, factor).map(ByteCount)
+}
+
+/// Reads a share such as `"10 %"` or `"0.1"`.
+pub fn parse_probability(text: &str) -> Option<Probability> {
+    let (value, unit) = split(text)?;
+    let share = match unit {
+        "%" => value / 100.0,
+        "" => value,
+        _ => return None,
+    };
+    (0.0..=1.0).contains(&share).then_some(Probability(share))
+}
+
+/// Reads a buffer limit: a size, a time at the line's rate, `"60 packets"` or `"unlimited"`.
+pub fn parse_limit(text: &str) -> Option<Limit> {
+    if text.trim() == "unlimited" {
+        return Some(Limit::Unlimited);
+    }
+    if let Some(bytes) = parse_bytes(text) {
+        return Some(Limit::Bytes(bytes));
+    }
+    if let Some(span) = parse_duration(text) {
+        return Some(Limit::Time(span));
+    }
+    let (value, unit) = split(text)?;
+    (matches!(unit, "packets" | "packet") && value.fract() == 0.0)
+        .then_some(Limit::Packets(value as u64))
+}
+
+impl fmt::Display for ByteCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n >= 1 << 20 && n % (1 << 20) == 0 => write!(f, "{} MiB", n >> 20),
+            n if n >= 1 << 10 && n % (1 << 10) == 0 => write!(f, "{} KiB", n >> 10),
+            n if n >= 1_000_000 && n % 1000 == 0 => write!(f, "{} MB", n as f64 / 1e6),
+            n if n >= 1000 && n % 100 == 0 => write!(f, "{} kB", n as f64 / 1e3),
+            n => write!(f, "{n} B"),
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n >= 1_000_000_000 => write!(f, "{} Gbit/s", n as f64 / 1e9),
+            n if n >= 1_000_000 => write!(f, "{} Mbit/s", n as f64 / 1e6),
+            n if n >= 1_000 => write!(f, "{} kbit/s", n as f64 / 1e3),
+            n => write!(f, "{n} bit/s"),
+        }
+    }
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Packets(packets) => write!(f, "{packets} packets"),
+            Self::Time(span) => span.fmt(f),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+/// Ties a quantity's text form to serde and to the JSON Schema, so that scenarios read and write it as people do.
+macro_rules! written_with_unit {
+    ($type:ty, $parse:expr, $name:literal, $example:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Quantity {
+                    parse: $parse,
+                    expected: concat!($name, " such as ", $example),
+                })
+            }
+        }
+
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string",
+                    "format": stringify!($type),
+                    "examples": [$example.trim_matches('"')],
+                })
+            }
+        }
+    };
+}
+
+written_with_unit!(Duration, parse_duration, "a duration", "\"10 ms\"");
+written_with_unit!(Rate, parse_rate, "a rate", "\"10 Mbit/s\"");
+written_with_unit!(ByteCount, parse_bytes, "a size", "\"64 KiB\"");
+written_with_unit!(Probability, parse_probability, "a share", "\"10 %\"");
+written_with_unit!(Limit, parse_limit, "a buffer limit", "\"250 ms\"");
+
+/// Reads a quantity from its text.
+struct Quantity<T> {
+    parse: fn(&str) -> Option<T>,
+    expected: &'static str,
+}
+
+impl<T> serde::de::Visitor<'_> for Quantity<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantity_is_read_with_its_unit() {
+        assert_eq!(parse_duration("1.5 ms"), Some(Duration::from_micros(1500)));
+        assert_eq!(parse_duration("10ms"), Some(Duration::from_millis(10)));
+        assert_eq!(parse_rate("10 Mbit/s"), Some(Rate(10_000_000)));
+        assert_eq!(parse_rate("1.5 Gbps"), Some(Rate(1_500_000_000)));
+        assert_eq!(parse_bytes("64 KiB"), Some(ByteCount(65536)));
+        assert_eq!(parse_probability("10 %"), Some(Probability(0.1)));
+        assert_eq!(parse_limit("60 packets"), Some(Limit::Packets(60)));
+        assert_eq!(
+            parse_limit("250 ms"),
+            Some(Limit::Time(Duration::from_millis(250)))
+        );
+    }
+
+    #[test]
+    fn a_quantity_without_or_with_a_wrong_unit_is_refused() {
+        assert_eq!(parse_duration("10"), None);
+        assert_eq!(parse_duration("10 parsecs"), None);
+        assert_eq!(parse_duration("-1 s"), None);
+        assert_eq!(parse_rate("10 MB/s"), None);
+        assert_eq!(parse_bytes("64 kb"), None);
+        assert_eq!(parse_probability("110 %"), None);
+        assert_eq!(parse_bytes("5 exabytes"), None);
+        assert_eq!(parse_duration("1e300 s"), None);
+    }
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for bytes in [1, 1000, 1024, 65536, 1 << 20, 6_250_000, 30_000_000] {
+            let count = ByteCount(bytes);
+            assert_eq!(parse_bytes(&count.to_string()), Some(count));
+        }
+        for rate in [1, 64_000, 512_000, 10_000_000, 1_500_000_000] {
+            assert_eq!(parse_rate(&Rate(rate).to_string()), Some(Rate(rate)));
+        }
+        for nanos in [0, 1, 1_500, 40_000_000, 90_000_000_000, 1_234_567_891] {
+            let span = Duration::from_nanos(nanos);
+            assert_eq!(parse_duration(&span.to_string()), Some(span));
+        }
+    }
+
+    #[test]
+    fn a_packet_takes_its_bits_over_the_rate() {
+        assert_eq!(Rate(10_000_000).time_for(1500), Duration::from_micros(1200));
+        assert_eq!(Rate(3).time_for(1), Duration::from_nanos(2_666_666_667));
+    }
+}
