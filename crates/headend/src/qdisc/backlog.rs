@@ -50,18 +50,21 @@ impl Backlog {
     }
 
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
-    pub fn push(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
+    pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         if !self.fits(&packet, line) {
             cx.discard(packet, DropReason::Overlimit);
             return false;
         }
-        packet.enqueued_at = cx.now;
         self.bytes += line.framing.bytes(&packet);
         if let Some(queue) = cx.queue() {
             let packet = cx.view(&packet);
             cx.record(TraceEvent::Enqueued { queue, packet });
         }
         self.packets.push_back(packet);
+        // Set in place: a field written just before the move would hold the move up.
+        if let Some(packet) = self.packets.back_mut() {
+            packet.enqueued_at = cx.now;
+        }
         true
     }
 
