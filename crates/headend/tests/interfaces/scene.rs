@@ -180,7 +180,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
                 routes,
                 address: 0x0b00_0001,
             }],
-            tcp: tcp::Config { mtu: 1500 },
+            tcp: tcp::Config::default(),
             dscp: source.dscp,
             name: format!("source{index}"),
             seed: 1,
