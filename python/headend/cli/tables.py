@@ -118,7 +118,7 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
 
 def draw_claims(judgements: Sequence[Judgement]) -> Table:
     """Draw a row for each claim: what was expected, what was measured, the verdict."""
-    table = _new_table("claim", "the document says", "expected", "measured", "verdict")
+    table = _new_table("claim", "expected", "measured", "verdict")
     styles = {"reproduced": "green", "differs": "bold red", "cannot be tested": "yellow"}
     for judgement in judgements:
         claim, finding = judgement.claim, judgement.finding
@@ -126,7 +126,7 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
         if finding.interval:
             measured += f" ({finding.interval[0]:.3g} to {finding.interval[1]:.3g})"
         verdict = Text(finding.verdict, style=styles[finding.verdict])
-        table.add_row(claim.id, claim.statement, claim.expected, measured, verdict)
+        table.add_row(claim.id, claim.expected, measured, verdict)
     return table
 
 
@@ -140,5 +140,7 @@ def _new_table(*columns: str) -> Table:
 
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     for column in columns:
-        table.add_column(column, no_wrap=column in ("flow", "grade", "queue", "discipline"))
+        table.add_column(
+            column, no_wrap=column in ("flow", "grade", "queue", "discipline", "claim", "verdict")
+        )
     return table
