@@ -6,9 +6,10 @@
 mod allocator;
 mod floor;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use headend::scenario::Scenario;
+use headend::scenario::{Format, Scenario};
 use headend::time::Instant;
 
 #[global_allocator]
@@ -101,15 +102,23 @@ fn main() -> ExitCode {
 }
 
 fn measure(case: &'static str, text: &str, queue: &str, floor: f64) -> Row {
-    let scenario = Scenario::parse_toml(text, &[]).expect("the bench's scenarios are valid");
-    let path = scenario
-        .bottleneck_path()
-        .expect("the bench's scenarios name a bottleneck");
-    let scenario =
-        Scenario::parse_toml(text, &[(path, queue.to_owned())]).expect("the queue exists");
+    let parse = |overrides: &[(String, String)]| {
+        Scenario::parse(text, Format::Toml, overrides, &BTreeMap::new())
+            .expect("the bench's scenarios are valid")
+    };
+    let path = parse(&[])
+        .queue_path()
+        .expect("the bench's scenarios have a bottleneck");
+    // The scenario's own queue keeps its parameters.
+    let own = text.contains(&format!("queue.{queue}."));
+    let scenario = if own {
+        parse(&[])
+    } else {
+        parse(&[(path, queue.to_owned())])
+    };
     let before = allocator::live();
     allocator::reset_peak();
-    let mut simulation = scenario.build(None);
+    let mut simulation = scenario.build(1);
     let end = simulation.end();
     // Warm-up of the allocator's figure: a third of the run.
     let third = Instant::from_nanos(end.as_nanos() / 3);

@@ -16,7 +16,7 @@
 
 use super::rate::{RateSample, RateSampler};
 use super::rtt::RttEstimator;
-use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard, Segment};
+use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;

@@ -97,6 +97,10 @@ impl Desk {
     }
 
     /// What it has asked of endpoints since the last call.
+    #[allow(
+        clippy::unused_self,
+        reason = "commands are written down while there is a desk"
+    )]
     pub(crate) fn commands(&mut self) -> Vec<(FlowId, Side, Command)> {
         COMMANDS.with_borrow_mut(|commands| commands.as_mut().map_or_else(Vec::new, std::mem::take))
     }
