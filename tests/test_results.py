@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import headend
+from headend.columns import TABLES
 from headend.errors import InputError
 from headend.folder import choose_folder, create_folder
-from headend.result import TABLES, Result
+from headend.result import Result
 
 
 def test_a_result_comes_back_as_it_was_saved(fake: Any, home_line: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectations
 from headend.folder import MANIFEST, create_folder
-from headend.result import RESULT_FORMAT, Result, build_frames, read_manifest
+from headend.result import RESULT_FORMAT, Result, read_manifest
 from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
 
 #: The largest comparison that one report can show.
@@ -52,6 +52,8 @@ class Plan:
         from headend import __version__
 
         scenario = self.loaded.scenario
+        from headend.columns import build_frames
+
         tables = build_frames(execution.tables)
         outcomes = [expectation.check(tables).to_dict() for expectation in self.expectations]
         manifest: dict[str, Any] = {
@@ -140,6 +142,7 @@ def run(
         result = _watch(plan, progress)
         result.write_into(fresh)
     result.folder = Path(out)
+    result.report(result.folder / "report.html")
     return result
 
 
@@ -167,18 +170,23 @@ class Comparison:
         with create_folder(folder, force=force) as fresh:
             self.write_into(fresh)
         self.folder = folder
+        self.report(folder / "report.html")
         return folder
 
-    def write_into(self, folder: Path) -> None:
-        """Write runs, manifest and report into a folder that exists."""
-        from headend import __version__
+    def report(self, path: Path) -> Path:
+        """Write the self-contained report over all runs."""
         from headend.report import write_report
+
+        return write_report(self.results, path, title=self.title)
+
+    def write_into(self, folder: Path) -> None:
+        """Write runs and manifest into a folder that exists."""
+        from headend import __version__
 
         names = name_folders([result.label for result in self.results])
         for result, name in zip(self.results, names, strict=True):
             (folder / name).mkdir()
-            result.write_into(folder / name, report=False)
-        write_report(self.results, folder / "report.html", title=self.title)
+            result.write_into(folder / name)
         manifest = {
             "headend": __version__,
             "format": RESULT_FORMAT,

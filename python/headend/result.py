@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,18 +17,6 @@ if TYPE_CHECKING:
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
 RESULT_FORMAT = 1
-
-TABLES = (
-    "flows",
-    "queues",
-    "measures",
-    "samples",
-    "flow_series",
-    "queue_series",
-    "connection_series",
-    "histograms",
-    "summary",
-)
 
 
 @dataclass
@@ -132,6 +119,8 @@ class Result:
         """
         import polars as pl
 
+        from headend.columns import TABLES
+
         folder = Path(folder)
         manifest = read_manifest(folder)
         if manifest.get("kind", "run") != "run":
@@ -164,16 +153,16 @@ class Result:
         """
         folder = Path(folder)
         with create_folder(folder, force=force) as fresh:
-            self.write_into(fresh, report=report)
+            self.write_into(fresh)
         self.folder = folder
-        return folder
-
-    def write_into(self, folder: Path, *, report: bool = True) -> None:
-        """Write manifest, tables and report into a folder that exists."""
-        for name, table in self.tables.items():
-            table.write_parquet(folder / f"{name}.parquet", compression="zstd", statistics=False)
         if report:
             self.report(folder / "report.html")
+        return folder
+
+    def write_into(self, folder: Path) -> None:
+        """Write manifest and tables into a folder that exists."""
+        for name, table in self.tables.items():
+            table.write_parquet(folder / f"{name}.parquet", compression="zstd", statistics=False)
         manifest = {**self.manifest, "label": self.label}
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (folder / MANIFEST).write_text(text, encoding="utf-8")
@@ -207,10 +196,3 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{folder}: results of format {manifest.get('format')}; this headend reads {RESULT_FORMAT}"
         )
     return manifest
-
-
-def build_frames(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
-    """Make frames of the engine's columns."""
-    import polars as pl
-
-    return {name: pl.DataFrame(dict(tables[name])) for name in TABLES if name in tables}

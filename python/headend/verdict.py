@@ -176,7 +176,7 @@ def _grade(
         return _grade_falling(_number(row["p50"]), (2e9, 4e9, 10e9)), text
     if "rtt" in stats:
         row = stats["rtt"]
-        text = f"round trip {_text(row['p50'])}, 1 in 20 over {_text(row['p95'])}"
+        text = f"{_text(row['p50'])}, 1 in 20 over {_text(row['p95'])}"
         return _grade_falling(_number(row["p95"]), (130e6, 250e6, 400e6)), text
     if transport == "udp":
         marks = (65e6, 125e6, 200e6) if application == "game" else (150e6, 275e6, 400e6)

@@ -106,6 +106,7 @@ def _run_varied(
             raise KeyboardInterrupt
         comparison = Comparison(results, first.name, first.scenario.title, target)
         comparison.write_into(fresh)
+    comparison.report(target / "report.html")
     return comparison
 
 

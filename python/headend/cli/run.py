@@ -74,6 +74,7 @@ def run(
             result = plan.carry_out(bars[plan.label], stop)
         result.write_into(fresh)
     result.folder = target
+    result.report(target / "report.html")
     if as_json:
         print_json(describe_result(result))
     elif quiet:

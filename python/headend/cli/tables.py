@@ -28,14 +28,13 @@ _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ ba
 def draw_people(verdict: Verdict) -> Table:
     """Draw a row for each flow, those who suffer most first."""
     table = _new_table("flow", "grade", "experience")
-    for name in ("delay p50", "delay p95", "lost", "goodput"):
+    for name in ("delay p95", "lost", "goodput"):
         table.add_column(name, justify="right", no_wrap=True)
     for finding in verdict.findings:
         table.add_row(
             finding.flow,
             draw_grade(finding.grade),
             finding.experience,
-            format_quantity(finding.delay_p50_ns, "time"),
             format_quantity(finding.delay_p95_ns, "time"),
             format_quantity(finding.loss_ratio, "ratio"),
             format_quantity(finding.goodput_bps, "rate"),
@@ -48,9 +47,18 @@ def draw_queues(result: Result) -> Table:
     import polars as pl
 
     table = _new_table("queue", "discipline")
-    for name in ("rate", "delay p50", "delay p99", "used", "dropped", "marked"):
+    rows = result.queues.filter(pl.col("packets_enqueued") > 0)
+    marks = bool(rows["marked"].sum())
+    for name in (
+        "rate",
+        "delay p50",
+        "delay p99",
+        "used",
+        "dropped",
+        *(["marked"] if marks else []),
+    ):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in result.queues.filter(pl.col("packets_enqueued") > 0).iter_rows(named=True):
+    for row in rows.iter_rows(named=True):
         dropped = sum(value for name, value in row.items() if name.startswith("discarded_"))
         label = Text(row["queue"], style="bold" if row["queue"] == result.bottleneck else "")
         table.add_row(
@@ -61,7 +69,7 @@ def draw_queues(result: Result) -> Table:
             format_quantity(row["delay_p99_ns"], "time"),
             format_quantity(row["utilisation"], "ratio"),
             f"{dropped:,}",
-            f"{row['marked']:,}",
+            *([f"{row['marked']:,}"] if marks else []),
         )
     return table
 
@@ -110,7 +118,7 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
 
 def draw_claims(judgements: Sequence[Judgement]) -> Table:
     """Draw a row for each claim: what was expected, what was measured, the verdict."""
-    table = _new_table("claim", "the document says", "expected", "measured", "verdict")
+    table = _new_table("claim", "expected", "measured", "verdict")
     styles = {"reproduced": "green", "differs": "bold red", "cannot be tested": "yellow"}
     for judgement in judgements:
         claim, finding = judgement.claim, judgement.finding
@@ -118,7 +126,7 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
         if finding.interval:
             measured += f" ({finding.interval[0]:.3g} to {finding.interval[1]:.3g})"
         verdict = Text(finding.verdict, style=styles[finding.verdict])
-        table.add_row(claim.id, claim.statement, claim.expected, measured, verdict)
+        table.add_row(claim.id, claim.expected, measured, verdict)
     return table
 
 
@@ -132,5 +140,7 @@ def _new_table(*columns: str) -> Table:
 
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     for column in columns:
-        table.add_column(column, no_wrap=column in ("flow", "grade", "queue"))
+        table.add_column(
+            column, no_wrap=column in ("flow", "grade", "queue", "discipline", "claim", "verdict")
+        )
     return table

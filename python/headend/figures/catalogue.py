@@ -18,7 +18,7 @@ FIGURES = (
     delay.draw_flow_delay,
     over_time.draw_queue_over_time,
     delay.draw_queue_delay,
-    over_time.draw_goodput,
+    over_time.draw_rates,
     over_time.draw_line_rate,
     experience.draw_loss,
     experience.draw_files,

@@ -180,7 +180,11 @@ def _gather(result: Result, suffixes: dict[str, str], factor: float) -> pl.DataF
     )
     several = rows["measure"].n_unique() > 1
     parts = []
-    for (flow, measure), own in rows.group_by("flow", "measure", maintain_order=True):
+    order = pl.col("measure").replace_strict(
+        {name: number for number, name in enumerate(suffixes)}, return_dtype=pl.Int64
+    )
+    groups = rows.sort(order, maintain_order=True).group_by("flow", "measure", maintain_order=True)
+    for (flow, measure), own in groups:
         step = -(-own.height // MOST_SAMPLES)
         key = f"{flow}{suffixes[str(measure)] if several else ''}"
         parts.append(

@@ -34,28 +34,24 @@ INTERNALS = (
 )
 
 
-def draw_goodput(results: Sequence[Result]) -> Figure | None:
-    """Draw what each flow's application received over time, and what its packets took of the line."""
-    goodput = _draw_flow_rates(results, "goodput_bps", "goodput (Mbit/s)")
-    if not goodput[0]:
+def draw_rates(results: Sequence[Result]) -> Figure | None:
+    """Draw what each flow takes of the line over time, and for one run what its application reads."""
+    panels, note = _draw_flow_rates(results, "throughput_bps", "throughput (Mbit/s)")
+    if not panels:
         return None
-    throughput = _draw_flow_rates(results, "throughput_bps", "throughput (Mbit/s)")[0]
+    text = "How the line is shared. Flows of one kind should get like shares."
     if len(results) == 1:
+        most = float(results[0].flow_series["throughput_bps"].max() or 0) / 1e6  # type: ignore[arg-type]
+        read = _draw_flow_rates(results, "goodput_bps", "goodput (Mbit/s)", most=most)[0]
         panels = [
-            Panel("Goodput: what applications read", goodput[0][0].chart),
-            Panel(
-                "Throughput: all that was delivered, retransmissions included", throughput[0].chart
-            ),
+            Panel("Throughput: all that was delivered", panels[0].chart),
+            Panel("Goodput: what applications read", read[0].chart),
         ]
-    else:
-        panels = goodput[0]
-    return Figure(
-        "goodput",
-        "Goodput and throughput over time" if len(results) == 1 else "Goodput over time",
-        "How the line is shared. Flows of one kind should get like shares; a gap between throughput and goodput is data"
-        f" sent twice.{goodput[1]}",
-        panels,
-    )
+        text += (
+            " A gap between throughput and goodput is data sent twice, or held back behind a loss: once that is"
+            " repaired, all of it is read at once, faster than the line (cut off here)."
+        )
+    return Figure("rates", "Rates over time", text + note, panels)
 
 
 def draw_line_rate(results: Sequence[Result]) -> Figure | None:
@@ -187,7 +183,9 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def _draw_flow_rates(results: Sequence[Result], column: str, title: str) -> tuple[list[Panel], str]:
+def _draw_flow_rates(
+    results: Sequence[Result], column: str, title: str, *, most: float | None = None
+) -> tuple[list[Panel], str]:
     frames = {}
     for result in results:
         keys = name_flow_keys(result)
@@ -202,7 +200,9 @@ def _draw_flow_rates(results: Sequence[Result], column: str, title: str) -> tupl
             for (flow, direction), key in keys.items()
         ]
         frames[result.label] = pl.concat(parts) if parts else pl.DataFrame()
-    return lay_out(frames, lambda rows: _draw_lines(rows, title, results), place_flows(results))
+    return lay_out(
+        frames, lambda rows: _draw_lines(rows, title, results, most), place_flows(results)
+    )
 
 
 def _bottleneck_rows(result: Result) -> pl.DataFrame:
@@ -223,10 +223,10 @@ def _scaled(column: str, factor: float) -> pl.Expr:
     return (pl.col(column) * factor).round_sig_figs(4)
 
 
-def _encode(rows: pl.DataFrame, title: str) -> dict[str, Any]:
+def _encode(rows: pl.DataFrame, title: str, most: float | None) -> dict[str, Any]:
     return {
         "x": time_axis(),
-        "y": alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
+        "y": alt.Y("value:Q", title=title, scale=_scale(most)),
         "color": colour(rows),
         "tooltip": [
             alt.Tooltip("series:N", title=" "),
@@ -236,12 +236,18 @@ def _encode(rows: pl.DataFrame, title: str) -> dict[str, Any]:
     }
 
 
-def _draw_lines(rows: pl.DataFrame, title: str, results: Sequence[Result]) -> AnyChart:
+def _scale(most: float | None) -> alt.Scale:
+    return alt.Scale(domain=[0, most]) if most else alt.Scale(zero=True)
+
+
+def _draw_lines(
+    rows: pl.DataFrame, title: str, results: Sequence[Result], most: float | None = None
+) -> AnyChart:
     chosen = highlight()
     lines = (
         make_chart(rows.select("time_s", "value", "series", "slot"))
-        .mark_line(strokeWidth=1.6)
-        .encode(**_encode(rows, title), opacity=fade(chosen))
+        .mark_line(strokeWidth=1.6, clip=True)
+        .encode(**_encode(rows, title, most), opacity=fade(chosen))
         .add_params(chosen)
     )
     return _with_warmup(lines, results)

@@ -14,14 +14,21 @@ if TYPE_CHECKING:
 def name_flow_keys(result: Result) -> dict[tuple[str, str], str]:
     """Name the directions that carry data: by flow, with an arrow where both directions do.
 
-    Flows that answer to a person come before bulk transfers, then those that sent most.
+    Calls come first, then what else answers to a person, then transfers; among equals, what sent most.
     """
     rows = result.flows.filter((pl.col("carries") == "data") & (pl.col("packets_sent") > 0))
     both = rows["flow"].value_counts().filter(pl.col("count") > 1)["flow"].to_list()
-    judged = result.measures.filter(pl.col("measure") != "completion_time")["flow"].to_list()
+    ranks = dict.fromkeys(result.flows.filter(pl.col("transport") == "udp")["flow"], 2)
+    for flow, measure in result.measures.select("flow", "measure").iter_rows():
+        rank = {"mos": 0, "mos_down": 0, "page_load_time": 1, "rtt": 1}.get(measure, 3)
+        ranks[flow] = min(ranks.get(flow, 3), rank)
     ordered = rows.with_columns(
-        person=pl.col("flow").is_in(judged) | (pl.col("transport") == "udp")
-    ).sort("person", "bytes_sent", descending=True, maintain_order=True)
+        rank=pl.col("flow").replace_strict(ranks, default=3, return_dtype=pl.Int64),
+        back=pl.col("direction") == "down",
+    ).sort(
+        "rank", pl.col("bytes_sent").sum().over("flow"), "flow", "back",
+        descending=[False, True, False, False],
+    )  # fmt: skip
     arrows = {"up": " ↑", "down": " ↓"}
     return {
         (row["flow"], row["direction"]): row["flow"]

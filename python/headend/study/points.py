@@ -16,7 +16,6 @@ from headend.errors import InputError
 from headend.execution import execute, execute_all
 from headend.expect import Quantity, Vocabulary, parse_quantity_name
 from headend.folder import describe
-from headend.result import build_frames
 from headend.scenario import Loaded, read_scenario
 from headend.study.definition import Point, Study
 
@@ -141,6 +140,8 @@ def fingerprint_engine() -> str:
 
 
 def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, float | None] | None:
+    from headend.columns import build_frames
+
     vocabulary = Vocabulary.from_resolved(work.loaded.resolved)
     quantities = {
         name: [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
