@@ -1,1 +1,21 @@
 //! The engine as the Python module `headend._engine`: conversions only, no logic.
+//!
+//! A scenario is parsed by the engine, a run is advanced in slices of wall-clock time without holding Python's lock, and its tables are handed
+//! over as NumPy arrays. What is wrong with a scenario becomes `ScenarioError`; a broken invariant of the engine becomes `RunError`.
+
+mod error;
+mod run;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// The engine of headend.
+#[pymodule]
+mod _engine {
+    #[pymodule_export]
+    use super::error::{RunError, ScenarioError};
+    #[pymodule_export]
+    use super::run::Run;
+    #[pymodule_export]
+    use super::scenario::{Scenario, parse, reference, required_files, schema};
+}

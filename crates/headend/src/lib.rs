@@ -31,6 +31,7 @@ pub mod rng;
 pub mod scenario;
 pub mod simulation;
 pub mod tcp;
+pub mod testing;
 pub mod time;
 pub mod trace;
 pub mod traffic;

@@ -45,6 +45,14 @@ impl Rate {
         )
     }
 
+    /// As [`Self::time_for`], where rate zero means "not limited" and takes no time.
+    pub fn time_for_or_zero(self, bytes: u64) -> Duration {
+        if self.0 == 0 {
+            return Duration::ZERO;
+        }
+        self.time_for(bytes)
+    }
+
     /// Whole bytes carried in `span`.
     pub fn bytes_in(self, span: Duration) -> u64 {
         (u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000).min(u128::from(u64::MAX))

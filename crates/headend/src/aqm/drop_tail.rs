@@ -1,6 +1,28 @@
-//! Drop-tail: takes what fits under the limit, refuses the rest. Buffer Control is this law with a limit the operator sets.
+//! Drop-tail: takes what fits under the limit, refuses the rest.
+//!
+//! Buffer Control is this law with a limit that the operator sets ([`crate::qdisc::buffer_control`]).
 
 use super::Aqm;
+use crate::time::Duration;
+use crate::units::Limit;
+
+/// Parameters of drop-tail.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". Raising it loses fewer packets of a
+    /// burst, and makes everybody wait longer behind an upload.
+    pub limit: Limit,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // "Active Queue Management in DOCSIS 3.x Cable Modems": the bloated modem of its comparison holds 250 ms at the sustained rate.
+            limit: Limit::Time(Duration::from_millis(250)),
+        }
+    }
+}
 
 /// No law but the backlog's limit.
 #[derive(Debug, Default)]

@@ -1,9 +1,13 @@
 //! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
 
-mod drop_tail;
+pub mod codel;
+pub mod docsis_pie;
+pub mod drop_tail;
 
 use std::fmt::Debug;
 
+pub use codel::Codel;
+pub use docsis_pie::DocsisPie;
 pub use drop_tail::DropTail;
 
 use crate::context::{Context, QueueInternals};

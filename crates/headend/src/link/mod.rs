@@ -1,5 +1,6 @@
 //! Links: media with ports that take packets from their queues when they may send, and hand them on at the far end.
 
+pub mod docsis;
 mod point_to_point;
 mod rate;
 

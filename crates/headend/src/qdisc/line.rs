@@ -46,7 +46,12 @@ impl Framing {
 
     /// Bytes of `packet`.
     pub fn bytes(self, packet: &Packet) -> u64 {
-        u64::from(packet.size.max(self.minimum)) + u64::from(self.overhead)
+        self.of_size(packet.size)
+    }
+
+    /// Bytes of a packet of `size` IP bytes.
+    pub fn of_size(self, size: u16) -> u64 {
+        u64::from(size.max(self.minimum)) + u64::from(self.overhead)
     }
 }
 
@@ -81,6 +86,11 @@ pub struct Share {
 }
 
 impl<'a> LineView<'a> {
+    /// Bytes of the largest packet.
+    pub fn max_packet(&self) -> u64 {
+        self.framing.of_size(self.mtu)
+    }
+
     /// A plain line of this rate that counts IP bytes.
     pub const fn plain(rate: Rate) -> LineView<'a> {
         LineView {

@@ -2,9 +2,12 @@
 //!
 //! - [`QueueDiscipline`] is the contract; [`Fifo`] gives one [`Backlog`] to one [control law](crate::aqm).
 //! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
+//! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
 //! - [`LineView`] is what a discipline may know of the line behind it.
 
 mod backlog;
+pub mod buffer_control;
+mod config;
 mod fifo;
 mod line;
 mod queue;
@@ -12,6 +15,7 @@ mod queue;
 use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
+pub use config::QueueConfig;
 pub use fifo::Fifo;
 pub use line::{Framing, GrantView, LineView, Shaper, Share};
 pub use queue::Queue;

@@ -1,1 +1,26 @@
-//! Scenarios.
+//! Scenarios: the file that describes a whole experiment, from its text to a simulation that is ready to run.
+//!
+//! 1. [`parse`] reads TOML or JSON and the command line's overrides into the structs of [`raw`], whose doc comments are the
+//!    reference documentation. Types refuse what has the wrong form.
+//! 2. [`check`] resolves names, fills defaults and refuses what makes no sense. Its [`Scenario`] is whole: nothing after it validates.
+//! 3. [`build`] makes links, queues, lines, routes and applications of it: a [`Simulation`](crate::simulation::Simulation).
+//!
+//! Whatever is wrong becomes one [`ScenarioError`].
+
+mod build;
+mod check;
+mod error;
+pub mod named;
+mod parse;
+mod planned;
+mod raw;
+mod reference;
+mod sites;
+
+pub use check::{Scenario, required_files};
+pub use error::{Origin, Problem, ScenarioError};
+pub use named::{Named, OrTable};
+pub use parse::{Format, Override};
+pub use raw::*;
+pub use reference::{reference, schema};
+pub use sites::{Place, Site};

@@ -48,6 +48,8 @@ use crate::units::ByteCount;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Congestion control: how much may be in flight.
+    #[serde(with = "crate::scenario::named")]
+    #[schemars(with = "crate::scenario::Named<CongestionConfig>")]
     pub congestion: CongestionConfig,
     /// Largest packet, in IP bytes. With timestamps a segment carries 52 bytes less. At least 68.
     pub mtu: u16,

@@ -1,98 +1,139 @@
-//! Datagram sources without feedback: constant bit rate, Poisson arrivals, exponential sizes.
-//!
-//! The two random kinds are what queueing theory speaks of: Poisson arrivals of equal packets make a rate-limited link an M/D/1 queue,
-//! Poisson arrivals of exponential sizes an M/M/1 queue.
+//! Constant bit rate: equal datagrams at equal intervals, whatever happens to them.
 
-use super::{AppContext, AppEvent, Application};
-use crate::flow::FlowId;
-use crate::packet::Side;
+use super::config::{Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
+use super::stream::{Pace, Phase, Stream};
+use super::{AppContext, AppEvent, Application, Direction};
 use crate::time::Duration;
+use crate::units::{ByteCount, Rate};
 
-/// How the gaps between packets are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gaps {
-    /// All equal.
-    Constant,
-    /// Exponential: a Poisson process.
-    Exponential,
-}
-
-/// How packet sizes are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sizes {
-    /// All equal.
-    Constant,
-    /// Exponential, rounded to whole bytes and cut to 29 … 65535 B; the mean stays within 0.1 % for means of 200 … 8000 B.
-    Exponential,
-}
-
-/// Parameters of a datagram source.
-#[derive(Debug, Clone, PartialEq)]
+/// Parameters of a constant-bit-rate source.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Which side sends.
-    pub from: Side,
-    /// Mean gap between packets.
-    pub gap: Duration,
-    /// Mean size, IP bytes.
-    pub size: u16,
-    /// How gaps are drawn.
-    pub gaps: Gaps,
-    /// How sizes are drawn.
-    pub sizes: Sizes,
+    /// Rate in IP bytes. It does not give way: a rate above the line's fills the queue.
+    pub rate: Rate,
+    /// Time between two packets; takes the place of `rate` if it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Duration>,
+    /// Size of a packet, IP bytes.
+    pub size: ByteCount,
+    /// Whether the first packet leaves at a random point of the first interval instead of at once. Sources that start together then do not
+    /// send together.
+    pub random_phase: bool,
 }
 
-/// A source of datagrams.
-#[derive(Debug)]
-pub struct Cbr {
-    config: Config,
-    flow: Option<FlowId>,
-    number: u64,
-}
-
-impl Cbr {
-    /// A source that begins when it is started.
-    pub fn new(config: Config) -> Self {
+impl Default for Config {
+    fn default() -> Self {
         Self {
-            config,
-            flow: None,
-            number: 0,
+            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), Table 1: traffic loads 4, 7 and 8.
+            rate: Rate(6_000_000),
+            gap: None,
+            // Not stated there; a choice.
+            size: ByteCount(1000),
+            random_phase: false,
+        }
+    }
+}
+
+impl Config {
+    fn pace(&self) -> Pace {
+        self.gap
+            .map_or_else(|| Pace::at_rate(self.rate, self.size), Pace::every)
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "cbr"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Up, Direction::Down, Direction::Both]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure_datagram(self.size, "size")?;
+        match self.gap {
+            Some(gap) => ensure_gap(gap, "gap"),
+            None => ensure_rate(self.rate, self.size, "rate"),
         }
     }
 
-    fn tick(&mut self, cx: &mut AppContext<'_>) {
-        let Some(flow) = self.flow else { return };
-        let size = match self.config.sizes {
-            Sizes::Constant => self.config.size,
-            Sizes::Exponential => cx
-                .rng
-                .exponential(f64::from(self.config.size))
-                .round()
-                .clamp(29.0, 65535.0) as u16,
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(Cbr::new(self, direction))
+    }
+}
+
+/// A source of equal datagrams.
+#[derive(Debug)]
+pub struct Cbr(Stream);
+
+impl Cbr {
+    /// A source that begins when it is started.
+    pub fn new(config: &Config, direction: Direction) -> Self {
+        let phase = if config.random_phase {
+            Phase::Random
+        } else {
+            Phase::Zero
         };
-        cx.datagram(flow, self.config.from, self.number, size);
-        self.number += 1;
-        let gap = match self.config.gaps {
-            Gaps::Constant => self.config.gap,
-            Gaps::Exponential => Duration::from_nanos(
-                cx.rng
-                    .exponential(self.config.gap.as_nanos() as f64)
-                    .round() as u64,
-            ),
-        };
-        cx.wake_at(cx.now + gap, 0);
+        Self(Stream::new(
+            config.pace(),
+            config.size,
+            phase,
+            direction.sides(),
+        ))
     }
 }
 
 impl Application for Cbr {
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
         match event {
-            AppEvent::Started => {
-                self.flow = Some(cx.open_datagrams(0));
-                self.tick(cx);
+            AppEvent::Started => self.0.start(cx),
+            AppEvent::Stopped => self.0.stop(),
+            AppEvent::Timer { token } => {
+                self.0.tick(token, cx);
             }
-            AppEvent::Stopped => self.flow = None,
-            AppEvent::Timer { .. } => self.tick(cx),
             AppEvent::Flow { .. } => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::packet::Side;
+    use crate::traffic::testing::Desk;
+
+    #[test]
+    fn packets_are_equal_and_numbered_and_leave_at_the_rate() {
+        let config = Config {
+            rate: Rate(8_000_000),
+            ..Config::default()
+        };
+        let mut source = Cbr::new(&config, Direction::Down);
+        let mut desk = Desk::new(1);
+        desk.tell(&mut source, AppEvent::Started);
+        for number in 0..10 {
+            let (at, token) = desk.next_timer().expect("it goes on");
+            assert_eq!(at.as_nanos(), number * 1_000_000);
+            desk.tell(&mut source, AppEvent::Timer { token });
+            let [(_, side, command)] = desk.commands()[..] else {
+                panic!("one packet a wake-up")
+            };
+            assert_eq!(side, Side::Peer);
+            assert_eq!(command, Command::Datagram { number, size: 1000 });
+        }
+    }
+
+    #[test]
+    fn a_gap_takes_the_place_of_the_rate() {
+        let config: Config = toml::from_str("gap = \"3 ms\"").expect("a gap");
+        assert_eq!(config.pace(), Pace::every(Duration::from_millis(3)));
+        assert_eq!(config.check(), Ok(()));
     }
 }

@@ -17,13 +17,76 @@ use crate::time::Instant;
 
 pub use crate::endpoint::News;
 
+pub use config::{ApplicationConfig, Fault};
+
 pub mod bulk;
 pub mod cbr;
+mod config;
+pub mod game;
+pub mod ping;
+pub mod poisson;
+mod stream;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod voice;
+pub mod web;
 
 /// Somebody who uses the line.
 pub trait Application: Debug + Send {
     /// Something happened.
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>);
+}
+
+/// Which way an application's data goes. Answers, acknowledgements and requests go the other way too.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the host: away from the customer.
+    #[default]
+    Up,
+    /// To the host: towards the customer.
+    Down,
+    /// Both ways.
+    Both,
+}
+
+impl Direction {
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Both => "both",
+        }
+    }
+
+    /// Whether each side sends data.
+    pub const fn sides(self) -> [bool; 2] {
+        match self {
+            Self::Up => [true, false],
+            Self::Down => [false, true],
+            Self::Both => [true, true],
+        }
+    }
+
+    /// The side that sends, where only one does.
+    pub(crate) const fn sender(self) -> Side {
+        match self {
+            Self::Up => Side::Host,
+            Self::Down => Side::Peer,
+            Self::Both => panic!("an application with one sender has one direction"),
+        }
+    }
 }
 
 /// What an application learns.
@@ -130,7 +193,16 @@ impl AppContext<'_> {
 
     /// Opens a stream of datagrams with remote host `peer`.
     pub fn open_datagrams(&mut self, peer: usize) -> FlowId {
-        let flow = self.open_flow(peer, Protocol::Udp);
+        self.open_socket(peer, Protocol::Udp)
+    }
+
+    /// Opens a stream of ICMP echo messages with remote host `peer`: datagrams, for all that a model sees, under another protocol number.
+    pub fn open_echo(&mut self, peer: usize) -> FlowId {
+        self.open_socket(peer, Protocol::Icmp)
+    }
+
+    fn open_socket(&mut self, peer: usize, protocol: Protocol) -> FlowId {
+        let flow = self.open_flow(peer, protocol);
         self.install(
             flow,
             Side::BOTH.map(|side| -> Box<dyn Endpoint> { Box::new(Udp::new(flow, side)) }),
@@ -177,6 +249,10 @@ impl AppContext<'_> {
     }
 
     fn command(&mut self, flow: FlowId, side: Side, command: Command) {
+        #[cfg(test)]
+        if testing::intercept(flow, side, command) {
+            return;
+        }
         let source = Source::Endpoint(flow.0 * 2 + side.index() as u32);
         let mut cx = Context::new(self.now, self.world, source);
         self.endpoints[flow.0 as usize][side.index()].command(command, &mut cx);

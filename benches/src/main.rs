@@ -1,0 +1,197 @@
+//! `make bench`: what a delivered data packet costs, as ratios to a floor measured in the same run.
+//!
+//! Prints a table and writes `target/bench.json`. Cases are scenarios beside this file. CPU time is the process's own; memory is what
+//! the engine holds at most, counted by the allocator, which also counts allocations after warm-up.
+
+mod allocator;
+mod floor;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use headend::scenario::{Format, Scenario};
+use headend::time::Instant;
+
+#[global_allocator]
+static ALLOCATOR: allocator::Counting = allocator::Counting;
+
+/// One row of the table.
+struct Row {
+    case: &'static str,
+    queue: String,
+    ns_per_packet: f64,
+    events_per_second: f64,
+    simulated_per_wall: f64,
+    peak_mib: f64,
+    floor_ratio: f64,
+    allocations: u64,
+    packets: u64,
+}
+
+/// A case: its name, its scenario, the queues it is run with, and the ratio to reach.
+const CASES: [(&str, &str, &[&str], f64); 3] = [
+    ("a", include_str!("../a.toml"), &["drop_tail", "codel"], 8.0),
+    ("b", include_str!("../b.toml"), &["docsis_pie"], 12.0),
+    ("c", include_str!("../c.toml"), &["codel"], 8.0),
+];
+
+/// Each figure is the best of so many runs: other work on the machine only ever adds.
+const REPEATS: usize = 3;
+
+fn main() -> ExitCode {
+    let only: Option<String> = std::env::args().nth(1);
+    let floors = [200_000_000, 1_000_000_000].map(floor_ns);
+    println!(
+        "floor: {:.1} ns per packet at 200 Mb/s, {:.1} at 1 Gb/s\n",
+        floors[0], floors[1]
+    );
+    println!(
+        "case  queue        ns/packet  ratio  (goal)  events/s   sim/wall  peak MiB  allocs  packets"
+    );
+    let mut rows = Vec::new();
+    let mut met = true;
+    for (case, text, queues, goal) in CASES {
+        if only.as_ref().is_some_and(|only| only != case) {
+            continue;
+        }
+        let floor = if case == "c" { floors[1] } else { floors[0] };
+        for queue in queues {
+            let row = (0..REPEATS)
+                .map(|_| measure(case, text, queue, floor))
+                .min_by(|a, b| a.ns_per_packet.total_cmp(&b.ns_per_packet))
+                .expect("at least one repeat");
+            println!(
+                "{:<5} {:<12} {:>9.1} {:>6.1} {:>7} {:>10.2e} {:>9.0} {:>9.1} {:>7} {:>8}",
+                row.case,
+                row.queue,
+                row.ns_per_packet,
+                row.floor_ratio,
+                format!("≤ {goal}"),
+                row.events_per_second,
+                row.simulated_per_wall,
+                row.peak_mib,
+                row.allocations,
+                row.packets,
+            );
+            met &= row.floor_ratio <= goal && row.peak_mib <= 64.0 && row.allocations == 0;
+            rows.push(row);
+        }
+    }
+    if let [tail, codel, ..] = &rows[..] {
+        println!(
+            "\ndrop-tail / CoDel: {:.2} (goal ≤ 1.3)",
+            tail.ns_per_packet / codel.ns_per_packet
+        );
+    }
+    println!(
+        "{}",
+        if met {
+            "all goals met"
+        } else {
+            "not all goals met"
+        }
+    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench.json");
+    match std::fs::write(path, json(&rows)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("target/bench.json cannot be written: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(case: &'static str, text: &str, queue: &str, floor: f64) -> Row {
+    let parse = |overrides: &[(String, String)]| {
+        Scenario::parse(text, Format::Toml, overrides, &BTreeMap::new())
+            .expect("the bench's scenarios are valid")
+    };
+    let path = parse(&[])
+        .queue_path()
+        .expect("the bench's scenarios have a bottleneck");
+    // The scenario's own queue keeps its parameters.
+    let own = text.contains(&format!("queue.{queue}."));
+    let scenario = if own {
+        parse(&[])
+    } else {
+        parse(&[(path, queue.to_owned())])
+    };
+    let before = allocator::live();
+    allocator::reset_peak();
+    let mut simulation = scenario.build(1);
+    let end = simulation.end();
+    // Warm-up of the allocator's figure: a third of the run.
+    let third = Instant::from_nanos(end.as_nanos() / 3);
+    let start = cpu_ns();
+    simulation.run_until(third);
+    let allocated = allocator::count();
+    simulation.run_until(end);
+    let spent = cpu_ns() - start;
+    let allocations = allocator::count() - allocated;
+    let packets = simulation.data_packets_delivered();
+    let seconds = spent as f64 * 1e-9;
+    let ns_per_packet = spent as f64 / packets as f64;
+    let peak = allocator::peak() - before;
+    drop(simulation.tables());
+    Row {
+        case,
+        queue: queue.to_owned(),
+        ns_per_packet,
+        events_per_second: simulation.events() as f64 / seconds,
+        simulated_per_wall: end.as_secs_f64() / seconds,
+        peak_mib: peak as f64 / f64::from(1 << 20),
+        floor_ratio: ns_per_packet / floor,
+        allocations,
+        packets,
+    }
+}
+
+/// The floor's cost at `rate_bps`, with the flows of the cases.
+fn floor_ns(rate_bps: u64) -> f64 {
+    let case = floor::Case {
+        rate_bps,
+        buffer_bytes: rate_bps / 8 / 4,
+        rtts_ns: [20, 20, 20, 100, 100, 100]
+            .map(|ms| ms * 1_000_000)
+            .to_vec(),
+        duration_ns: 60_000_000_000,
+    };
+    let once = || {
+        let start = cpu_ns();
+        let outcome = floor::run(&case);
+        let spent = cpu_ns() - start;
+        assert!(
+            outcome.delivered > 100_000 && outcome.dropped > 0 && outcome.checksum > 0,
+            "the floor is a real run"
+        );
+        spent as f64 / outcome.delivered as f64
+    };
+    (0..REPEATS + 2)
+        .map(|_| once())
+        .fold(f64::INFINITY, f64::min)
+}
+
+fn cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn json(rows: &[Row]) -> String {
+    let rows: Vec<serde_json::Value> = rows
+        .iter()
+        .map(|row| {
+            serde_json::json!({
+                "case": row.case,
+                "queue": row.queue,
+                "ns_per_packet": row.ns_per_packet,
+                "events_per_second": row.events_per_second,
+                "simulated_per_wall": row.simulated_per_wall,
+                "peak_mib": row.peak_mib,
+                "floor_ratio": row.floor_ratio,
+                "allocations_after_warmup": row.allocations,
+                "data_packets": row.packets,
+            })
+        })
+        .collect();
+    serde_json::to_string_pretty(&rows).expect("plain numbers and names") + "\n"
+}

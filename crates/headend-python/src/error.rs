@@ -1,0 +1,83 @@
+//! Errors as Python exceptions, and panics as errors.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::Once;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    headend._engine,
+    ScenarioError,
+    PyValueError,
+    "A scenario that cannot be used. `path`, `line` and `column` say where (or are None), `message` is the whole text in one line."
+);
+
+pyo3::create_exception!(
+    headend._engine,
+    RunError,
+    PyRuntimeError,
+    "A run that cannot go on: a mistake of the engine, not of its input."
+);
+
+/// The engine's error as a Python exception with its attributes.
+pub(crate) fn scenario_error(py: Python<'_>, error: &headend::scenario::ScenarioError) -> PyErr {
+    let message = error.to_string();
+    let raised = ScenarioError::new_err(message.clone());
+    let value = raised.value(py);
+    let (line, column) = error.position().unzip();
+    let set = || -> PyResult<()> {
+        value.setattr("path", error.path())?;
+        value.setattr("line", line)?;
+        value.setattr("column", column)?;
+        value.setattr("message", message)
+    };
+    match set() {
+        Ok(()) => raised,
+        Err(other) => other,
+    }
+}
+
+thread_local! {
+    /// Where the panic was that is being caught on this thread; `None` while none is to be caught.
+    static CAUGHT_AT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`; a panic in it becomes a `RunError` with its sentence and its place, and prints nothing.
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !note_place(info) {
+                print(info);
+            }
+        }));
+    });
+    CAUGHT_AT.set(Some(String::new()));
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    let place = CAUGHT_AT.take().unwrap_or_default();
+    result.map_err(|payload| {
+        let sentence = sentence(payload.as_ref());
+        RunError::new_err(format!(
+            "internal error: {sentence} ({place}); please report it with the scenario and the seed"
+        ))
+    })
+}
+
+/// Notes where a panic is that will be caught; false if it will not.
+fn note_place(info: &PanicHookInfo<'_>) -> bool {
+    CAUGHT_AT.with_borrow_mut(|caught| {
+        let Some(place) = caught else { return false };
+        *place = info.location().map(ToString::to_string).unwrap_or_default();
+        true
+    })
+}
+
+fn sentence(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic")
+}

@@ -1,0 +1,146 @@
+//! A run: advanced for so much wall-clock time at once, so that Python stays in charge of progress and interruption.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration as WallDuration, Instant as WallInstant};
+
+use headend::metrics::table::{Column, Table};
+use headend::simulation::Simulation;
+use headend::time::Duration;
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::error::{RunError, catch_panic};
+use crate::scenario::Scenario;
+
+/// One run of a scenario.
+#[pyclass(frozen, module = "headend._engine")]
+pub(crate) struct Run(Mutex<State>);
+
+struct State {
+    /// `None` once it has failed: what a panic leaves behind is not looked at.
+    simulation: Option<Box<Simulation>>,
+    slice: Slice,
+}
+
+/// How much simulated time is run between two looks at the wall clock.
+struct Slice(Duration);
+
+impl Slice {
+    /// The clock is looked at about this often: short enough to stop at once, long enough to cost nothing.
+    const WANTED: WallDuration = WallDuration::from_millis(5);
+    const SHORTEST: Duration = Duration::from_micros(10);
+    const LONGEST: Duration = Duration::from_secs(3600);
+
+    fn adapt(&mut self, took: WallDuration) {
+        if took < Self::WANTED / 2 {
+            self.0 = (self.0 * 2).min(Self::LONGEST);
+        } else if took > Self::WANTED * 2 {
+            self.0 = (self.0 / 2).max(Self::SHORTEST);
+        }
+    }
+}
+
+#[pymethods]
+impl Run {
+    /// Version of the engine that runs it.
+    #[classattr]
+    #[pyo3(name = "engine_version")]
+    const ENGINE_VERSION: &'static str = env!("CARGO_PKG_VERSION");
+
+    #[new]
+    #[pyo3(signature = (scenario, seed = None))]
+    fn new(scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
+        let seed = seed.unwrap_or(scenario.0.raw().seed);
+        let simulation = catch_panic(|| scenario.0.build(seed))?;
+        Ok(Self(Mutex::new(State {
+            simulation: Some(Box::new(simulation)),
+            slice: Slice(Duration::from_millis(1)),
+        })))
+    }
+
+    /// Runs for at least `wall_seconds`, or to the end; the simulated time so far in nanoseconds, and whether that is the end.
+    fn advance(&self, py: Python<'_>, wall_seconds: f64) -> PyResult<(u64, bool)> {
+        let Ok(budget) = WallDuration::try_from_secs_f64(wall_seconds) else {
+            return Err(PyValueError::new_err(
+                "expected a number of seconds, not negative",
+            ));
+        };
+        py.detach(|| {
+            let mut state = self.state();
+            let mut simulation = state.take()?;
+            let progress = catch_panic(|| run_for(&mut simulation, budget, &mut state.slice))?;
+            state.simulation = Some(simulation);
+            Ok(progress)
+        })
+    }
+
+    /// The result tables: of the whole run, or of what there is of it so far.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = py.detach(|| {
+            let mut state = self.state();
+            let mut simulation = state.take()?;
+            let tables = catch_panic(|| simulation.tables())?;
+            state.simulation = Some(simulation);
+            PyResult::Ok(tables)
+        })?;
+        let all = PyDict::new(py);
+        for (name, table) in tables {
+            all.set_item(name, table_to_python(py, table)?)?;
+        }
+        Ok(all)
+    }
+}
+
+impl Run {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take(&mut self) -> PyResult<Box<Simulation>> {
+        self.simulation
+            .take()
+            .ok_or_else(|| RunError::new_err("this run has failed before"))
+    }
+}
+
+fn run_for(simulation: &mut Simulation, budget: WallDuration, slice: &mut Slice) -> (u64, bool) {
+    let start = now();
+    let mut last = start;
+    loop {
+        let done = simulation.run_until(simulation.now() + slice.0);
+        let at = now();
+        if done || at - start >= budget {
+            return (simulation.now().as_nanos(), done);
+        }
+        slice.adapt(at - last);
+        last = at;
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "wall time decides when Python is asked again, never what is simulated"
+)]
+fn now() -> WallInstant {
+    WallInstant::now()
+}
+
+fn table_to_python(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in table.columns {
+        match column {
+            Column::Float(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::Integer(values) => {
+                // Counters and nanoseconds stay far below 2^63, and everyone reads signed integers.
+                let values = values.into_iter().map(|value| value as i64).collect();
+                columns.set_item(name, PyArray1::<i64>::from_vec(py, values))?;
+            }
+            Column::Text(values) => columns.set_item(name, PyList::new(py, values)?)?,
+        }
+    }
+    Ok(columns)
+}

@@ -1,0 +1,128 @@
+//! Scenarios: from text to a checked scenario, and what can be written in one.
+
+use std::collections::BTreeMap;
+
+use headend::scenario::{self, Format, Override};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::{catch_panic, scenario_error};
+
+/// A scenario that makes sense.
+#[pyclass(frozen, module = "headend._engine")]
+pub(crate) struct Scenario(pub(crate) scenario::Scenario);
+
+#[pymethods]
+impl Scenario {
+    /// The scenario with all defaults written out, as JSON that parses to the same scenario.
+    fn resolved_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// What it is about, in one line.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.raw().title
+    }
+
+    /// What it teaches.
+    #[getter]
+    fn description(&self) -> &str {
+        &self.0.raw().description
+    }
+
+    /// Simulated time of a run, nanoseconds.
+    #[getter]
+    fn duration_ns(&self) -> u64 {
+        self.0.raw().duration.as_nanos()
+    }
+
+    /// How much of its start is not measured, nanoseconds.
+    #[getter]
+    fn warmup_ns(&self) -> u64 {
+        self.0.raw().warmup.as_nanos()
+    }
+
+    /// Seed of its random streams.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.raw().seed
+    }
+
+    /// Expectations: name and expression.
+    #[getter]
+    fn expect(&self) -> Vec<(String, String)> {
+        let expectations = self.0.raw().expect.iter();
+        expectations
+            .map(|(name, text)| (name.clone(), text.clone()))
+            .collect()
+    }
+
+    /// Name of the queue it is about, if it is about one.
+    #[getter]
+    fn bottleneck(&self) -> Option<&str> {
+        self.0.bottleneck()
+    }
+
+    /// Path of the key that holds that queue.
+    #[getter]
+    fn queue_path(&self) -> Option<String> {
+        self.0.queue_path()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Scenario({:?})", self.0.raw().title)
+    }
+}
+
+/// Reads and checks a scenario. `overrides` are pairs of dotted path and value text; `files` holds the text of every file it names.
+#[pyfunction]
+#[pyo3(signature = (text, *, format = "toml", overrides = Vec::new(), files = BTreeMap::new()))]
+pub(crate) fn parse(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    overrides: Vec<Override>,
+    files: BTreeMap<String, String>,
+) -> PyResult<Scenario> {
+    let format = read_format(format)?;
+    catch_panic(|| scenario::Scenario::parse(text, format, &overrides, &files))?
+        .map(Scenario)
+        .map_err(|error| scenario_error(py, &error))
+}
+
+/// Names of the files a scenario needs, relative to it.
+#[pyfunction]
+#[pyo3(signature = (text, *, format = "toml", overrides = Vec::new()))]
+pub(crate) fn required_files(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    overrides: Vec<Override>,
+) -> PyResult<Vec<String>> {
+    let format = read_format(format)?;
+    catch_panic(|| scenario::required_files(text, format, &overrides))?
+        .map_err(|error| scenario_error(py, &error))
+}
+
+/// The JSON Schema of a scenario (draft 2020-12).
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    scenario::schema()
+}
+
+/// The reference page of the scenario grammar, in Markdown.
+#[pyfunction]
+pub(crate) fn reference() -> String {
+    scenario::reference()
+}
+
+fn read_format(format: &str) -> PyResult<Format> {
+    match format {
+        "json" => Ok(Format::Json),
+        "toml" => Ok(Format::Toml),
+        other => Err(PyValueError::new_err(format!(
+            "expected the format \"toml\" or \"json\", found \"{other}\""
+        ))),
+    }
+}

@@ -1,0 +1,489 @@
+//! CoDel, Controlled Delay (RFC 8289): drops by how long packets have waited.
+//!
+//! A queue that absorbs a burst drains again within a round trip; one that still makes every packet wait after `interval` is a standing
+//! queue and good for nothing. CoDel looks at each packet as it leaves. Once the sojourn time has stayed at or above `target` for a whole
+//! `interval`, it drops the packet at the head, and the next one `interval/√count` later, `count` growing by one with each drop: a rising
+//! pressure that the square-root law of TCP answers with a linear fall of its rate. It stops as soon as one packet leaves below `target`.
+//!
+//! Written from the pseudo-code of RFC 8289 §5; the names are its own.
+//!
+//! Deviation: the pseudo-code only drops. With `ecn`, an ECN-capable packet is marked instead: a mark moves the schedule on as a drop does, and
+//! the marked packet is sent, so that a sender behind its schedule catches up by one mark a packet.
+
+use super::Aqm;
+use crate::context::Context;
+use crate::packet::Packet;
+use crate::qdisc::{Backlog, LineView};
+use crate::time::{Duration, Instant};
+use crate::trace::DropReason;
+use crate::units::Limit;
+
+/// Parameters of CoDel.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited". More absorbs longer bursts; the
+    /// law, not the limit, keeps the delay down.
+    pub limit: Limit,
+    /// Sojourn time that may stand without harm. Raising it fills the line better when few connections share it, and makes everybody
+    /// wait longer.
+    pub target: Duration,
+    /// How long the sojourn time must stay above the target before the first drop: about the longest round-trip time of the
+    /// connections. Raising it tolerates longer bursts and reacts later.
+    pub interval: Duration,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // The limit of the Linux and ns-3 implementations.
+            limit: Limit::Packets(1000),
+            // RFC 8289 §3.2 and §5.3: 5 to 10 % of the round-trip time; 5 ms for the Internet.
+            target: Duration::from_millis(5),
+            // RFC 8289 §5.3: 100 ms suits round-trip times from 10 ms to 1 s.
+            interval: Duration::from_millis(100),
+            ecn: true,
+        }
+    }
+}
+
+impl Config {
+    /// Why CoDel cannot run with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the first parameter that makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        if self.interval.is_zero() {
+            return Err("interval must be longer than zero".into());
+        }
+        if self.target > self.interval {
+            return Err(format!(
+                "target ({}) must not be longer than interval ({})",
+                self.target, self.interval
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// CoDel's state (RFC 8289 §5.2).
+#[derive(Debug)]
+pub struct Codel {
+    config: Config,
+    /// When the sojourn time will have been above the target for an interval; `None` while it is below.
+    first_above: Option<Instant>,
+    /// When the next packet is dropped, while dropping.
+    drop_next: Instant,
+    /// Drops since the dropping state was entered.
+    count: u64,
+    /// `count` as it was when the dropping state was last entered.
+    last_count: u64,
+    dropping: bool,
+}
+
+impl Codel {
+    /// CoDel before its first packet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            first_above: None,
+            drop_next: Instant::ZERO,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+        }
+    }
+}
+
+impl Aqm for Codel {
+    fn dequeue(
+        &mut self,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        if !self.is_standing(backlog, line, cx.now) {
+            self.dropping = false;
+            return backlog.pop(line);
+        }
+        if self.dropping {
+            self.keep_dropping(backlog, line, cx)
+        } else {
+            self.start_dropping(backlog, line, cx)
+        }
+    }
+}
+
+impl Codel {
+    /// RFC 8289 §5.6, `dodequeue`: whether the head may be dropped (`ok_to_drop`). Looks at the head before it is taken, so that a packet is
+    /// moved once.
+    fn is_standing(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) -> bool {
+        let Some(head) = backlog.head() else {
+            self.first_above = None;
+            return false;
+        };
+        let sojourn = now - head.enqueued_at;
+        let left = backlog.depth().bytes - line.framing.bytes(head);
+        // The second test keeps a slow line busy: one packet that waits is no standing queue.
+        if sojourn < self.config.target || left <= line.max_packet() {
+            self.first_above = None;
+            return false;
+        }
+        now >= *(self.first_above).get_or_insert(now + self.config.interval)
+    }
+
+    /// RFC 8289 §5.5, in the dropping state: catches up with the schedule.
+    fn keep_dropping(
+        &mut self,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        while cx.now >= self.drop_next {
+            self.count += 1;
+            let marked = self.signal(backlog, line, cx);
+            if marked.is_none() && !self.is_standing(backlog, line, cx.now) {
+                self.dropping = false;
+                break;
+            }
+            self.drop_next = self.control_law(self.drop_next);
+            if marked.is_some() {
+                return marked;
+            }
+        }
+        backlog.pop(line)
+    }
+
+    /// RFC 8289 §5.5, entering the dropping state.
+    fn start_dropping(
+        &mut self,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        let marked = self.signal(backlog, line, cx);
+        self.dropping = true;
+        // Back soon after the last time: go on near the rate of drops that controlled the queue then, which was reached after `delta`.
+        let delta = self.count - self.last_count;
+        let is_recent = cx.now.since(self.drop_next) < self.config.interval * 16;
+        self.count = if delta > 1 && is_recent { delta } else { 1 };
+        self.last_count = self.count;
+        self.drop_next = self.control_law(cx.now);
+        marked.or_else(|| {
+            // The packet sent in place of the dropped one is spared, but it counts as seen.
+            self.is_standing(backlog, line, cx.now);
+            backlog.pop(line)
+        })
+    }
+
+    /// Marks the head and gives it back, or drops it.
+    fn signal(
+        &self,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        let mut packet = backlog.pop(line)?;
+        if self.config.ecn && cx.mark(&mut packet) {
+            return Some(packet);
+        }
+        cx.discard(packet, DropReason::Congested);
+        None
+    }
+
+    /// RFC 8289 §5.6, `control_law`: the next drop comes `interval/√count` after `from`.
+    fn control_law(&self, from: Instant) -> Instant {
+        // IEEE 754 rounds square root and division correctly: the same bits on every platform.
+        from + (self.config.interval).mul_f64(1.0 / (self.count as f64).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::FlowId;
+    use crate::packet::Ecn;
+    use crate::qdisc::BacklogLimit;
+    use crate::testing::Bench;
+    use crate::units::Rate;
+
+    const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + ms(millis)
+    }
+
+    /// CoDel over a backlog, both driven by hand.
+    struct Scene {
+        bench: Bench,
+        flow: FlowId,
+        backlog: Backlog,
+        codel: Codel,
+    }
+
+    impl Scene {
+        /// `waiting` packets of 1000 bytes have just arrived.
+        fn new(config: Config, waiting: usize, ecn: Ecn) -> Self {
+            let mut bench = Bench::new();
+            let flow = bench.flow(0);
+            let backlog = Backlog::new(BacklogLimit::Unlimited);
+            let mut scene = Self {
+                bench,
+                flow,
+                backlog,
+                codel: Codel::new(config),
+            };
+            scene.arrive(waiting, ecn);
+            scene
+        }
+
+        fn arrive(&mut self, packets: usize, ecn: Ecn) {
+            for _ in 0..packets {
+                let mut packet = self.bench.packet(self.flow, 1000);
+                packet.ecn = ecn;
+                self.codel
+                    .enqueue(&mut self.backlog, packet, &LINE, &mut self.bench.cx());
+            }
+            self.bench.take_log();
+        }
+
+        /// The line may send at `now`: the number of the packet sent, if any, and how many were discarded before it.
+        fn dequeue(&mut self, now: Instant) -> (Option<(u64, Ecn)>, usize) {
+            self.bench.now = now;
+            let sent = self
+                .codel
+                .dequeue(&mut self.backlog, &LINE, &mut self.bench.cx());
+            let seen = sent.as_ref().map(|packet| (packet.seq, packet.ecn));
+            if let Some(packet) = sent {
+                self.bench.end(packet);
+            }
+            (seen, self.bench.take_discards().len())
+        }
+
+        /// Discards when the line sends a packet every 10 µs from `from` to `to`.
+        fn discards(&mut self, from: Instant, to: Instant) -> Vec<Instant> {
+            let step = Duration::from_micros(10);
+            let mut found = Vec::new();
+            let mut now = from;
+            while now <= to {
+                let (_, discards) = self.dequeue(now);
+                found.extend(std::iter::repeat_n(now, discards));
+                now += step;
+            }
+            found
+        }
+    }
+
+    /// Times of discards under a standing queue, in multiples of 10 µs after the first.
+    fn schedule(config: Config, span: Duration) -> Vec<u64> {
+        let (start, end) = (at(50), at(50) + config.interval + span);
+        let mut scene = Scene::new(config, 130_000, Ecn::NotEct);
+        let times = scene.discards(start, end);
+        times
+            .iter()
+            .map(|&time| (time - times[0]).as_nanos().div_ceil(10_000))
+            .collect()
+    }
+
+    /// The same from the stated times in milliseconds: the first sending opportunity at or after each.
+    fn opportunities(times: &[f64]) -> Vec<u64> {
+        times
+            .iter()
+            .map(|time| (time * 100.0).ceil() as u64)
+            .collect()
+    }
+
+    #[test]
+    fn continuous_overload_is_dropped_on_the_square_root_schedule() {
+        let expected = [
+            0.0, 100.0, 170.7107, 228.4457, 278.4457, 323.1671, 363.9919, 401.7884, 437.1437,
+            470.4771,
+        ];
+        assert_eq!(
+            schedule(Config::default(), ms(480)),
+            opportunities(&expected)
+        );
+    }
+
+    #[test]
+    fn the_schedule_scales_with_the_interval() {
+        let config = Config {
+            interval: ms(150),
+            ..Config::default()
+        };
+        let expected = [
+            0.0, 150.0, 256.0660, 342.6685, 417.6685, 484.7506, 545.9878, 602.6826, 655.7156,
+            705.7156,
+        ];
+        assert_eq!(schedule(config, ms(710)), opportunities(&expected));
+    }
+
+    #[test]
+    fn the_control_law_takes_the_exact_square_root() {
+        let mut codel = Codel::new(Config::default());
+        let mut gap = |count| {
+            codel.count = count;
+            (codel.control_law(Instant::ZERO) - Instant::ZERO).as_nanos()
+        };
+        assert_eq!(gap(1), 100_000_000);
+        assert_eq!(gap(2), 70_710_678);
+        assert_eq!(gap(3), 57_735_027);
+        assert_eq!(gap(4), 50_000_000);
+        assert_eq!(gap(10_000), 1_000_000);
+    }
+
+    #[test]
+    fn a_sojourn_time_just_below_the_target_is_no_excess_and_the_target_is() {
+        let mut scene = Scene::new(Config::default(), 10, Ecn::NotEct);
+        scene.dequeue(at(5) - Duration::from_nanos(1));
+        assert_eq!(scene.codel.first_above, None);
+        scene.dequeue(at(5));
+        assert_eq!(scene.codel.first_above, Some(at(105)));
+    }
+
+    #[test]
+    fn the_first_drop_comes_after_exactly_one_interval_of_excess() {
+        let mut scene = Scene::new(Config::default(), 10, Ecn::NotEct);
+        scene.dequeue(at(5));
+        let (_, early) = scene.dequeue(at(105) - Duration::from_nanos(1));
+        let (sent, due) = scene.dequeue(at(105));
+        assert_eq!((early, due), (0, 1));
+        assert_eq!(
+            sent.map(|(number, _)| number),
+            Some(3),
+            "the next packet is sent instead"
+        );
+        assert!(scene.codel.dropping);
+    }
+
+    #[test]
+    fn one_packet_below_the_target_ends_the_excess() {
+        let mut scene = Scene::new(Config::default(), 2, Ecn::NotEct);
+        scene.bench.now = at(90);
+        scene.arrive(10, Ecn::NotEct);
+        scene.dequeue(at(91));
+        scene.dequeue(at(92));
+        assert_eq!(scene.codel.first_above, Some(at(191)));
+        scene.dequeue(at(93));
+        assert_eq!(scene.codel.first_above, None, "it had waited for 3 ms");
+    }
+
+    #[test]
+    fn a_backlog_of_one_largest_packet_is_never_dropped_from() {
+        for (waiting, discarded) in [(4, 0), (5, 1)] {
+            // Two packets are sent before the excess has lasted; the third leaves 1000 or 2000 bytes behind it.
+            let mut scene = Scene::new(Config::default(), waiting, Ecn::NotEct);
+            scene.dequeue(at(5));
+            scene.dequeue(at(50));
+            assert_eq!(
+                scene.dequeue(at(200)).1,
+                discarded,
+                "with {waiting} packets"
+            );
+        }
+    }
+
+    #[test]
+    fn dropping_ends_when_a_packet_leaves_in_time() {
+        let mut scene = Scene::new(Config::default(), 10, Ecn::NotEct);
+        scene.dequeue(at(5));
+        scene.dequeue(at(105));
+        assert!(scene.codel.dropping);
+        while scene.dequeue(at(106)).0.is_some() {}
+        assert!(!scene.codel.dropping, "an empty queue has no excess");
+        assert_eq!(scene.codel.first_above, None);
+    }
+
+    #[test]
+    fn a_late_dequeue_catches_up_with_the_schedule() {
+        let mut scene = Scene::new(Config::default(), 20, Ecn::NotEct);
+        scene.dequeue(at(5));
+        scene.dequeue(at(105));
+        // Due at 205, 275.7 and 333.4 ms; not yet at 383.4 ms.
+        assert_eq!(scene.dequeue(at(380)).1, 3);
+        assert_eq!(scene.codel.count, 4);
+    }
+
+    /// Enters the dropping state again at `now`, after it was left with this count and schedule; the new count.
+    fn count_on_return(count: u64, last_count: u64, drop_next: Instant, now: Instant) -> u64 {
+        let mut scene = Scene::new(Config::default(), 10, Ecn::NotEct);
+        scene.codel.count = count;
+        scene.codel.last_count = last_count;
+        scene.codel.drop_next = drop_next;
+        scene.codel.first_above = Some(now);
+        assert_eq!(scene.dequeue(now).1, 1);
+        assert_eq!(scene.codel.last_count, scene.codel.count);
+        scene.codel.count
+    }
+
+    #[test]
+    fn a_return_within_16_intervals_goes_on_where_it_left() {
+        let now = at(10_000);
+        let edge = at(10_000 - 1600);
+        assert_eq!(
+            count_on_return(9, 3, edge + Duration::from_nanos(1), now),
+            6
+        );
+        assert_eq!(
+            count_on_return(9, 3, edge, now),
+            1,
+            "16 intervals are too long ago"
+        );
+        assert_eq!(
+            count_on_return(4, 3, at(9_999), now),
+            1,
+            "one drop is no rate"
+        );
+        assert_eq!(count_on_return(5, 3, at(9_999), now), 2);
+        assert_eq!(
+            count_on_return(9, 3, at(10_050), now),
+            6,
+            "before the next was due"
+        );
+    }
+
+    #[test]
+    fn capable_packets_are_marked_and_sent() {
+        let mut scene = Scene::new(Config::default(), 10, Ecn::Ect0);
+        scene.dequeue(at(5));
+        assert_eq!(scene.dequeue(at(105)), (Some((1, Ecn::Ce)), 0));
+        assert_eq!(scene.dequeue(at(106)), (Some((2, Ecn::Ect0)), 0));
+        // Two marks behind schedule: one for each packet.
+        assert_eq!(scene.dequeue(at(300)), (Some((3, Ecn::Ce)), 0));
+        assert_eq!(scene.dequeue(at(300)), (Some((4, Ecn::Ce)), 0));
+        assert_eq!(scene.dequeue(at(300)), (Some((5, Ecn::Ect0)), 0));
+    }
+
+    #[test]
+    fn without_ecn_capable_packets_are_dropped_too() {
+        let config = Config {
+            ecn: false,
+            ..Config::default()
+        };
+        let mut scene = Scene::new(config, 10, Ecn::Ect0);
+        scene.dequeue(at(5));
+        assert_eq!(scene.dequeue(at(105)), (Some((2, Ecn::Ect0)), 1));
+    }
+
+    #[test]
+    fn parameters_that_make_no_sense_are_refused() {
+        assert_eq!(Config::default().check(), Ok(()));
+        let still = Config {
+            interval: Duration::ZERO,
+            ..Config::default()
+        };
+        assert!(still.check().is_err());
+        let reversed = Config {
+            target: ms(101),
+            ..Config::default()
+        };
+        assert!(reversed.check().is_err());
+    }
+}

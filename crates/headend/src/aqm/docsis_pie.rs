@@ -1,0 +1,1032 @@
+//! DOCSIS-PIE (RFC 8034): drops at arrival, with a probability that a controller moves every 16 ms.
+//!
+//! The controller predicts how long a packet that arrives now will wait, and moves the drop probability by `alpha` times the distance from the
+//! target plus `beta` times the change since the last update: proportional and integral action. What sets it apart from PIE (RFC 8033):
+//!
+//! - the prediction comes from the service flow's token buckets: the backlog drains at the peak rate P while tokens last, at R after that;
+//! - the probability is one *per 1024 bytes* and may exceed 1: small packets are dropped less often, a flood of them still gets controlled;
+//! - drops are de-randomised: none until the probabilities of the packets let through add up to 0.85, certainly one at 8.5;
+//! - it sleeps while the queue stays under a third of its buffer (INACTIVE), watches once it does not (QUIESCENT), and after its first drop
+//!   (ACTIVE) lets a burst of 142 ms through; a second of quiet puts it to sleep again;
+//! - it never marks: RFC 8034 §4.7 has no ECN.
+//!
+//! Written from the pseudo-code of RFC 8034 appendix A; where its text and its pseudo-code differ, the pseudo-code wins.
+//!
+//! **Updates** are due at the multiples of the update interval since time zero, and an update comes before whatever else happens at its instant.
+//! While the queue is empty and the controller's figures are all zero, it asks for no updates; those it slept through are made up before the
+//! next packet is judged, so that it decides exactly as if it had never slept.
+
+use super::Aqm;
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::qdisc::{Backlog, BacklogLimit, LineView, Shaper};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::trace::DropReason;
+use crate::units::{ByteCount, Limit, Rate};
+
+/// Parameters of DOCSIS-PIE.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The buffer: a size, a time at the line's sustained rate, a number of packets, or "unlimited". The law starts to work when a third of it
+    /// is filled; raising it lets longer bursts pass untouched.
+    pub limit: Limit,
+    /// Delay the controller steers to (`LATENCY_TARGET`; configuration file TLV 24.40.2). Raising it fills the line better when few
+    /// connections share it, and makes everybody wait longer.
+    pub target: Duration,
+    /// Time between two updates of the drop probability (`INTERVAL`). Raising it makes the controller slower.
+    pub update_interval: Duration,
+    /// Weight of the distance from the target (A), per second and update. Raising it removes a standing error faster, and overshoots more.
+    pub alpha: f64,
+    /// Weight of the change of the delay (B), per second and update. Raising it damps oscillation, and reacts more to noise.
+    pub beta: f64,
+    /// How long bursts are let through after the first drop (`MAX_BURST`). Raising it spares longer bursts and controls later.
+    pub max_burst: Duration,
+    /// How long it must be quiet before a burst is let through again (`BURST_RESET_TIMEOUT`).
+    pub burst_reset: Duration,
+    /// Packet size that the drop probability is meant for (`MEAN_PKTSIZE`). Raising it drops fewer packets of a given size.
+    pub mean_packet: ByteCount,
+    /// Smallest packet (`MIN_PKTSIZE`): bounds the probability so that packets of this size can be dropped with `probability_low`.
+    pub min_packet: ByteCount,
+    /// No packet is dropped before the probabilities of the packets let through add up to this; also the highest probability of
+    /// one packet (`PROB_LOW`).
+    pub probability_low: f64,
+    /// A packet is dropped once the probabilities of the packets let through add up to this (`PROB_HIGH`).
+    pub probability_high: f64,
+    /// Below this delay the drop probability decays (`LATENCY_LOW`).
+    pub latency_low: Duration,
+    /// Above this delay the drop probability grows by 0.02 more at each update (`LATENCY_HIGH`).
+    pub latency_high: Duration,
+    /// Rounds packet sizes to 64, 128, 256, 512, 768, 1024, 1280, 1536 or 2048 bytes, as a modem may do to spare a multiplication.
+    pub quantise: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // "Active Queue Management in DOCSIS 3.x Cable Modems" §9: 250 ms at the sustained rate when AQM is on.
+            limit: Limit::Time(Duration::from_millis(250)),
+            // All others: RFC 8034 appendix A, constants.
+            target: Duration::from_millis(10),
+            update_interval: Duration::from_millis(16),
+            alpha: 0.25,
+            beta: 2.5,
+            // 150 ms less half an update interval.
+            max_burst: Duration::from_millis(142),
+            burst_reset: Duration::from_secs(1),
+            mean_packet: ByteCount(1024),
+            min_packet: ByteCount(64),
+            probability_low: 0.85,
+            probability_high: 8.5,
+            latency_low: Duration::from_millis(5),
+            latency_high: Duration::from_millis(200),
+            quantise: false,
+        }
+    }
+}
+
+impl Config {
+    /// Why DOCSIS-PIE cannot run with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the first parameter that makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        let is_weight = |value: f64| value.is_finite() && value >= 0.0;
+        if self.update_interval < SHORTEST_UPDATE_INTERVAL {
+            return Err(format!(
+                "update_interval must be at least {SHORTEST_UPDATE_INTERVAL}"
+            ));
+        }
+        if !is_weight(self.alpha) || !is_weight(self.beta) {
+            return Err("alpha and beta must not be negative".into());
+        }
+        if self.mean_packet.0 == 0 || self.min_packet.0 == 0 {
+            return Err("mean_packet and min_packet must be larger than zero".into());
+        }
+        if !(self.probability_low > 0.0 && self.probability_low <= 1.0) {
+            return Err("probability_low must be above 0 and at most 1".into());
+        }
+        if !(self.probability_high >= self.probability_low && self.probability_high.is_finite()) {
+            return Err("probability_high must be at least probability_low".into());
+        }
+        Ok(())
+    }
+}
+
+/// How much the law has to do with the traffic (RFC 8034 §4.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In control.
+    Active,
+    /// Asleep: the queue has stayed under a third of its buffer since the last quiet second.
+    Inactive,
+    /// Watching: the next drop starts a burst allowance.
+    Quiescent,
+}
+
+/// The law's state (RFC 8034 appendix A).
+#[derive(Debug)]
+pub struct DocsisPie {
+    config: Config,
+    rng: Rng,
+    state: State,
+    /// Per `mean_packet` bytes; may exceed 1.
+    drop_probability: f64,
+    /// Sum of the probabilities of the packets let through since the last drop.
+    accumulated: f64,
+    /// Predicted delay at the latest update (`qdelay_old`).
+    delay: Duration,
+    burst_allowance: Duration,
+    /// How long it has been quiet.
+    burst_reset: Duration,
+    next_update: Instant,
+    is_empty: bool,
+    /// Tokens of the sustained-rate bucket at the latest update, on a line that has one.
+    tokens: Option<u64>,
+}
+
+impl DocsisPie {
+    /// DOCSIS-PIE before its first packet.
+    pub fn new(config: Config, rng: Rng) -> Self {
+        Self {
+            next_update: Instant::ZERO + config.update_interval,
+            config,
+            rng,
+            state: State::Inactive,
+            drop_probability: 0.0,
+            accumulated: 0.0,
+            delay: Duration::ZERO,
+            burst_allowance: Duration::ZERO,
+            burst_reset: Duration::ZERO,
+            is_empty: true,
+            tokens: None,
+        }
+    }
+}
+
+impl Aqm for DocsisPie {
+    fn enqueue(
+        &mut self,
+        backlog: &mut Backlog,
+        packet: Packet,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) {
+        self.catch_up(backlog, line, cx.now);
+        if !backlog.fits(&packet, line) {
+            // A tail drop is no drop of the law: it leaves the state as it is.
+            self.accumulated = 0.0;
+            cx.discard(packet, DropReason::Overlimit);
+        } else if self.drops_early(line.framing.bytes(&packet), backlog, line) {
+            cx.discard(packet, DropReason::Congested);
+        } else {
+            backlog.push(packet, line, cx);
+            self.is_empty = false;
+        }
+    }
+
+    fn dequeue(
+        &mut self,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        self.catch_up(backlog, line, cx.now);
+        let packet = backlog.pop(line);
+        self.is_empty = backlog.head().is_none();
+        packet
+    }
+
+    fn next_update(&self) -> Option<Instant> {
+        (!self.is_at_rest()).then_some(self.next_update)
+    }
+
+    fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
+        self.catch_up(backlog, line, cx.now);
+    }
+
+    fn internals(&self) -> QueueInternals {
+        QueueInternals {
+            drop_probability: Some(self.drop_probability),
+            tokens_bytes: self.tokens.map(|tokens| tokens as f64),
+            burst_allowance_ns: Some(self.burst_allowance.as_nanos() as f64),
+            delay_estimate_ns: Some(self.delay.as_nanos() as f64),
+        }
+    }
+}
+
+/// The data path: RFC 8034 appendix A.1, at each arrival.
+impl DocsisPie {
+    /// `drop_early`, in the order of the RFC: the order is part of the law.
+    fn drops_early(&mut self, size: u64, backlog: &Backlog, line: &LineView<'_>) -> bool {
+        if !self.burst_allowance.is_zero() {
+            return false;
+        }
+        if self.drop_probability == 0.0 {
+            self.accumulated = 0.0;
+        }
+        if self.state == State::Inactive {
+            if is_under_a_third(backlog, line) {
+                return false;
+            }
+            self.state = State::Quiescent;
+        }
+        let probability = self.packet_probability(size);
+        // Before the tests that spare the packet: packets that are spared count.
+        self.accumulated += probability;
+        let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
+        let is_short = backlog.depth().bytes <= 2 * self.config.mean_packet.0;
+        if is_calm || is_short || !self.draw(probability) {
+            return false;
+        }
+        self.accumulated = 0.0;
+        if self.state == State::Quiescent {
+            self.state = State::Active;
+            self.burst_allowance = self.config.max_burst;
+        }
+        true
+    }
+
+    /// Probability to drop a packet of `size` bytes.
+    fn packet_probability(&self, size: u64) -> f64 {
+        let size = if self.config.quantise {
+            quantised(size)
+        } else {
+            size
+        };
+        let scaled = self.drop_probability * size as f64 / self.config.mean_packet.0 as f64;
+        scaled.min(self.config.probability_low)
+    }
+
+    /// The de-randomised draw: never too soon after the last drop, and never too late.
+    fn draw(&mut self, probability: f64) -> bool {
+        if self.accumulated < self.config.probability_low {
+            return false;
+        }
+        self.accumulated >= self.config.probability_high || self.rng.uniform() <= probability
+    }
+}
+
+/// The control path: RFC 8034 appendix A.2, at each update.
+impl DocsisPie {
+    /// Carries out the updates due by now. More than one can only be due after a rest, through which the queue was empty.
+    fn catch_up(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) {
+        while self.next_update <= now {
+            if self.is_settled() {
+                let interval = self.config.update_interval.as_nanos();
+                self.next_update = Instant::from_nanos((now.as_nanos() / interval + 1) * interval);
+                return;
+            }
+            self.tokens = line.shaper.map(|shaper| shaper.tokens(now));
+            self.control(self.predict(backlog.depth().bytes, line, now));
+            self.next_update += self.config.update_interval;
+        }
+    }
+
+    /// Nothing a listener can see changes by time alone.
+    fn is_at_rest(&self) -> bool {
+        self.is_empty
+            && self.drop_probability == 0.0
+            && self.burst_allowance.is_zero()
+            && self.delay.is_zero()
+    }
+
+    /// An update would change nothing at all.
+    fn is_settled(&self) -> bool {
+        self.state == State::Inactive && self.is_at_rest()
+    }
+
+    /// How long a packet that arrives behind `backlog` bytes will wait.
+    fn predict(&self, backlog: u64, line: &LineView<'_>, now: Instant) -> Duration {
+        match line.shaper {
+            Some(shaper) => predict_shaped(backlog, shaper, now),
+            // A plain line is one whose buckets are always empty, and R = P.
+            None if line.rate.0 > 0 || backlog == 0 => line.rate.time_for_or_zero(backlog),
+            // Nothing can be said while the line stands still.
+            None => self.delay,
+        }
+    }
+
+    fn control(&mut self, delay: Duration) {
+        if self.burst_allowance.is_zero() {
+            self.drop_probability = self.controlled(delay);
+        } else {
+            self.drop_probability = 0.0;
+            self.burst_allowance =
+                (self.burst_allowance).saturating_sub(self.config.update_interval);
+        }
+        self.watch(delay);
+        self.delay = delay;
+    }
+
+    /// The drop probability after this update.
+    fn controlled(&self, delay: Duration) -> f64 {
+        let config = &self.config;
+        // Units: nanoseconds, all whole numbers; one division makes seconds of them.
+        let error = config.alpha * difference(delay, config.target)
+            + config.beta * difference(delay, self.delay);
+        let mut change = error / 1e9 / damping(self.drop_probability);
+        if self.drop_probability >= 0.1 {
+            change = change.min(0.02);
+        }
+        let mut probability = self.drop_probability + change;
+        // RFC 8034 §4.5 speaks of the occupancy here; its pseudo-code tests both delays.
+        if delay < config.latency_low && self.delay < config.latency_low {
+            probability *= 0.98;
+        } else if delay > config.latency_high {
+            probability += 0.02;
+        }
+        let most =
+            config.probability_low * config.mean_packet.0 as f64 / config.min_packet.0 as f64;
+        probability.clamp(0.0, most)
+    }
+
+    /// Falls asleep after enough quiet.
+    fn watch(&mut self, delay: Duration) {
+        let half = self.config.target / 2;
+        let is_quiet = delay < half
+            && self.delay < half
+            && self.drop_probability == 0.0
+            && self.burst_allowance.is_zero();
+        match self.state {
+            State::Active if is_quiet => {
+                self.state = State::Quiescent;
+                self.burst_reset = Duration::ZERO;
+            }
+            State::Quiescent if is_quiet => {
+                self.burst_reset += self.config.update_interval;
+                if self.burst_reset > self.config.burst_reset {
+                    self.burst_reset = Duration::ZERO;
+                    self.state = State::Inactive;
+                }
+            }
+            State::Quiescent => self.burst_reset = Duration::ZERO,
+            State::Active | State::Inactive => {}
+        }
+    }
+}
+
+/// RFC 8034 §4.2: the bytes that tokens cover leave at the peak rate, the others at the sustained rate. A rate of 0 is no limit.
+fn predict_shaped(backlog: u64, shaper: &dyn Shaper, now: Instant) -> Duration {
+    let covered = if shaper.sustained() == Rate(0) {
+        backlog
+    } else {
+        backlog.min(shaper.tokens(now))
+    };
+    (shaper.sustained()).time_for_or_zero(backlog - covered)
+        + shaper.peak().time_for_or_zero(covered)
+}
+
+/// A third of the buffer; of an unlimited one, of what the default limit would be.
+fn is_under_a_third(backlog: &Backlog, line: &LineView<'_>) -> bool {
+    let depth = backlog.depth();
+    match backlog.limit() {
+        BacklogLimit::Bytes(limit) => depth.bytes * 3 < limit,
+        BacklogLimit::Packets(limit) => depth.packets * 3 < limit,
+        BacklogLimit::Unlimited => {
+            let rate = line.shaper.map_or(line.rate, Shaper::sustained);
+            depth.bytes * 3 < rate.bytes_in(Duration::from_millis(250))
+        }
+    }
+}
+
+/// `a − b` in nanoseconds.
+fn difference(a: Duration, b: Duration) -> f64 {
+    a.as_nanos() as f64 - b.as_nanos() as f64
+}
+
+/// What a change is divided by, so that the controller moves in proportion to where it stands.
+fn damping(probability: f64) -> f64 {
+    match probability {
+        p if p < 1e-6 => 2048.0,
+        p if p < 1e-5 => 512.0,
+        p if p < 1e-4 => 128.0,
+        p if p < 1e-3 => 32.0,
+        p if p < 1e-2 => 8.0,
+        p if p < 0.1 => 2.0,
+        p if p < 1.0 => 0.5,
+        p if p < 10.0 => 0.125,
+        _ => 0.03125,
+    }
+}
+
+/// The nearest of RFC 8034's sizes; of two equally near, the larger.
+fn quantised(size: u64) -> u64 {
+    let larger = SIZES.partition_point(|&step| step < size);
+    match (SIZES.get(larger.wrapping_sub(1)), SIZES.get(larger)) {
+        (Some(&below), Some(&above)) if size - below < above - size => below,
+        (_, Some(&above)) => above,
+        (below, None) => below.copied().unwrap_or(size),
+    }
+}
+
+const SIZES: [u64; 9] = [64, 128, 256, 512, 768, 1024, 1280, 1536, 2048];
+/// Below this probability, a packet is spared while the delay is under half the target.
+const CALM: f64 = 0.2;
+/// Bounds the updates to be made up after a rest.
+const SHORTEST_UPDATE_INTERVAL: Duration = Duration::from_micros(100);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::flow::FlowId;
+    use crate::rng::Rng;
+    use crate::testing::Bench;
+
+    fn law() -> DocsisPie {
+        DocsisPie::new(Config::default(), Rng::for_path(1, "queue"))
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    /// Drop probability after each of `n` updates at a constant delay, from a fresh start.
+    fn sequence(delay: Duration, n: usize) -> Vec<f64> {
+        let mut law = law();
+        let step = |_| {
+            law.control(delay);
+            law.drop_probability
+        };
+        (0..n).map(step).collect()
+    }
+
+    #[track_caller]
+    fn assert_near(found: f64, expected: f64) {
+        let tolerance = 1e-6 * expected.abs().max(1e-9);
+        assert!(
+            (found - expected).abs() <= tolerance,
+            "{found} is not {expected}"
+        );
+    }
+
+    /// The first update (from 1) after which the probability is at least `level`, but for rounding in the last digits.
+    fn reaches(sequence: &[f64], level: f64) -> usize {
+        1 + sequence
+            .iter()
+            .position(|&p| p >= level * (1.0 - 1e-9))
+            .expect("it is reached")
+    }
+
+    #[test]
+    fn a_constant_30_ms_raises_the_probability_step_by_step() {
+        let sequence = sequence(ms(30), 1000);
+        let expected = [
+            3.90625e-5,
+            7.8125e-5,
+            1.171_875e-4,
+            2.734_375e-4,
+            4.296_875e-4,
+            5.859_375e-4,
+        ];
+        for (found, expected) in sequence.iter().zip(expected) {
+            assert_near(*found, expected);
+        }
+        let levels = [1e-3, 0.01, 0.1, 1.0, 13.6];
+        assert_eq!(
+            levels.map(|level| reaches(&sequence, level)),
+            [9, 24, 60, 150, 780]
+        );
+        assert_near(sequence[999], 13.6);
+    }
+
+    #[test]
+    fn a_constant_250_ms_is_boosted_and_capped() {
+        let expected = [
+            0.020_334_472_7,
+            0.070_334_472_7,
+            0.120_334_472_7,
+            0.160_334_472_7,
+        ];
+        for (found, expected) in sequence(ms(250), 4).into_iter().zip(expected) {
+            assert!(
+                (found - expected).abs() < 1e-10,
+                "{found} is not {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_constant_50_ms_follows_the_reference() {
+        let sequence = sequence(ms(50), 30);
+        let expected = [
+            (1, 6.5918e-5),
+            (2, 1.44043e-4),
+            (3, 4.56543e-4),
+            (5, 1.08154e-3),
+            (6, 2.33154e-3),
+            (13, 0.011_081_5),
+            (14, 0.016_081_5),
+            (30, 0.096_081_5),
+        ];
+        for (update, expected) in expected {
+            let found = sequence[update - 1];
+            assert!(
+                (found / expected - 1.0).abs() < 5e-6,
+                "{found} is not {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_boost_starts_above_200_ms_and_not_at_it() {
+        let at = sequence(ms(200), 1)[0];
+        let above = sequence(ms(200) + Duration::from_nanos(1), 1)[0];
+        assert!(at < 0.001 && above > 0.02);
+    }
+
+    #[test]
+    fn the_decay_stops_at_5_ms() {
+        let after = |delay: Duration| {
+            let mut law = law();
+            (law.drop_probability, law.delay) = (0.5, ms(4));
+            law.control(delay);
+            law.drop_probability
+        };
+        let at = 0.5 + (0.25 * -0.005 + 2.5 * 0.001) / 0.5;
+        assert_near(after(ms(5)), at);
+        let below = (0.5 + (0.25 * -0.006) / 0.5) * 0.98;
+        assert_near(after(ms(4)), below);
+    }
+
+    #[test]
+    fn zero_comes_from_the_clamp_and_not_from_the_decay() {
+        let mut law = law();
+        law.drop_probability = 1e-3;
+        let mut updates = 0;
+        while law.drop_probability > 0.0 {
+            law.control(Duration::ZERO);
+            updates += 1;
+            assert!(updates < 1000, "the probability reaches exactly zero");
+        }
+        assert!(!law.drop_probability.is_sign_negative());
+    }
+
+    #[test]
+    fn a_burst_of_142_ms_is_spared_for_nine_updates() {
+        let mut law = law();
+        law.burst_allowance = ms(142);
+        law.delay = ms(50);
+        for update in 1..=9 {
+            assert!(
+                !law.burst_allowance.is_zero(),
+                "still spared before update {update}"
+            );
+            law.control(ms(50));
+            assert_near(law.drop_probability, 0.0);
+        }
+        assert!(law.burst_allowance.is_zero());
+        law.control(ms(50));
+        assert!(law.drop_probability > 0.0);
+    }
+
+    #[test]
+    fn a_second_of_quiet_puts_it_to_sleep() {
+        let mut law = law();
+        (law.state, law.delay) = (State::Active, ms(4));
+        law.control(ms(4));
+        assert_eq!(law.state, State::Quiescent, "the first quiet update");
+        for _ in 0..62 {
+            law.control(ms(4));
+        }
+        assert_eq!(law.state, State::Quiescent, "992 ms of quiet");
+        law.control(ms(4));
+        assert_eq!(law.state, State::Inactive, "1008 ms");
+    }
+
+    #[test]
+    fn half_the_target_is_not_quiet_and_starts_the_second_again() {
+        let mut law = law();
+        law.state = State::Quiescent;
+        for _ in 0..40 {
+            law.control(ms(4));
+        }
+        law.control(ms(5));
+        assert_eq!(law.burst_reset, Duration::ZERO);
+        law.control(ms(4));
+        assert_eq!(
+            law.burst_reset,
+            Duration::ZERO,
+            "the delay before it was not quiet either"
+        );
+        law.control(ms(4));
+        assert_eq!(law.burst_reset, ms(16));
+    }
+
+    // The delay estimate.
+
+    #[derive(Debug)]
+    struct Buckets {
+        sustained: Rate,
+        peak: Rate,
+        tokens: u64,
+    }
+
+    impl Shaper for Buckets {
+        fn sustained(&self) -> Rate {
+            self.sustained
+        }
+        fn peak(&self) -> Rate {
+            self.peak
+        }
+        fn tokens(&self, _now: Instant) -> u64 {
+            self.tokens
+        }
+    }
+
+    /// Predicted delay with rates in Mbit/s.
+    fn predicted(sustained: u64, peak: u64, backlog: u64, tokens: u64) -> Duration {
+        let [sustained, peak] = [sustained, peak].map(|rate| Rate(rate * 1_000_000));
+        let buckets = Buckets {
+            sustained,
+            peak,
+            tokens,
+        };
+        let line = LineView {
+            shaper: Some(&buckets),
+            ..LineView::plain(Rate(1))
+        };
+        law().predict(backlog, &line, Instant::ZERO)
+    }
+
+    #[test]
+    fn tokens_leave_at_the_peak_rate_and_the_rest_at_the_sustained_rate() {
+        assert_eq!(predicted(20, 40, 100_000, 30_000), ms(34));
+        assert_eq!(predicted(20, 40, 30_000, 30_000), ms(6));
+        assert_eq!(
+            predicted(200, 250, 100_000, 30_000_000),
+            Duration::from_micros(3200)
+        );
+        assert_eq!(predicted(200, 250, 1_250_000, 30_000_000), ms(40));
+        assert_eq!(predicted(200, 250, 1_250_000, 0), ms(50));
+        assert_eq!(predicted(200, 250, 1_250_000, 500_000), ms(46));
+        assert_eq!(predicted(200, 250, 6_250_000, 1_000_000), ms(242));
+    }
+
+    #[test]
+    fn a_rate_of_zero_is_no_limit() {
+        assert_eq!(
+            predicted(0, 40, 100_000, 0),
+            ms(20),
+            "no sustained rate: all at the peak"
+        );
+        assert_eq!(
+            predicted(20, 0, 100_000, 30_000),
+            ms(28),
+            "no peak: tokens take no time"
+        );
+        assert_eq!(predicted(0, 0, 100_000, 0), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_plain_line_has_no_tokens_and_one_rate() {
+        let line = LineView::plain(Rate(20_000_000));
+        assert_eq!(law().predict(100_000, &line, Instant::ZERO), ms(40));
+    }
+
+    #[test]
+    fn a_line_that_stands_still_keeps_the_last_estimate() {
+        let mut law = law();
+        law.delay = ms(12);
+        let line = LineView::plain(Rate(0));
+        assert_eq!(law.predict(100_000, &line, Instant::ZERO), ms(12));
+        assert_eq!(law.predict(0, &line, Instant::ZERO), Duration::ZERO);
+    }
+
+    // The data path.
+
+    const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
+
+    /// A law over a backlog of `waiting` packets of 1024 bytes in a buffer of 30 kB.
+    struct Scene {
+        bench: Bench,
+        flow: FlowId,
+        backlog: Backlog,
+        law: DocsisPie,
+    }
+
+    impl Scene {
+        fn new(waiting: usize) -> Self {
+            let mut bench = Bench::new();
+            let flow = bench.flow(0);
+            let mut backlog = Backlog::new(BacklogLimit::Bytes(30_720));
+            for _ in 0..waiting {
+                let packet = bench.packet(flow, 1024);
+                backlog.push(packet, &LINE, &mut bench.cx());
+            }
+            let mut law = law();
+            law.is_empty = waiting == 0;
+            Self {
+                bench,
+                flow,
+                backlog,
+                law,
+            }
+        }
+
+        /// In control, at this probability and delay.
+        fn in_control(mut self, drop_probability: f64, delay: Duration) -> Self {
+            self.law.state = State::Active;
+            self.law.drop_probability = drop_probability;
+            self.law.delay = delay;
+            self
+        }
+
+        fn drops_early(&mut self, size: u64) -> bool {
+            self.law.drops_early(size, &self.backlog, &LINE)
+        }
+
+        fn arrive(&mut self, size: u16) -> Vec<DropReason> {
+            let packet = self.bench.packet(self.flow, size);
+            self.law
+                .enqueue(&mut self.backlog, packet, &LINE, &mut self.bench.cx());
+            self.bench
+                .take_discards()
+                .into_iter()
+                .map(|(_, reason)| reason)
+                .collect()
+        }
+    }
+
+    #[test]
+    fn packets_that_are_spared_add_to_the_accumulated_probability() {
+        let mut calm = Scene::new(10).in_control(0.1, ms(4));
+        assert!(!calm.drops_early(1024));
+        assert_near(calm.law.accumulated, 0.1);
+        let mut short = Scene::new(2).in_control(0.1, ms(40));
+        assert!(!short.drops_early(1024));
+        assert_near(short.law.accumulated, 0.1);
+    }
+
+    #[test]
+    fn a_packet_is_spared_up_to_a_backlog_of_two_mean_packets() {
+        for (waiting, drops) in [(2, false), (3, true)] {
+            let mut scene = Scene::new(waiting).in_control(0.5, ms(40));
+            scene.law.accumulated = 8.5;
+            assert_eq!(scene.drops_early(1024), drops, "behind {waiting} packets");
+        }
+    }
+
+    #[test]
+    fn a_calm_queue_is_spared_below_half_the_target_and_a_probability_of_a_fifth() {
+        let drops = |probability, delay| {
+            let mut scene = Scene::new(10).in_control(probability, delay);
+            scene.law.accumulated = 8.5;
+            scene.drops_early(1024)
+        };
+        assert!(!drops(0.19, ms(4)));
+        assert!(drops(0.2, ms(4)));
+        assert!(drops(0.19, ms(5)));
+    }
+
+    #[test]
+    fn no_probability_forgets_the_accumulated_one() {
+        let mut scene = Scene::new(10).in_control(0.0, ms(40));
+        scene.law.accumulated = 5.0;
+        assert!(!scene.drops_early(1024));
+        assert_near(scene.law.accumulated, 0.0);
+    }
+
+    #[test]
+    fn no_drop_comes_before_085_and_one_certainly_at_85() {
+        let mut scene = Scene::new(10).in_control(0.01, ms(40));
+        let gaps: Vec<usize> = (0..200)
+            .map(|_| {
+                (1..10_000)
+                    .find(|_| scene.drops_early(1024))
+                    .expect("a drop comes")
+            })
+            .collect();
+        let (least, most) = (gaps.iter().min(), gaps.iter().max());
+        assert!(
+            least >= Some(&85) && most <= Some(&851),
+            "gaps {least:?} to {most:?}"
+        );
+        let mean = gaps.iter().sum::<usize>() as f64 / 200.0;
+        assert!(
+            (mean - 184.0).abs() < 20.0,
+            "84 spared, then one in a hundred: {mean}"
+        );
+    }
+
+    #[test]
+    fn small_packets_are_dropped_less_and_none_with_more_than_085() {
+        let mut law = law();
+        law.drop_probability = 0.5;
+        assert_near(law.packet_probability(64), 0.03125);
+        assert_near(law.packet_probability(1024), 0.5);
+        law.drop_probability = 8.0;
+        assert_near(law.packet_probability(64), 0.5);
+        assert_near(law.packet_probability(1024), 0.85);
+    }
+
+    #[test]
+    fn a_flood_of_small_packets_settles_above_a_probability_of_1() {
+        // Three packets of 64 B arrive for two that leave, so one in three must go. De-randomised, that is a probability of a half: of three
+        // packets one is spared, and one of the next two is dropped. Per 1024 B it is 0.5 × 1024 / 64 = 8.
+        let mut scene = Scene::new(0);
+        scene.backlog = Backlog::new(BacklogLimit::Bytes(400_000));
+        let line = LineView::plain(Rate(13_653_333));
+        let mut sum = 0.0;
+        for tick in 0..400_000_u64 {
+            let packet = scene.bench.packet(scene.flow, 64);
+            (scene.law).enqueue(&mut scene.backlog, packet, &line, &mut scene.bench.cx());
+            if tick % 3 != 0
+                && let Some(packet) =
+                    (scene.law).dequeue(&mut scene.backlog, &line, &mut scene.bench.cx())
+            {
+                scene.bench.end(packet);
+            }
+            scene.bench.advance(Duration::from_micros(25));
+            sum += scene.law.drop_probability * f64::from(u8::from(tick >= 200_000));
+        }
+        let mean = sum / 200_000.0;
+        assert!(
+            (mean - 8.0).abs() < 0.8,
+            "the probability settles at {mean}"
+        );
+    }
+
+    #[test]
+    fn a_tail_drop_forgets_the_accumulated_probability_and_starts_no_burst() {
+        let mut scene = Scene::new(30).in_control(0.5, ms(40));
+        scene.law.state = State::Quiescent;
+        scene.law.accumulated = 3.0;
+        assert_eq!(scene.arrive(1024), [DropReason::Overlimit]);
+        assert_eq!(scene.law.state, State::Quiescent);
+        assert!(scene.law.burst_allowance.is_zero());
+        assert_near(scene.law.accumulated, 0.0);
+    }
+
+    #[test]
+    fn the_first_drop_starts_a_burst_allowance_that_spares_everything() {
+        let mut scene = Scene::new(15).in_control(0.5, ms(40));
+        scene.law.state = State::Quiescent;
+        scene.law.accumulated = 8.5;
+        assert_eq!(scene.arrive(1024), [DropReason::Congested]);
+        assert_eq!(
+            (scene.law.state, scene.law.burst_allowance),
+            (State::Active, ms(142))
+        );
+        scene.law.accumulated = 8.5;
+        assert_eq!(scene.arrive(1024), []);
+        assert_near(scene.law.accumulated, 8.5);
+    }
+
+    #[test]
+    fn a_drop_in_control_starts_no_burst_allowance() {
+        let mut scene = Scene::new(15).in_control(0.5, ms(40));
+        scene.law.accumulated = 8.5;
+        assert_eq!(scene.arrive(1024), [DropReason::Congested]);
+        assert!(scene.law.burst_allowance.is_zero());
+    }
+
+    #[test]
+    fn it_wakes_at_a_third_of_the_buffer() {
+        for (waiting, state) in [(9, State::Inactive), (10, State::Quiescent)] {
+            let mut scene = Scene::new(waiting);
+            assert!(!scene.drops_early(1024));
+            assert_eq!(scene.law.state, state, "{waiting} of 30 packets");
+        }
+    }
+
+    #[test]
+    fn it_never_marks() {
+        let mut scene = Scene::new(15).in_control(0.5, ms(40));
+        scene.law.accumulated = 8.5;
+        let mut packet = scene.bench.packet(scene.flow, 1024);
+        packet.ecn = crate::packet::Ecn::Ect0;
+        (scene.law).enqueue(&mut scene.backlog, packet, &LINE, &mut scene.bench.cx());
+        assert_eq!(scene.bench.counts()[2], 1);
+    }
+
+    #[test]
+    fn a_size_is_quantised_to_the_nearest_step() {
+        let found = [1, 64, 95, 96, 97, 300, 1518, 1900, 9000].map(quantised);
+        assert_eq!(found, [64, 64, 64, 128, 128, 256, 1536, 2048, 2048]);
+        let config = Config {
+            quantise: true,
+            ..Config::default()
+        };
+        let mut law = DocsisPie::new(config, Rng::for_path(1, "queue"));
+        law.drop_probability = 0.5;
+        assert_near(law.packet_probability(1000), 0.5);
+    }
+
+    #[test]
+    fn parameters_that_make_no_sense_are_refused() {
+        let refused = |change: fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            config.check().is_err()
+        };
+        assert_eq!(Config::default().check(), Ok(()));
+        assert!(refused(|config| config.update_interval = Duration::ZERO));
+        assert!(refused(|config| config.alpha = f64::NAN));
+        assert!(refused(|config| config.beta = -1.0));
+        assert!(refused(|config| config.mean_packet = ByteCount(0)));
+        assert!(refused(|config| config.probability_low = 0.0));
+        assert!(refused(|config| config.probability_high = 0.5));
+    }
+
+    // At rest.
+
+    #[test]
+    fn it_asks_for_no_updates_until_a_packet_waits_and_keeps_to_the_grid() {
+        let mut scene = Scene::new(0);
+        assert_eq!(scene.law.next_update(), None);
+        scene.bench.advance(ms(100));
+        assert_eq!(scene.arrive(1024), []);
+        assert_eq!(scene.law.next_update(), Some(Instant::ZERO + ms(112)));
+        let packet = (scene.law).dequeue(&mut scene.backlog, &LINE, &mut scene.bench.cx());
+        scene.bench.end(packet.expect("one waits"));
+        assert_eq!(scene.law.next_update(), None);
+    }
+
+    #[test]
+    fn an_update_comes_before_what_else_happens_at_its_instant() {
+        let mut scene = Scene::new(10);
+        scene.bench.advance(ms(16));
+        assert_eq!(scene.arrive(1024), []);
+        // 10 packets of 1024 B at 10 Mbit/s; the one that arrives does not count.
+        assert_eq!(scene.law.delay, Duration::from_micros(8192));
+        assert_eq!(scene.law.next_update(), Some(Instant::ZERO + ms(32)));
+    }
+
+    /// What happens next.
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Arrive(u16),
+        Leave,
+        Wait(Duration),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            6 => (64_u16..1500).prop_map(Step::Arrive),
+            3 => Just(Step::Leave),
+            2 => (0_u64..6_000).prop_map(|us| Step::Wait(Duration::from_micros(us))),
+            1 => (0_u64..200).prop_map(|n| Step::Wait(ms(16) * n)),
+        ];
+        prop::collection::vec(step, 1..400)
+    }
+
+    /// Runs the steps; an eager law is updated at every point of the grid whatever it asks for, another only when it asks.
+    fn run(steps: &[Step], is_eager: bool) -> (Vec<(Instant, DropReason)>, DocsisPie) {
+        let mut scene = Scene::new(0);
+        let due = |scene: &Scene| match (is_eager, scene.law.next_update()) {
+            (true, _) => Some(scene.law.next_update),
+            (false, asked) => asked,
+        };
+        let mut discards = Vec::new();
+        for &step in steps {
+            match step {
+                Step::Arrive(size) => {
+                    let packet = scene.bench.packet(scene.flow, size);
+                    (scene.law).enqueue(&mut scene.backlog, packet, &LINE, &mut scene.bench.cx());
+                }
+                Step::Leave => {
+                    let packet =
+                        (scene.law).dequeue(&mut scene.backlog, &LINE, &mut scene.bench.cx());
+                    if let Some(packet) = packet {
+                        scene.bench.end(packet);
+                    }
+                }
+                Step::Wait(span) => {
+                    let end = scene.bench.now + span;
+                    while let Some(at) = due(&scene).filter(|&at| at <= end) {
+                        scene.bench.now = scene.bench.now.max(at);
+                        if is_eager {
+                            let delay = scene.law.predict(scene.backlog.depth().bytes, &LINE, at);
+                            scene.law.control(delay);
+                            scene.law.next_update += ms(16);
+                        } else {
+                            (scene.law).update(&scene.backlog, &LINE, &mut scene.bench.cx());
+                        }
+                    }
+                    scene.bench.now = end;
+                    // Both looked at now, so that their states may be compared.
+                    (scene.law).catch_up(&scene.backlog, &LINE, end);
+                }
+            }
+            discards.extend(scene.bench.take_discards());
+        }
+        (discards, scene.law)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_law_that_rests_decides_as_one_that_never_does(steps in steps()) {
+            let (found, rested) = run(&steps, false);
+            let (expected, eager) = run(&steps, true);
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(format!("{rested:?}"), format!("{eager:?}"));
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Links: their directions, ports and queues.
+
+use std::collections::BTreeMap;
+
+use super::cable::{self, CablePlan};
+use super::{LONGEST_DELAY, queue_path, unavailable};
+use crate::flow::Port;
+use crate::link::RateSchedule;
+use crate::qdisc::QueueConfig;
+use crate::rng::Rng;
+use crate::scenario::error::{Problem, ScenarioError};
+use crate::scenario::named::{Named, OrTable};
+use crate::scenario::raw::{LinkConfig, LinkDirection, PointToPoint, Queue, Raw, VaryingRate};
+use crate::time::Duration;
+use crate::units::Rate;
+
+/// A link, ready to be built.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) struct LinkPlan {
+    pub(in crate::scenario) name: String,
+    pub(in crate::scenario) medium: Medium,
+}
+
+/// What a link is.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) enum Medium {
+    Docsis(Box<CablePlan>),
+    PointToPoint(Box<[DirectionPlan; 2]>),
+}
+
+/// One direction of a plain link.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) struct DirectionPlan {
+    pub(in crate::scenario) schedule: RateSchedule,
+    pub(in crate::scenario) delay: Duration,
+    pub(in crate::scenario) queue: QueueConfig,
+}
+
+/// Where a host is attached: a link, and its entrances for the two directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::scenario) struct PortPlan {
+    pub(in crate::scenario) link: u16,
+    pub(in crate::scenario) up: Port,
+    pub(in crate::scenario) down: Port,
+}
+
+impl LinkPlan {
+    /// Its queues: name, and path of the key that holds it; the up queue first.
+    pub(in crate::scenario) fn queues(&self) -> [(String, String); 2] {
+        let kind = match self.medium {
+            Medium::Docsis(_) => "docsis",
+            Medium::PointToPoint(_) => "point_to_point",
+        };
+        ["up", "down"].map(|direction| {
+            let name = format!("{}.{direction}", self.name);
+            (name, queue_path(&self.name, kind, direction))
+        })
+    }
+}
+
+/// The ports a host's `via` may name. A link with one customer side has one port, which bears its name.
+pub(super) fn ports(links: &[LinkPlan]) -> BTreeMap<String, PortPlan> {
+    let port = |(index, link): (usize, &LinkPlan)| {
+        let port = PortPlan {
+            link: index as u16,
+            up: Port(0),
+            down: Port(1),
+        };
+        (link.name.clone(), port)
+    };
+    links.iter().enumerate().map(port).collect()
+}
+
+/// The fastest link one can buy, times ten; beyond it, a unit is wrong.
+const FASTEST: Rate = Rate(10_000_000_000_000);
+const MOST_LINKS: usize = 1000;
+const MOST_OPPORTUNITIES: usize = 10_000_000;
+
+pub(super) fn plan(raw: &mut Raw) -> Result<Vec<LinkPlan>, ScenarioError> {
+    if raw.link.len() > MOST_LINKS {
+        let why = format!("{} links are more than {MOST_LINKS}", raw.link.len());
+        return Err(ScenarioError::invalid("link", why));
+    }
+    raw.link
+        .iter_mut()
+        .map(|(name, Named(config))| plan_link(name, config))
+        .collect()
+}
+
+fn plan_link(name: &str, config: &mut LinkConfig) -> Result<LinkPlan, ScenarioError> {
+    let medium = match config {
+        LinkConfig::Docsis(docsis) => {
+            let plan = cable::plan(&format!("link.{name}.docsis"), docsis)?;
+            Medium::Docsis(Box::new(plan))
+        }
+        LinkConfig::Dot11b(_) => {
+            return Err(unavailable(
+                format!("link.{name}.dot11b"),
+                "an 802.11b cell",
+            ));
+        }
+        LinkConfig::PointToPoint(link) => {
+            plan_point_to_point(&format!("link.{name}.point_to_point"), link)?
+        }
+    };
+    Ok(LinkPlan {
+        name: name.to_owned(),
+        medium,
+    })
+}
+
+fn plan_point_to_point(path: &str, link: &mut PointToPoint) -> Result<Medium, ScenarioError> {
+    let down = link.down.get_or_insert_with(|| link.up.clone());
+    let up = plan_direction(&format!("{path}.up"), &link.up)?;
+    let down = plan_direction(&format!("{path}.down"), down)?;
+    Ok(Medium::PointToPoint(Box::new([up, down])))
+}
+
+fn plan_direction(path: &str, direction: &LinkDirection) -> Result<DirectionPlan, ScenarioError> {
+    let schedule = plan_rate(&format!("{path}.rate"), &direction.rate)?;
+    check_delay(&format!("{path}.delay"), direction.delay)?;
+    let queue = plan_queue(
+        &format!("{path}.queue"),
+        &direction.queue,
+        schedule.nominal(),
+    )?
+    .clone();
+    Ok(DirectionPlan {
+        schedule,
+        delay: direction.delay,
+        queue,
+    })
+}
+
+/// A queue that a line of this rate can have.
+pub(super) fn plan_queue<'a>(
+    path: &str,
+    queue: &'a Queue,
+    rate: Rate,
+) -> Result<&'a QueueConfig, ScenarioError> {
+    match queue {
+        Queue::Known(config) => match config.build(rate, Rng::for_path(0, path)) {
+            Ok(_) => Ok(config),
+            Err(why) => Err(ScenarioError::invalid(path, why)),
+        },
+        Queue::Planned(name) => Err(unavailable(path, format!("the queue \"{name}\""))),
+    }
+}
+
+pub(super) fn check_delay(path: &str, delay: Duration) -> Result<(), ScenarioError> {
+    if delay <= LONGEST_DELAY {
+        return Ok(());
+    }
+    let why = format!("a delay of at most {LONGEST_DELAY} makes sense, not {delay}");
+    Err(ScenarioError::invalid(path, why))
+}
+
+pub(super) fn check_rate(path: &str, rate: Rate) -> Result<(), ScenarioError> {
+    if rate <= FASTEST {
+        return Ok(());
+    }
+    let why = format!("a rate of at most {FASTEST} makes sense, not {rate}");
+    Err(ScenarioError::invalid(path, why))
+}
+
+/// The schedule of a rate as it is written.
+pub(super) fn plan_rate(
+    path: &str,
+    rate: &OrTable<Rate, VaryingRate>,
+) -> Result<RateSchedule, ScenarioError> {
+    let varying = match rate {
+        OrTable::Plain(rate) => {
+            check_rate(path, *rate)?;
+            if rate.0 == 0 {
+                return Err(ScenarioError::invalid(
+                    path,
+                    "a link at rate 0 carries nothing",
+                ));
+            }
+            return Ok(RateSchedule::Constant(*rate));
+        }
+        OrTable::Table(varying) => varying,
+    };
+    match (varying.steps.is_empty(), varying.opportunities.is_empty()) {
+        (false, true) => plan_steps(path, &varying.steps, varying.period),
+        (true, false) => plan_opportunities(path, varying),
+        _ => {
+            let why = "a rate that varies has either steps, a trace or opportunities";
+            Err(ScenarioError::invalid(path, why))
+        }
+    }
+}
+
+fn plan_steps(
+    path: &str,
+    steps: &[(Duration, Rate)],
+    period: Option<Duration>,
+) -> Result<RateSchedule, ScenarioError> {
+    for (index, (start, rate)) in steps.iter().enumerate() {
+        let path = format!("{path}.steps[{index}]");
+        check_rate(&path, *rate)?;
+        if index == 0 && !start.is_zero() {
+            let why = format!("the first step is at \"0 s\", not {start}");
+            return Err(ScenarioError::invalid(path, why));
+        }
+        if index > 0 && *start <= steps[index - 1].0 {
+            let why = format!("steps are in order of time: {start} does not come later");
+            return Err(ScenarioError::invalid(path, why));
+        }
+    }
+    let (last, final_rate) = steps[steps.len() - 1];
+    if let Some(period) = period.filter(|period| *period <= last) {
+        let why = format!("a pattern of {period} ends before its last step at {last}");
+        return Err(ScenarioError::invalid(format!("{path}.period"), why));
+    }
+    let ends_dead = period.is_none() && final_rate.0 == 0;
+    if ends_dead || steps.iter().all(|(_, rate)| rate.0 == 0) {
+        let why = "a link whose rate stays at 0 carries nothing";
+        return Err(ScenarioError::invalid(format!("{path}.steps"), why));
+    }
+    Ok(RateSchedule::Steps {
+        steps: steps.to_vec(),
+        period,
+    })
+}
+
+fn plan_opportunities(path: &str, varying: &VaryingRate) -> Result<RateSchedule, ScenarioError> {
+    let path = format!("{path}.opportunities");
+    let times = &varying.opportunities;
+    if varying.period.is_some() {
+        let why = "delivery opportunities repeat after the last of them: a period is for steps";
+        return Err(ScenarioError::invalid(path, why));
+    }
+    if times.len() > MOST_OPPORTUNITIES {
+        let why = format!("more than {MOST_OPPORTUNITIES} opportunities");
+        return Err(ScenarioError::invalid(path, why));
+    }
+    if let Some(index) = times.windows(2).position(|pair| pair[1] < pair[0]) {
+        let why = format!("times are in rising order, and {} is not", times[index + 1]);
+        return Err(ScenarioError::invalid(path, why));
+    }
+    let longest = LONGEST_TRACE.as_nanos() / 1_000_000;
+    let last = times[times.len() - 1];
+    if last == 0 || last > longest {
+        let why = format!("the last opportunity is between 1 and {longest} ms, not at {last}");
+        return Err(ScenarioError::invalid(path, why));
+    }
+    let times = times.iter().map(|ms| Duration::from_millis(*ms)).collect();
+    Ok(RateSchedule::Opportunities { times })
+}
+
+const LONGEST_TRACE: Duration = Duration::from_secs(10 * 24 * 3600);
+
+/// Puts the contents of trace files in place of their names, so that the scenario needs no file any more.
+pub(super) fn embed_traces(
+    raw: &mut Raw,
+    files: &BTreeMap<String, String>,
+) -> Result<(), ScenarioError> {
+    for (path, rate) in varying_rates(raw) {
+        let Some(name) = rate.trace.take() else {
+            continue;
+        };
+        if !rate.opportunities.is_empty() || !rate.steps.is_empty() {
+            let why = "a rate that varies has either steps, a trace or opportunities";
+            return Err(ScenarioError::invalid(path, why));
+        }
+        let path = format!("{path}.trace");
+        let Some(text) = files.get(&name) else {
+            let why = format!("the file \"{name}\" was not given");
+            return Err(ScenarioError::invalid(path, why));
+        };
+        rate.opportunities = read_trace(&path, &name, text)?;
+    }
+    Ok(())
+}
+
+fn read_trace(path: &str, name: &str, text: &str) -> Result<Vec<u64>, ScenarioError> {
+    let mut times = Vec::new();
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let Ok(time) = line.trim().parse() else {
+            let problem = Problem::Unexpected {
+                expected: format!(
+                    "a whole number of milliseconds on line {} of \"{name}\"",
+                    index + 1
+                ),
+                found: format!("{:?}", line.chars().take(40).collect::<String>()),
+            };
+            return Err(ScenarioError::at(path, problem));
+        };
+        times.push(time);
+    }
+    if times.is_empty() {
+        let why = format!("the file \"{name}\" holds no delivery opportunity");
+        return Err(ScenarioError::invalid(path, why));
+    }
+    Ok(times)
+}
+
+/// Every rate that varies, with its path.
+pub(super) fn varying_rates(raw: &mut Raw) -> Vec<(String, &mut VaryingRate)> {
+    let mut found = Vec::new();
+    for (name, Named(config)) in &mut raw.link {
+        let rates = match config {
+            LinkConfig::Docsis(line) => vec![
+                ("docsis.upstream.capacity", line.upstream.capacity.as_mut()),
+                (
+                    "docsis.downstream.capacity",
+                    line.downstream.capacity.as_mut(),
+                ),
+            ],
+            LinkConfig::Dot11b(_) => Vec::new(),
+            LinkConfig::PointToPoint(link) => vec![
+                ("point_to_point.up.rate", Some(&mut link.up.rate)),
+                (
+                    "point_to_point.down.rate",
+                    link.down.as_mut().map(|down| &mut down.rate),
+                ),
+            ],
+        };
+        for (path, rate) in rates {
+            if let Some(OrTable::Table(rate)) = rate {
+                found.push((format!("link.{name}.{path}"), rate));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,265 @@
+//! From the raw scenario to one that makes sense: names resolved, defaults filled, absurd values refused.
+//!
+//! What comes out, a [`Scenario`], is a plan in the order in which things are built. It also keeps the resolved raw scenario, with every
+//! default written out: that goes into results, and parses to the same scenario again.
+
+mod cable;
+mod flows;
+mod links;
+
+use std::collections::BTreeMap;
+
+use super::error::{Problem, ScenarioError};
+use super::parse::{Document, Format, Override, queue_path};
+use super::raw::{FORMAT, Host, Raw, Results};
+use crate::time::Duration;
+
+pub(super) use cable::{CableFlowPlan, CablePlan};
+pub(super) use flows::{GroupPlan, PathPlan, PeerPlan};
+pub(super) use links::{DirectionPlan, LinkPlan, Medium};
+
+/// A scenario that makes sense.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    raw: Raw,
+    pub(super) links: Vec<LinkPlan>,
+    pub(super) groups: Vec<GroupPlan>,
+    pub(super) interval: Duration,
+}
+
+/// The longest run: nothing on an access line takes longer, and a slip of a unit is found out.
+const LONGEST_RUN: Duration = Duration::from_secs(10 * 24 * 3600);
+/// The longest delay a path or a link may have: several times that of a satellite, and far beyond any retransmission timer.
+pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
+/// More rows than this no one looks at, and a run should not keep.
+const MOST_INTERVALS: u64 = 100_000;
+
+impl Scenario {
+    /// Reads a scenario. `files` holds the text of every file it names ([`required_files`]), by that name.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with it.
+    pub fn parse(
+        text: &str,
+        format: Format,
+        overrides: &[Override],
+        files: &BTreeMap<String, String>,
+    ) -> Result<Self, ScenarioError> {
+        let document = Document::read(text, format, overrides)?;
+        let mut raw = document.to_raw()?;
+        links::embed_traces(&mut raw, files)
+            .and_then(|()| Self::try_from(raw))
+            .map_err(|error| document.locate(error))
+    }
+
+    /// The scenario with all defaults written out.
+    pub fn raw(&self) -> &Raw {
+        &self.raw
+    }
+
+    /// The same as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(&self.raw).expect("a scenario is plain JSON")
+    }
+
+    /// Name of the queue it is about, if it is about one.
+    pub fn bottleneck(&self) -> Option<&str> {
+        self.raw.bottleneck.as_deref()
+    }
+
+    /// Path of the key that holds that queue.
+    pub fn queue_path(&self) -> Option<String> {
+        let bottleneck = self.bottleneck()?;
+        let queues = self.links.iter().flat_map(LinkPlan::queues);
+        queues
+            .into_iter()
+            .find(|(name, _)| name == bottleneck)
+            .map(|(_, path)| path)
+    }
+}
+
+/// The files a scenario names, in order.
+///
+/// # Errors
+///
+/// Whatever keeps the scenario from being read.
+pub fn required_files(
+    text: &str,
+    format: Format,
+    overrides: &[Override],
+) -> Result<Vec<String>, ScenarioError> {
+    let mut raw = Document::read(text, format, overrides)?.to_raw()?;
+    let mut names: Vec<String> = links::varying_rates(&mut raw)
+        .into_iter()
+        .filter_map(|(_, rate)| rate.trace.clone())
+        .collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+impl TryFrom<Raw> for Scenario {
+    type Error = ScenarioError;
+
+    fn try_from(mut raw: Raw) -> Result<Self, ScenarioError> {
+        check_format(raw.format)?;
+        check_times(&raw)?;
+        check_names(&raw)?;
+        check_emulation(&raw)?;
+        let links = links::plan(&mut raw)?;
+        let groups = flows::plan(&mut raw, &links)?;
+        raw.bottleneck = resolve_bottleneck(&raw, &links)?;
+        let interval = resolve_interval(&raw)?;
+        raw.results = Results {
+            interval: Some(interval),
+        };
+        check_expectations(&raw)?;
+        Ok(Self {
+            raw,
+            links,
+            groups,
+            interval,
+        })
+    }
+}
+
+fn check_format(format: u32) -> Result<(), ScenarioError> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    let why = format!("this version reads scenarios of format {FORMAT}, not {format}");
+    Err(ScenarioError::invalid("format", why))
+}
+
+fn check_times(raw: &Raw) -> Result<(), ScenarioError> {
+    if raw.duration.is_zero() {
+        return Err(ScenarioError::invalid(
+            "duration",
+            "a run takes more than no time",
+        ));
+    }
+    if raw.duration > LONGEST_RUN {
+        let why = format!("a run of more than 10 days, found {}", raw.duration);
+        return Err(ScenarioError::invalid("duration", why));
+    }
+    if raw.warmup >= raw.duration {
+        let why = format!(
+            "a warm-up of {} leaves nothing to measure of a run of {}",
+            raw.warmup, raw.duration
+        );
+        return Err(ScenarioError::invalid("warmup", why));
+    }
+    Ok(())
+}
+
+/// Names appear in dotted paths, in expressions and in results.
+fn check_names(raw: &Raw) -> Result<(), ScenarioError> {
+    let links = raw.link.keys().map(|name| ("link", name));
+    let hosts = raw.host.keys().map(|name| ("host", name));
+    let flows = raw.flow.keys().map(|name| ("flow", name));
+    let expectations = raw.expect.keys().map(|name| ("expect", name));
+    for (what, name) in links.chain(hosts).chain(flows).chain(expectations) {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(plain) {
+            let why = "a name begins with a letter and is made of letters, digits, \"_\" and \"-\"";
+            return Err(ScenarioError::invalid(format!("{what}.{name}"), why));
+        }
+    }
+    for (what, is_empty) in [("link", raw.link.is_empty()), ("flow", raw.flow.is_empty())] {
+        if is_empty {
+            let why = format!("a scenario needs at least one [{what}.NAME…]");
+            return Err(ScenarioError::invalid(what, why));
+        }
+    }
+    match raw.flow.keys().find(|name| raw.link.contains_key(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let why = "a flow and a link of the same name could not be told apart in expectations";
+            Err(ScenarioError::invalid(format!("flow.{name}"), why))
+        }
+    }
+}
+
+fn check_emulation(raw: &Raw) -> Result<(), ScenarioError> {
+    let real = |(_, host): &(&String, &Host)| host.real.is_some();
+    let path = match raw.host.iter().find(real) {
+        Some((name, _)) => format!("host.{name}.real"),
+        None if raw.emulation.is_some() => "emulation".to_owned(),
+        None => return Ok(()),
+    };
+    Err(unavailable(path, "emulation of real hosts"))
+}
+
+fn resolve_bottleneck(raw: &Raw, links: &[LinkPlan]) -> Result<Option<String>, ScenarioError> {
+    let queues: Vec<String> = links
+        .iter()
+        .flat_map(LinkPlan::queues)
+        .map(|(name, _)| name)
+        .collect();
+    match &raw.bottleneck {
+        None if links.len() == 1 => Ok(queues.into_iter().next()),
+        None => Ok(None),
+        Some(name) if queues.contains(name) => Ok(Some(name.clone())),
+        Some(name) => Err(unknown("bottleneck", "queue", name, queues)),
+    }
+}
+
+/// A round number (1, 2 or 5 times a power of ten) at or above duration / 600, at least 10 ms.
+fn resolve_interval(raw: &Raw) -> Result<Duration, ScenarioError> {
+    let Some(interval) = raw.results.interval else {
+        return Ok(round_interval(raw.duration));
+    };
+    let path = "results.interval";
+    if interval.is_zero() {
+        return Err(ScenarioError::invalid(
+            path,
+            "an interval takes more than no time",
+        ));
+    }
+    if raw.duration.as_nanos() / interval.as_nanos() > MOST_INTERVALS {
+        let why = format!(
+            "{} cut into intervals of {interval} makes more than {MOST_INTERVALS} of them",
+            raw.duration
+        );
+        return Err(ScenarioError::invalid(path, why));
+    }
+    Ok(interval)
+}
+
+fn round_interval(duration: Duration) -> Duration {
+    let wanted = duration.as_nanos() / 600;
+    let mut unit = 10_000_000;
+    loop {
+        for factor in [1, 2, 5] {
+            if unit * factor >= wanted {
+                return Duration::from_nanos(unit * factor);
+            }
+        }
+        unit *= 10;
+    }
+}
+
+fn check_expectations(raw: &Raw) -> Result<(), ScenarioError> {
+    match raw.expect.iter().find(|(_, text)| text.trim().is_empty()) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let why = "expected an expectation such as \"call.mos.p5 >= 4.0\", found nothing";
+            Err(ScenarioError::invalid(format!("expect.{name}"), why))
+        }
+    }
+}
+
+pub(super) fn unknown(
+    path: impl Into<String>,
+    what: &str,
+    name: &str,
+    known: Vec<String>,
+) -> ScenarioError {
+    let (what, name) = (what.to_owned(), name.to_owned());
+    ScenarioError::at(path, Problem::UnknownName { what, name, known })
+}
+
+pub(super) fn unavailable(path: impl Into<String>, what: impl Into<String>) -> ScenarioError {
+    ScenarioError::at(path, Problem::Unavailable { what: what.into() })
+}

@@ -1,0 +1,219 @@
+//! What is wrong with a scenario, in one line: which key, where, what was found, what is expected, what was perhaps meant.
+
+use std::fmt;
+
+/// A scenario that cannot be used, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.line_of_text())]
+pub struct ScenarioError {
+    path: Option<String>,
+    origin: Option<Origin>,
+    problem: Box<Problem>,
+}
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// On the command line, or wherever overrides come from: `PATH=VALUE` as it was given.
+    Override(String),
+    /// In the scenario's text; both count from 1, columns in characters.
+    Text {
+        /// Line.
+        line: usize,
+        /// Column.
+        column: usize,
+    },
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// A value that can be read but not used; a clause that says why.
+    Invalid(String),
+    /// A key that must be there is not.
+    Missing {
+        /// The key.
+        key: String,
+    },
+    /// The text is not TOML (or JSON).
+    Syntax(String),
+    /// Correct, but nothing in this version can carry it out.
+    Unavailable {
+        /// What is not there, as the subject of a sentence.
+        what: String,
+    },
+    /// A value of the wrong kind.
+    Unexpected {
+        /// What should stand there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A key that means nothing here.
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// What would mean something.
+        known: Vec<String>,
+    },
+    /// A name that refers to nothing.
+    UnknownName {
+        /// What it should name, such as "link"; empty where the key says it.
+        what: String,
+        /// The name.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+}
+
+impl ScenarioError {
+    /// `problem`, not yet tied to a place.
+    pub fn new(problem: Problem) -> Self {
+        Self {
+            path: None,
+            origin: None,
+            problem: Box::new(problem),
+        }
+    }
+
+    /// `problem` with the key at `path`.
+    pub fn at(path: impl Into<String>, problem: Problem) -> Self {
+        Self {
+            path: Some(path.into()),
+            ..Self::new(problem)
+        }
+    }
+
+    /// The value at `path` cannot be used: `why` is a clause.
+    pub(crate) fn invalid(path: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::at(path, Problem::Invalid(why.into()))
+    }
+
+    /// The same error, written at `origin`.
+    #[must_use]
+    pub(crate) fn with_origin(mut self, origin: Option<Origin>) -> Self {
+        self.origin = self.origin.or(origin);
+        self
+    }
+
+    /// The key's path, dotted.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// Where it was written.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// Line and column in the scenario's text.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        match self.origin {
+            Some(Origin::Text { line, column }) => Some((line, column)),
+            _ => None,
+        }
+    }
+
+    fn line_of_text(&self) -> String {
+        let path = self.path.as_ref().filter(|path| !path.is_empty());
+        let start = path.map_or(String::new(), |path| format!("{path}: "));
+        let end = match &self.origin {
+            Some(Origin::Text { line, column }) => format!(" (line {line}, column {column})"),
+            Some(Origin::Override(text)) => format!(" (from --set {text})"),
+            None => String::new(),
+        };
+        format!("{start}{}{end}", self.problem)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(why) => f.write_str(why),
+            Self::Missing { key } => write!(f, "the key \"{key}\" is missing"),
+            Self::Syntax(what) => write!(f, "not readable: {what}"),
+            Self::Unavailable { what } => write!(f, "{what} is not available in this version"),
+            Self::Unexpected { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Self::UnknownKey { key, known } => {
+                write!(f, "unknown key; {}", suggestion(key, known))
+            }
+            Self::UnknownName { what, name, known } if what.is_empty() => {
+                write!(f, "unknown name \"{name}\"; {}", suggestion(name, known))
+            }
+            Self::UnknownName { what, name, known } => {
+                write!(
+                    f,
+                    "no {what} is called \"{name}\"; {}",
+                    suggestion(name, known)
+                )
+            }
+        }
+    }
+}
+
+/// What was perhaps meant; if nothing comes near, what there is.
+fn suggestion(name: &str, known: &[String]) -> String {
+    if let Some(nearest) = nearest(name, known) {
+        return format!("did you mean \"{nearest}\"?");
+    }
+    match known {
+        [] => "there is none".to_owned(),
+        [only] => format!("expected \"{only}\""),
+        [rest @ .., last] => format!("expected one of \"{}\", \"{last}\"", rest.join("\", \"")),
+    }
+}
+
+/// The name among `known` that `name` is a slip of: a third of its letters may be wrong, swapped, missing or too many.
+fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+    let slips = |other: &String| strsim::damerau_levenshtein(name, other);
+    known
+        .iter()
+        .min_by_key(|other| slips(other))
+        .filter(|other| slips(other) <= (name.chars().count() / 3).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_error_names_key_problem_and_place() {
+        let problem = Problem::Unexpected {
+            expected: "a duration such as \"10 ms\"".to_owned(),
+            found: "\"10 parsecs\"".to_owned(),
+        };
+        let error = ScenarioError::at("flow.upload.rtt", problem).with_origin(Some(Origin::Text {
+            line: 6,
+            column: 36,
+        }));
+        assert_eq!(
+            error.to_string(),
+            "flow.upload.rtt: expected a duration such as \"10 ms\", found \"10 parsecs\" (line 6, column 36)"
+        );
+    }
+
+    #[test]
+    fn a_slip_is_recognised_and_a_stranger_is_not() {
+        let known = names(&["congestion", "mtu", "sack"]);
+        assert_eq!(
+            suggestion("congestoin", &known),
+            "did you mean \"congestion\"?"
+        );
+        assert_eq!(
+            suggestion("colour", &known),
+            "expected one of \"congestion\", \"mtu\", \"sack\""
+        );
+        assert_eq!(suggestion("colour", &names(&["mtu"])), "expected \"mtu\"");
+        assert_eq!(suggestion("colour", &[]), "there is none");
+    }
+}

@@ -1,0 +1,420 @@
+//! From text and overrides to the raw scenario, with the place of every key and value remembered for errors.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Number, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Origin, Problem, ScenarioError};
+use super::raw::Raw;
+
+/// How a scenario is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON, as results hold it.
+    Json,
+    /// TOML, as people write it.
+    Toml,
+}
+
+/// A replacement of one value: its dotted path, and its text.
+///
+/// The text is a TOML value if it reads as one (`"10 ms"`, `[1, 2]`, `true`), and otherwise stands for itself (`10 ms`, `codel`).
+pub type Override = (String, String);
+
+impl Raw {
+    /// Reads a scenario as it is written, with `overrides` in place. Whether it makes sense is not asked.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being read.
+    pub fn parse(
+        text: &str,
+        format: Format,
+        overrides: &[Override],
+    ) -> Result<Self, ScenarioError> {
+        Document::read(text, format, overrides)?.to_raw()
+    }
+}
+
+/// A scenario's text as a tree, and where each of its keys and values stands.
+#[derive(Debug)]
+pub(super) struct Document {
+    tree: Value,
+    places: BTreeMap<String, Place>,
+}
+
+/// Where a key and its value stand.
+#[derive(Debug, Clone)]
+struct Place {
+    key: Origin,
+    value: Origin,
+}
+
+impl Document {
+    /// Reads `text`, then puts `overrides` in place one after the other.
+    pub(super) fn read(
+        text: &str,
+        format: Format,
+        overrides: &[Override],
+    ) -> Result<Self, ScenarioError> {
+        let mut document = match format {
+            Format::Json => Self::from_json(text)?,
+            Format::Toml => Self::from_toml(text)?,
+        };
+        for (path, value) in overrides {
+            document.replace(path, value, read_override(value))?;
+        }
+        Ok(document)
+    }
+
+    fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        let lines = Lines::of(text);
+        let table = DeTable::parse(text).map_err(|error| {
+            let origin = error.span().map(|span| lines.origin(span.start));
+            ScenarioError::new(Problem::Syntax(one_line(error.message()))).with_origin(origin)
+        })?;
+        let mut places = BTreeMap::new();
+        let tree = from_table(table.get_ref(), "", &lines, &mut places);
+        Ok(Self { tree, places })
+    }
+
+    fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let tree = serde_json::from_str(text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let message = error.to_string();
+            let end = message.rfind(" at line ").unwrap_or(message.len());
+            ScenarioError::new(Problem::Syntax(message[..end].to_owned()))
+                .with_origin(Some(Origin::Text { line, column }))
+        })?;
+        let places = BTreeMap::new();
+        Ok(Self { tree, places })
+    }
+
+    /// The typed scenario. Whether it makes sense is checked later.
+    pub(super) fn to_raw(&self) -> Result<Raw, ScenarioError> {
+        if self.tree.as_object().is_some_and(Map::is_empty) {
+            let why = "an empty scenario: it needs a [link…] and a [flow…] at least";
+            return Err(ScenarioError::new(Problem::Invalid(why.to_owned())));
+        }
+        serde_path_to_error::deserialize(&self.tree).map_err(|error| {
+            let path = match error.path().to_string() {
+                root if root == "." => String::new(),
+                path => path,
+            };
+            self.locate(self.explain(&path, &error.into_inner().to_string()))
+        })
+    }
+
+    /// Says where an error's value stands: the innermost table that was written, if the value itself was not.
+    pub(super) fn locate(&self, error: ScenarioError) -> ScenarioError {
+        let mut path = error.path().unwrap_or_default();
+        let about_key = matches!(error.problem(), Problem::UnknownKey { .. });
+        loop {
+            if let Some(place) = self.places.get(path) {
+                let whole = error.path() == Some(path) && !about_key;
+                let origin = if whole { &place.value } else { &place.key };
+                return error.clone().with_origin(Some(origin.clone()));
+            }
+            match path.rfind(['.', '[']) {
+                Some(end) => path = &path[..end],
+                None => return error,
+            }
+        }
+    }
+
+    /// Turns serde's sentence about the value at `path` into a problem.
+    fn explain(&self, path: &str, message: &str) -> ScenarioError {
+        let mut quoted = message.split('`').skip(1).step_by(2).map(str::to_owned);
+        if message.starts_with("unknown field") || message.starts_with("unknown variant") {
+            let key = quoted.next().unwrap_or_default();
+            return self.unknown(path, key, quoted.collect());
+        }
+        if message.starts_with("missing field") {
+            let key = quoted.next().unwrap_or_default();
+            return ScenarioError::at(path, Problem::Missing { key });
+        }
+        let pair = ["invalid type: ", "invalid value: ", "invalid "]
+            .iter()
+            .find_map(|prefix| message.strip_prefix(prefix))
+            .and_then(|rest| rest.split_once(", expected "));
+        let problem = match pair {
+            Some((found, expected)) => Problem::Unexpected {
+                found: plain_found(found),
+                expected: plain_expected(expected),
+            },
+            None => Problem::Invalid(one_line(message)),
+        };
+        ScenarioError::at(path, problem)
+    }
+
+    /// A key, or a name in place of a table, that is not among `known`.
+    fn unknown(&self, path: &str, key: String, known: Vec<String>) -> ScenarioError {
+        let is_last = path == key || path.ends_with(&format!(".{key}"));
+        let below = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}.{key}")
+        };
+        if is_last {
+            ScenarioError::at(path, Problem::UnknownKey { key, known })
+        } else if self.at(&below).is_some() {
+            ScenarioError::at(below, Problem::UnknownKey { key, known })
+        } else {
+            let (what, name) = (String::new(), key);
+            ScenarioError::at(path, Problem::UnknownName { what, name, known })
+        }
+    }
+
+    fn at(&self, path: &str) -> Option<&Value> {
+        path.split('.')
+            .try_fold(&self.tree, |tree, key| tree.get(key))
+    }
+
+    /// Puts `value` at the dotted `path`, in place of whatever stands there or in its way.
+    fn replace(&mut self, path: &str, text: &str, value: Value) -> Result<(), ScenarioError> {
+        let origin = Origin::Override(format!("{path}={text}"));
+        let place = Place {
+            key: origin.clone(),
+            value: origin,
+        };
+        let path = self.spelled_out(path);
+        self.refuse_new_name(&path)
+            .map_err(|error| error.with_origin(Some(place.key.clone())))?;
+        let mut tree = &mut self.tree;
+        let mut reached = String::new();
+        for key in path.split('.') {
+            if key.is_empty() {
+                let why = "an override's path is made of keys with a dot between two of them";
+                return Err(ScenarioError::invalid(path.as_str(), why).with_origin(Some(place.key)));
+            }
+            let is_kind = KINDS.iter().any(|kind| reached.ends_with(kind));
+            if !tree.is_object() || is_kind && tree.get(key).is_none() {
+                // A plain value gives way to a table, and one kind to another.
+                *tree = Value::Object(Map::new());
+                self.places.insert(reached.clone(), place.clone());
+            }
+            let entries = tree.as_object_mut().expect("just made one");
+            push_key(&mut reached, key);
+            tree = entries.entry(key).or_insert(Value::Null);
+            self.places
+                .entry(reached.clone())
+                .or_insert_with(|| place.clone());
+        }
+        *tree = value;
+        self.places.retain(|place, _| !is_inside(place, &path));
+        self.places.insert(path, place);
+        Ok(())
+    }
+
+    /// `queue` alone means the bottleneck's.
+    fn spelled_out(&self, path: &str) -> String {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        match self.bottleneck_queue() {
+            Some(queue) if first == "queue" && rest.is_empty() => queue,
+            Some(queue) if first == "queue" => format!("{queue}.{rest}"),
+            _ => path.to_owned(),
+        }
+    }
+
+    fn bottleneck_queue(&self) -> Option<String> {
+        let links = self.tree.get("link")?.as_object()?;
+        let (link, direction) = match self.tree.get("bottleneck").and_then(Value::as_str) {
+            Some(name) => name.rsplit_once('.')?,
+            None if links.len() == 1 => (links.keys().next()?.as_str(), "up"),
+            None => return None,
+        };
+        let kind = match links.get(link)? {
+            Value::String(kind) => kind,
+            table => table.as_object()?.keys().next()?,
+        };
+        Some(queue_path(link, kind, direction))
+    }
+
+    /// Overrides change what is there: a new name below `link`, `host` or `flow` is a slip.
+    fn refuse_new_name(&self, path: &str) -> Result<(), ScenarioError> {
+        let mut keys = path.split('.');
+        let (Some(what @ ("link" | "host" | "flow")), Some(name)) = (keys.next(), keys.next())
+        else {
+            return Ok(());
+        };
+        let known = self.tree.get(what).and_then(Value::as_object);
+        if known.is_some_and(|known| known.contains_key(name)) {
+            return Ok(());
+        }
+        let known = known
+            .map(|known| known.keys().cloned().collect())
+            .unwrap_or_default();
+        let (what, name) = (what.to_owned(), name.to_owned());
+        Err(ScenarioError::at(
+            path,
+            Problem::UnknownName { what, name, known },
+        ))
+    }
+}
+
+/// Keys whose table holds one name.
+const KINDS: [&str; 3] = [".application", ".congestion", ".queue"];
+
+/// Path of the key that holds a queue.
+pub(super) fn queue_path(link: &str, kind: &str, direction: &str) -> String {
+    match kind {
+        "docsis" => format!("link.{link}.docsis.{direction}stream.queue"),
+        _ => format!("link.{link}.{kind}.{direction}.queue"),
+    }
+}
+
+/// Where lines begin, to turn offsets into lines and columns.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        let after_breaks = text.match_indices('\n').map(|(offset, _)| offset + 1);
+        Self {
+            text,
+            starts: std::iter::once(0).chain(after_breaks).collect(),
+        }
+    }
+
+    fn origin(&self, offset: usize) -> Origin {
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let before = self
+            .text
+            .get(self.starts[line - 1]..offset)
+            .unwrap_or_default();
+        Origin::Text {
+            line,
+            column: before.chars().count() + 1,
+        }
+    }
+}
+
+fn from_table(
+    table: &DeTable<'_>,
+    path: &str,
+    lines: &Lines<'_>,
+    places: &mut BTreeMap<String, Place>,
+) -> Value {
+    let mut entries = Map::new();
+    // In the order of the text, so that the first mistake is reported first.
+    let mut in_order: Vec<_> = table.iter().collect();
+    in_order.sort_by_key(|(key, _)| key.span().start);
+    for (key, value) in in_order {
+        let mut path = path.to_owned();
+        push_key(&mut path, key.get_ref());
+        let place = Place {
+            key: lines.origin(key.span().start),
+            value: lines.origin(value.span().start),
+        };
+        places.insert(path.clone(), place);
+        entries.insert(
+            key.get_ref().to_string(),
+            from_value(value, &path, lines, places),
+        );
+    }
+    Value::Object(entries)
+}
+
+fn from_value(
+    value: &Spanned<DeValue<'_>>,
+    path: &str,
+    lines: &Lines<'_>,
+    places: &mut BTreeMap<String, Place>,
+) -> Value {
+    match value.get_ref() {
+        DeValue::Array(values) => {
+            let element = |(index, value): (usize, &Spanned<DeValue<'_>>)| {
+                let path = format!("{path}[{index}]");
+                let origin = lines.origin(value.span().start);
+                let place = Place {
+                    key: origin.clone(),
+                    value: origin,
+                };
+                places.insert(path.clone(), place);
+                from_value(value, &path, lines, places)
+            };
+            Value::Array(values.iter().enumerate().map(element).collect())
+        }
+        DeValue::Boolean(value) => Value::Bool(*value),
+        DeValue::Datetime(value) => Value::String(value.to_string()),
+        DeValue::Float(value) => from_float(value.as_str()),
+        DeValue::Integer(value) => from_integer(value.as_str(), value.radix()),
+        DeValue::String(value) => Value::String(value.to_string()),
+        DeValue::Table(table) => from_table(table, path, lines, places),
+    }
+}
+
+/// What JSON has no number for stays text, and is refused as such where a number is expected.
+fn from_integer(text: &str, radix: u32) -> Value {
+    if let Ok(number) = u64::from_str_radix(text, radix) {
+        return Value::Number(number.into());
+    }
+    match i64::from_str_radix(text, radix) {
+        Ok(number) => Value::Number(number.into()),
+        Err(_) => Value::String(text.to_owned()),
+    }
+}
+
+fn from_float(text: &str) -> Value {
+    let number = text.parse().ok().and_then(Number::from_f64);
+    number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+fn read_override(text: &str) -> Value {
+    let lines = Lines::of(text);
+    match DeValue::parse(text) {
+        Ok(value) if !value.get_ref().is_datetime() => {
+            from_value(&value, "", &lines, &mut BTreeMap::new())
+        }
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+fn push_key(path: &mut String, key: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(key);
+}
+
+fn is_inside(path: &str, ancestor: &str) -> bool {
+    path.strip_prefix(ancestor)
+        .is_some_and(|rest| rest.starts_with(['.', '[']))
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Says what was found as a person would: serde speaks of integers and maps.
+fn plain_found(found: &str) -> String {
+    let inner = found.split('`').nth(1);
+    match (found, inner) {
+        (_, Some(number)) => number.to_owned(),
+        ("sequence", _) => "a list".to_owned(),
+        ("map", _) => "a table".to_owned(),
+        ("null" | "unit value" | "Option value", _) => "nothing".to_owned(),
+        _ if found.starts_with("length ") => found.replacen("length", "a list of", 1),
+        _ => found.strip_prefix("string ").unwrap_or(found).to_owned(),
+    }
+}
+
+fn plain_expected(expected: &str) -> String {
+    match expected {
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a string" => "a text",
+        "a tuple of size 2" | "tuple of 2 elements" => "a list of two",
+        "f64" | "f32" => "a number",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" | "u64" | "usize" => "a whole number, not negative",
+        "u8" => "a whole number from 0 to 255",
+        other if other.starts_with("struct ") || other == "a map" => "a table",
+        other => other,
+    }
+    .to_owned()
+}

@@ -1,0 +1,555 @@
+//! A scenario as it is written: the structs whose doc comments are the reference documentation.
+//!
+//! Types say what form a value has; [`super::check`] says what they cannot: what refers to what, and what is absurd.
+//! Kinds are tagged outside (`[link.cable.docsis]`) and things are tables by name, so that every error has a path and a position.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use super::named::{Named, OrTable};
+use super::planned::Planned;
+use super::sites::Place;
+use crate::aqm::drop_tail;
+use crate::link::docsis::cmts::Placement;
+use crate::link::docsis::preset::{PlantConfig, Preset};
+use crate::link::docsis::service_flow::DequeueAt;
+use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::qdisc::QueueConfig;
+use crate::tcp;
+use crate::time::Duration;
+use crate::traffic::{ApplicationConfig, Direction};
+use crate::units::{ByteCount, Probability, Rate};
+
+/// A scenario: the whole experiment in one file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "headend scenario")]
+pub struct Raw {
+    /// Version of this grammar.
+    pub format: u32,
+    /// What the scenario is about, in one line: the title of its report.
+    pub title: String,
+    /// What it teaches: what to look at, and why it is so.
+    pub description: String,
+    /// Seed of all random streams. The same scenario and seed give the same results everywhere.
+    pub seed: u64,
+    /// Simulated time from the start to the end of the run.
+    pub duration: Duration,
+    /// How much of the start is left out of every figure but the series over time, so that slow starts do not colour averages.
+    pub warmup: Duration,
+    /// The queue the scenario is about, such as `cable.up`: what `queue` means on the command line. Default: the up queue of the only link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<String>,
+    /// What is kept.
+    pub results: Results,
+    /// Links by name.
+    pub link: BTreeMap<String, Named<LinkConfig>>,
+    /// Hosts by name. A flow that names none uses the customer's side of the only link, and a server of its own.
+    pub host: BTreeMap<String, Host>,
+    /// Flows by name: who does what.
+    pub flow: BTreeMap<String, Flow>,
+    /// Expectations by name, such as `"call.mos.p5 >= 4.0"`: a run that misses one is reported as failed.
+    pub expect: BTreeMap<String, String>,
+    /// Emulation: how real time is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<Emulation>,
+}
+
+impl Default for Raw {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            title: String::new(),
+            description: String::new(),
+            seed: 1,
+            duration: Duration::from_secs(60),
+            warmup: Duration::ZERO,
+            bottleneck: None,
+            results: Results::default(),
+            link: BTreeMap::new(),
+            host: BTreeMap::new(),
+            flow: BTreeMap::new(),
+            expect: BTreeMap::new(),
+            emulation: None,
+        }
+    }
+}
+
+/// The version of the grammar this engine reads.
+pub const FORMAT: u32 = 1;
+
+/// What is kept of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Results {
+    /// Length of an interval of the series over time. Default: a round number near duration / 600, at least 10 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
+}
+
+/// A link, by its kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkConfig {
+    /// A DOCSIS cable line.
+    Docsis(Docsis),
+    /// An 802.11b cell. Not available in this version.
+    Dot11b(Dot11b),
+    /// A plain rate-limited link.
+    PointToPoint(PointToPoint),
+}
+
+/// A plain link: two directions, each with a rate, a propagation delay and a queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PointToPoint {
+    /// Away from the customer.
+    pub up: LinkDirection,
+    /// Towards the customer. Default: the same as `up`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<LinkDirection>,
+}
+
+/// One direction of a plain link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkDirection {
+    /// How fast it sends, in IP bits: a rate, or a table with a rate that varies.
+    pub rate: OrTable<Rate, VaryingRate>,
+    /// Propagation delay.
+    #[serde(default)]
+    pub delay: Duration,
+    /// The queue in front of it.
+    #[serde(default)]
+    pub queue: Queue,
+}
+
+/// A rate that varies with time: steps, or the delivery opportunities of a recorded trace.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VaryingRate {
+    /// From each time on, that rate: `[["0 s", "10 Mbit/s"], ["30 s", "2 Mbit/s"]]`. The first step is at `"0 s"`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<(Duration, Rate)>,
+    /// The steps repeat after this time. Default: the last step stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<Duration>,
+    /// A file in Mahimahi's format, relative to the scenario: a line for each millisecond at which 1504 bytes may leave. Repeats at its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// The same, written here: whole milliseconds in rising order, the last of which is the length of the pattern.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub opportunities: Vec<u64>,
+}
+
+/// A queue, by its discipline: a name alone takes all defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Queue {
+    /// One that can be built.
+    Known(QueueConfig),
+    /// One that is named in the grammar and not built yet.
+    Planned(String),
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::Known(QueueConfig::DropTail(drop_tail::Config::default()))
+    }
+}
+
+impl Serialize for Queue {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Known(config) => config.serialize(serializer),
+            Self::Planned(name) => serializer.serialize_str(name),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Queue {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Planned::<QueueConfig>::read(deserializer, PLANNED_QUEUES).map(|read| match read {
+            Planned::Known(config) => Self::Known(config),
+            Planned::Planned(name) => Self::Planned(name),
+        })
+    }
+}
+
+impl JsonSchema for Queue {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Queue".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Named::<QueueConfig>::json_schema(generator)
+    }
+}
+
+/// Disciplines a scenario may name that this version does not have.
+const PLANNED_QUEUES: &[&str] = &[
+    "cbq",
+    "cbt",
+    "codel_dt",
+    "dualpi2",
+    "fq_codel",
+    "fred",
+    "pie",
+    "red",
+    "sfq",
+    "sfq_codel",
+    "sfq_pie",
+];
+
+/// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Docsis {
+    /// Generation, whose plant and queue are the defaults.
+    pub preset: Preset,
+    /// The plant, where it differs from the generation's.
+    pub plant: PlantConfig,
+    /// Where a MAP's grants begin.
+    pub placement: Placement,
+    /// From the modem to the network.
+    pub upstream: Upstream,
+    /// From the network to the modem.
+    pub downstream: Downstream,
+    /// Several modems by name, in place of the only one. Not available in this version.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub modem: BTreeMap<String, Modem>,
+}
+
+/// The modem's upstream service flow. Its rates count MAC PDU bytes: IP packet (46 B at least), Ethernet header and FCS.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Upstream {
+    /// Maximum sustained traffic rate R: what the service tier promises. Default: whatever the channel carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P, at which a burst is let through. Default: no limit of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B: bytes beyond the sustained rate that pass after a pause. A large one makes short uploads fast.
+    pub burst: ByteCount,
+    /// Depth of the peak rate's bucket.
+    pub peak_burst: ByteCount,
+    /// What the channel has to give, where that is less than the plant carries: a rate, or steps of one (neighbours, RF trouble).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// When the queue gives up the packets of a grant.
+    pub dequeue_at: DequeueAt,
+    /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}
+
+impl Default for Upstream {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            peak: None,
+            burst: DEFAULT_BURST,
+            peak_burst: ByteCount(PEAK_BURST),
+            capacity: None,
+            dequeue_at: DequeueAt::default(),
+            queue: None,
+        }
+    }
+}
+
+/// The modem's downstream service flow. Its rates count as upstream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Downstream {
+    /// Maximum sustained traffic rate R. Default: whatever the channel carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P. Default: no limit of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B.
+    pub burst: ByteCount,
+    /// Depth of the peak rate's bucket.
+    pub peak_burst: ByteCount,
+    /// What the channel has to give, where that is less than the plant carries: a rate, or one that varies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// The CMTS's queue.
+    pub queue: Queue,
+}
+
+impl Default for Downstream {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            peak: None,
+            burst: DEFAULT_BURST,
+            peak_burst: ByteCount(PEAK_BURST),
+            capacity: None,
+            queue: Queue::default(),
+        }
+    }
+}
+
+/// DOCS-QOS3-MIB's default of the maximum traffic burst.
+const DEFAULT_BURST: ByteCount = ByteCount(3044);
+
+/// One modem of several. Not available in this version.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Modem {
+    /// Its upstream service flow for what no other claims.
+    pub upstream: Upstream,
+    /// Its downstream service flow for what no other claims.
+    pub downstream: Downstream,
+    /// Further service flows by name.
+    pub service_flow: BTreeMap<String, ServiceFlow>,
+}
+
+/// A further service flow of a modem: its rates, its scheduling, its queue, and which packets it takes. Not available in this version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceFlow {
+    /// Which way it goes.
+    pub direction: OneWay,
+    /// Maximum sustained traffic rate R.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<ByteCount>,
+    /// Minimum reserved traffic rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_reserved: Option<Rate>,
+    /// Traffic priority, 0 to 7: a higher one is served first.
+    #[serde(default)]
+    pub priority: u8,
+    /// Upstream scheduling type.
+    #[serde(default)]
+    pub scheduling: Scheduling,
+    /// Its queue.
+    #[serde(default)]
+    pub queue: Queue,
+    /// Which packets it takes.
+    #[serde(default, rename = "match")]
+    pub classifier: Classifier,
+}
+
+/// A direction of a service flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OneWay {
+    /// Away from the customer.
+    Up,
+    /// Towards the customer.
+    Down,
+}
+
+/// An upstream scheduling type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheduling {
+    /// Requests in contention, and riding in bursts.
+    #[default]
+    BestEffort,
+    /// Real-time polling: a request opportunity of its own at regular times.
+    RtPs,
+    /// Unsolicited grants at regular times.
+    Ugs,
+}
+
+/// Which packets a service flow or class claims: all conditions must hold.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Classifier {
+    /// DSCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<u8>,
+    /// Transport protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<TransportName>,
+    /// Port at either end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Host at either end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+/// A transport protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransportName {
+    /// ICMP.
+    Icmp,
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// An 802.11b cell: an access point and its stations.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dot11b {
+    /// Data rate of stations that give none: 1, 2, 5.5 or 11 Mbit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The access point.
+    pub access_point: Station,
+    /// Stations by name.
+    pub station: BTreeMap<String, Station>,
+}
+
+/// A station of an 802.11b cell.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Station {
+    /// Its data rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Its queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}
+
+/// A host: a customer's, behind links, or one in the network.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Host {
+    /// A customer's host: the link ports from it out to the network, such as `["wifi.laptop", "cable"]`. Empty: a host in the network.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
+    /// A network's host: round-trip time of the wide area between it and the customers' links, where a flow gives none of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<OrTable<Duration, RttFrom>>,
+    /// Emulation: a real host takes its place. Not available in this version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real: Option<RealHost>,
+}
+
+/// Where a real host is attached.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RealHost {
+    /// Name of the network namespace its programs run in. Default: one is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Name of the interface its packets come from, in place of a namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+}
+
+/// How an emulation keeps real time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Emulation {
+    /// A run whose events come later than this is marked as not to be trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Duration>,
+}
+
+/// Where a round-trip time is drawn from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RttFrom {
+    /// The mean round-trip times to popular sites of one city, or of all three, each site as likely as the other.
+    pub sites: Place,
+}
+
+/// A flow: one application, or `count` of them, between a host and a peer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// What is done: `"voice"`, or a table such as `{ bulk = { size = "10 MB" } }`.
+    pub application: Named<ApplicationConfig>,
+    /// Which way the application's data goes: `up` from the host, `down` to it, or `both`. Default: what the application is made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
+    /// The customer's host. Default: one behind the only link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The remote host. Default: a server of the flow's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// The remote hosts of an application that uses several. Default: as many servers of its own as it uses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<String>,
+    /// Round-trip time of the wide area, half of it each way: a time, or a table that says where to draw it from. It goes before that of a
+    /// named peer. Default: 20 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<OrTable<Duration, RttFrom>>,
+    /// The wide area in detail.
+    #[serde(default)]
+    pub path: Path,
+    /// How many of them there are; they are called `NAME.1`, `NAME.2`, … and have random streams of their own.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// When it starts: a time, or a table `{ from, to }` to draw one from, evenly.
+    #[serde(default = "at_zero")]
+    pub start: OrTable<Duration, StartRange>,
+    /// When it takes up no more work. Default: the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    /// TCP, for applications that use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<tcp::Config>,
+    /// DSCP of its packets, 0 to 63.
+    #[serde(default)]
+    pub dscp: u8,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn at_zero() -> OrTable<Duration, StartRange> {
+    OrTable::Plain(Duration::ZERO)
+}
+
+/// A time between two.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartRange {
+    /// The earliest.
+    pub from: Duration,
+    /// The latest.
+    pub to: Duration,
+}
+
+/// The wide area between the links and a remote host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Path {
+    /// One-way delay away from the customer. Default: half the round-trip time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<Duration>,
+    /// One-way delay towards the customer. Default: half the round-trip time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down: Option<Duration>,
+    /// Share of packets lost at random, each way.
+    pub loss: Probability,
+    /// Each packet is late by up to this, evenly, without overtaking: the timing of hosts, without which equal flows lock into phase with a
+    /// queue. `"0 s"` switches it off.
+    pub jitter: Duration,
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Self {
+            up: None,
+            down: None,
+            loss: Probability(0.0),
+            jitter: Duration::from_micros(100),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A bench for components: drives a queue or a control law outside a simulation, at times the test chooses.
+//!
+//! It plays the simulation's part for one queue: it lets packets in, lends a [`Context`] for each call, and keeps what is recorded.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::context::{Context, World};
+use crate::event::{AppId, EventQueue, Source};
+use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop, Protocol, RouteId};
+use crate::metrics::Recorder;
+use crate::metrics::recorder::{GroupInfo, QueueInfo};
+use crate::packet::{Packet, Side};
+use crate::time::{Duration, Instant};
+use crate::trace::{DropReason, QueueId, Sink, TraceEvent};
+
+/// A world with one queue and no links, hosts or events of its own.
+pub struct Bench {
+    /// The time of the next call.
+    pub now: Instant,
+    world: World,
+    route: RouteId,
+    log: Log,
+    sent: u64,
+}
+
+/// What was recorded, shared between the bench and the sink in its world.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<(Instant, TraceEvent)>>>);
+
+impl Sink for Log {
+    fn record(&mut self, at: Instant, event: &TraceEvent) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.push((at, *event));
+    }
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Bench {
+    /// A bench at time zero.
+    pub fn new() -> Self {
+        let mut flows = FlowTable::default();
+        let route = flows.add_route(vec![Hop::End]);
+        let mut recorder = recorder();
+        let log = Log::default();
+        recorder.add_sink(Box::new(log.clone()));
+        Self {
+            now: Instant::ZERO,
+            world: World::new(
+                EventQueue::new(Duration::from_millis(1)),
+                flows,
+                Vec::new(),
+                recorder,
+            ),
+            route,
+            log,
+            sent: 0,
+        }
+    }
+
+    /// Opens a flow whose packets carry `dscp`.
+    pub fn flow(&mut self, dscp: u8) -> FlowId {
+        self.world.flows.open(FlowHeader {
+            group: GroupId(0),
+            app: AppId(0),
+            ordinal: 0,
+            generation: 0,
+            protocol: Protocol::Udp,
+            addresses: [0x0a00_0001, 0x0a00_0002],
+            ports: [49152, 443],
+            dscp,
+            routes: [self.route; 2],
+            alive: 0,
+            closed: false,
+        })
+    }
+
+    /// Lets a packet of `size` IP bytes into the world; packets are numbered from 0 on.
+    pub fn packet(&mut self, flow: FlowId, size: u16) -> Packet {
+        let mut packet = Packet::datagram(flow, Side::Host, self.sent, size, size);
+        packet.sent_at = self.now;
+        self.sent += 1;
+        self.world.entered += 1;
+        self.world.flows.entered(flow);
+        packet
+    }
+
+    /// Ends a packet that the queue gave up.
+    pub fn end(&mut self, packet: Packet) {
+        self.world.delivered += 1;
+        self.cx().end(packet);
+    }
+
+    /// The hand for one call, in queue 0.
+    pub fn cx(&mut self) -> Context<'_> {
+        let mut cx = Context::new(self.now, &mut self.world, Source::Link(0));
+        cx.enter_queue(QueueId(0));
+        cx
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, span: Duration) {
+        self.now += span;
+    }
+
+    /// What has been recorded since the last call.
+    pub fn take_log(&mut self) -> Vec<(Instant, TraceEvent)> {
+        std::mem::take(&mut self.log.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Times and reasons of the discards since the log was last taken.
+    pub fn take_discards(&mut self) -> Vec<(Instant, DropReason)> {
+        let discard = |(at, event)| match event {
+            TraceEvent::Discarded { reason, .. } => Some((at, reason)),
+            _ => None,
+        };
+        self.take_log().into_iter().filter_map(discard).collect()
+    }
+
+    /// Packets that entered, were given up by the queue, and were discarded.
+    pub fn counts(&self) -> [u64; 3] {
+        let world = &self.world;
+        [world.entered, world.delivered, world.discarded]
+    }
+}
+
+fn recorder() -> Recorder {
+    let group = GroupInfo {
+        name: "bench".into(),
+        application: "bench",
+        transport: "udp",
+        carries_data: [true, true],
+        is_bulk: false,
+    };
+    let queue = QueueInfo {
+        name: "bench".into(),
+        link: "bench".into(),
+        direction: "up",
+        discipline: "bench",
+        rate_bps: 0,
+        limit_bytes: None,
+    };
+    let second = Duration::from_secs(1);
+    Recorder::new(vec![group], vec![queue], second, second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bench_counts_what_entered_left_and_was_discarded() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let (first, second, _third) = (
+            bench.packet(flow, 100),
+            bench.packet(flow, 100),
+            bench.packet(flow, 100),
+        );
+        bench.end(first);
+        bench.advance(Duration::from_millis(3));
+        bench.cx().discard(second, DropReason::Congested);
+        assert_eq!(bench.counts(), [3, 1, 1]);
+        let at = Instant::from_nanos(3_000_000);
+        assert_eq!(bench.take_discards(), [(at, DropReason::Congested)]);
+        assert_eq!(bench.take_log(), []);
+    }
+}

@@ -1,0 +1,267 @@
+//! The applications a scenario can name, and what each answers about itself.
+
+use super::{Application, Direction, bulk, cbr, game, ping, poisson, voice, web};
+use crate::time::Duration;
+use crate::units::{ByteCount, Rate};
+
+/// What somebody does on the line.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ApplicationConfig {
+    /// Files over TCP, or one transfer that never ends.
+    Bulk(bulk::Config),
+    /// Datagrams at a constant rate.
+    Cbr(cbr::Config),
+    /// A game's small packets, both ways.
+    Game(game::Config),
+    /// Echo requests and their answers.
+    Ping(ping::Config),
+    /// Datagrams at random times, of equal or random size.
+    Poisson(poisson::Config),
+    /// A telephone call, scored by the E-model.
+    Voice(voice::Config),
+    /// Web pages, one after the other.
+    Web(web::Config),
+}
+
+/// A parameter that does not make sense: the path of its key within the application's table, and what is expected there.
+pub type Fault = (String, String);
+
+/// What an application's parameters say about it.
+pub(super) trait Definition {
+    /// Its name in scenarios and results.
+    fn name(&self) -> &'static str;
+    /// `tcp` or `udp`; results know no third, so that echo requests count as datagrams.
+    fn transport(&self) -> &'static str;
+    /// The directions it can have; the first is the default.
+    fn directions(&self) -> &'static [Direction];
+    /// Which sides send application data (a request is data, an acknowledgement is not).
+    fn carries_data(&self, direction: Direction) -> [bool; 2] {
+        direction.sides()
+    }
+    /// How many remote hosts it uses.
+    fn peers_wanted(&self) -> usize {
+        1
+    }
+    /// Finds values that their types allow and that make no sense.
+    fn check(&self) -> Result<(), Fault>;
+    /// The application, in one of its directions.
+    fn build(&self, direction: Direction) -> Box<dyn Application>;
+}
+
+impl ApplicationConfig {
+    /// Its name in scenarios and results.
+    pub fn name(&self) -> &'static str {
+        self.definition().name()
+    }
+
+    /// `tcp` or `udp`.
+    pub fn transport(&self) -> &'static str {
+        self.definition().transport()
+    }
+
+    /// The direction it has unless the scenario says otherwise.
+    pub fn default_direction(&self) -> Direction {
+        self.definition().directions()[0]
+    }
+
+    /// Which sides send application data in this direction, by side.
+    pub fn carries_data(&self, direction: Direction) -> [bool; 2] {
+        self.definition().carries_data(direction)
+    }
+
+    /// How many remote hosts it uses; it makes do with fewer.
+    pub fn peers_wanted(&self) -> usize {
+        self.definition().peers_wanted()
+    }
+
+    /// Whether it takes what it can get, and so counts for Jain's index.
+    pub fn is_bulk(&self) -> bool {
+        matches!(self, Self::Bulk(_))
+    }
+
+    /// Finds values that their types allow and that make no sense.
+    ///
+    /// # Errors
+    ///
+    /// The path of the key within the application's table, and what is expected there.
+    pub fn check(&self) -> Result<(), Fault> {
+        self.definition().check()
+    }
+
+    /// The application. Its parameters have been [checked](Self::check).
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if it cannot have this direction.
+    pub fn build(&self, direction: Direction) -> Result<Box<dyn Application>, String> {
+        let definition = self.definition();
+        let possible = definition.directions();
+        if possible.contains(&direction) {
+            return Ok(definition.build(direction));
+        }
+        let possible: Vec<String> = possible
+            .iter()
+            .map(|direction| format!("\"{}\"", direction.name()))
+            .collect();
+        Err(format!(
+            "the direction of {} can be {}, not \"{}\"",
+            definition.name(),
+            possible.join(" or "),
+            direction.name()
+        ))
+    }
+
+    fn definition(&self) -> &dyn Definition {
+        match self {
+            Self::Bulk(config) => config,
+            Self::Cbr(config) => config,
+            Self::Game(config) => config,
+            Self::Ping(config) => config,
+            Self::Poisson(config) => config,
+            Self::Voice(config) => config,
+            Self::Web(config) => config,
+        }
+    }
+}
+
+/// A fault unless `holds`.
+pub(super) fn ensure(holds: bool, key: &str, expected: &str) -> Result<(), Fault> {
+    if holds {
+        Ok(())
+    } else {
+        Err((key.to_owned(), expected.to_owned()))
+    }
+}
+
+/// A datagram has room for its headers (IPv4 20 B, UDP 8 B) and at least one byte, and is an IP packet.
+pub(super) fn ensure_datagram(size: ByteCount, key: &str) -> Result<(), Fault> {
+    ensure(
+        (29..=u64::from(u16::MAX)).contains(&size.0),
+        key,
+        "an IP packet of 29 B to 65535 B",
+    )
+}
+
+/// Time between two packets: above what would drown the run in events, and not never.
+pub(super) fn ensure_gap(gap: Duration, key: &str) -> Result<(), Fault> {
+    ensure(
+        (SHORTEST_GAP..=LONGEST_SPAN).contains(&gap),
+        key,
+        "a time between packets of 1 us to 24 h",
+    )
+}
+
+/// A pause or the like: any length that a run could see the end of.
+pub(super) fn ensure_span(span: Duration, key: &str) -> Result<(), Fault> {
+    ensure(span <= LONGEST_SPAN, key, "at most 24 h")
+}
+
+/// A rate at which packets of `size` are neither too dense nor too rare.
+pub(super) fn ensure_rate(rate: Rate, size: ByteCount, key: &str) -> Result<(), Fault> {
+    ensure(
+        (SHORTEST_GAP..=LONGEST_SPAN).contains(&rate.time_for(size.0)),
+        key,
+        "a rate above zero, with at least 1 us between packets and at most 24 h",
+    )
+}
+
+const SHORTEST_GAP: Duration = Duration::from_micros(1);
+const LONGEST_SPAN: Duration = Duration::from_secs(24 * 3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> ApplicationConfig {
+        toml::from_str(text).expect("a good application")
+    }
+
+    fn all() -> [ApplicationConfig; 7] {
+        ["bulk", "cbr", "game", "ping", "poisson", "voice", "web"]
+            .map(|name| read(&format!("[{name}]")))
+    }
+
+    #[test]
+    fn every_application_has_good_defaults_and_keeps_its_name() {
+        for application in all() {
+            assert_eq!(application.check(), Ok(()), "{}", application.name());
+            let text = toml::to_string(&application).expect("it can be written");
+            assert!(
+                text.starts_with(&format!("[{}]", application.name())),
+                "{text}"
+            );
+            assert_eq!(read(&text), application);
+            assert!(application.build(application.default_direction()).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_direction_that_cannot_be_is_refused_with_those_that_can() {
+        let error =
+            |text: &str, direction| read(text).build(direction).expect_err("it cannot have it");
+        assert_eq!(
+            error("[bulk]", Direction::Both),
+            "the direction of bulk can be \"up\" or \"down\", not \"both\""
+        );
+        assert_eq!(
+            error("[web]", Direction::Up),
+            "the direction of web can be \"down\", not \"up\""
+        );
+        assert!(error("[ping]", Direction::Down).contains("\"up\""));
+    }
+
+    #[test]
+    fn data_goes_where_the_direction_says_and_requests_are_data() {
+        let carries = |text: &str, direction| read(text).carries_data(direction);
+        assert_eq!(carries("[bulk]", Direction::Up), [true, false]);
+        assert_eq!(carries("[cbr]", Direction::Down), [false, true]);
+        assert_eq!(carries("[voice]", Direction::Both), [true, true]);
+        assert_eq!(carries("[web]", Direction::Down), [true, true]);
+        assert_eq!(carries("[ping]", Direction::Up), [true, true]);
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_named_by_their_key() {
+        let faults = [
+            ("[cbr]\nrate = \"0 bit/s\"", "rate"),
+            ("[cbr]\nrate = \"100 Gbit/s\"", "rate"),
+            ("[cbr]\nsize = \"28 B\"", "size"),
+            ("[cbr]\ngap = \"1 ns\"", "gap"),
+            ("[poisson]\nsize = \"70 kB\"", "size"),
+            ("[poisson]\ngap = \"0 s\"", "gap"),
+            ("[game]\ninterval = \"0 s\"", "interval"),
+            ("[ping]\nsize = \"7 B\"", "size"),
+            ("[ping]\ninterval = \"0 s\"", "interval"),
+            ("[ping]\ntimeout = \"0 s\"", "timeout"),
+            ("[voice]\ninterval = \"20 s\"", "scoring.period"),
+            ("[voice.scoring]\ngrace = \"11 s\"", "scoring.grace"),
+            (
+                "[voice.scoring.de_jitter]\nfixed = \"100 h\"",
+                "scoring.de_jitter",
+            ),
+            ("[bulk]\nsize = \"0 B\"", "size"),
+            ("[bulk]\nsize = \"1 MB\"\nfiles = 0", "files"),
+            ("[bulk]\nfiles = 3", "files"),
+            ("[web]\nconnections = 0", "connections"),
+            ("[web]\nservers = 0", "servers"),
+            ("[web]\nhtml = \"0 B\"", "html"),
+            ("[web]\npage = \"69307 B\"", "page"),
+            ("[web]\nrequest = \"0 B\"", "request"),
+            ("[web]\nsigma = -1.0", "sigma"),
+            ("[web]\nsigma = nan", "sigma"),
+            ("[web]\nloads = 0", "loads"),
+        ];
+        for (text, key) in faults {
+            let fault = read(text).check().expect_err(text);
+            assert_eq!(fault.0, key, "{text}: {}", fault.1);
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        let error =
+            toml::from_str::<ApplicationConfig>("[web]\ncolour = 1").expect_err("no colour");
+        assert!(error.to_string().contains("unknown field `colour`"));
+    }
+}

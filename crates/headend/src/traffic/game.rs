@@ -1,0 +1,107 @@
+//! A game: small packets at even intervals, both ways. What it suffers is read from its delays, which every flow has.
+//!
+//! The class of traffic that game and voice share in the AQM study: small, regular, and useless when late.
+
+use super::config::{Definition, Fault, ensure_datagram, ensure_gap};
+use super::stream::{Pace, Phase, Stream};
+use super::{AppContext, AppEvent, Application, Direction};
+use crate::time::Duration;
+use crate::units::ByteCount;
+
+/// Parameters of a game.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Time between two packets of a side.
+    pub interval: Duration,
+    /// Size of a packet, IP bytes: 200 B are 218 B on a DOCSIS line.
+    pub size: ByteCount,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): VoIP and gaming are 218 B at 50 packets/s.
+            interval: Duration::from_millis(20),
+            size: ByteCount(200),
+        }
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "game"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Both, Direction::Up, Direction::Down]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure_datagram(self.size, "size")?;
+        ensure_gap(self.interval, "interval")
+    }
+
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(Game::new(self, direction))
+    }
+}
+
+/// Somebody who plays.
+#[derive(Debug)]
+pub struct Game(Stream);
+
+impl Game {
+    /// A game that begins when it is started.
+    pub fn new(config: &Config, direction: Direction) -> Self {
+        let pace = Pace::every(config.interval);
+        Self(Stream::new(
+            pace,
+            config.size,
+            Phase::Random,
+            direction.sides(),
+        ))
+    }
+}
+
+impl Application for Game {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.0.start(cx),
+            AppEvent::Stopped => self.0.stop(),
+            AppEvent::Timer { token } => {
+                self.0.tick(token, cx);
+            }
+            AppEvent::Flow { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::traffic::testing::Desk;
+
+    #[test]
+    fn both_sides_send_fifty_packets_a_second() {
+        let mut game = Game::new(&Config::default(), Direction::Both);
+        let mut desk = Desk::new(1);
+        desk.tell(&mut game, AppEvent::Started);
+        let mut sent = [0; 2];
+        while let Some((at, token)) = desk.next_timer()
+            && at.as_nanos() < 1_000_000_000
+        {
+            desk.tell(&mut game, AppEvent::Timer { token });
+            for (_, side, command) in desk.commands() {
+                assert!(matches!(command, Command::Datagram { size: 200, .. }));
+                sent[side.index()] += 1;
+            }
+        }
+        assert_eq!(sent, [50, 50]);
+    }
+}

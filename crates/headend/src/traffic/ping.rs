@@ -1,0 +1,338 @@
+//! Ping: echo requests at even intervals, answered by the peer; one round-trip time each, NaN for one that has no answer in time.
+
+use std::collections::VecDeque;
+
+use super::config::{Definition, Fault, ensure, ensure_gap, ensure_span};
+use super::{AppContext, AppEvent, Application, Direction, News};
+use crate::flow::FlowId;
+use crate::metrics::Measure;
+use crate::packet::Side;
+use crate::time::{Duration, Instant};
+use crate::units::ByteCount;
+
+/// Parameters of a series of pings.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Time between two requests. A shorter one resolves short disturbances, and loads the line.
+    pub interval: Duration,
+    /// Whether the first request leaves at a random point of the first interval instead of at once.
+    pub random_phase: bool,
+    /// Size of the ICMP message, its header of 8 B included, as ping programs print it; the IP packet is 20 B longer.
+    pub size: ByteCount,
+    /// A request without an answer by then is a sample without a value; a later answer is ignored.
+    pub timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // What ping programs do if they are told nothing: 56 B of data once a second.
+            interval: Duration::from_secs(1),
+            random_phase: false,
+            size: ByteCount(64),
+            // A choice: longer than the deepest buffers of access lines.
+            timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "ping"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Up]
+    }
+
+    /// The answer carries as much as the request.
+    fn carries_data(&self, _direction: Direction) -> [bool; 2] {
+        [true; 2]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure(
+            (9..=u64::from(u16::MAX - IP_HEADER)).contains(&self.size.0),
+            "size",
+            "an ICMP message of 9 B to 65515 B",
+        )?;
+        ensure_gap(self.interval, "interval")?;
+        ensure_span(self.timeout, "timeout")?;
+        ensure(
+            !self.timeout.is_zero()
+                && self.timeout.as_nanos() / self.interval.as_nanos() <= MOST_OUTSTANDING,
+            "timeout",
+            "more than 0 s and at most 100 000 intervals",
+        )
+    }
+
+    fn build(&self, _direction: Direction) -> Box<dyn Application> {
+        Box::new(Ping::new(self.clone()))
+    }
+}
+
+/// Somebody who pings.
+#[derive(Debug)]
+pub struct Ping {
+    config: Config,
+    flow: Option<FlowId>,
+    number: u64,
+    /// Requests that may still be answered, oldest first; those answered out of order stay until they are the oldest.
+    outstanding: VecDeque<Request>,
+    stopped: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    number: u64,
+    sent_at: Instant,
+    answered: bool,
+}
+
+impl Ping {
+    /// Pings that begin when they are started.
+    pub fn new(config: Config) -> Self {
+        let most = config.timeout.as_nanos() / config.interval.as_nanos() + 2;
+        Self {
+            config,
+            flow: None,
+            number: 0,
+            outstanding: VecDeque::with_capacity(most as usize),
+            stopped: false,
+        }
+    }
+
+    fn start(&mut self, cx: &mut AppContext<'_>) {
+        self.flow = Some(cx.open_echo(0));
+        let offset = if self.config.random_phase {
+            cx.rng.span(self.config.interval)
+        } else {
+            Duration::ZERO
+        };
+        cx.wake_at(cx.now + offset, REQUEST);
+    }
+
+    fn request(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
+        // What times out now is settled first, whichever wake-up comes first.
+        self.expire(cx);
+        let first = self.outstanding.is_empty();
+        self.outstanding.push_back(Request {
+            number: self.number,
+            sent_at: cx.now,
+            answered: false,
+        });
+        if first {
+            cx.wake_at(cx.now + self.config.timeout, TIMEOUT);
+        }
+        cx.datagram(flow, Side::Host, self.number, self.packet());
+        self.number += 1;
+        cx.wake_at(cx.now + self.config.interval, REQUEST);
+    }
+
+    fn answered(&mut self, number: u64, cx: &mut AppContext<'_>) {
+        let position = self
+            .outstanding
+            .binary_search_by_key(&number, |request| request.number);
+        if let Ok(index) = position {
+            let request = &mut self.outstanding[index];
+            request.answered = true;
+            let rtt = cx.now - request.sent_at;
+            cx.measure(Measure::Rtt, rtt.as_nanos() as f64);
+        }
+        // The oldest request stays, answered or not, until its time-out: the one pending wake-up stands for it.
+    }
+
+    /// Forgets the requests whose time is over, and keeps a wake-up for the oldest that is left.
+    fn expire(&mut self, cx: &mut AppContext<'_>) {
+        let before = self.outstanding.len();
+        while let Some(oldest) = self.outstanding.front()
+            && cx.now >= oldest.sent_at + self.config.timeout
+        {
+            if !oldest.answered {
+                cx.measure(Measure::Rtt, f64::NAN);
+            }
+            self.outstanding.pop_front();
+        }
+        if let Some(oldest) = self.outstanding.front()
+            && self.outstanding.len() < before
+        {
+            cx.wake_at(oldest.sent_at + self.config.timeout, TIMEOUT);
+        }
+    }
+
+    /// IP bytes of a request.
+    fn packet(&self) -> u16 {
+        self.config.size.0 as u16 + IP_HEADER
+    }
+}
+
+impl Application for Ping {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.start(cx),
+            AppEvent::Stopped => self.stopped = true,
+            AppEvent::Timer { token: TIMEOUT } => self.expire(cx),
+            AppEvent::Timer { .. } => {
+                if let (Some(flow), false) = (self.flow, self.stopped) {
+                    self.request(flow, cx);
+                }
+            }
+            AppEvent::Flow {
+                flow,
+                news: News::Delivered {
+                    at, number, size, ..
+                },
+            } => match at {
+                Side::Peer => cx.datagram(flow, Side::Peer, number, size),
+                Side::Host => self.answered(number, cx),
+            },
+            AppEvent::Flow { .. } => {}
+        }
+    }
+}
+
+const REQUEST: u64 = 0;
+const TIMEOUT: u64 = 1;
+/// IPv4 header without options.
+const IP_HEADER: u16 = 20;
+/// Requests that may wait for their answers at the same time.
+const MOST_OUTSTANDING: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::flow::Protocol;
+    use crate::packet::Ecn;
+    use crate::traffic::testing::Desk;
+
+    fn delivered(at: Side, number: u64) -> AppEvent {
+        AppEvent::Flow {
+            flow: FlowId(0),
+            news: News::Delivered {
+                at,
+                number,
+                size: 84,
+                sent_at: Instant::ZERO,
+                delay: Duration::ZERO,
+                ecn: Ecn::NotEct,
+            },
+        }
+    }
+
+    fn milliseconds(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Runs to `end`; ping number n is answered after `rtt(n)`, if at all. The `rtt` samples in milliseconds.
+    fn run(config: Config, end: Duration, rtt: impl Fn(u64) -> Option<Duration>) -> Vec<f64> {
+        let mut ping = Ping::new(config);
+        let mut desk = Desk::new(1);
+        let mut answers: Vec<(Instant, u64)> = Vec::new();
+        desk.tell(&mut ping, AppEvent::Started);
+        while let Some((at, token)) = desk.next_timer()
+            && at <= Instant::ZERO + end
+        {
+            answers.sort_unstable();
+            while answers.first().is_some_and(|answer| answer.0 < at) {
+                let (time, number) = answers.remove(0);
+                desk.now = time;
+                desk.tell(&mut ping, delivered(Side::Host, number));
+            }
+            desk.now = at;
+            desk.tell(&mut ping, AppEvent::Timer { token });
+            for (_, _, command) in desk.commands() {
+                let Command::Datagram { number, .. } = command else {
+                    panic!("a ping is a datagram")
+                };
+                answers.extend(rtt(number).map(|rtt| (at + rtt, number)));
+            }
+        }
+        desk.samples("rtt").iter().map(|ns| ns / 1e6).collect()
+    }
+
+    #[test]
+    fn a_request_is_icmp_of_84_bytes_and_its_answer_the_same() {
+        let mut ping = Ping::new(Config::default());
+        let mut desk = Desk::new(1);
+        desk.tell(&mut ping, AppEvent::Started);
+        let (_, token) = desk.next_timer().expect("the first is due at once");
+        desk.tell(&mut ping, AppEvent::Timer { token });
+        let datagram = Command::Datagram {
+            number: 0,
+            size: 84,
+        };
+        assert_eq!(desk.commands(), [(FlowId(0), Side::Host, datagram)]);
+        assert_eq!(desk.protocol_of(FlowId(0)), Protocol::Icmp);
+        desk.tell(&mut ping, delivered(Side::Peer, 0));
+        assert_eq!(desk.commands(), [(FlowId(0), Side::Peer, datagram)]);
+    }
+
+    #[test]
+    fn each_answer_is_one_round_trip_time() {
+        let samples = run(Config::default(), milliseconds(3500), |number| {
+            Some(milliseconds(20 + number))
+        });
+        assert_eq!(samples, [20.0, 21.0, 22.0]);
+    }
+
+    #[test]
+    fn a_request_without_answer_is_a_sample_without_value() {
+        let samples = run(Config::default(), milliseconds(8500), |number| {
+            (number != 1).then_some(milliseconds(20))
+        });
+        assert_eq!(samples.iter().filter(|rtt| rtt.is_nan()).count(), 1);
+        // Request 1 leaves after 1 s and times out after 6 s, between the answers to 5 and 6.
+        assert!(samples[5].is_nan(), "{samples:?}");
+    }
+
+    #[test]
+    fn an_answer_after_the_timeout_is_ignored() {
+        let config = Config {
+            timeout: milliseconds(1500),
+            ..Config::default()
+        };
+        let samples = run(config, milliseconds(4900), |number| {
+            Some(milliseconds(if number == 0 { 1600 } else { 1400 }))
+        });
+        assert!(samples[0].is_nan());
+        assert_eq!(samples[1..], [1400.0; 3]);
+    }
+
+    #[test]
+    fn answers_may_come_out_of_order() {
+        let samples = run(Config::default(), milliseconds(3500), |number| {
+            Some(milliseconds(if number == 0 { 2500 } else { 100 }))
+        });
+        assert_eq!(samples, [100.0, 100.0, 2500.0]);
+    }
+
+    #[test]
+    fn a_dead_line_gives_a_sample_for_every_request_whose_time_is_over() {
+        let config = Config {
+            interval: milliseconds(10),
+            timeout: milliseconds(1000),
+            ..Config::default()
+        };
+        let samples = run(config, milliseconds(1995), |_| None);
+        assert_eq!(samples.len(), 100);
+        assert!(samples.iter().all(|rtt| rtt.is_nan()));
+    }
+
+    #[test]
+    fn requests_leave_at_a_random_phase_if_asked() {
+        let config = Config {
+            random_phase: true,
+            ..Config::default()
+        };
+        let mut desk = Desk::new(1);
+        desk.tell(&mut Ping::new(config), AppEvent::Started);
+        let (at, _) = desk.next_timer().expect("one is due");
+        assert!(at > Instant::ZERO && at < Instant::ZERO + Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,182 @@
+//! Datagrams at even intervals, one way or both ways: what calls, games and constant-bit-rate sources have in common.
+//!
+//! Nothing that happens on the line changes when such a stream sends.
+
+use super::AppContext;
+use crate::flow::FlowId;
+use crate::packet::Side;
+use crate::time::{Duration, Instant};
+use crate::units::{ByteCount, Rate};
+
+/// How far apart packets are, as a fraction of nanoseconds, so that the rate stays exact in the long run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pace {
+    nanos: u64,
+    per: u64,
+}
+
+impl Pace {
+    /// A packet every `gap`.
+    pub(super) fn every(gap: Duration) -> Self {
+        Self {
+            nanos: gap.as_nanos(),
+            per: 1,
+        }
+    }
+
+    /// Packets of `size` at `rate`.
+    pub(super) fn at_rate(rate: Rate, size: ByteCount) -> Self {
+        Self {
+            nanos: size.0 * 8_000_000_000,
+            per: rate.0,
+        }
+    }
+
+    /// When packet `number` is due after the first.
+    fn due(self, number: u64) -> Duration {
+        let nanos = u128::from(self.nanos) * u128::from(number) / u128::from(self.per);
+        Duration::from_nanos(nanos as u64)
+    }
+
+    /// Time between two packets, rounded down.
+    fn gap(self) -> Duration {
+        Duration::from_nanos(self.nanos / self.per)
+    }
+}
+
+/// When the first packet of a stream leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// At a random point of the first interval, each side for itself.
+    Random,
+    /// At once.
+    Zero,
+}
+
+/// The two halves of a stream of datagrams.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pace: Pace,
+    size: u16,
+    phase: Phase,
+    /// Which sides send.
+    sides: [bool; 2],
+    first: [Instant; 2],
+    /// Number of each side's next packet.
+    next: [u64; 2],
+    flow: Option<FlowId>,
+}
+
+impl Stream {
+    /// A stream that begins when it is started. `size` is in IP bytes and has been checked.
+    pub(super) fn new(pace: Pace, size: ByteCount, phase: Phase, sides: [bool; 2]) -> Self {
+        Self {
+            pace,
+            size: size.0 as u16,
+            phase,
+            sides,
+            first: [Instant::ZERO; 2],
+            next: [0; 2],
+            flow: None,
+        }
+    }
+
+    /// Opens the flow; wake-ups for [`Self::tick`] follow, with the sending side's index as their token.
+    pub(super) fn start(&mut self, cx: &mut AppContext<'_>) {
+        self.flow = Some(cx.open_datagrams(0));
+        for side in Side::BOTH {
+            // Both sides draw in any case: the host's packets leave at the same times whether or not the peer sends too.
+            let offset = match self.phase {
+                Phase::Random => cx.rng.span(self.pace.gap()),
+                Phase::Zero => Duration::ZERO,
+            };
+            self.first[side.index()] = cx.now + offset;
+            if self.sides[side.index()] {
+                cx.wake_at(self.first[side.index()], side.index() as u64);
+            }
+        }
+    }
+
+    /// Sends the packet that is due and asks for the next wake-up: who sent, and its number. `None` once it is stopped.
+    pub(super) fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) -> Option<(Side, u64)> {
+        let flow = self.flow?;
+        let side = Side::BOTH[token as usize];
+        let number = self.next[side.index()];
+        cx.datagram(flow, side, number, self.size);
+        self.next[side.index()] += 1;
+        cx.wake_at(self.first[side.index()] + self.pace.due(number + 1), token);
+        Some((side, number))
+    }
+
+    /// Sends no more.
+    pub(super) fn stop(&mut self) {
+        self.flow = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::testing::Desk;
+
+    fn send_times(mut stream: Stream, count: usize) -> Vec<(u64, Side)> {
+        let mut desk = Desk::new(1);
+        stream.start(&mut desk.context());
+        (0..count)
+            .map(|_| {
+                let (at, token) = desk.next_timer().expect("it goes on");
+                let (side, _) = stream.tick(token, &mut desk.context()).expect("running");
+                (at.as_nanos(), side)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_rate_that_does_not_divide_a_second_is_kept_in_the_long_run() {
+        // 1000 B at 6 Mbit/s: 4/3 ms.
+        let pace = Pace::at_rate(Rate(6_000_000), ByteCount(1000));
+        let stream = Stream::new(pace, ByteCount(1000), Phase::Zero, [true, false]);
+        let times = send_times(stream, 751);
+        assert_eq!(times[1], (1_333_333, Side::Host));
+        assert_eq!(times[2], (2_666_666, Side::Host));
+        assert_eq!(times[750], (1_000_000_000, Side::Host));
+    }
+
+    #[test]
+    fn both_sides_keep_their_interval_from_a_random_phase() {
+        let gap = Duration::from_millis(20);
+        let stream = Stream::new(Pace::every(gap), ByteCount(200), Phase::Random, [true; 2]);
+        let times = send_times(stream, 100);
+        for side in Side::BOTH {
+            let of_side: Vec<u64> = times.iter().filter(|t| t.1 == side).map(|t| t.0).collect();
+            assert_eq!(of_side.len(), 50);
+            assert!(of_side[0] < 20_000_000);
+            assert!(of_side.windows(2).all(|w| w[1] - w[0] == 20_000_000));
+        }
+        assert_ne!(times[0].0, times[1].0, "the sides are not in step");
+    }
+
+    #[test]
+    fn a_side_sends_at_the_same_times_alone_and_with_the_other() {
+        let times = |sides| {
+            let pace = Pace::every(Duration::from_millis(20));
+            send_times(Stream::new(pace, ByteCount(200), Phase::Random, sides), 40)
+        };
+        let (alone, both) = (times([true, false]), times([true, true]));
+        let up: Vec<_> = both.into_iter().filter(|t| t.1 == Side::Host).collect();
+        assert_eq!(alone[..up.len()], up);
+    }
+
+    #[test]
+    fn a_stopped_stream_sends_no_more() {
+        let mut desk = Desk::new(1);
+        let pace = Pace::every(Duration::from_millis(1));
+        let mut stream = Stream::new(pace, ByteCount(200), Phase::Zero, [true, false]);
+        stream.start(&mut desk.context());
+        stream.stop();
+        let (_, token) = desk.next_timer().expect("the first packet was due");
+        assert_eq!(stream.tick(token, &mut desk.context()), None);
+        assert_eq!(desk.commands(), []);
+        assert_eq!(desk.next_timer(), None);
+    }
+}

@@ -1,0 +1,777 @@
+//! A web page: HTML from one server, then its resources from all of them over a few connections each; a pause; the next load.
+//!
+//! A browser's scheduling as the two studies describe it: at most so many connections to a server, one request at a time on each (HTTP/1.1
+//! without pipelining), connections kept or made anew for every resource. The load time runs from the first SYN to the last byte of the last
+//! resource. docs/models/web.md says what is left out.
+
+use super::config::{Definition, Fault, ensure, ensure_span};
+use super::{AppContext, AppEvent, Application, Direction, News};
+use crate::flow::FlowId;
+use crate::math;
+use crate::metrics::Measure;
+use crate::packet::Side;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::units::ByteCount;
+
+/// Parameters of somebody who reads web pages.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Connections to a server at the same time. More of them take a larger share of the line and start slowly more often.
+    pub connections: u32,
+    /// Size of the HTML, which comes first and alone.
+    pub html: ByteCount,
+    /// How often the page is loaded. Without it, until the flow's stop time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loads: Option<u64>,
+    /// Size of the page in all, HTML included; the sizes of the resources are scaled so that it is met to the byte.
+    pub page: ByteCount,
+    /// Time between the end of a load and the start of the next.
+    pub pause: Duration,
+    /// Whether a connection serves one resource after the other. Otherwise each resource has a connection of its own.
+    pub persistent: bool,
+    /// Size of a request.
+    pub request: ByteCount,
+    /// How many resources the HTML names.
+    pub resources: u32,
+    /// How many servers the resources are spread over, in turn. The HTML comes from the first.
+    pub servers: u32,
+    /// Spread of the resources' sizes: standard deviation of their natural logarithm. 0 makes all equal, 1 has one in twenty above three times
+    /// the mean.
+    pub sigma: f64,
+    /// Time a server takes between a request and its answer.
+    pub think: Duration,
+}
+
+impl Default for Config {
+    /// The page of White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), with choices where it is silent.
+    fn default() -> Self {
+        Self {
+            connections: 6,
+            // A choice: one 101st of the page, as large as the mean resource.
+            html: ByteCount(69_307),
+            loads: None,
+            page: ByteCount(7_000_000),
+            pause: Duration::from_secs(5),
+            // A choice: HTTP/1.1 keeps connections (RFC 9112 §9.3).
+            persistent: true,
+            // The 3GPP HTTP traffic model's; the study does not say.
+            request: ByteCount(328),
+            resources: 100,
+            servers: 4,
+            // A choice: the study says log-normal and no more.
+            sigma: 1.0,
+            think: Duration::ZERO,
+        }
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "web"
+    }
+
+    fn transport(&self) -> &'static str {
+        "tcp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Down]
+    }
+
+    /// The page comes down; requests go up.
+    fn carries_data(&self, _direction: Direction) -> [bool; 2] {
+        [true; 2]
+    }
+
+    fn peers_wanted(&self) -> usize {
+        self.servers as usize
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let within = |value: u32, most: u32| (1..=most).contains(&value);
+        let size = |size: ByteCount| (1..=LARGEST).contains(&size.0);
+        ensure(within(self.connections, 256), "connections", "1 to 256")?;
+        ensure(within(self.servers, 1000), "servers", "1 to 1000")?;
+        ensure(self.resources <= 100_000, "resources", "at most 100 000")?;
+        ensure(size(self.html), "html", "1 B to 1000 GB")?;
+        ensure(size(self.request), "request", "1 B to 1000 GB")?;
+        ensure(
+            size(self.page) && self.page.0 >= self.html.0 + u64::from(self.resources),
+            "page",
+            "at least the HTML and 1 B for each resource, at most 1000 GB",
+        )?;
+        ensure(
+            self.resources > 0 || self.page == self.html,
+            "page",
+            "the size of the HTML, where it has no resources",
+        )?;
+        ensure((0.0..=5.0).contains(&self.sigma), "sigma", "0 to 5")?;
+        ensure(self.loads != Some(0), "loads", "at least 1")?;
+        ensure_span(self.pause, "pause")?;
+        ensure_span(self.think, "think")
+    }
+
+    fn build(&self, _direction: Direction) -> Box<dyn Application> {
+        Box::new(Web::new(self.clone()))
+    }
+}
+
+/// Somebody who reads web pages.
+#[derive(Debug)]
+pub struct Web {
+    config: Config,
+    /// Sizes of this load's resources; resource `r` is on server `r mod servers`.
+    sizes: Vec<u64>,
+    /// The next resource that nobody has asked for, by server; past the end once there is none.
+    next: Vec<usize>,
+    /// Open connections. A browser has a few dozen: finding one by looking at all is as fast as an index.
+    connections: Vec<Connection>,
+    stage: Stage,
+    /// When this load's first SYN left.
+    started_at: Instant,
+    loads_done: u64,
+    /// No further load begins.
+    stopped: bool,
+}
+
+/// How far a load is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Between two loads.
+    Idle,
+    /// The HTML is not there yet.
+    Html,
+    /// So many resources are not there yet.
+    Resources(usize),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Connection {
+    flow: FlowId,
+    /// Which of the page's servers it leads to.
+    server: usize,
+    /// Whether the handshake is over: until then nothing has been asked for.
+    connected: bool,
+    /// Bytes of all requests so far: how far the server has to read.
+    asked: u64,
+    /// Bytes of all answers so far: how far the browser has to read.
+    promised: u64,
+    /// Size of the answer to the latest request.
+    answer: u64,
+    /// Whether that answer is still to come.
+    waits: bool,
+}
+
+impl Web {
+    /// Loads that begin when it is started.
+    pub fn new(config: Config) -> Self {
+        let (resources, servers) = (config.resources as usize, config.servers as usize);
+        Self {
+            sizes: Vec::with_capacity(resources),
+            next: Vec::with_capacity(servers),
+            connections: Vec::with_capacity(servers * config.connections as usize),
+            config,
+            stage: Stage::Idle,
+            started_at: Instant::ZERO,
+            loads_done: 0,
+            stopped: false,
+        }
+    }
+
+    /// Starts a load: the HTML's connection first.
+    fn begin(&mut self, cx: &mut AppContext<'_>) {
+        // All random numbers of a load are drawn at its start: what the line does to this load cannot change the sizes of the next.
+        let resources_in_all = self.config.page.0 - self.config.html.0;
+        draw_sizes(
+            &mut self.sizes,
+            self.config.resources as usize,
+            resources_in_all,
+            self.config.sigma,
+            cx.rng,
+        );
+        // The scenario may name fewer servers than the page is made for.
+        let servers = (self.config.servers as usize).min(cx.peers());
+        self.next.clear();
+        self.next.extend(0..servers);
+        self.stage = Stage::Html;
+        self.started_at = cx.now;
+        self.open(0, cx);
+    }
+
+    fn open(&mut self, server: usize, cx: &mut AppContext<'_>) {
+        self.connections.push(Connection {
+            flow: cx.connect(server, Side::Host),
+            server,
+            connected: false,
+            asked: 0,
+            promised: 0,
+            answer: 0,
+            waits: false,
+        });
+    }
+
+    /// Opens connections to `server` while there are resources that those being opened will not take up.
+    fn open_more(&mut self, server: usize, cx: &mut AppContext<'_>) {
+        let mut here = 0;
+        let mut opening = 0;
+        for connection in &self.connections {
+            here += usize::from(connection.server == server);
+            opening += usize::from(connection.server == server && !connection.connected);
+        }
+        // Each connection being opened takes up a resource once it is open; which one is settled only then, as in a browser, where the first
+        // connection that is free takes what is next.
+        let wanted = self.unasked(server).saturating_sub(opening);
+        let allowed = (self.config.connections as usize).saturating_sub(here);
+        for _ in 0..wanted.min(allowed) {
+            self.open(server, cx);
+        }
+    }
+
+    /// Resources on `server` that nobody has asked for.
+    fn unasked(&self, server: usize) -> usize {
+        self.sizes
+            .len()
+            .saturating_sub(self.next[server])
+            .div_ceil(self.next.len())
+    }
+
+    /// A connection has nothing to do: asks it for what is next, if anything is.
+    fn employ(&mut self, index: usize, cx: &mut AppContext<'_>) {
+        let server = self.connections[index].server;
+        let answer = match self.stage {
+            Stage::Html => self.config.html.0,
+            Stage::Resources(_) if self.unasked(server) > 0 => {
+                let resource = self.next[server];
+                self.next[server] += self.next.len();
+                self.sizes[resource]
+            }
+            Stage::Resources(_) | Stage::Idle => return,
+        };
+        let connection = &mut self.connections[index];
+        connection.asked += self.config.request.0;
+        connection.promised += answer;
+        connection.answer = answer;
+        connection.waits = true;
+        let Connection {
+            flow,
+            asked,
+            promised,
+            ..
+        } = *connection;
+        // Offsets count from the start of the stream, over all requests and answers on this connection.
+        cx.expect(flow, Side::Peer, asked);
+        cx.expect(flow, Side::Host, promised);
+        cx.send(flow, Side::Host, self.config.request.0);
+    }
+
+    /// A request has reached its server.
+    fn asked(&self, index: usize, cx: &mut AppContext<'_>) {
+        let Connection { flow, answer, .. } = self.connections[index];
+        if self.config.think.is_zero() {
+            cx.send(flow, Side::Peer, answer);
+        } else {
+            cx.wake_at(cx.now + self.config.think, u64::from(flow.0));
+        }
+    }
+
+    /// A server has its answer ready.
+    fn answer(&self, flow: FlowId, cx: &mut AppContext<'_>) {
+        if let Some(index) = self.find(flow) {
+            cx.send(flow, Side::Peer, self.connections[index].answer);
+        }
+    }
+
+    /// The HTML or a resource is there in full.
+    fn answered(&mut self, index: usize, cx: &mut AppContext<'_>) {
+        self.connections[index].waits = false;
+        let had_html = self.stage != Stage::Html;
+        self.stage = match self.stage {
+            Stage::Html => Stage::Resources(self.sizes.len()),
+            Stage::Resources(left) => Stage::Resources(left - 1),
+            Stage::Idle => unreachable!("a connection outlived its page"),
+        };
+        if self.stage == Stage::Resources(0) {
+            self.finish(cx);
+            return;
+        }
+        let server = self.connections[index].server;
+        if self.config.persistent {
+            self.employ(index, cx);
+        } else {
+            hang_up(self.connections.swap_remove(index).flow, cx);
+        }
+        // The HTML names the resources: now all servers are connected to. Later only this one's connections have changed.
+        if had_html {
+            self.open_more(server, cx);
+        } else {
+            for server in 0..self.next.len() {
+                self.open_more(server, cx);
+            }
+        }
+    }
+
+    /// TCP has given a connection up: what it should have brought is asked for again, over another.
+    fn lost(&mut self, index: usize, cx: &mut AppContext<'_>) {
+        let lost = self.connections.swap_remove(index);
+        if self.stage == Stage::Html {
+            self.open(lost.server, cx);
+            return;
+        }
+        if lost.waits {
+            // The places before the next resource are those of resources asked for: nobody needs their sizes.
+            self.next[lost.server] -= self.next.len();
+            self.sizes[self.next[lost.server]] = lost.answer;
+        }
+        for index in 0..self.connections.len() {
+            let connection = self.connections[index];
+            if connection.server == lost.server && connection.connected && !connection.waits {
+                self.employ(index, cx);
+            }
+        }
+        self.open_more(lost.server, cx);
+    }
+
+    /// The page is there: its connections are closed, and the next load is due after the pause.
+    fn finish(&mut self, cx: &mut AppContext<'_>) {
+        let time = cx.now - self.started_at;
+        cx.measure(Measure::PageLoadTime, time.as_nanos() as f64);
+        for connection in self.connections.drain(..) {
+            hang_up(connection.flow, cx);
+        }
+        self.stage = Stage::Idle;
+        self.loads_done += 1;
+        if !self.stopped && self.config.loads.is_none_or(|n| self.loads_done < n) {
+            cx.wake_at(cx.now + self.config.pause, NEXT_LOAD);
+        }
+    }
+
+    /// The open connection with this flow. Flows of closed ones are not ours any more: their late news is ignored.
+    fn find(&self, flow: FlowId) -> Option<usize> {
+        self.connections
+            .iter()
+            .position(|connection| connection.flow == flow)
+    }
+
+    fn news(&mut self, index: usize, news: News, cx: &mut AppContext<'_>) {
+        match news {
+            News::Connected => {
+                self.connections[index].connected = true;
+                self.employ(index, cx);
+            }
+            News::Received { at: Side::Peer, .. } => self.asked(index, cx),
+            News::Received { at: Side::Host, .. } => self.answered(index, cx),
+            News::Closed => self.lost(index, cx),
+            News::Delivered { .. } => {}
+        }
+    }
+}
+
+impl Application for Web {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.begin(cx),
+            // A page under way is loaded to its end.
+            AppEvent::Stopped => self.stopped = true,
+            AppEvent::Timer { token: NEXT_LOAD } => {
+                if !self.stopped {
+                    self.begin(cx);
+                }
+            }
+            AppEvent::Timer { token } => self.answer(FlowId(token as u32), cx),
+            AppEvent::Flow { flow, news } => {
+                if let Some(index) = self.find(flow) {
+                    self.news(index, news, cx);
+                }
+            }
+        }
+    }
+}
+
+fn hang_up(flow: FlowId, cx: &mut AppContext<'_>) {
+    for side in Side::BOTH {
+        cx.close(flow, side);
+    }
+}
+
+/// Draws `count` log-normal sizes that come to exactly `total`, each at least 1 B.
+fn draw_sizes(sizes: &mut Vec<u64>, count: usize, total: u64, sigma: f64, rng: &mut Rng) {
+    // Weights first, in fixed point: 2^32 stands for the median, and what is 2^32 times larger still is cut to that.
+    sizes.clear();
+    sizes.extend((0..count).map(|_| (math::exp(sigma * rng.normal()) * 4_294_967_296.0) as u64));
+    let weights: u128 = sizes.iter().map(|&weight| u128::from(weight)).sum();
+    if weights == 0 {
+        return;
+    }
+    // Everyone has one byte; the rest is dealt out by weight, rounded so that the sum is exact.
+    let rest = u128::from(total - count as u64);
+    let (mut weight_so_far, mut dealt) = (0, 0);
+    for size in sizes {
+        weight_so_far += u128::from(*size);
+        let share = rest * weight_so_far / weights;
+        *size = 1 + (share - dealt) as u64;
+        dealt = share;
+    }
+}
+
+/// Token of the wake-up that starts the next load; smaller ones are flows whose server has been thinking.
+const NEXT_LOAD: u64 = 1 << 32;
+/// 1000 GB.
+const LARGEST: u64 = 1_000_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::rng::Rng;
+    use crate::traffic::testing::Desk;
+
+    /// A network without delay or limits: carries out what the application asks for, one command a millisecond, and keeps the books.
+    struct Network {
+        desk: Desk,
+        web: Web,
+        /// Per flow: stream offsets waited for, written and told, by side that reads; whether it is open.
+        flows: Vec<Books>,
+        /// Most connections open to one server at the same time.
+        most_open: usize,
+    }
+
+    #[derive(Clone, Copy, Default)]
+    struct Books {
+        server: u32,
+        open: bool,
+        closes: u32,
+        expected: [u64; 2],
+        written: [u64; 2],
+        told: [u64; 2],
+    }
+
+    impl Network {
+        fn new(config: Config, peers: u32) -> Self {
+            assert_eq!(config.check(), Ok(()));
+            let mut network = Self {
+                desk: Desk::new(peers),
+                web: Web::new(config),
+                flows: Vec::new(),
+                most_open: 0,
+            };
+            network.tell(AppEvent::Started);
+            network
+        }
+
+        fn tell(&mut self, event: AppEvent) {
+            self.desk.tell(&mut self.web, event);
+            for (flow, side, command) in self.desk.commands() {
+                self.note(flow, side, command);
+            }
+            for server in self.flows.iter().map(|books| books.server) {
+                let open = |books: &&Books| books.open && books.server == server;
+                self.most_open = self.most_open.max(self.flows.iter().filter(open).count());
+            }
+        }
+
+        fn note(&mut self, flow: FlowId, side: Side, command: Command) {
+            let index = flow.0 as usize;
+            if command == Command::Open {
+                assert_eq!((index, side), (self.flows.len(), Side::Host));
+                self.flows.push(Books {
+                    server: self.desk.peer_of(flow),
+                    open: true,
+                    ..Books::default()
+                });
+                return;
+            }
+            let books = &mut self.flows[index];
+            match command {
+                Command::Send { bytes } => books.written[side.other().index()] += bytes,
+                Command::Expect { total } => books.expected[side.index()] = total,
+                Command::Close => {
+                    books.closes += 1;
+                    books.open = false;
+                }
+                Command::Open | Command::Datagram { .. } => panic!("not of a page: {command:?}"),
+            }
+        }
+
+        /// One thing happens; false if nothing is left to happen.
+        fn step(&mut self) -> bool {
+            self.desk.now += Duration::from_millis(1);
+            for index in 0..self.flows.len() {
+                let flow = FlowId(index as u32);
+                let books = &mut self.flows[index];
+                if !books.open {
+                    continue;
+                }
+                // A connection that has asked for nothing is new: told once, and again without harm.
+                if books.expected == [0; 2] && books.told == [0; 2] {
+                    books.told = [1, 0];
+                    let news = News::Connected;
+                    self.tell(AppEvent::Flow { flow, news });
+                    return true;
+                }
+                for at in Side::BOTH {
+                    let total = books.expected[at.index()];
+                    if total > books.told[at.index()].max(1) && books.written[at.index()] >= total {
+                        assert_eq!(books.written[at.index()], total, "no more than asked for");
+                        books.told[at.index()] = total;
+                        let news = News::Received { at, total };
+                        self.tell(AppEvent::Flow { flow, news });
+                        return true;
+                    }
+                }
+            }
+            false
+        }
+
+        /// Carries on until the page is there, through servers' think times.
+        fn load(&mut self) {
+            let done = self.web.loads_done;
+            while self.web.loads_done == done {
+                if !self.step() {
+                    let (_, token) = self.desk.next_timer().expect("the page hangs");
+                    self.tell(AppEvent::Timer { token });
+                }
+            }
+        }
+
+        fn next_load(&mut self) {
+            let (_, token) = self.desk.next_timer().expect("another load");
+            assert_eq!(token, NEXT_LOAD);
+            self.tell(AppEvent::Timer { token });
+        }
+
+        fn downloaded(&self) -> u64 {
+            let read = |books: &Books| books.written[Side::Host.index()];
+            self.flows.iter().map(read).sum()
+        }
+
+        fn requested(&self) -> u64 {
+            let read = |books: &Books| books.written[Side::Peer.index()];
+            self.flows.iter().map(read).sum()
+        }
+    }
+
+    fn buffer_control_page() -> Config {
+        // HTML of 20 KiB and 100 images of 3343 B on the mean, from one server.
+        Config {
+            html: ByteCount(20 * 1024),
+            page: ByteCount(20 * 1024 + 100 * 3343),
+            servers: 1,
+            ..Config::default()
+        }
+    }
+
+    #[test]
+    fn the_aqm_study_s_page_is_seven_megabytes_over_four_times_six_connections() {
+        let mut network = Network::new(Config::default(), 4);
+        network.load();
+        assert_eq!(network.downloaded(), 7_000_000);
+        assert_eq!(network.requested(), 101 * 328);
+        assert_eq!(network.most_open, 6);
+        assert_eq!(
+            network.flows.len(),
+            24,
+            "the HTML's connection is one of them"
+        );
+        assert!(network.flows.iter().all(|books| books.closes == 2));
+    }
+
+    #[test]
+    fn resources_are_spread_evenly_over_the_servers() {
+        let config = Config {
+            sigma: 0.0,
+            html: ByteCount(70_000),
+            ..Config::default()
+        };
+        let mut network = Network::new(config, 4);
+        network.load();
+        for server in 0..4 {
+            let of_server = network.flows.iter().filter(|books| books.server == server);
+            let requests: u64 = of_server.map(|books| books.expected[1] / 328).sum();
+            assert_eq!(requests, if server == 0 { 26 } else { 25 });
+        }
+    }
+
+    #[test]
+    fn ten_persistent_connections_serve_the_buffer_control_page() {
+        let config = Config {
+            connections: 10,
+            ..buffer_control_page()
+        };
+        let mut network = Network::new(config, 1);
+        network.load();
+        assert_eq!(network.flows.len(), 10);
+        assert_eq!(network.downloaded(), 354_780);
+    }
+
+    #[test]
+    fn without_persistence_every_resource_has_a_connection_six_at_a_time() {
+        let config = Config {
+            persistent: false,
+            ..buffer_control_page()
+        };
+        let mut network = Network::new(config, 1);
+        network.load();
+        assert_eq!(network.flows.len(), 101);
+        assert_eq!(network.most_open, 6);
+        assert_eq!(network.downloaded(), 354_780);
+        assert!(network.flows.iter().all(|books| books.closes == 2));
+    }
+
+    #[test]
+    fn no_more_connections_are_opened_than_there_are_resources() {
+        let config = Config {
+            resources: 3,
+            servers: 2,
+            ..Config::default()
+        };
+        let mut network = Network::new(config, 2);
+        network.load();
+        // Two resources on the first server, one of them over the HTML's connection; one on the second.
+        assert_eq!(network.flows.len(), 3);
+    }
+
+    #[test]
+    fn the_load_time_runs_from_the_first_syn_to_the_last_byte() {
+        let config = Config {
+            resources: 0,
+            page: ByteCount(1000),
+            html: ByteCount(1000),
+            think: Duration::from_millis(30),
+            ..Config::default()
+        };
+        let mut network = Network::new(config, 4);
+        network.load();
+        // Connected at 1 ms, asked at 2 ms, answered from 32 ms on, read a millisecond later (and one in which nothing happens).
+        let times = network.desk.samples("page_load_time");
+        assert_eq!(times.len(), 1);
+        assert!((33e6..=35e6).contains(&times[0]), "{times:?}");
+    }
+
+    #[test]
+    fn the_next_load_follows_after_the_pause_until_there_were_enough() {
+        let config = Config {
+            loads: Some(3),
+            resources: 10,
+            ..Config::default()
+        };
+        let mut network = Network::new(config, 4);
+        for load in 1..=3 {
+            network.load();
+            assert_eq!(network.downloaded(), load * 7_000_000);
+            if load < 3 {
+                let end = network.desk.now;
+                network.next_load();
+                assert_eq!(network.desk.now, end + Duration::from_secs(5));
+            }
+        }
+        assert_eq!(network.desk.next_timer(), None);
+        assert_eq!(network.desk.samples("page_load_time").len(), 3);
+    }
+
+    #[test]
+    fn a_stop_lets_the_page_finish_and_starts_no_other() {
+        let mut network = Network::new(Config::default(), 4);
+        for _ in 0..20 {
+            network.step();
+        }
+        network.tell(AppEvent::Stopped);
+        network.load();
+        assert_eq!(network.desk.next_timer(), None);
+    }
+
+    #[test]
+    fn fewer_servers_than_wanted_carry_the_whole_page() {
+        let mut network = Network::new(Config::default(), 1);
+        network.load();
+        assert_eq!(network.downloaded(), 7_000_000);
+        assert_eq!(network.flows.len(), 6);
+    }
+
+    #[test]
+    fn what_a_lost_connection_should_have_brought_comes_over_another() {
+        let mut network = Network::new(Config::default(), 4);
+        // The HTML's connection is given up before it is there, then every seventh step's is, at whatever point.
+        for step in 0..200 {
+            let open = network.flows.iter().rposition(|books| books.open);
+            if step % 7 == 0
+                && let Some(index) = open
+            {
+                let books = &mut network.flows[index];
+                books.open = false;
+                // What it had brought of the page before stays; what was on its way is lost.
+                books.written[0] = if books.told[0] > 1 { books.told[0] } else { 0 };
+                let flow = FlowId(index as u32);
+                let news = News::Closed;
+                network.tell(AppEvent::Flow { flow, news });
+            }
+            network.step();
+        }
+        network.load();
+        assert_eq!(network.downloaded(), 7_000_000);
+        assert_eq!(network.most_open, 6);
+    }
+
+    #[test]
+    fn news_of_a_closed_connection_is_ignored() {
+        let mut network = Network::new(Config::default(), 4);
+        network.load();
+        let flow = FlowId(0);
+        for news in [
+            News::Closed,
+            News::Connected,
+            News::Received {
+                at: Side::Host,
+                total: 1,
+            },
+        ] {
+            network.tell(AppEvent::Flow { flow, news });
+        }
+        assert_eq!(network.web.loads_done, 1);
+    }
+
+    #[test]
+    fn sizes_are_log_normal() {
+        let mut sizes = Vec::new();
+        let mut rng = Rng::for_path(3, "sizes");
+        draw_sizes(&mut sizes, 40_000, 40_000 * 69_307, 1.0, &mut rng);
+        let logs: Vec<f64> = sizes.iter().map(|&size| math::ln(size as f64)).collect();
+        let mean = logs.iter().sum::<f64>() / 4e4;
+        let variance = logs
+            .iter()
+            .map(|log| (log - mean) * (log - mean))
+            .sum::<f64>()
+            / 4e4;
+        // μ = ln 69307 − ½. Standard errors: 1/√40000 and √(2/40000), and that of the mean the sizes were scaled by, 1.31/√40000.
+        assert!((mean - 10.646).abs() < 0.03, "{mean}");
+        assert!((variance - 1.0).abs() < 0.03, "{variance}");
+    }
+
+    proptest! {
+        #[test]
+        fn sizes_come_to_the_total_and_none_is_empty(
+            count in 1_usize..300,
+            spare in 0_u64..100_000_000,
+            sigma in 0.0_f64..5.0,
+            seed: u64,
+        ) {
+            let mut sizes = Vec::new();
+            let total = count as u64 + spare;
+            draw_sizes(&mut sizes, count, total, sigma, &mut Rng::for_path(seed, "sizes"));
+            prop_assert_eq!(sizes.len(), count);
+            prop_assert_eq!(sizes.iter().sum::<u64>(), total);
+            prop_assert!(sizes.iter().all(|&size| size > 0));
+        }
+    }
+
+    #[test]
+    fn equal_sizes_differ_by_rounding_alone() {
+        let mut sizes = Vec::new();
+        draw_sizes(&mut sizes, 7, 1000, 0.0, &mut Rng::for_path(1, "sizes"));
+        assert!(sizes.iter().all(|&size| size == 142 || size == 143));
+        assert_eq!(sizes.iter().sum::<u64>(), 1000);
+    }
+}
