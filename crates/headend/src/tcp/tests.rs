@@ -538,13 +538,13 @@ impl Sink for HighestSlot {
 #[test]
 fn the_slot_of_a_closed_connection_is_used_again() {
     let files = bulk::Config {
-        from: Side::Peer,
-        size: Some(20_000),
+        size: Some(ByteCount(20_000)),
         files: Some(50),
         pause: Duration::from_millis(500),
+        persistent: false,
     };
     let setup = Setup {
-        app: Some(Box::new(Bulk::new(files))),
+        app: Some(Box::new(Bulk::new(files, Side::Peer))),
         loss: 0.05,
         ..Setup::default()
     };
