@@ -82,7 +82,6 @@ fn wait_at(load: u64, sizes: &str) -> (f64, f64) {
 #[track_caller]
 fn assert_wait(load: u64, sizes: &str, expected: f64) {
     let (mean, error) = wait_at(load, sizes);
-    println!("load 0.{load}, {sizes} sizes: {mean:.6} s ± {error:.6} s, theory {expected:.6} s");
     assert!(
         (mean - expected).abs() < 3.0 * error,
         "load 0.{load}: waited {mean:.6} s, theory says {expected:.6} s, standard error {error:.6} s"

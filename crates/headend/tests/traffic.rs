@@ -125,3 +125,75 @@ fn a_ping_measures_both_ways_and_the_packet_twice() {
     assert_eq!(rtts.len(), 15);
     assert!(rtts.iter().all(|rtt| (rtt - 42e6).abs() < 1.0), "{rtts:?}");
 }
+
+/// What TCP and IP add to a byte: 1500 B carry 1448.
+const OVERHEAD: f64 = 1500.0 / 1448.0;
+
+#[test]
+fn files_take_the_time_their_bytes_take_and_some_round_trips() {
+    let line = setup(Rate(10_000_000), BacklogLimit::Bytes(125_000));
+    let text = "[bulk]\nsize = \"1 MB\"\nfiles = 5";
+    let mut simulation = line.simulate(vec![build(text)], 1);
+    simulation.run_until(simulation.end());
+    let times = samples(&mut simulation, "completion_time");
+    assert_eq!(times.len(), 5);
+    let bits = 8e6 * OVERHEAD / 10e6;
+    for time in times.iter().map(|ns| ns / 1e9) {
+        // A handshake and half a dozen round trips of 40 ms until the window fills the line.
+        assert!(
+            (bits + 0.08..bits + 0.35).contains(&time),
+            "{time} s for {bits} s"
+        );
+    }
+}
+
+#[test]
+fn a_kept_connection_starts_its_later_files_faster() {
+    let total = |text: &str| {
+        let line = setup(Rate(10_000_000), BacklogLimit::Bytes(125_000));
+        let mut simulation = line.simulate(vec![build(text)], 1);
+        simulation.run_until(simulation.end());
+        let times = samples(&mut simulation, "completion_time");
+        assert_eq!(times.len(), 10);
+        times.iter().sum::<f64>()
+    };
+    let size = "[bulk]\nsize = \"200 kB\"\nfiles = 10\npause = \"10 ms\"";
+    assert!(total(&format!("{size}\npersistent = true")) < 0.8 * total(size));
+}
+
+/// Load times in seconds.
+fn load_times(text: &str, peers: u32) -> Vec<f64> {
+    let line = setup(Rate(20_000_000), BacklogLimit::Bytes(125_000));
+    let mut simulation = line.simulate(vec![build(text)], peers);
+    simulation.run_until(simulation.end());
+    let times = samples(&mut simulation, "page_load_time");
+    times.iter().map(|ns| ns / 1e9).collect()
+}
+
+#[test]
+fn the_aqm_study_s_page_fills_the_line_most_of_its_time() {
+    let times = load_times("[web]", 4);
+    // 7 MB at 20 Mbit/s take 2.9 s; the HTML, which comes alone, leaves some of the line unused, and so do losses and the last resources.
+    let bits = 56e6 * OVERHEAD / 20e6;
+    assert!(times.len() >= 2, "{times:?}");
+    assert!(
+        times.iter().all(|time| (bits..1.35 * bits).contains(time)),
+        "{times:?}"
+    );
+}
+
+#[test]
+fn a_connection_for_every_image_costs_two_round_trips_each() {
+    let page =
+        "[web]\nhtml = \"20 KiB\"\npage = \"354780 B\"\nservers = 1\nloads = 2\npause = \"1 s\"";
+    let kept = load_times(page, 1);
+    let ten = load_times(&format!("{page}\nconnections = 10"), 1);
+    let fresh = load_times(&format!("{page}\npersistent = false"), 1);
+    for times in [&kept, &ten, &fresh] {
+        assert_eq!(times.len(), 2);
+    }
+    // Six at a time: 100 images are 17 rounds of 40 ms, twice as many with a handshake before each.
+    assert!((0.68..1.0).contains(&kept[0]), "{kept:?}");
+    assert!((1.36..1.8).contains(&fresh[0]), "{fresh:?}");
+    assert!(ten[0] < 0.75 * kept[0], "{ten:?}");
+}

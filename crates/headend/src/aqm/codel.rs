@@ -105,69 +105,66 @@ impl Aqm for Codel {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
-        match self.take(backlog, line, cx.now) {
-            Some((packet, true)) if self.dropping => self.keep_dropping(packet, backlog, line, cx),
-            Some((packet, true)) => self.start_dropping(packet, backlog, line, cx),
-            sent => self.stop_dropping(sent),
+        if !self.is_standing(backlog, line, cx.now) {
+            self.dropping = false;
+            return backlog.pop(line);
+        }
+        if self.dropping {
+            self.keep_dropping(backlog, line, cx)
+        } else {
+            self.start_dropping(backlog, line, cx)
         }
     }
 }
 
 impl Codel {
-    /// RFC 8289 §5.6, `dodequeue`: the head, and whether it may be dropped.
-    fn take(
-        &mut self,
-        backlog: &mut Backlog,
-        line: &LineView<'_>,
-        now: Instant,
-    ) -> Option<(Packet, bool)> {
-        let Some(packet) = backlog.pop(line) else {
+    /// RFC 8289 §5.6, `dodequeue`: whether the head may be dropped (`ok_to_drop`). Looks at the head before it is taken, so that a packet is
+    /// moved once.
+    fn is_standing(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) -> bool {
+        let Some(head) = backlog.head() else {
             self.first_above = None;
-            return None;
+            return false;
         };
-        let sojourn = now - packet.enqueued_at;
+        let sojourn = now - head.enqueued_at;
+        let left = backlog.depth().bytes - line.framing.bytes(head);
         // The second test keeps a slow line busy: one packet that waits is no standing queue.
-        if sojourn < self.config.target || backlog.depth().bytes <= line.max_packet() {
+        if sojourn < self.config.target || left <= line.max_packet() {
             self.first_above = None;
-            return Some((packet, false));
+            return false;
         }
-        let first_above = *self.first_above.get_or_insert(now + self.config.interval);
-        Some((packet, now >= first_above))
+        now >= *(self.first_above).get_or_insert(now + self.config.interval)
     }
 
     /// RFC 8289 §5.5, in the dropping state: catches up with the schedule.
     fn keep_dropping(
         &mut self,
-        mut packet: Packet,
         backlog: &mut Backlog,
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         while cx.now >= self.drop_next {
             self.count += 1;
-            if let Some(marked) = self.signal(packet, cx) {
-                self.drop_next = self.control_law(self.drop_next);
-                return Some(marked);
+            let marked = self.signal(backlog, line, cx);
+            if marked.is_none() && !self.is_standing(backlog, line, cx.now) {
+                self.dropping = false;
+                break;
             }
-            packet = match self.take(backlog, line, cx.now) {
-                Some((next, true)) => next,
-                sent => return self.stop_dropping(sent),
-            };
             self.drop_next = self.control_law(self.drop_next);
+            if marked.is_some() {
+                return marked;
+            }
         }
-        Some(packet)
+        backlog.pop(line)
     }
 
     /// RFC 8289 §5.5, entering the dropping state.
     fn start_dropping(
         &mut self,
-        packet: Packet,
         backlog: &mut Backlog,
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
-        let marked = self.signal(packet, cx);
-        let sent = marked.or_else(|| self.take(backlog, line, cx.now).map(|(packet, _)| packet));
+        let marked = self.signal(backlog, line, cx);
         self.dropping = true;
         // Back soon after the last time: go on near the rate of drops that controlled the queue then, which was reached after `delta`.
         let delta = self.count - self.last_count;
@@ -175,16 +172,21 @@ impl Codel {
         self.count = if delta > 1 && is_recent { delta } else { 1 };
         self.last_count = self.count;
         self.drop_next = self.control_law(cx.now);
-        sent
+        marked.or_else(|| {
+            // The packet sent in place of the dropped one is spared, but it counts as seen.
+            self.is_standing(backlog, line, cx.now);
+            backlog.pop(line)
+        })
     }
 
-    fn stop_dropping(&mut self, sent: Option<(Packet, bool)>) -> Option<Packet> {
-        self.dropping = false;
-        sent.map(|(packet, _)| packet)
-    }
-
-    /// Marks the packet and gives it back, or drops it.
-    fn signal(&self, mut packet: Packet, cx: &mut Context<'_>) -> Option<Packet> {
+    /// Marks the head and gives it back, or drops it.
+    fn signal(
+        &self,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        let mut packet = backlog.pop(line)?;
         if self.config.ecn && cx.mark(&mut packet) {
             return Some(packet);
         }

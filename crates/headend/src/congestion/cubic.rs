@@ -1,34 +1,396 @@
-//! CUBIC.
+//! CUBIC: the window grows with the time since the last loss, not with round trips (RFC 9438).
+//!
+//! After a loss at `W_max` the window falls to β times what was in flight, then follows `W_cubic(t) = C·(t − K)³ + W_max` with `K = ∛((W_max − cwnd)/C)`: fast,
+//! then flat around `W_max`, then fast again. Where standard TCP would have a larger window, on short paths, CUBIC follows that estimate instead
+//! (the Reno-friendly region). A flow that loses below its last `W_max` leaves room for others (fast convergence).
+//!
+//! Left out: HyStart and HyStart++ (slow start runs until a loss, RFC 9438 §4.10 allows it), the undoing of spurious losses (§4.9), and
+//! the milder response to marks of RFC 8511 (ABE).
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reno::{self, Reno};
-use super::{AckSample, CongestionControl, CongestionSignal};
+use super::{AckSample, CongestionControl, CongestionSignal, SlowStart};
+use crate::math;
+use crate::time::{Duration, Instant};
+use crate::units::Probability;
 
 /// Parameters of CUBIC.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Config {}
+pub struct Config {
+    /// C, in segments per second cubed. More grows faster far from the last loss and is harder on other flows.
+    pub c: f64,
+    /// β: the share of the window that is kept after a loss or mark. More keeps queues fuller.
+    pub beta: Probability,
+    /// Whether a flow that loses before it was back at its last window lets go of more, so that newcomers get their share sooner.
+    pub fast_convergence: bool,
+    /// Segments by which one acknowledgement may grow the window in slow start.
+    pub slow_start_limit: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // RFC 9438 §5.
+            c: 0.4,
+            // RFC 9438 §4.6.
+            beta: Probability(0.7),
+            // RFC 9438 §4.7.
+            fast_convergence: true,
+            // RFC 3465 §2.2.
+            slow_start_limit: 2,
+        }
+    }
+}
+
+/// A stage of congestion avoidance: from a loss, or from the end of slow start, to the next loss. Units: segments and seconds.
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    /// When it began; later by as long as the window was not what limited the sender (RFC 9438 §5.8).
+    start: Instant,
+    /// When the latest acknowledgement came.
+    last_ack: Instant,
+    /// Where the plateau lies.
+    w_max: f64,
+    /// Time from the start to the plateau.
+    k: f64,
+    /// What standard TCP's window would be (§4.3).
+    w_est: f64,
+}
 
 /// CUBIC's window.
 #[derive(Debug)]
-pub struct Cubic(Reno);
+pub struct Cubic {
+    config: Config,
+    slow_start: SlowStart,
+    mss: u64,
+    /// In bytes; growth by less than a byte is carried in `fraction`.
+    cwnd: u64,
+    fraction: f64,
+    ssthresh: u64,
+    epoch: Option<Epoch>,
+    /// `W_max` of the last loss, and the window it struck (`cwnd_prior`), in segments; `None` before the first and after a timeout.
+    last_loss: Option<(f64, f64)>,
+    /// Reno-friendly increase in segments a round trip while below the window of the last loss (§4.3).
+    alpha: f64,
+}
 
 impl Cubic {
     /// The window at the start of a connection.
-    pub fn new(_config: Config, mss: u64, initial_window: u64) -> Self {
-        Self(Reno::new(reno::Config::default(), mss, initial_window))
+    pub fn new(config: Config, mss: u64, initial_window: u64) -> Self {
+        let beta = config.beta.0;
+        Self {
+            slow_start: SlowStart::new(config.slow_start_limit),
+            // RFC 9438 §4.3: the increase with which a decrease by β is on average as large as standard TCP's window.
+            alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
+            // A user's C of zero would put the plateau at infinity.
+            config: Config {
+                c: config.c.max(1e-6),
+                ..config
+            },
+            mss,
+            cwnd: initial_window,
+            fraction: 0.0,
+            ssthresh: u64::MAX,
+            epoch: None,
+            last_loss: None,
+        }
+    }
+
+    fn segments(&self) -> f64 {
+        (self.cwnd as f64 + self.fraction) / self.mss as f64
+    }
+
+    fn set_segments(&mut self, segments: f64) {
+        let bytes = segments * self.mss as f64;
+        self.cwnd = bytes as u64;
+        self.fraction = bytes - self.cwnd as f64;
+    }
+
+    /// RFC 9438 §4.2 (with §4.8 and §4.10 for a stage that does not follow a loss: K is 0 and the plateau is here).
+    fn begin_epoch(&self, now: Instant) -> Epoch {
+        let cwnd = self.segments();
+        let w_max = self.last_loss.map_or(cwnd, |(w_max, _)| w_max.max(cwnd));
+        Epoch {
+            start: now,
+            last_ack: now,
+            w_max,
+            k: math::cbrt((w_max - cwnd) / self.config.c),
+            w_est: cwnd,
+        }
+    }
+
+    /// RFC 9438 §4.2 to §4.5.
+    fn avoid_congestion(&mut self, ack: &AckSample) {
+        let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(ack.now));
+        epoch.last_ack = ack.now;
+        let cwnd = self.segments();
+        let acked = ack.newly_acked as f64 / self.mss as f64;
+        let prior = self.last_loss.map_or(0.0, |(_, cwnd_prior)| cwnd_prior);
+        // §4.3: once standard TCP's window would be back where it was, it grows like standard TCP.
+        let alpha = if epoch.w_est < prior { self.alpha } else { 1.0 };
+        epoch.w_est += alpha * acked / cwnd;
+        self.epoch = Some(epoch);
+        let elapsed = ack.now.since(epoch.start);
+        let next = if epoch.curve(self.config.c, elapsed) < epoch.w_est {
+            epoch.w_est.max(cwnd)
+        } else {
+            // §4.4, §4.5: towards where the curve will be in a round trip, by at most half the window a round trip.
+            let rtt = ack.srtt.unwrap_or_default();
+            let target = (epoch.curve(self.config.c, elapsed + rtt)).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) * acked / cwnd
+        };
+        self.set_segments(next);
+    }
+
+    /// RFC 9438 §4.6, §4.7: remembers the window a loss struck.
+    fn remember_loss(&mut self) {
+        let cwnd = self.segments();
+        let last_w_max = self.last_loss.map_or(0.0, |(w_max, _)| w_max);
+        let w_max = if self.config.fast_convergence && cwnd < last_w_max {
+            cwnd * f64::midpoint(1.0, self.config.beta.0)
+        } else {
+            cwnd
+        };
+        self.last_loss = Some((w_max, cwnd));
+    }
+}
+
+impl Epoch {
+    /// `W_cubic` after `elapsed`, in segments (RFC 9438 §4.2, figure 1).
+    fn curve(&self, c: f64, elapsed: Duration) -> f64 {
+        let distance = elapsed.as_secs_f64() - self.k;
+        c * distance * distance * distance + self.w_max
     }
 }
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckSample) {
-        self.0.on_ack(ack);
+        if ack.in_recovery {
+            return;
+        }
+        if !ack.cwnd_limited {
+            // RFC 9438 §5.8: time in which the window did not matter does not count.
+            if let Some(epoch) = &mut self.epoch {
+                epoch.start += ack.now.since(epoch.last_ack);
+                epoch.last_ack = ack.now;
+            }
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            self.cwnd = self.slow_start.grow(self.cwnd, self.ssthresh, ack);
+        } else {
+            self.avoid_congestion(ack);
+        }
     }
+
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
-        self.0.on_congestion(signal, ack);
+        self.remember_loss();
+        // §4.6. In flight, not cwnd: an idle window is no evidence.
+        let kept = (ack.prior_in_flight as f64 * self.config.beta.0) as u64;
+        self.ssthresh = kept.max(2 * self.mss);
+        self.epoch = None;
+        self.fraction = 0.0;
+        match signal {
+            CongestionSignal::Ecn | CongestionSignal::Loss { .. } => self.cwnd = self.ssthresh,
+            CongestionSignal::Timeout => {
+                // §4.8: like standard TCP, with CUBIC's ssthresh; the next stage starts on its own plateau.
+                self.cwnd = self.mss;
+                self.last_loss = None;
+                self.slow_start.after_timeout();
+            }
+        }
     }
+
+    fn on_idle(&mut self, restart_window: u64) {
+        // RFC 5681 §4.1; the stage begins anew when congestion avoidance is reached again.
+        if restart_window < self.cwnd {
+            self.cwnd = restart_window;
+            self.fraction = 0.0;
+            self.epoch = None;
+        }
+    }
+
     fn cwnd(&self) -> u64 {
-        self.0.cwnd()
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        (self.ssthresh < u64::MAX).then_some(self.ssthresh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn at(seconds: f64) -> Instant {
+        Instant::ZERO + Duration::from_secs_f64(seconds)
+    }
+
+    fn ack(now: Instant, newly_acked: u64, rtt: Duration) -> AckSample {
+        AckSample {
+            now,
+            newly_acked,
+            srtt: Some(rtt),
+            cwnd_limited: true,
+            mss: MSS,
+            ..AckSample::default()
+        }
+    }
+
+    fn loss(in_flight: u64) -> AckSample {
+        AckSample {
+            prior_in_flight: in_flight,
+            mss: MSS,
+            ..AckSample::default()
+        }
+    }
+
+    /// A window of `segments` that has just lost something.
+    fn after_loss_at(segments: u64) -> Cubic {
+        let mut cubic = Cubic::new(Config::default(), MSS, segments * MSS);
+        cubic.on_congestion(CongestionSignal::Loss { lost: MSS }, &loss(segments * MSS));
+        cubic
+    }
+
+    #[test]
+    fn the_curve_has_its_plateau_where_the_loss_was() {
+        // K, and W(t) at t = 0, 1, 2, 4, 6, 8, 10 s, computed from the RFC's formula.
+        let vectors: [(u64, f64, [f64; 7]); 2] = [
+            (
+                100,
+                4.2172,
+                [70.0, 86.681, 95.640, 99.996, 102.267, 121.653, 177.354],
+            ),
+            (
+                1000,
+                9.0856,
+                [700.0, 788.555, 857.705, 947.388, 988.249, 999.488, 1000.306],
+            ),
+        ];
+        for (w_max, k, curve) in vectors {
+            let cubic = after_loss_at(w_max);
+            let epoch = cubic.begin_epoch(Instant::ZERO);
+            assert!((epoch.k - k).abs() < 1e-4, "K = {}", epoch.k);
+            for (t, expected) in [0, 1, 2, 4, 6, 8, 10].into_iter().zip(curve) {
+                let w = epoch.curve(0.4, Duration::from_secs(t));
+                assert!((w - expected).abs() < 1e-3, "W({t}) = {w}, not {expected}");
+            }
+        }
+        let epoch = after_loss_at(2304).begin_epoch(Instant::ZERO);
+        assert!((epoch.k - 12.0).abs() < 1e-9);
+        for (t, expected) in [(0, 1612.8), (10, 2300.8), (15, 2314.8)] {
+            assert!((epoch.curve(0.4, Duration::from_secs(t)) - expected).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_loss_keeps_seventy_percent_of_what_was_in_flight() {
+        let cubic = after_loss_at(100);
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (70_000, Some(70_000)));
+        let mut idle = Cubic::new(Config::default(), MSS, 100 * MSS);
+        idle.on_congestion(CongestionSignal::Ecn, &loss(10 * MSS));
+        assert_eq!(idle.cwnd(), 7_000);
+        idle.on_congestion(CongestionSignal::Ecn, &loss(MSS));
+        assert_eq!(idle.cwnd(), 2_000, "never below two segments");
+    }
+
+    #[test]
+    fn the_window_follows_the_curve_where_round_trips_are_long() {
+        // 100 ms and a window of 1000: the Reno-friendly estimate grows by half a segment a round, far below the curve.
+        let mut cubic = after_loss_at(1000);
+        let rtt = Duration::from_millis(100);
+        let epoch = cubic.begin_epoch(at(0.0));
+        for round in 0..100_u32 {
+            // Two segments an acknowledgement, spread over the round trip.
+            let acks = cubic.cwnd() / (2 * MSS);
+            for n in 0..acks {
+                let share = n as f64 / acks as f64;
+                let now = at(0.1 * (f64::from(round) + share));
+                cubic.on_ack(&ack(now, 2 * MSS, rtt));
+            }
+            let window = cubic.cwnd() as f64 / MSS as f64;
+            let curve = epoch.curve(0.4, Duration::from_millis(u64::from(round + 1) * 100));
+            assert!((window - curve).abs() < 0.02 * curve, "{window} {curve}");
+        }
+    }
+
+    #[test]
+    fn the_window_follows_standard_tcp_where_round_trips_are_short() {
+        // 1 ms and a window of 20: the curve hardly moves in 100 rounds, standard TCP gains α = 0.53 segments a round.
+        let mut cubic = after_loss_at(20);
+        let rtt = Duration::from_millis(1);
+        for round in 0..10_u32 {
+            let now = at(f64::from(round) * 0.001);
+            for _ in 0..cubic.cwnd() / MSS {
+                cubic.on_ack(&ack(now, MSS, rtt));
+            }
+        }
+        let gained = cubic.cwnd() as f64 / MSS as f64 - 14.0;
+        assert!((4.5..5.3).contains(&gained), "{gained}");
+    }
+
+    #[test]
+    fn a_flow_that_loses_below_its_plateau_lets_go_of_more() {
+        let mut cubic = after_loss_at(100);
+        cubic.on_congestion(CongestionSignal::Loss { lost: MSS }, &loss(70 * MSS));
+        let (w_max, prior) = cubic.last_loss.expect("a loss is remembered");
+        assert!((w_max - 70.0 * 0.85).abs() < 1e-9);
+        assert!((prior - 70.0).abs() < 1e-9);
+        let plain = Config {
+            fast_convergence: false,
+            ..Config::default()
+        };
+        let mut cubic = Cubic::new(plain, MSS, 100 * MSS);
+        cubic.on_congestion(CongestionSignal::Ecn, &loss(100 * MSS));
+        cubic.on_congestion(CongestionSignal::Ecn, &loss(70 * MSS));
+        let (w_max, _) = cubic.last_loss.expect("a loss is remembered");
+        assert!((w_max - 70.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn after_a_timeout_the_next_stage_starts_on_its_own_plateau() {
+        let mut cubic = Cubic::new(Config::default(), MSS, 100 * MSS);
+        cubic.on_congestion(CongestionSignal::Timeout, &loss(100 * MSS));
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (1000, Some(70_000)));
+        // Slow start with one segment an acknowledgement up to ssthresh.
+        for _ in 0..69 {
+            cubic.on_ack(&ack(at(1.0), 2 * MSS, Duration::from_millis(50)));
+        }
+        assert_eq!(cubic.cwnd(), 70_000);
+        cubic.on_ack(&ack(at(2.0), MSS, Duration::from_millis(50)));
+        let epoch = cubic.epoch.expect("congestion avoidance has begun");
+        assert!((epoch.w_max - 70.0).abs() < 1e-9 && epoch.k.abs() < 1e-9);
+    }
+
+    #[test]
+    fn time_in_which_the_window_did_not_matter_does_not_count() {
+        let mut cubic = after_loss_at(1000);
+        let rtt = Duration::from_millis(100);
+        cubic.on_ack(&ack(at(0.0), MSS, rtt));
+        let limited = AckSample {
+            cwnd_limited: false,
+            ..ack(at(50.0), MSS, rtt)
+        };
+        cubic.on_ack(&limited);
+        let before = cubic.cwnd();
+        cubic.on_ack(&ack(at(50.1), MSS, rtt));
+        let grown = cubic.cwnd() - before;
+        // 0.2 s into the stage the curve rises by 18 segments a round, of which one acknowledgement in 700 is its share.
+        assert!(grown < 60, "{grown} bytes");
+    }
+
+    #[test]
+    fn during_recovery_the_window_stands() {
+        let mut cubic = after_loss_at(100);
+        cubic.on_ack(&AckSample {
+            in_recovery: true,
+            ..ack(at(1.0), MSS, Duration::from_millis(10))
+        });
+        assert_eq!(cubic.cwnd(), 70_000);
     }
 }

@@ -103,3 +103,114 @@ impl CongestionControl for Reno {
         (self.ssthresh < u64::MAX).then_some(self.ssthresh)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn ack(newly_acked: u64) -> AckSample {
+        AckSample {
+            newly_acked,
+            cwnd_limited: true,
+            mss: MSS,
+            ..AckSample::default()
+        }
+    }
+
+    fn in_flight(bytes: u64) -> AckSample {
+        AckSample {
+            prior_in_flight: bytes,
+            in_flight: bytes,
+            mss: MSS,
+            ..AckSample::default()
+        }
+    }
+
+    fn reno(segments: u64) -> Reno {
+        Reno::new(Config::default(), MSS, segments * MSS)
+    }
+
+    #[test]
+    fn slow_start_doubles_the_window_each_round_trip_also_with_delayed_acknowledgements() {
+        let mut reno = reno(10);
+        for expected in [20, 40, 80] {
+            for _ in 0..reno.cwnd() / (2 * MSS) {
+                reno.on_ack(&ack(2 * MSS));
+            }
+            assert_eq!(reno.cwnd(), expected * MSS);
+        }
+        reno.on_ack(&ack(30 * MSS));
+        assert_eq!(
+            reno.cwnd(),
+            82 * MSS,
+            "at most two segments an acknowledgement"
+        );
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_segment_for_each_window_acknowledged() {
+        let mut reno = reno(20);
+        reno.on_congestion(CongestionSignal::Loss { lost: MSS }, &in_flight(20 * MSS));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (10 * MSS, Some(10 * MSS)));
+        for expected in [11, 12, 13] {
+            for _ in 0..expected - 1 {
+                reno.on_ack(&ack(MSS));
+            }
+            assert_eq!(reno.cwnd(), expected * MSS);
+        }
+    }
+
+    #[test]
+    fn a_timeout_starts_over_with_one_segment_and_grows_by_one_an_acknowledgement() {
+        let mut reno = reno(20);
+        reno.on_congestion(CongestionSignal::Timeout, &in_flight(20 * MSS));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (MSS, Some(10 * MSS)));
+        reno.on_ack(&ack(8 * MSS));
+        assert_eq!(reno.cwnd(), 2 * MSS);
+        for _ in 0..8 {
+            reno.on_ack(&ack(8 * MSS));
+        }
+        assert_eq!(reno.cwnd(), 10 * MSS, "slow start ends at ssthresh");
+        reno.on_ack(&ack(8 * MSS));
+        assert_eq!(reno.cwnd(), 10 * MSS);
+    }
+
+    #[test]
+    fn the_threshold_is_half_of_what_was_in_flight_and_two_segments_at_least() {
+        let mut reno = reno(20);
+        reno.on_congestion(CongestionSignal::Ecn, &in_flight(7 * MSS));
+        assert_eq!(reno.cwnd(), 3500);
+        reno.on_congestion(CongestionSignal::Ecn, &in_flight(MSS));
+        assert_eq!(reno.cwnd(), 2 * MSS);
+    }
+
+    #[test]
+    fn a_window_that_is_not_full_or_under_repair_does_not_grow() {
+        let mut reno = reno(10);
+        reno.on_ack(&AckSample {
+            cwnd_limited: false,
+            ..ack(2 * MSS)
+        });
+        reno.on_ack(&AckSample {
+            in_recovery: true,
+            ..ack(2 * MSS)
+        });
+        assert_eq!(reno.cwnd(), 10 * MSS);
+    }
+
+    #[test]
+    fn recovery_and_idling_end_without_a_burst() {
+        let mut reno = reno(20);
+        reno.on_congestion(CongestionSignal::Loss { lost: MSS }, &in_flight(20 * MSS));
+        reno.on_recovered(&in_flight(3 * MSS));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (4 * MSS, Some(10 * MSS)));
+        reno.on_recovered(&in_flight(15 * MSS));
+        assert_eq!(reno.cwnd(), 10 * MSS);
+        reno.on_idle(5 * MSS);
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (5 * MSS, Some(10 * MSS)));
+        reno.on_idle(30 * MSS);
+        assert_eq!(reno.cwnd(), 5 * MSS);
+    }
+}

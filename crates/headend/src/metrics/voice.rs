@@ -317,7 +317,7 @@ fn equipment(loss: f64, burst_ratio: f64, robustness: f64) -> f64 {
     95.0 * percent / (percent / burst_ratio + robustness)
 }
 
-/// BurstR (G.107 §7.5): mean length of the bursts of loss, over the mean that random loss of the same share gives, 1 / (1 − share). Not below 1:
+/// `BurstR` (G.107 §7.5): mean length of the bursts of loss, over the mean that random loss of the same share gives, 1 / (1 − share). Not below 1:
 /// losses more regular than random are not known to sound better.
 fn burst_ratio(lost: impl Iterator<Item = bool>) -> f64 {
     let (mut packets, mut losses, mut bursts, mut in_burst) = (0_u32, 0_u32, 0_u32, false);

@@ -578,3 +578,6 @@ const RETRANSMISSION: u32 = 0;
 const ACK: u32 = 1;
 const PACING: u32 = 2;
 const CONTROL: u32 = 3;
+
+#[cfg(test)]
+mod tests;

@@ -110,7 +110,9 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    const ms: fn(u64) -> Duration = Duration::from_millis;
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
 
     fn estimator() -> RttEstimator {
         RttEstimator::new(ms(1000), ms(200), ms(60_000))

@@ -108,6 +108,10 @@ impl Bulk {
     fn begin(&mut self, cx: &mut AppContext<'_>) {
         self.started_at = cx.now;
         self.busy = true;
+        self.write(cx);
+    }
+
+    fn write(&mut self, cx: &mut AppContext<'_>) {
         let flow = self.flow.unwrap_or_else(|| {
             self.written = 0;
             cx.connect(0, self.from)
@@ -145,6 +149,14 @@ impl Bulk {
         }
     }
 
+    /// TCP has given the connection up: a file under way starts over, on the same clock.
+    fn lost(&mut self, cx: &mut AppContext<'_>) {
+        self.flow = None;
+        if self.busy && !self.stopped {
+            self.write(cx);
+        }
+    }
+
     fn hang_up(&mut self, cx: &mut AppContext<'_>) {
         if let Some(flow) = self.flow.take() {
             for side in Side::BOTH {
@@ -164,6 +176,10 @@ impl Application for Bulk {
                 flow,
                 news: News::Received { .. },
             } if self.flow == Some(flow) => self.finish(cx),
+            AppEvent::Flow {
+                flow,
+                news: News::Closed,
+            } if self.flow == Some(flow) => self.lost(cx),
             AppEvent::Flow { .. } | AppEvent::Timer { .. } => {}
         }
     }
@@ -270,6 +286,21 @@ mod tests {
         desk.tell(&mut bulk, received(FLOW, 1_000_000));
         assert_eq!(desk.commands().len(), 2);
         assert_eq!(desk.next_timer(), None);
+    }
+
+    #[test]
+    fn a_file_whose_connection_was_given_up_starts_over_on_the_same_clock() {
+        let (mut bulk, mut desk) = started("size = \"1 MB\"");
+        desk.commands();
+        desk.now = Instant::from_nanos(60);
+        let news = News::Closed;
+        desk.tell(&mut bulk, AppEvent::Flow { flow: FLOW, news });
+        let again = desk.commands();
+        assert_eq!(again[0], (FlowId(1), Side::Host, Command::Open));
+        assert_eq!(again.len(), 3);
+        desk.now = Instant::from_nanos(100);
+        desk.tell(&mut bulk, received(FlowId(1), 1_000_000));
+        assert_eq!(desk.samples("completion_time"), [100.0]);
     }
 
     #[test]

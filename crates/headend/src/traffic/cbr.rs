@@ -25,7 +25,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // "Active Queue Management Algorithms for DOCSIS 3.0" (CableLabs, 2013), traffic loads 4, 7 and 8.
+            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), Table 1: traffic loads 4, 7 and 8.
             rate: Rate(6_000_000),
             gap: None,
             // Not stated there; a choice.

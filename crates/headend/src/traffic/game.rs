@@ -21,7 +21,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // "Active Queue Management Algorithms for DOCSIS 3.0" (CableLabs, 2013) §2.2: VoIP and gaming are 218 B at 50 packets/s.
+            // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): VoIP and gaming are 218 B at 50 packets/s.
             interval: Duration::from_millis(20),
             size: ByteCount(200),
         }

@@ -67,7 +67,7 @@ impl Definition for Config {
             !self.timeout.is_zero()
                 && self.timeout.as_nanos() / self.interval.as_nanos() <= MOST_OUTSTANDING,
             "timeout",
-            "more than 0 s and at most 1 000 000 intervals",
+            "more than 0 s and at most 100 000 intervals",
         )
     }
 
@@ -201,7 +201,7 @@ const TIMEOUT: u64 = 1;
 /// IPv4 header without options.
 const IP_HEADER: u16 = 20;
 /// Requests that may wait for their answers at the same time.
-const MOST_OUTSTANDING: u64 = 1_000_000;
+const MOST_OUTSTANDING: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {

@@ -175,7 +175,7 @@ mod tests {
         (mean, square.sqrt())
     }
 
-    /// Of 40 000 exponential draws the mean is right to 1/√40000 = 0.5 %, the deviation to √(8/40000)/2·… ≈ 0.7 %; three of those are allowed.
+    /// Of 40 000 exponential draws the mean is right to 1/√40000 = 0.5 %, the deviation to √8/2/√40000 = 0.7 %; three of those are allowed.
     #[test]
     fn gaps_have_the_mean_and_the_deviation_of_the_exponential() {
         let config = Config::default();

@@ -68,7 +68,12 @@ impl Desk {
                 opened: 0,
             },
             endpoints: Vec::new(),
-            world: World::new(EventQueue::new(Duration::from_millis(1)), flows, recorder),
+            world: World::new(
+                EventQueue::new(Duration::from_millis(1)),
+                flows,
+                Vec::new(),
+                recorder,
+            ),
         }
     }
 
@@ -97,6 +102,10 @@ impl Desk {
     }
 
     /// What it has asked of endpoints since the last call.
+    #[allow(
+        clippy::unused_self,
+        reason = "commands are written down while there is a desk"
+    )]
     pub(crate) fn commands(&mut self) -> Vec<(FlowId, Side, Command)> {
         COMMANDS.with_borrow_mut(|commands| commands.as_mut().map_or_else(Vec::new, std::mem::take))
     }

@@ -45,7 +45,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// The page of "Active Queue Management Algorithms for DOCSIS 3.0" (CableLabs, 2013) §2.2, with choices where it is silent.
+    /// The page of White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), with choices where it is silent.
     fn default() -> Self {
         Self {
             connections: 6,
@@ -56,7 +56,7 @@ impl Default for Config {
             pause: Duration::from_secs(5),
             // A choice: HTTP/1.1 keeps connections (RFC 9112 §9.3).
             persistent: true,
-            // 3GPP2 C.R1002 HTTP traffic model: a request of 328 B. The study does not say.
+            // The 3GPP HTTP traffic model's; the study does not say.
             request: ByteCount(328),
             resources: 100,
             servers: 4,
@@ -129,8 +129,10 @@ pub struct Web {
     /// Open connections. A browser has a few dozen: finding one by looking at all is as fast as an index.
     connections: Vec<Connection>,
     stage: Stage,
+    /// When this load's first SYN left.
     started_at: Instant,
     loads_done: u64,
+    /// No further load begins.
     stopped: bool,
 }
 
@@ -148,7 +150,9 @@ enum Stage {
 #[derive(Debug, Clone, Copy)]
 struct Connection {
     flow: FlowId,
+    /// Which of the page's servers it leads to.
     server: usize,
+    /// Whether the handshake is over: until then nothing has been asked for.
     connected: bool,
     /// Bytes of all requests so far: how far the server has to read.
     asked: u64,
@@ -156,6 +160,8 @@ struct Connection {
     promised: u64,
     /// Size of the answer to the latest request.
     answer: u64,
+    /// Whether that answer is still to come.
+    waits: bool,
 }
 
 impl Web {
@@ -176,6 +182,7 @@ impl Web {
 
     /// Starts a load: the HTML's connection first.
     fn begin(&mut self, cx: &mut AppContext<'_>) {
+        // All random numbers of a load are drawn at its start: what the line does to this load cannot change the sizes of the next.
         let resources_in_all = self.config.page.0 - self.config.html.0;
         draw_sizes(
             &mut self.sizes,
@@ -184,6 +191,7 @@ impl Web {
             self.config.sigma,
             cx.rng,
         );
+        // The scenario may name fewer servers than the page is made for.
         let servers = (self.config.servers as usize).min(cx.peers());
         self.next.clear();
         self.next.extend(0..servers);
@@ -200,6 +208,7 @@ impl Web {
             asked: 0,
             promised: 0,
             answer: 0,
+            waits: false,
         });
     }
 
@@ -211,6 +220,8 @@ impl Web {
             here += usize::from(connection.server == server);
             opening += usize::from(connection.server == server && !connection.connected);
         }
+        // Each connection being opened takes up a resource once it is open; which one is settled only then, as in a browser, where the first
+        // connection that is free takes what is next.
         let wanted = self.unasked(server).saturating_sub(opening);
         let allowed = (self.config.connections as usize).saturating_sub(here);
         for _ in 0..wanted.min(allowed) {
@@ -242,19 +253,21 @@ impl Web {
         connection.asked += self.config.request.0;
         connection.promised += answer;
         connection.answer = answer;
+        connection.waits = true;
         let Connection {
             flow,
             asked,
             promised,
             ..
         } = *connection;
+        // Offsets count from the start of the stream, over all requests and answers on this connection.
         cx.expect(flow, Side::Peer, asked);
         cx.expect(flow, Side::Host, promised);
         cx.send(flow, Side::Host, self.config.request.0);
     }
 
     /// A request has reached its server.
-    fn asked(&mut self, index: usize, cx: &mut AppContext<'_>) {
+    fn asked(&self, index: usize, cx: &mut AppContext<'_>) {
         let Connection { flow, answer, .. } = self.connections[index];
         if self.config.think.is_zero() {
             cx.send(flow, Side::Peer, answer);
@@ -264,7 +277,7 @@ impl Web {
     }
 
     /// A server has its answer ready.
-    fn answer(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
+    fn answer(&self, flow: FlowId, cx: &mut AppContext<'_>) {
         if let Some(index) = self.find(flow) {
             cx.send(flow, Side::Peer, self.connections[index].answer);
         }
@@ -272,6 +285,7 @@ impl Web {
 
     /// The HTML or a resource is there in full.
     fn answered(&mut self, index: usize, cx: &mut AppContext<'_>) {
+        self.connections[index].waits = false;
         let had_html = self.stage != Stage::Html;
         self.stage = match self.stage {
             Stage::Html => Stage::Resources(self.sizes.len()),
@@ -288,6 +302,7 @@ impl Web {
         } else {
             hang_up(self.connections.swap_remove(index).flow, cx);
         }
+        // The HTML names the resources: now all servers are connected to. Later only this one's connections have changed.
         if had_html {
             self.open_more(server, cx);
         } else {
@@ -295,6 +310,27 @@ impl Web {
                 self.open_more(server, cx);
             }
         }
+    }
+
+    /// TCP has given a connection up: what it should have brought is asked for again, over another.
+    fn lost(&mut self, index: usize, cx: &mut AppContext<'_>) {
+        let lost = self.connections.swap_remove(index);
+        if self.stage == Stage::Html {
+            self.open(lost.server, cx);
+            return;
+        }
+        if lost.waits {
+            // The places before the next resource are those of resources asked for: nobody needs their sizes.
+            self.next[lost.server] -= self.next.len();
+            self.sizes[self.next[lost.server]] = lost.answer;
+        }
+        for index in 0..self.connections.len() {
+            let connection = self.connections[index];
+            if connection.server == lost.server && connection.connected && !connection.waits {
+                self.employ(index, cx);
+            }
+        }
+        self.open_more(lost.server, cx);
     }
 
     /// The page is there: its connections are closed, and the next load is due after the pause.
@@ -326,7 +362,8 @@ impl Web {
             }
             News::Received { at: Side::Peer, .. } => self.asked(index, cx),
             News::Received { at: Side::Host, .. } => self.answered(index, cx),
-            News::Closed | News::Delivered { .. } => {}
+            News::Closed => self.lost(index, cx),
+            News::Delivered { .. } => {}
         }
     }
 }
@@ -652,6 +689,30 @@ mod tests {
         network.load();
         assert_eq!(network.downloaded(), 7_000_000);
         assert_eq!(network.flows.len(), 6);
+    }
+
+    #[test]
+    fn what_a_lost_connection_should_have_brought_comes_over_another() {
+        let mut network = Network::new(Config::default(), 4);
+        // The HTML's connection is given up before it is there, then every seventh step's is, at whatever point.
+        for step in 0..200 {
+            let open = network.flows.iter().rposition(|books| books.open);
+            if step % 7 == 0
+                && let Some(index) = open
+            {
+                let books = &mut network.flows[index];
+                books.open = false;
+                // What it had brought of the page before stays; what was on its way is lost.
+                books.written[0] = if books.told[0] > 1 { books.told[0] } else { 0 };
+                let flow = FlowId(index as u32);
+                let news = News::Closed;
+                network.tell(AppEvent::Flow { flow, news });
+            }
+            network.step();
+        }
+        network.load();
+        assert_eq!(network.downloaded(), 7_000_000);
+        assert_eq!(network.most_open, 6);
     }
 
     #[test]

@@ -35,8 +35,8 @@ impl Setup {
         peers: u32,
     ) -> Simulation {
         let mut flows = FlowTable::default();
-        let route_up = flows.add_route(vec![self.port(0), Hop::Line(0), Hop::End]);
-        let route_down = flows.add_route(vec![Hop::Line(1), self.port(1), Hop::Line(2), Hop::End]);
+        let route_up = flows.add_route(vec![Self::port(0), Hop::Line(0), Hop::End]);
+        let route_down = flows.add_route(vec![Hop::Line(1), Self::port(1), Hop::Line(2), Hop::End]);
         let names: Vec<String> = (0..applications.len()).map(|n| format!("app{n}")).collect();
         let second = Duration::from_secs(1);
         let recorder = Recorder::new(
@@ -79,7 +79,7 @@ impl Setup {
         })
     }
 
-    fn port(&self, port: u16) -> Hop {
+    fn port(port: u16) -> Hop {
         Hop::Link {
             link: 0,
             port: Port(port),

@@ -1,0 +1,89 @@
+# The one entry point. `make` alone prints what there is.
+# Needs Python 3.11 or newer (with venv), a Rust toolchain and make; everything else is fetched into .venv and target/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$candidate; break; }; done)
+BIN := .venv/bin
+HEADEND := $(BIN)/headend
+
+# What the compiled module is made of: it is rebuilt when any of these is newer.
+RUST_SOURCES := $(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.json' \) 2>/dev/null) \
+	Cargo.toml $(wildcard Cargo.lock)
+
+.PHONY: help
+help: ## What can be made
+	@echo 'headend: a laboratory for access networks'
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target text; do printf '  make %-15s %s\n' "$$target" "$$text"; done
+
+.PHONY: demo
+demo: build ## An upload ruins a call under a bloated buffer, and does not under Buffer Control or an AQM
+	@$(HEADEND) compare upload-and-call --vary 'queue=drop_tail,buffer_control,docsis_pie' --out results/demo --force
+
+.PHONY: build
+build: .venv/.built ## The virtual environment with the compiled engine in it
+
+.PHONY: test
+test: lint-python test-rust test-python generate-check ## Everything that must pass: Rust and Python tests, checks, generated files
+
+.PHONY: test-rust
+test-rust: tools ## The engine's tests
+	cargo test --workspace --quiet
+
+.PHONY: test-python
+test-python: build ## The Python tests
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: lint-python tools ## Formats, lints and types, Rust and Python
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+.PHONY: lint-python
+lint-python: build ## Formats, lints and types of the Python side
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+
+.PHONY: format
+format: build ## Format all sources
+	cargo fmt --all
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix --quiet
+
+.PHONY: generate
+generate: build ## Write the schema and the reference pages from the engine's own description
+	$(BIN)/python -m headend.reference
+
+.PHONY: generate-check
+generate-check: build ## Fail when a generated file is stale
+	$(BIN)/python -m headend.reference --check
+
+.PHONY: bench
+bench: tools ## What a packet costs, beside the least any simulator must do (also target/bench.json)
+	cargo run --release --quiet --package headend-bench
+
+.PHONY: clean
+clean: ## Remove what was built (results stay)
+	rm -rf .venv target
+
+.PHONY: tools
+tools:
+	@[ -n '$(PYTHON)' ] || { echo 'missing: Python 3.11 or newer (python3 on PATH, or make PYTHON=/path/to/python)' >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo 'missing: a Rust toolchain (cargo on PATH): https://rustup.rs installs one' >&2; exit 1; }
+
+.venv/bin/python: | tools
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "missing: Python's venv module for $(PYTHON) (Debian and Ubuntu: the package python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/bin/maturin: | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+
+.venv/.built: pyproject.toml $(RUST_SOURCES) | tools .venv/bin/maturin
+	VIRTUAL_ENV='$(CURDIR)/.venv' $(BIN)/maturin develop --release --extras dev --quiet
+	@touch $@

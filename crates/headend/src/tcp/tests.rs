@@ -1,0 +1,576 @@
+//! Whole connections in whole simulations: over lossy lines, a bottleneck, and links that lose what a test tells them to.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::aqm::DropTail;
+use crate::congestion::{cubic, reno};
+use crate::context::QueueInternals;
+use crate::flow::{FlowTable, Hop, Port};
+use crate::line::Line;
+use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter};
+use crate::metrics::Recorder;
+use crate::metrics::recorder::{GroupInfo, QueueInfo};
+use crate::metrics::table::Column;
+use crate::qdisc::{BacklogLimit, Fifo, Framing, Queue};
+use crate::rng::Rng;
+use crate::simulation::{AppSetup, Parts, Simulation};
+use crate::trace::{DropReason, QueueId, Sink, TraceEvent};
+use crate::traffic::bulk::{self, Bulk};
+use crate::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
+use crate::units::{Probability, Rate};
+
+/// What an application does on its one connection: sends, expects as much, closes each side once it has read all.
+#[derive(Debug)]
+struct Exchange {
+    /// Bytes sent by each side.
+    bytes: [u64; 2],
+    received: usize,
+    log: Log,
+}
+
+/// News in order, with the time they came.
+type Log = Arc<Mutex<Vec<(Instant, News)>>>;
+
+impl Application for Exchange {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => {
+                let flow = cx.connect(0, Side::Host);
+                for side in Side::BOTH {
+                    let bytes = self.bytes[side.index()];
+                    if bytes > 0 {
+                        cx.send(flow, side, bytes);
+                    }
+                    if bytes < u64::MAX {
+                        cx.expect(flow, side.other(), bytes);
+                    }
+                }
+            }
+            AppEvent::Flow { flow, news } => {
+                self.log.lock().unwrap().push((cx.now, news));
+                if let News::Received { .. } = news {
+                    self.received += 1;
+                    if self.received == 2 {
+                        cx.close(flow, Side::Host);
+                        cx.close(flow, Side::Peer);
+                    }
+                }
+            }
+            AppEvent::Stopped | AppEvent::Timer { .. } => {}
+        }
+    }
+}
+
+/// A link without rate or queue that loses or changes what a test tells it to.
+struct Scripted {
+    fate: Box<dyn FnMut(&mut Packet) -> Fate + Send>,
+}
+
+fn scripted(fate: impl FnMut(&mut Packet) -> Fate + Send + 'static) -> Box<dyn Link> {
+    let fate = Box::new(fate);
+    Box::new(Scripted { fate })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Lose,
+    Pass,
+}
+
+impl fmt::Debug for Scripted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scripted")
+    }
+}
+
+impl Link for Scripted {
+    fn offer(&mut self, _port: Port, mut packet: Packet, cx: &mut Context<'_>) {
+        match (self.fate)(&mut packet) {
+            Fate::Lose => cx.discard(packet, DropReason::Corrupted),
+            Fate::Pass => cx.forward(packet),
+        }
+    }
+    fn wake(&mut self, _token: u64, _cx: &mut Context<'_>) {}
+    fn visit_queues(&self, _now: Instant, _visit: &mut dyn FnMut(QueueId, QueueInternals)) {}
+    fn held(&self) -> u64 {
+        0
+    }
+}
+
+/// A simulation of one application, by default with one connection.
+struct Setup {
+    link: Box<dyn Link>,
+    tcp: Config,
+    /// What runs instead of an [`Exchange`].
+    app: Option<Box<dyn Application>>,
+    bytes: [u64; 2],
+    one_way: Duration,
+    loss: f64,
+    duration: Duration,
+    seed: u64,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            link: scripted(|_| Fate::Pass),
+            tcp: Config::default(),
+            app: None,
+            bytes: [0, 100_000],
+            one_way: Duration::from_millis(20),
+            loss: 0.0,
+            duration: Duration::from_secs(300),
+            seed: 1,
+        }
+    }
+}
+
+impl Setup {
+    fn build(self) -> (Simulation, Log) {
+        let mut flows = FlowTable::default();
+        let link = |port| Hop::Link {
+            link: 0,
+            port: Port(port),
+        };
+        let routes = [
+            flows.add_route(vec![link(0), Hop::Line(0), Hop::End]),
+            flows.add_route(vec![link(1), Hop::Line(1), Hop::End]),
+        ];
+        let log = Log::default();
+        let exchange = Exchange {
+            bytes: self.bytes,
+            received: 0,
+            log: Arc::clone(&log),
+        };
+        let app = AppSetup {
+            app: self.app.unwrap_or(Box::new(exchange)),
+            rng: Rng::for_path(self.seed, "app"),
+            group: GroupSetup {
+                address: 1,
+                peers: vec![Peer { routes, address: 2 }],
+                tcp: self.tcp,
+                dscp: 0,
+                name: "transfer".to_owned(),
+                seed: self.seed,
+                opened: 0,
+            },
+            start: Instant::ZERO,
+            stop: None,
+        };
+        let lines = [0, 1].map(|n| {
+            let rng = Rng::for_path(self.seed, &format!("line{n}"));
+            let jitter = Duration::from_micros(100);
+            Line::new(self.one_way, jitter, Probability(self.loss), rng)
+        });
+        let simulation = Simulation::new(Parts {
+            links: vec![self.link],
+            lines: lines.into(),
+            apps: vec![app],
+            recorder: recorder(self.duration),
+            flows,
+            bucket: Duration::from_micros(100),
+            warmup: Duration::ZERO,
+            duration: self.duration,
+        });
+        (simulation, log)
+    }
+
+    /// Runs to the end; what the application was told.
+    fn run(self) -> (Simulation, Vec<(Instant, News)>) {
+        let end = Instant::ZERO + self.duration;
+        let (mut simulation, log) = self.build();
+        simulation.run_until(end);
+        // The tables check that packets are conserved.
+        let _ = simulation.tables();
+        let news = log.lock().unwrap().clone();
+        (simulation, news)
+    }
+}
+
+fn recorder(duration: Duration) -> Recorder {
+    let group = GroupInfo {
+        name: "transfer".to_owned(),
+        application: "exchange",
+        transport: "tcp",
+        carries_data: [true; 2],
+        is_bulk: true,
+    };
+    let queues = ["up", "down"].map(|direction| QueueInfo {
+        name: format!("link.{direction}"),
+        link: "link".to_owned(),
+        direction,
+        discipline: "fifo",
+        rate_bps: 0,
+        limit_bytes: None,
+    });
+    Recorder::new(vec![group], queues.into(), duration / 10, duration)
+}
+
+/// A bottleneck of `rate` with a drop-tail queue of `buffer` IP bytes in each direction.
+fn bottleneck(rate: Rate, buffer: u64) -> Box<dyn Link> {
+    let direction = |index: u16| DirectionSetup {
+        queue: Queue::new(
+            QueueId(u32::from(index)),
+            Box::new(Fifo::new(BacklogLimit::Bytes(buffer), Box::new(DropTail))),
+            PointToPoint::update_token(Port(index)),
+        ),
+        transmitter: Transmitter::new(RateSchedule::Constant(rate)),
+        delay: Duration::ZERO,
+        framing: Framing::IP,
+        mtu: 1500,
+    };
+    Box::new(PointToPoint::new(direction(0), direction(1)))
+}
+
+fn reno() -> CongestionConfig {
+    CongestionConfig::Reno(reno::Config::default())
+}
+
+fn cubic() -> CongestionConfig {
+    CongestionConfig::Cubic(cubic::Config::default())
+}
+
+#[track_caller]
+fn assert_complete(news: &[(Instant, News)], bytes: [u64; 2]) {
+    let kinds: Vec<News> = news.iter().map(|(_, news)| *news).collect();
+    assert_eq!(
+        kinds
+            .iter()
+            .filter(|news| **news == News::Connected)
+            .count(),
+        1
+    );
+    for side in Side::BOTH {
+        let received = News::Received {
+            at: side.other(),
+            total: bytes[side.index()],
+        };
+        assert_eq!(
+            kinds.iter().filter(|news| **news == received).count(),
+            1,
+            "{received:?} in {kinds:?}"
+        );
+    }
+    assert_eq!(kinds.last(), Some(&News::Closed));
+    assert_eq!(kinds.len(), 4);
+}
+
+#[test]
+fn a_transfer_without_losses_completes_and_closes() {
+    let (simulation, news) = Setup::default().run();
+    assert_complete(&news, [0, 100_000]);
+    // SYN, SYN-ACK: 40 ms. 14480, 28960, 57920 bytes are three rounds more, and the last ends half a round early.
+    let received = news[news.len() - 2].0;
+    let rounds = received.as_secs_f64() / 0.040;
+    assert!((4.0..4.2).contains(&rounds), "{rounds} round trips");
+    assert!(simulation.events() < 300, "{}", simulation.events());
+}
+
+/// The sum of a column of a result table.
+fn total(simulation: &mut Simulation, table: &str, column: &str) -> u64 {
+    let tables = simulation.tables();
+    let (_, table) = tables
+        .iter()
+        .find(|(name, _)| *name == table)
+        .expect("a table of results");
+    match table.get(column) {
+        Some(Column::Integer(values)) => values.iter().sum(),
+        _ => panic!("a column of integers"),
+    }
+}
+
+/// The configurations whose recovery differs.
+fn variants() -> Vec<Config> {
+    let mut variants = Vec::new();
+    for congestion in [reno(), cubic()] {
+        for (sack, timestamps, ecn) in [
+            (true, true, EcnMode::Off),
+            (true, false, EcnMode::On),
+            (false, true, EcnMode::On),
+            (false, false, EcnMode::Off),
+        ] {
+            variants.push(Config {
+                congestion: congestion.clone(),
+                sack,
+                timestamps,
+                ecn,
+                ..Config::default()
+            });
+        }
+    }
+    variants
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Whatever is lost, SYN, data, acknowledgement or FIN: all bytes arrive in order, both ways, and the connection closes.
+    #[test]
+    fn every_byte_arrives_over_a_lossy_line(
+        seed in any::<u64>(),
+        loss in 0.0..0.25,
+        up in 0_u64..200_000,
+        down in 0_u64..200_000,
+    ) {
+        for config in variants() {
+            let bytes = [up, down];
+            let setup = Setup {
+                tcp: Config { syn_retries: 30, ..config },
+                bytes,
+                loss,
+                seed,
+                duration: Duration::from_secs(36_000),
+                ..Setup::default()
+            };
+            let (mut simulation, news) = setup.run();
+            assert_complete(&news, bytes);
+            prop_assert_eq!(total(&mut simulation, "flows", "goodput_bytes"), up + down);
+            // No livelock: some hundred segments need no more than a few events each, and those of the series.
+            prop_assert!(simulation.events() < 5_000, "{} events", simulation.events());
+        }
+    }
+}
+
+#[test]
+fn reno_fills_a_line_whose_buffer_is_one_bandwidth_delay_product() {
+    for congestion in [reno(), cubic()] {
+        // 40 Mbit/s · 50 ms = 250 kB.
+        let setup = Setup {
+            link: bottleneck(Rate(40_000_000), 250_000),
+            tcp: Config {
+                congestion,
+                ..Config::default()
+            },
+            bytes: [0, u64::MAX],
+            one_way: Duration::from_millis(25),
+            duration: Duration::from_secs(60),
+            ..Setup::default()
+        };
+        let (mut simulation, _) = setup.run();
+        let goodput = total(&mut simulation, "flows", "goodput_bytes");
+        let most = 40_000_000_u64 / 8 * 60 * 1448 / 1500;
+        let share = goodput as f64 / most as f64;
+        assert!(share > 0.95, "{share}");
+    }
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_and_leaves_an_initial_window_of_one_segment() {
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&sizes);
+    let mut syns = 0;
+    let setup = Setup {
+        link: scripted(move |packet| {
+            seen.lock().unwrap().push((packet.from, packet.size));
+            let syn = packet.flags.has(Flags::SYN) && packet.from == Side::Host;
+            syns += u32::from(syn);
+            if syn && syns <= 2 {
+                Fate::Lose
+            } else {
+                Fate::Pass
+            }
+        }),
+        bytes: [100_000, 0],
+        ..Setup::default()
+    };
+    let (_, news) = setup.run();
+    assert_complete(&news, [100_000, 0]);
+    // After 1 s and 2 s more, and a round trip.
+    let (connected, _) = news
+        .iter()
+        .find(|(_, news)| *news == News::Connected)
+        .unwrap();
+    assert!(
+        (3.04..3.05).contains(&connected.as_secs_f64()),
+        "{connected}"
+    );
+    let start = [
+        (Side::Host, 60),
+        (Side::Host, 60),
+        (Side::Host, 60),
+        (Side::Peer, 60),
+        (Side::Host, 1500),
+        (Side::Peer, 52),
+        (Side::Host, 1500),
+        (Side::Host, 1500),
+    ];
+    assert_eq!(sizes.lock().unwrap()[..8], start);
+}
+
+#[test]
+fn a_connection_nobody_answers_is_given_up_and_closed() {
+    // Nothing gets through; or only the SYN does, and both sides wait.
+    for from in [Side::Host, Side::Peer] {
+        let setup = Setup {
+            link: scripted(move |packet| {
+                if packet.from == from {
+                    Fate::Lose
+                } else {
+                    Fate::Pass
+                }
+            }),
+            tcp: Config {
+                syn_retries: 2,
+                ..Config::default()
+            },
+            ..Setup::default()
+        };
+        let (simulation, news) = setup.run();
+        let closed = Instant::ZERO + Duration::from_secs(1 + 2 + 4);
+        let rest: Vec<_> = news
+            .iter()
+            .filter(|(_, news)| !matches!(news, News::Received { .. }))
+            .collect();
+        assert_eq!(rest, [&(closed, News::Closed)]);
+        assert!(simulation.events() < 50);
+    }
+}
+
+#[test]
+fn a_marked_window_is_answered_once_and_nothing_but_new_data_is_ecn_capable() {
+    let (reductions, marks) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+    let (counted, marked) = (Arc::clone(&reductions), Arc::clone(&marks));
+    let mut highest = 0;
+    let setup = Setup {
+        link: scripted(move |packet| {
+            let new_data = packet.payload > 0 && packet.seq >= highest;
+            highest = highest.max(packet.seq + u64::from(packet.payload));
+            let expected = if new_data { Ecn::Ect0 } else { Ecn::NotEct };
+            assert_eq!(packet.ecn, expected, "{packet:?}");
+            let syn = packet.flags.has(Flags::SYN);
+            *counted.lock().unwrap() += u32::from(packet.flags.has(Flags::CWR) && !syn);
+            // Five packets in a row of one window, and one that is lost.
+            if new_data && (300_000..307_000).contains(&packet.seq) {
+                packet.ecn = Ecn::Ce;
+                *marked.lock().unwrap() += 1;
+            }
+            if new_data && (600_000..601_000).contains(&packet.seq) {
+                return Fate::Lose;
+            }
+            Fate::Pass
+        }),
+        tcp: Config {
+            congestion: reno(),
+            ecn: EcnMode::On,
+            ..Config::default()
+        },
+        bytes: [0, 1_000_000],
+        ..Setup::default()
+    };
+    let (mut simulation, news) = setup.run();
+    assert_complete(&news, [0, 1_000_000]);
+    assert_eq!(
+        (*marks.lock().unwrap(), *reductions.lock().unwrap()),
+        (5, 1)
+    );
+    assert_eq!(total(&mut simulation, "flows", "retransmitted"), 1);
+}
+
+#[test]
+fn a_receive_window_of_64_kib_limits_the_transfer_to_it_each_round_trip() {
+    let setup = Setup {
+        tcp: Config {
+            receive_window: ByteCount(65_536),
+            ..Config::default()
+        },
+        bytes: [0, u64::MAX],
+        duration: Duration::from_secs(20),
+        ..Setup::default()
+    };
+    let (mut simulation, _) = setup.run();
+    let goodput = total(&mut simulation, "flows", "goodput_bytes") as f64;
+    // 45 whole segments fit; 500 round trips of 40 ms. Jitter, the handshake and an odd segment that waits for its second take 3 %.
+    let most = 500.0 * 45.0 * 1448.0;
+    assert!((0.95 * most..most).contains(&goodput), "{}", goodput / most);
+}
+
+#[test]
+fn about_every_second_segment_is_acknowledged() {
+    let acks = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&acks);
+    let setup = Setup {
+        link: scripted(move |packet| {
+            *counted.lock().unwrap() += u32::from(packet.size == 52 && packet.from == Side::Host);
+            Fate::Pass
+        }),
+        bytes: [0, 1448 * 1000],
+        ..Setup::default()
+    };
+    setup.run();
+    let acks = *acks.lock().unwrap();
+    assert!((500..530).contains(&acks), "{acks}");
+}
+
+#[test]
+fn sack_blocks_take_room_in_acknowledgements_only() {
+    let setup = Setup {
+        link: scripted(|packet| {
+            if packet.sack.is_some() {
+                assert!([64, 72, 80].contains(&packet.size) && packet.payload == 0);
+            } else {
+                assert!(packet.size <= 1500);
+            }
+            Fate::Pass
+        }),
+        bytes: [500_000, 500_000],
+        loss: 0.02,
+        ..Setup::default()
+    };
+    let (_, news) = setup.run();
+    assert_complete(&news, [500_000; 2]);
+}
+
+/// Notes the highest slot any packet belonged to.
+struct HighestSlot(Arc<Mutex<u32>>);
+
+impl Sink for HighestSlot {
+    fn record(&mut self, _at: Instant, event: &TraceEvent) {
+        if let TraceEvent::Sent { packet } = event {
+            let mut highest = self.0.lock().unwrap();
+            *highest = packet.flow.0.max(*highest);
+        }
+    }
+}
+
+#[test]
+fn the_slot_of_a_closed_connection_is_used_again() {
+    let files = bulk::Config {
+        from: Side::Peer,
+        size: Some(20_000),
+        files: Some(50),
+        pause: Duration::from_millis(500),
+    };
+    let setup = Setup {
+        app: Some(Box::new(Bulk::new(files))),
+        loss: 0.05,
+        ..Setup::default()
+    };
+    let (mut simulation, _) = setup.build();
+    let highest = Arc::new(Mutex::new(0));
+    simulation.add_sink(Box::new(HighestSlot(Arc::clone(&highest))));
+    simulation.run_until(simulation.end());
+    assert_eq!(
+        total(&mut simulation, "flows", "goodput_bytes"),
+        50 * 20_000
+    );
+    assert!(*highest.lock().unwrap() < 10);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = |seed| {
+        let setup = Setup {
+            bytes: [300_000; 2],
+            loss: 0.03,
+            seed,
+            ..Setup::default()
+        };
+        let (simulation, news) = setup.run();
+        (simulation.events(), news)
+    };
+    assert_eq!(run(5), run(5));
+    assert_ne!(run(5), run(6));
+}

@@ -1,0 +1,309 @@
+//! Every queue by name, with its defaults: packets arrive, time passes, the line takes packets or does not.
+//!
+//! The model knows nothing of the law. It holds each packet's fate and checks, after every operation: packets in = out + discarded + waiting; bytes
+//! agree; order is kept within a flow; CE only on packets that were ECN-capable; nothing happens to a packet after it was discarded; an update asked
+//! for is not in the past. And the same operations and seed give the same trace.
+
+use headend::flow::FlowId;
+use headend::packet::Ecn;
+use headend::qdisc::{Framing, LineView, QueueConfig, QueueDiscipline, Shaper};
+use headend::rng::Rng;
+use headend::testing::Bench;
+use headend::time::{Duration, Instant};
+use headend::trace::{DropReason, TraceEvent};
+use headend::units::Rate;
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
+
+const RATE: Rate = Rate(2_000_000);
+const FLOWS: usize = 4;
+
+/// Something that happens to a queue.
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Arrive { flow: usize, size: u16, ecn: Ecn },
+    Dequeue,
+    Wait(Duration),
+}
+
+/// Where a packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Discarded,
+    Sent,
+    Waiting,
+}
+
+/// The truth about one packet; its number is its place in the list.
+#[derive(Debug)]
+struct Record {
+    flow: FlowId,
+    bytes: u64,
+    ecn: Ecn,
+    arrived_at: Instant,
+    fate: Fate,
+}
+
+/// A queue, its line and the model, side by side.
+struct Run<'a> {
+    bench: Bench,
+    flows: [FlowId; FLOWS],
+    line: LineView<'a>,
+    queue: Box<dyn QueueDiscipline>,
+    records: Vec<Record>,
+    /// The packet sent last, by flow.
+    last_sent: [Option<u64>; FLOWS],
+    trace: Vec<(Instant, TraceEvent)>,
+}
+
+impl<'a> Run<'a> {
+    fn new(config: &QueueConfig, line: LineView<'a>) -> Self {
+        let mut bench = Bench::new();
+        let flows = [0, 46, 0, 8].map(|dscp| bench.flow(dscp));
+        let queue = config
+            .build(RATE, Rng::for_path(1, "queue"))
+            .expect("the defaults are valid");
+        Self {
+            bench,
+            flows,
+            line,
+            queue,
+            records: Vec::new(),
+            last_sent: [None; FLOWS],
+            trace: Vec::new(),
+        }
+    }
+
+    fn carry_out(&mut self, operation: Operation) {
+        match operation {
+            Operation::Arrive { flow, size, ecn } => self.arrive(flow, size, ecn),
+            Operation::Dequeue => self.dequeue(),
+            Operation::Wait(span) => self.wait(span),
+        }
+        self.check();
+    }
+
+    fn arrive(&mut self, flow: usize, size: u16, ecn: Ecn) {
+        let mut packet = self.bench.packet(self.flows[flow], size);
+        packet.ecn = ecn;
+        assert_eq!(packet.seq, self.records.len() as u64);
+        self.records.push(Record {
+            flow: packet.flow,
+            bytes: self.line.framing.bytes(&packet),
+            ecn,
+            arrived_at: self.bench.now,
+            fate: Fate::Waiting,
+        });
+        self.queue.enqueue(packet, &self.line, &mut self.bench.cx());
+    }
+
+    fn dequeue(&mut self) {
+        let Some(packet) = self.queue.dequeue(&self.line, &mut self.bench.cx()) else {
+            return;
+        };
+        let record = &mut self.records[packet.seq as usize];
+        assert_eq!(
+            record.fate,
+            Fate::Waiting,
+            "packet {} is sent once",
+            packet.seq
+        );
+        record.fate = Fate::Sent;
+        assert_eq!(
+            (packet.flow, packet.enqueued_at),
+            (record.flow, record.arrived_at)
+        );
+        let is_marked = packet.ecn == Ecn::Ce && record.ecn != Ecn::NotEct;
+        assert!(
+            is_marked || packet.ecn == record.ecn,
+            "{:?} became {:?}",
+            record.ecn,
+            packet.ecn
+        );
+        let flow = self
+            .flows
+            .iter()
+            .position(|&flow| flow == packet.flow)
+            .expect("a flow of ours");
+        let before = self.last_sent[flow].replace(packet.seq);
+        assert!(before < Some(packet.seq), "order is kept within a flow");
+        self.bench.end(packet);
+    }
+
+    /// As a link does: updates come when they are asked for.
+    fn wait(&mut self, span: Duration) {
+        let end = self.bench.now + span;
+        while let Some(at) = self.queue.next_update().filter(|&at| at <= end) {
+            assert!(at >= self.bench.now, "an update asked for in the past");
+            self.bench.now = at;
+            self.queue.update(&self.line, &mut self.bench.cx());
+            assert_ne!(
+                self.queue.next_update(),
+                Some(at),
+                "an update that was made is due no more"
+            );
+        }
+        self.bench.now = end;
+    }
+
+    fn check(&mut self) {
+        for (at, event) in self.bench.take_log() {
+            if let TraceEvent::Discarded { packet, .. } = event {
+                let fate = &mut self.records[packet.seq as usize].fate;
+                assert_eq!(*fate, Fate::Waiting, "packet {} ends once", packet.seq);
+                *fate = Fate::Discarded;
+            }
+            self.trace.push((at, event));
+        }
+        let waiting = || {
+            self.records
+                .iter()
+                .filter(|record| record.fate == Fate::Waiting)
+        };
+        let depth = self.queue.depth();
+        assert_eq!(depth.packets, waiting().count() as u64);
+        assert_eq!(
+            depth.bytes,
+            waiting().map(|record| record.bytes).sum::<u64>()
+        );
+        let [entered, sent, discarded] = self.bench.counts();
+        assert_eq!(
+            entered,
+            sent + discarded + depth.packets,
+            "packets are conserved"
+        );
+    }
+
+    fn discards(&self, wanted: DropReason) -> usize {
+        let is_wanted = |event: &TraceEvent| matches!(event, TraceEvent::Discarded { reason, .. } if *reason == wanted);
+        self.trace
+            .iter()
+            .filter(|(_, event)| is_wanted(event))
+            .count()
+    }
+}
+
+/// A token bucket that fills and empties as time goes by, whatever is sent.
+#[derive(Debug)]
+struct Tide;
+
+impl Shaper for Tide {
+    fn sustained(&self) -> Rate {
+        RATE
+    }
+    fn peak(&self) -> Rate {
+        Rate(2 * RATE.0)
+    }
+    fn tokens(&self, now: Instant) -> u64 {
+        now.as_nanos() / 10_000 % 30_000
+    }
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let ecn = prop_oneof![
+        4 => Just(Ecn::NotEct), 2 => Just(Ecn::Ect0), 1 => Just(Ecn::Ect1), 1 => Just(Ecn::Ce),
+    ];
+    let arrive = (0..FLOWS, 40_u16..=1500, ecn).prop_map(|(flow, size, ecn)| Operation::Arrive {
+        flow,
+        size,
+        ecn,
+    });
+    let operation = prop_oneof![
+        8 => arrive,
+        4 => Just(Operation::Dequeue),
+        3 => (0_u64..8_000).prop_map(|us| Operation::Wait(Duration::from_micros(us))),
+        1 => (0_u64..150).prop_map(|ms| Operation::Wait(Duration::from_millis(ms))),
+    ];
+    prop::collection::vec(operation, 1..600)
+}
+
+fn trace(
+    config: &QueueConfig,
+    line: LineView<'_>,
+    operations: &[Operation],
+) -> Vec<(Instant, TraceEvent)> {
+    let mut run = Run::new(config, line);
+    for &operation in operations {
+        run.carry_out(operation);
+    }
+    run.trace
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn every_queue_keeps_the_rules(operations in operations(), is_shaped in any::<bool>()) {
+        let line = LineView {
+            shaper: if is_shaped { Some(&Tide) } else { None },
+            framing: if is_shaped { Framing::ETHERNET } else { Framing::IP },
+            ..LineView::plain(RATE)
+        };
+        for config in QueueConfig::all() {
+            let first = trace(&config, line, &operations);
+            let second = trace(&config, line, &operations);
+            proptest::prop_assert_eq!(first, second, "{} repeats itself", config.name());
+        }
+    }
+}
+
+/// The random operations above are worth something only if the laws have reason to act; here they have.
+#[test]
+fn under_lasting_overload_each_queue_discards_in_its_own_way() {
+    for config in QueueConfig::all() {
+        let mut run = Run::new(&config, LineView::plain(RATE));
+        // 1000 B every 3 ms, sent every 4 ms: a third too many, for 15 s.
+        for tick in 0..15_000 {
+            if tick % 3 == 0 {
+                let ecn = Ecn::NotEct;
+                run.carry_out(Operation::Arrive {
+                    flow: 0,
+                    size: 1000,
+                    ecn,
+                });
+            }
+            if tick % 4 == 0 {
+                run.carry_out(Operation::Dequeue);
+            }
+            run.carry_out(Operation::Wait(Duration::from_millis(1)));
+        }
+        let [congested, overlimit] =
+            [DropReason::Congested, DropReason::Overlimit].map(|reason| run.discards(reason) > 0);
+        let expected = match config {
+            QueueConfig::BufferControl(_) | QueueConfig::DropTail(_) => (false, true),
+            QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) => (true, false),
+            QueueConfig::None => (false, false),
+        };
+        assert_eq!((congested, overlimit), expected, "{}", config.name());
+    }
+}
+
+#[test]
+fn an_empty_queue_at_rest_asks_for_no_updates() {
+    for config in QueueConfig::all() {
+        let mut run = Run::new(&config, LineView::plain(RATE));
+        assert_eq!(
+            run.queue.next_update(),
+            None,
+            "{} before its first packet",
+            config.name()
+        );
+        for _ in 0..100 {
+            run.carry_out(Operation::Arrive {
+                flow: 0,
+                size: 1500,
+                ecn: Ecn::NotEct,
+            });
+            run.carry_out(Operation::Wait(Duration::from_millis(10)));
+        }
+        while run.queue.depth().packets > 0 {
+            run.carry_out(Operation::Dequeue);
+        }
+        run.carry_out(Operation::Wait(Duration::from_secs(60)));
+        assert_eq!(
+            run.queue.next_update(),
+            None,
+            "{} a minute later",
+            config.name()
+        );
+    }
+}

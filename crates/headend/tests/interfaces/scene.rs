@@ -1,0 +1,305 @@
+//! A simulation around one queue: open-loop flows over a link of 10 Mbit/s, each packet a frame whose end is told.
+
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
+
+use headend::clock::{Arrival, VirtualClock};
+use headend::context::Context;
+use headend::event::AppId;
+use headend::flow::{FlowTable, Hop, Port};
+use headend::line::Line;
+use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
+use headend::metrics::Recorder;
+use headend::metrics::recorder::{GroupInfo, QueueInfo};
+use headend::packet::{Ecn, FrameId, Packet, Side};
+use headend::qdisc::{Depth, Framing, LineView, Queue, QueueConfig, QueueDiscipline};
+use headend::rng::Rng;
+use headend::simulation::{AppSetup, Parts, Simulation};
+use headend::tcp;
+use headend::time::{Duration, Instant};
+use headend::trace::{DropReason, FrameStore, QueueId};
+use headend::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
+use headend::units::{Probability, Rate};
+
+pub(crate) const RATE: Rate = Rate(10_000_000);
+const DURATION: Duration = Duration::from_secs(20);
+
+/// An open-loop flow: a packet every `gap`, whatever becomes of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source {
+    pub(crate) gap: Duration,
+    pub(crate) size: u16,
+    pub(crate) ecn: Ecn,
+    pub(crate) dscp: u8,
+}
+
+/// What became of a flow's packets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outcome {
+    pub(crate) delivered: u64,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) marked: u64,
+    /// By [`DropReason`].
+    pub(crate) discarded: [u64; DropReason::COUNT],
+    pub(crate) longest_delay: Duration,
+    delay_sum: Duration,
+}
+
+impl Outcome {
+    pub(crate) fn discarded(&self) -> u64 {
+        self.discarded.iter().sum()
+    }
+
+    pub(crate) fn discarded_as(&self, reason: DropReason) -> u64 {
+        self.discarded[reason as usize]
+    }
+
+    pub(crate) fn mean_delay(&self) -> Duration {
+        self.delay_sum / self.delivered
+    }
+
+    /// Mbit/s over the whole run.
+    pub(crate) fn rate(&self) -> f64 {
+        self.delivered_bytes as f64 * 8e-6 / DURATION.as_secs_f64()
+    }
+}
+
+/// Which flow each frame belongs to, when it entered, and what became of it.
+#[derive(Debug, Default)]
+struct Frames {
+    entered: Vec<(usize, u16, Instant, Ecn)>,
+    outcomes: Vec<Outcome>,
+}
+
+struct Store(Arc<Mutex<Frames>>);
+
+impl FrameStore for Store {
+    fn delivered(&mut self, at: Instant, frame: FrameId, ecn: Ecn) {
+        let mut frames = self.0.lock().expect("one thread");
+        let (source, size, entered_at, sent_with) = frames.entered[frame.0.get() as usize - 1];
+        let outcome = &mut frames.outcomes[source];
+        outcome.delivered += 1;
+        outcome.delivered_bytes += u64::from(size);
+        outcome.marked += u64::from(ecn != sent_with);
+        outcome.delay_sum += at - entered_at;
+        outcome.longest_delay = outcome.longest_delay.max(at - entered_at);
+    }
+
+    fn discarded(&mut self, _at: Instant, frame: FrameId, reason: DropReason) {
+        let mut frames = self.0.lock().expect("one thread");
+        let source = frames.entered[frame.0.get() as usize - 1].0;
+        frames.outcomes[source].discarded[reason as usize] += 1;
+    }
+}
+
+/// An application whose packets come from outside.
+#[derive(Debug)]
+struct Outside;
+
+impl Application for Outside {
+    fn on(&mut self, _event: AppEvent, _cx: &mut AppContext<'_>) {}
+}
+
+/// Runs the sources through `queue`; the outcome of each, and the sum of its packets checked.
+pub(crate) fn run(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Vec<Outcome> {
+    let frames = Arc::new(Mutex::new(Frames {
+        outcomes: vec![Outcome::default(); sources.len()],
+        ..Frames::default()
+    }));
+    let mut simulation = simulation(queue, sources);
+    simulation.set_frame_store(Box::new(Store(Arc::clone(&frames))));
+    let arrivals = arrivals(
+        &mut simulation,
+        sources,
+        &mut frames.lock().expect("one thread"),
+    );
+    let mut clock = VirtualClock::with_arrivals(arrivals);
+    simulation
+        .run_with(&mut clock)
+        .expect("a virtual clock does not fail");
+    // Checks that packets are conserved.
+    simulation.tables();
+    let frames = frames.lock().expect("one thread");
+    let ended: u64 = frames
+        .outcomes
+        .iter()
+        .map(|one| one.delivered + one.discarded())
+        .sum();
+    let entered = frames.entered.len() as u64;
+    assert!(
+        entered - ended < 2000,
+        "{ended} ends of {entered} frames were told"
+    );
+    frames.outcomes.clone()
+}
+
+/// The arrivals of all sources in order of time; the sources start a little apart.
+fn arrivals(simulation: &mut Simulation, sources: &[Source], frames: &mut Frames) -> Vec<Arrival> {
+    let mut all = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let flow = simulation.open_external(AppId(index as u32));
+        let mut at = Instant::ZERO + Duration::from_micros(137) * index as u64;
+        while at < Instant::ZERO + DURATION {
+            all.push((at, index, flow));
+            at += source.gap;
+        }
+    }
+    all.sort_by_key(|&(at, index, _)| (at, index));
+    let arrival = |(at, index, flow)| {
+        let Source { size, ecn, .. } = sources[index];
+        frames.entered.push((index, size, at, ecn));
+        let frame = FrameId(NonZeroU32::new(frames.entered.len() as u32).expect("just pushed"));
+        Arrival {
+            at,
+            flow,
+            from: Side::Host,
+            size,
+            ecn,
+            frame,
+        }
+    };
+    all.into_iter().map(arrival).collect()
+}
+
+fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation {
+    let mut flows = FlowTable::default();
+    let routes = [0, 1].map(|port| {
+        flows.add_route(vec![
+            Hop::Link {
+                link: 0,
+                port: Port(port),
+            },
+            Hop::Line(u32::from(port)),
+            Hop::End,
+        ])
+    });
+    let app = |(index, source): (usize, &Source)| AppSetup {
+        app: Box::new(Outside),
+        rng: Rng::for_path(1, "outside"),
+        group: GroupSetup {
+            address: 0x0a00_0001 + index as u32,
+            peers: vec![Peer {
+                routes,
+                address: 0x0b00_0001,
+            }],
+            tcp: tcp::Config::default(),
+            dscp: source.dscp,
+            name: format!("source{index}"),
+            seed: 1,
+            opened: 0,
+        },
+        start: Instant::ZERO,
+        stop: None,
+    };
+    let second = Duration::from_secs(1);
+    let groups = (0..sources.len()).map(group).collect();
+    let queues = ["up", "down"].map(queue_info).to_vec();
+    Simulation::new(Parts {
+        links: vec![Box::new(link(queue))],
+        lines: [0, 1].map(|_| no_delay()).into(),
+        flows,
+        apps: sources.iter().enumerate().map(app).collect(),
+        recorder: Recorder::new(groups, queues, second, DURATION),
+        bucket: Duration::from_millis(1),
+        warmup: Duration::ZERO,
+        duration: DURATION,
+    })
+}
+
+fn no_delay() -> Line {
+    let rng = Rng::for_path(1, "line");
+    Line::new(Duration::ZERO, Duration::ZERO, Probability(0.0), rng)
+}
+
+fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {
+    let unlimited = QueueConfig::None
+        .build(RATE, Rng::for_path(1, "down"))
+        .expect("it needs nothing");
+    let mut port = 0;
+    let [up, down] = [queue, unlimited].map(|discipline| {
+        let id = QueueId(u32::from(port));
+        let token = PointToPoint::update_token(Port(port));
+        port += 1;
+        DirectionSetup {
+            queue: Queue::new(id, discipline, token),
+            transmitter: Transmitter::new(RateSchedule::Constant(RATE)),
+            delay: Duration::ZERO,
+            framing: Framing::IP,
+            mtu: 1500,
+        }
+    });
+    PointToPoint::new(up, down)
+}
+
+fn group(index: usize) -> GroupInfo {
+    GroupInfo {
+        name: format!("source{index}"),
+        application: "outside",
+        transport: "udp",
+        carries_data: [true, false],
+        is_bulk: false,
+    }
+}
+
+fn queue_info(direction: &'static str) -> QueueInfo {
+    QueueInfo {
+        name: format!("link.{direction}"),
+        link: "link".into(),
+        direction,
+        discipline: "prototype",
+        rate_bps: RATE.0,
+        limit_bytes: None,
+    }
+}
+
+/// What a discipline must be able to say of itself at any time.
+#[track_caller]
+pub(crate) fn assert_empty(depth: Depth) {
+    assert_eq!(depth, Depth::default());
+}
+
+/// Marks or discards, whichever the packet's transport understands; the packet, if it lives.
+pub(crate) fn signal(mut packet: Packet, cx: &mut Context<'_>) -> Option<Packet> {
+    if cx.mark(&mut packet) {
+        return Some(packet);
+    }
+    cx.discard(packet, DropReason::Congested);
+    None
+}
+
+/// Proportional-integral steps toward a target delay, in seconds (RFC 8033 §4.2 and RFC 9332 appendix A share this form).
+#[derive(Debug)]
+pub(crate) struct Controller {
+    pub(crate) alpha: f64,
+    pub(crate) beta: f64,
+    pub(crate) target: f64,
+    pub(crate) probability: f64,
+    old: f64,
+}
+
+impl Controller {
+    pub(crate) fn new(alpha: f64, beta: f64, target: f64) -> Self {
+        Self {
+            alpha,
+            beta,
+            target,
+            probability: 0.0,
+            old: 0.0,
+        }
+    }
+
+    pub(crate) fn update(&mut self, delay: f64) {
+        let step = self.alpha * (delay - self.target) + self.beta * (delay - self.old);
+        self.probability = (self.probability + step).clamp(0.0, 1.0);
+        self.old = delay;
+    }
+
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.probability == 0.0 && self.old == 0.0
+    }
+}
+
+/// Seconds that `bytes` take on the line.
+pub(crate) fn seconds(bytes: u64, line: &LineView<'_>) -> f64 {
+    line.rate.time_for(bytes).as_secs_f64()
+}

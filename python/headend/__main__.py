@@ -1,0 +1,5 @@
+"""``python -m headend`` is the command line."""
+
+from headend.cli.main import start
+
+start()

@@ -1,0 +1,68 @@
+"""``headend queues|senders|applications|schema``: every name that can be written, from the engine's own schema."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headend.cli.run import JsonOption
+from headend.cli.terminal import answer_errors, make_output, print_json
+
+NameArgument = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its parameters.")
+]
+
+
+@answer_errors
+def queues(name: NameArgument = None, as_json: JsonOption = False) -> None:
+    """List every queue discipline: its parameters, units and defaults."""
+    _list("queue", name, as_json)
+
+
+@answer_errors
+def senders(name: NameArgument = None, as_json: JsonOption = False) -> None:
+    """List every congestion control: its parameters, units and defaults."""
+    _list("congestion", name, as_json)
+
+
+@answer_errors
+def applications(name: NameArgument = None, as_json: JsonOption = False) -> None:
+    """List every application: its parameters, units and defaults."""
+    _list("application", name, as_json)
+
+
+@answer_errors
+def schema() -> None:
+    """Print the JSON Schema of scenarios, for editors and checks."""
+    from headend import _engine
+
+    typer.echo(_engine.schema())
+
+
+def _list(kind: str, name: str | None, as_json: bool) -> None:
+    from headend.errors import InputError, suggest
+    from headend.vocabulary import list_choices
+
+    choices = list_choices(kind)
+    if name is not None:
+        known = [choice.name for choice in choices]
+        if name not in known:
+            raise InputError(f'no {kind} is called "{name}"{suggest(name, known)}')
+        choices = [choice for choice in choices if choice.name == name]
+    if as_json:
+        print_json([choice.to_dict() for choice in choices])
+        return
+    from rich.padding import Padding
+
+    console = make_output()
+    for choice in choices:
+        console.print(f"[bold]{choice.name}[/bold]  {choice.description}")
+        for parameter in choice.parameters:
+            default = f" [dim](default {parameter.default})[/dim]" if parameter.default else ""
+            console.print(
+                Padding(
+                    f"[cyan]{parameter.name}[/cyan]{default}  {parameter.description}", (0, 0, 0, 4)
+                )
+            )
+        console.print()

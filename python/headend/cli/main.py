@@ -1,0 +1,59 @@
+"""The ``headend`` command: gathers the commands of its sibling modules."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from headend.cli import catalogue, compare, report, run, scenarios, study
+from headend.cli.terminal import ExitCode
+
+app = typer.Typer(
+    name="headend",
+    help="A laboratory for access networks: what a line does to the people behind it, and what to change.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("compare")(compare.compare)
+app.add_typer(scenarios.app, name="scenarios")
+app.add_typer(study.app, name="study")
+app.command("queues")(catalogue.queues)
+app.command("senders")(catalogue.senders)
+app.command("applications")(catalogue.applications)
+app.command("schema")(catalogue.schema)
+app.command("report")(report.report)
+app.command("figures")(report.figures)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from headend import __version__
+
+        typer.echo(f"headend {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Hold the options of the command itself; its help is the app's."""
+
+
+def start() -> None:
+    """Start the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)

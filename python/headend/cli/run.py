@@ -1,0 +1,140 @@
+"""``headend run``: a scenario file in, a results folder with a report out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headend.cli.terminal import (
+    ExitCode,
+    answer_errors,
+    make_messages,
+    make_output,
+    print_json,
+    show_progress,
+)
+
+if TYPE_CHECKING:
+    from headend.result import Result
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a shipped scenario."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a value of the scenario; [b]queue[/b] means the bottleneck's queue.",
+    ),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", min=0, help="In place of the scenario's seed.")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="The results folder; by default results/NAME."),
+]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace a results folder that is there.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
+]
+
+
+@answer_errors
+def run(
+    scenario: ScenarioArgument,
+    settings: SetOption = None,
+    seed: SeedOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
+
+    Exit code 1 when an expectation of the scenario is missed, 2 for bad input, 130 when interrupted (what was
+    simulated until then is kept, marked partial).
+    """
+    from headend.execution import stop_on_interrupt
+    from headend.experiment import plan_run
+    from headend.folder import choose_folder, create_folder
+    from headend.scenario import parse_override
+
+    plan = plan_run(scenario, [parse_override(text) for text in settings or []], seed=seed)
+    target = out or choose_folder(plan.loaded.name)
+    with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
+        with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:
+            result = plan.carry_out(bars[plan.label], stop)
+        result.write_into(fresh)
+    result.folder = target
+    result.report(target / "report.html")
+    if as_json:
+        print_json(describe_result(result))
+    elif quiet:
+        print_missed(result)
+    else:
+        print_result(result)
+    raise typer.Exit(choose_exit_code([result]))
+
+
+def choose_exit_code(results: list[Result]) -> ExitCode:
+    """Say by exit code what became of some runs."""
+    if any(result.is_partial for result in results):
+        return ExitCode.INTERRUPTED
+    missed = any(not outcome.met for result in results for outcome in result.expectations)
+    return ExitCode.MISSED if missed else ExitCode.OK
+
+
+def describe_result(result: Result) -> dict[str, object]:
+    """Give a run as one JSON document: verdict, tables with a row per flow, queue and measure, expectations."""
+    from headend.verdict import judge
+
+    keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
+    return {
+        "label": result.label,
+        **{key: result.manifest[key] for key in keys},
+        "folder": str(result.folder) if result.folder else None,
+        "wall_seconds": result.wall_seconds,
+        "verdict": judge(result).to_dict(),
+        "expectations": [outcome.to_dict() for outcome in result.expectations],
+        "flows": result.flows.to_dicts(),
+        "queues": result.queues.to_dicts(),
+        "measures": result.measures.to_dicts(),
+        "summary": result.summary.to_dicts()[0],
+    }
+
+
+def print_result(result: Result) -> None:
+    """Print the answer: people, queue, paragraph, expectations, where the rest is."""
+    from headend.cli.tables import draw_expectations, draw_people, draw_queues
+    from headend.verdict import judge
+
+    console = make_output()
+    verdict = judge(result)
+    console.print(f"\n[bold]{result.title}[/bold]  [dim]seed {result.manifest['seed']}[/dim]")
+    console.print(draw_people(verdict))
+    console.print(draw_queues(result))
+    console.print(verdict.paragraph, end="\n\n")
+    if result.expectations:
+        console.print(draw_expectations(result))
+    if result.wall_seconds:
+        speed = result.manifest["simulated_ns"] / 1e9 / result.wall_seconds
+        console.print(f"[dim]{result.wall_seconds:.1f} s, {speed:,.0f} × real time[/dim]")
+    if result.folder:
+        console.print(f"Report: {result.folder / 'report.html'}", soft_wrap=True)
+
+
+def print_missed(result: Result) -> None:
+    """Print only the expectations that were missed."""
+    for outcome in result.expectations:
+        if not outcome.met:
+            make_messages().print(
+                f"missed: {outcome.name}: {outcome.expected}, measured {outcome.measured_text}"
+            )

@@ -1,0 +1,88 @@
+"""``headend scenarios``: what is shipped, what each teaches, and a copy to change."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headend.cli.run import JsonOption
+from headend.cli.terminal import answer_errors, make_output, print_json
+from headend.errors import InputError, suggest
+from headend.library import list_scenarios
+
+app = typer.Typer(help="What is shipped: list, show NAME, copy NAME.", invoke_without_command=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Of a shipped scenario.")]
+
+
+@app.callback(invoke_without_command=True)
+@answer_errors
+def list_all(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the shipped scenarios and what each teaches."""
+    if context.invoked_subcommand:
+        return
+    rows = [
+        {"name": name, "title": content.get("title", ""), "teaches": content.get("description", "")}
+        for name, content in ((name, _read(path)) for name, path in list_scenarios().items())
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    console = make_output()
+    for row in rows:
+        console.print(f"[bold]{row['name']}[/bold]  {row['title']}")
+        console.print(f"[dim]{' '.join(str(row['teaches']).split())}[/dim]\n")
+    console.print("Run one with [bold]headend run NAME[/bold].")
+
+
+@app.command()
+@answer_errors
+def show(name: NameArgument, as_json: JsonOption = False) -> None:
+    """Print a shipped scenario."""
+    path = _find(name)
+    if as_json:
+        print_json(
+            {"name": name, "scenario": _read(path), "text": path.read_text(encoding="utf-8")}
+        )
+    else:
+        typer.echo(path.read_text(encoding="utf-8"), nl=False)
+
+
+@app.command()
+@answer_errors
+def copy(
+    name: NameArgument,
+    target: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="By default NAME.toml here.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a shipped scenario to a file of your own, to change."""
+    source = _find(name)
+    target = target or Path(source.name)
+    target = target / source.name if target.is_dir() else target
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            file.write(source.read_text(encoding="utf-8"))
+    except FileExistsError as error:
+        raise InputError(f"{target}: exists already; give another name") from error
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {error.strerror}") from error
+    if as_json:
+        print_json({"file": str(target)})
+    else:
+        make_output().print(f"{target} written; run it with: headend run {target}", soft_wrap=True)
+
+
+def _find(name: str) -> Path:
+    shipped = list_scenarios()
+    if name not in shipped:
+        raise InputError(f'no shipped scenario is called "{name}"{suggest(name, shipped)}')
+    return shipped[name]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))

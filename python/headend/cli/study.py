@@ -1,0 +1,170 @@
+"""``headend study``: published results, reproduced: expected, measured, verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headend.cli.run import JsonOption, QuietOption
+from headend.cli.terminal import (
+    ExitCode,
+    answer_errors,
+    make_messages,
+    make_output,
+    print_json,
+    show_points,
+)
+
+if TYPE_CHECKING:
+    from headend.study import Study
+    from headend.study.outcome import StudyOutcome
+
+app = typer.Typer(
+    help="Published results, reproduced: list, show NAME, run NAME.", no_args_is_help=True
+)
+
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="Of a shipped study, or a folder with a study.toml.")
+]
+
+
+@app.command("list")
+@answer_errors
+def list_all(as_json: JsonOption = False) -> None:
+    """List the shipped studies."""
+    from headend.library import list_studies
+    from headend.study import read_study
+
+    studies = [read_study(name, folder) for name, folder in list_studies().items()]
+    if as_json:
+        print_json([_describe(study) for study in studies])
+        return
+    console = make_output()
+    for study in studies:
+        console.print(f"[bold]{study.name}[/bold]  {study.title}")
+        console.print(f"[dim]{study.source}[/dim]")
+        console.print(f"{len(study.list_points())} runs, {len(study.claims)} claims\n")
+    console.print("Run one with [bold]headend study run NAME[/bold].")
+
+
+@app.command()
+@answer_errors
+def show(name: NameArgument, as_json: JsonOption = False) -> None:
+    """Say what a study varies, measures and claims."""
+    study = _find(name)
+    if as_json:
+        print_json(_describe(study))
+        return
+    console = make_output()
+    console.print(f"[bold]{study.title}[/bold]\n[dim]{study.source}[/dim]\n")
+    console.print(f"{study.description}\n")
+    for axis in study.axes:
+        console.print(f"  {axis.name}: {', '.join(map(str, axis.values))}")
+    console.print(f"  {len(study.list_points())} runs\n")
+    for claim in study.claims:
+        console.print(f"[bold]{claim.id}[/bold] [dim]{claim.source}[/dim]")
+        console.print(f"  {claim.statement}\n  expected: {claim.expected}")
+
+
+@app.command()
+@answer_errors
+def run(
+    name: NameArgument,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer points and shorter runs, labelled as such.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="By default results/studies/NAME."),
+    ] = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a study on all cores and judge its claims.
+
+    Points that are done are kept, so an interrupted study goes on where it stopped. Exit code 1 when a claim differs.
+    """
+    from headend.execution import stop_on_interrupt
+    from headend.study import PointStore, run_points
+    from headend.study.claims import judge_claims
+    from headend.study.outcome import (
+        POINTS,
+        StudyOutcome,
+        check_study_folder,
+        choose_study_folder,
+        draw_study_figures,
+    )
+
+    study = _find(name)
+    study = study.make_quick() if quick else study
+    folder = out or choose_study_folder(study)
+    check_study_folder(folder)
+    analysis = study.load_analysis()
+    store = PointStore(folder / POINTS)
+    with stop_on_interrupt() as stop, show_points(study.title, hidden=quiet or as_json) as on_point:
+        points = run_points(study, store, stop, on_point)
+    if points is None:
+        make_messages().print(
+            f"interrupted: {len(store.rows)} points are kept in {folder}; run again to go on"
+        )
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    outcome = StudyOutcome(
+        study,
+        points,
+        judge_claims(study.claims, analysis, points),
+        draw_study_figures(study, analysis, points),
+    )
+    outcome.write_into(folder)
+    if as_json:
+        print_json({**outcome.to_dict(), "folder": str(folder)})
+    elif not quiet:
+        _print_outcome(outcome, folder)
+    missed = any(judgement.is_missed for judgement in outcome.judgements)
+    raise typer.Exit(ExitCode.MISSED if missed else ExitCode.OK)
+
+
+def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
+    from headend.cli.tables import draw_claims
+
+    console = make_output()
+    console.print(f"\n[bold]{outcome.study.title}[/bold]\n[dim]{outcome.study.source}[/dim]")
+    if outcome.study.quick:
+        console.print(f"[yellow]Quick form: {outcome.study.quick}[/yellow]")
+    console.print(draw_claims(outcome.judgements))
+    for judgement in outcome.judgements:
+        if judgement.finding.why:
+            console.print(f"[bold]{judgement.claim.id}[/bold]: {judgement.finding.why}")
+    console.print(f"\nReport: {folder / 'report.html'}", soft_wrap=True)
+
+
+def _find(name: str) -> Study:
+    from headend.library import find_study, list_studies
+    from headend.study import read_study
+
+    folder = find_study(name)
+    names = {path: key for key, path in list_studies().items()}
+    return read_study(names.get(folder, folder.name), folder)
+
+
+def _describe(study: Study) -> dict[str, object]:
+    return {
+        "name": study.name,
+        "title": study.title,
+        "source": study.source,
+        "description": study.description,
+        "grid": {axis.name: list(axis.values) for axis in study.axes},
+        "seeds": list(study.seeds),
+        "runs": len(study.list_points()),
+        "measures": study.measures,
+        "claims": [
+            {
+                "id": claim.id,
+                "source": claim.source,
+                "statement": claim.statement,
+                "expected": claim.expected,
+            }
+            for claim in study.claims
+        ],
+    }

@@ -1,0 +1,163 @@
+"""What commands share on the terminal: consoles, errors in one line, JSON, progress bars, exit codes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from headend.errors import InputError
+from headend.execution import SLICE_SECONDS
+from headend.quantity import format_quantity
+
+Parameters = ParamSpec("Parameters")
+
+
+class ExitCode(IntEnum):
+    """What the command line's exit codes mean."""
+
+    OK = 0
+    MISSED = 1
+    BAD_INPUT = 2
+    INTERRUPTED = 130
+
+
+def make_output() -> Console:
+    """Make the console for what was asked for."""
+    return Console(highlight=False)
+
+
+def make_messages() -> Console:
+    """Make the console for errors, notes and progress."""
+    return Console(stderr=True, highlight=False)
+
+
+def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Turn errors that a person can mend into one line and exit code 2, and Ctrl-C into 130."""
+
+    @functools.wraps(command)
+    def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except InputError as error:
+            fail(str(error), as_json=bool(kwargs.get("as_json")))
+        except BrokenPipeError:
+            # Whoever read the output has read enough.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(ExitCode.OK) from None
+        except KeyboardInterrupt:
+            make_messages().print("interrupted")
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+    return answered
+
+
+def fail(message: str, *, as_json: bool = False) -> None:
+    """Say what is wrong in one line and leave with exit code 2."""
+    line = " ".join(message.split())
+    if as_json:
+        print_json({"error": line})
+    make_messages().print(Text.assemble(("error", "bold red"), ": ", line), soft_wrap=True)
+    raise typer.Exit(ExitCode.BAD_INPUT)
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document on standard output; what is not a number becomes null."""
+    json.dump(_without_nan(document), sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+@contextmanager
+def show_progress(
+    labels: Sequence[str], duration_ns: int, *, hidden: bool = False
+) -> Iterator[Mapping[str, Callable[[int], None]]]:
+    """Show a bar for each run: simulated time and how many times faster than real time.
+
+    Yields
+    ------
+    mapping of str to callable
+        For each label, what to call with the simulated time so far, in ns.
+    """
+    console = make_messages()
+    if hidden or not console.is_terminal:
+        yield dict.fromkeys(labels, _ignore)
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[simulated]}"),
+        TextColumn("{task.fields[speed]}", style="dim"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        bars = {}
+        for label in labels:
+            task = progress.add_task(label, total=duration_ns, simulated="", speed="")
+            bars[label] = functools.partial(_advance, progress, task, duration_ns, [])
+        yield bars
+
+
+@contextmanager
+def show_points(title: str, *, hidden: bool = False) -> Iterator[Callable[[int, int, int], None]]:
+    """Show one bar over the points of a study.
+
+    Yields
+    ------
+    callable
+        What to call with the points done, all points, and those kept from before.
+    """
+    console = make_messages()
+    if hidden or not console.is_terminal:
+        yield lambda _done, _total, _kept: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(title, total=None)
+
+        def on_point(done: int, total: int, kept: int) -> None:
+            text = f"{title} [dim]({kept} kept)[/dim]" if kept else title
+            progress.update(task, completed=done, total=total, description=text)
+
+        yield on_point
+
+
+def _advance(progress: Any, task: Any, duration_ns: int, began: list[float], now: int) -> None:
+    if not began:
+        began.append(time.monotonic() - SLICE_SECONDS)
+    speed = now / 1e9 / (time.monotonic() - began[0])
+    simulated = f"{format_quantity(now, 'time')} of {format_quantity(duration_ns, 'time')}"
+    progress.update(task, completed=now, simulated=simulated, speed=f"{speed:,.0f} × real time")
+
+
+def _ignore(_now: int) -> None:
+    pass
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return value

@@ -1,0 +1,77 @@
+"""The columns of every result table, as docs/reference/results.md defines them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+_DISCARDED = tuple(
+    f"discarded_{reason}"
+    for reason in (
+        "congested",
+        "corrupted",
+        "flow_limit",
+        "overlimit",
+        "retry_limit",
+        "unresponsive",
+    )
+)
+_DELAYS = tuple(
+    f"delay_{name}_ns" for name in ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
+)
+
+
+def _define(text: str = "", whole: str = "", real: str = "") -> dict[str, pl.DataType]:
+    kinds = ((text, pl.String()), (whole, pl.Int64()), (real, pl.Float64()))
+    return {name: kind for names, kind in kinds for name in names.split()}
+
+
+#: Type of each column of each table.
+TABLES: dict[str, dict[str, pl.DataType]] = {
+    "flows": _define(
+        "flow direction application transport carries",
+        "packets_sent bytes_sent packets_delivered bytes_delivered goodput_bytes marked retransmitted "
+        + " ".join(_DISCARDED),
+        "throughput_bps goodput_bps loss_ratio jitter_ns " + " ".join(_DELAYS),
+    ),
+    "queues": _define(
+        "queue link direction discipline",
+        "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes requests_contention "
+        "requests_piggyback collisions grants granted_bytes unused_grant_bytes maps "
+        + " ".join(_DISCARDED),
+        "rate_bps limit_bytes utilisation backlog_mean_bytes " + " ".join(_DELAYS),
+    ),
+    "measures": _define("flow measure unit", "count", "mean min p5 p25 p50 p75 p90 p95 p99 max"),
+    "samples": _define("flow measure", "time_ns", "value"),
+    "flow_series": _define(
+        "flow direction",
+        "time_ns discarded marked",
+        "throughput_bps goodput_bps delay_mean_ns delay_max_ns",
+    ),
+    "queue_series": _define(
+        "queue",
+        "time_ns backlog_bytes backlog_max_bytes discarded marked",
+        "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns",
+    ),
+    "connection_series": _define(
+        "flow", "time_ns connection cwnd_bytes in_flight_bytes", "ssthresh_bytes srtt_ns"
+    ),
+    "histograms": _define("kind name direction", "lower_ns upper_ns count"),
+    "summary": _define(
+        whole="simulated_ns events packets_delivered data_packets_delivered", real="jain_index"
+    ),
+}
+
+
+def build_frames(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
+    """Make frames of the engine's columns; a table without rows has its columns all the same."""
+    return {name: _build_frame(tables.get(name, {}), types) for name, types in TABLES.items()}
+
+
+def _build_frame(columns: Mapping[str, Any], types: dict[str, pl.DataType]) -> pl.DataFrame:
+    if not columns:
+        return pl.DataFrame(schema=types)
+    frame = pl.DataFrame(dict(columns))
+    return frame.cast({name: kind for name, kind in types.items() if name in frame.columns})

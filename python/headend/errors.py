@@ -1,0 +1,34 @@
+"""Errors that a person can do something about: one line each, and exit code 2."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """What was asked for cannot be done; the text says what was found and what is expected."""
+
+
+def suggest(found: str, known: Iterable[str]) -> str:
+    """Give the end of an error message that names the nearest known word, or all of a few.
+
+    Examples
+    --------
+    >>> suggest("goodputt", ["goodput", "loss"])
+    '; did you mean "goodput"?'
+    >>> suggest("x", ["b", "a"])
+    '; there are a, b'
+    >>> suggest("x", [])
+    ''
+    """
+    names = sorted(set(known))
+    near = difflib.get_close_matches(found, names, n=1, cutoff=0.6)
+    if near:
+        return f'; did you mean "{near[0]}"?'
+    if not names:
+        return ""
+    return "; there are " + ", ".join(names) if len(names) <= 24 else ""

@@ -1,0 +1,329 @@
+"""The language of ``[expect]``: what a scenario asks of its own results.
+
+::
+
+    expectation = quantity operator bound
+    quantity    = subject "." metric [ "." statistic ]
+    subject     = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | "run"
+    operator    = ">=" | ">" | "<=" | "<"
+    bound       = a number with a unit of what the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
+
+Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
+``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
+statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``completion_time``.
+Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``.
+Metric of the run: ``jain_index``.
+
+A flow without a direction means the directions that carry its data. Where there are several, by direction or because the
+flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …), the worst counts; rates and numbers of packets of
+the members add up. What was not measured (the delay of nothing) misses every expectation.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError, suggest
+from headend.quantity import Kind, format_quantity, parse_quantity
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
+_SAMPLE_STATISTICS = ("mean", "min", "p5", "p25", "p50", "p75", "p90", "p95", "p99", "max", "count")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Where a metric is found: its column, what it measures, which statistics it has."""
+
+    column: str
+    kind: Kind
+    statistics: tuple[str, ...] = ()
+    adds_up: bool = False
+
+
+FLOW_METRICS: dict[str, Metric] = {
+    "goodput": Metric("goodput_bps", "rate", adds_up=True),
+    "throughput": Metric("throughput_bps", "rate", adds_up=True),
+    "loss": Metric("loss_ratio", "ratio"),
+    "jitter": Metric("jitter_ns", "time"),
+    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
+    "sent": Metric("packets_sent", "number", adds_up=True),
+    "delivered": Metric("packets_delivered", "number", adds_up=True),
+    "discarded": Metric("discarded", "number", adds_up=True),
+    "marked": Metric("marked", "number", adds_up=True),
+    "retransmitted": Metric("retransmitted", "number", adds_up=True),
+}
+
+MEASURES: dict[str, Metric] = {
+    "rtt": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "page_load_time": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "completion_time": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "mos": Metric("{}", "number", _SAMPLE_STATISTICS),
+    "mos_down": Metric("{}", "number", _SAMPLE_STATISTICS),
+    "late": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "late_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+}
+
+QUEUE_METRICS: dict[str, Metric] = {
+    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
+    "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max")),
+    "utilisation": Metric("utilisation", "ratio"),
+    "discarded": Metric("discarded", "number"),
+    "marked": Metric("marked", "number"),
+}
+
+RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number")}
+
+#: Which measures an application reports; one that is not named here may report any.
+APPLICATION_MEASURES: dict[str, tuple[str, ...]] = {
+    "bulk": ("completion_time",),
+    "ping": ("rtt",),
+    "voice": ("mos", "mos_down", "late", "late_down"),
+    "web": ("page_load_time",),
+}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What an expectation may speak of.
+
+    Parameters
+    ----------
+    flows
+        Flows and their members, each with its application.
+    queues
+        Queues.
+    members
+        The members of each flow that has a ``count``.
+    """
+
+    flows: Mapping[str, str]
+    queues: Sequence[str]
+    members: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def from_resolved(cls, resolved: Mapping[str, Any]) -> Vocabulary:
+        """Take the names from a resolved scenario."""
+        flows: dict[str, str] = {}
+        members: dict[str, list[str]] = {}
+        for name, flow in resolved.get("flow", {}).items():
+            application = _name_variant(flow.get("application"))
+            flows[name] = application
+            count = flow.get("count", 1)
+            if count > 1:
+                members[name] = [f"{name}.{number}" for number in range(1, count + 1)]
+                flows |= dict.fromkeys(members[name], application)
+        return cls(flows, sorted(_name_queues(resolved.get("link", {}))), members)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something measured that an expression names, such as ``ping.rtt.p95``."""
+
+    text: str
+    table: str
+    subject: str
+    members: tuple[str, ...]
+    direction: str | None
+    metric: str
+    statistic: str | None
+    kind: Kind
+
+    def read(self, tables: Mapping[str, pl.DataFrame]) -> list[float]:
+        """Give the values in base units: one, or one for each direction and member; none if not measured."""
+        import polars as pl
+
+        rows = tables[self.table]
+        if self.table == "summary":
+            return _finite(rows[self.metric].to_list())
+        if self.table == "queues":
+            return _finite(self._column(rows.filter(pl.col("queue") == self.subject)))
+        rows = rows.filter(pl.col("flow").is_in(self.members))
+        if self.table == "measures":
+            return _finite(self._column(rows.filter(pl.col("measure") == self.metric)))
+        directions = [self.direction] if self.direction else ["up", "down"]
+        if not self.direction:
+            rows = rows.filter(pl.col("carries") == "data")
+        values = [
+            _finite(self._column(rows.filter(pl.col("direction") == direction)))
+            for direction in directions
+        ]
+        if FLOW_METRICS[self.metric].adds_up:
+            return [sum(own) for own in values if own]
+        return [value for own in values for value in own]
+
+    def _column(self, rows: pl.DataFrame) -> list[float]:
+        metrics = {"queues": QUEUE_METRICS, "measures": MEASURES, "flows": FLOW_METRICS}[self.table]
+        column = metrics[self.metric].column.format(self.statistic)
+        if column == "discarded":
+            import polars.selectors as cs
+
+            return rows.select(cs.starts_with("discarded_")).sum_horizontal().to_list()
+        return rows[column].cast(float).to_list()
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One line of ``[expect]``, understood."""
+
+    name: str
+    text: str
+    quantity: Quantity
+    operator: str
+    bound: float
+
+    def check(self, tables: Mapping[str, pl.DataFrame]) -> Outcome:
+        """Compare with what was measured."""
+        values = self.quantity.read(tables)
+        if not values:
+            return Outcome(self.name, self.text, None, "nothing measured", met=False)
+        measured = min(values) if self.operator.startswith(">") else max(values)
+        met = {
+            ">=": measured >= self.bound,
+            ">": measured > self.bound,
+            "<=": measured <= self.bound,
+            "<": measured < self.bound,
+        }[self.operator]
+        return Outcome(
+            self.name, self.text, measured, format_quantity(measured, self.quantity.kind), met=met
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an expectation asked and what was found.
+
+    ``measured`` is in base units (ns, bit/s, bytes, ratio), None where nothing was measured.
+    """
+
+    name: str
+    expected: str
+    measured: float | None
+    measured_text: str
+    met: bool = field(kw_only=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        return asdict(self)
+
+
+_OPERATOR = re.compile(r"(>=|<=|==|!=|=|>|<)")
+
+
+def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectation:
+    """Understand one expectation.
+
+    Raises
+    ------
+    InputError
+        Naming the expectation, what was found and what is known.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary({"call": "voice"}, ["cable.up"])
+    >>> parse_expectation("call", "call.mos.p5 >= 4.0", vocabulary).bound
+    4.0
+    """
+    parts = _OPERATOR.split(text)
+    if len(parts) != 3 or parts[1] in ("==", "!=", "="):
+        raise InputError(
+            f'expect.{name}: expected QUANTITY, one of >= > <= <, and a bound, such as "call.mos.p5 >= 4.0",'
+            f' found "{text}"'
+        )
+    try:
+        quantity = parse_quantity_name(parts[0].strip(), vocabulary)
+        bound = parse_quantity(parts[2].strip(), quantity.kind).value
+    except ValueError as error:
+        raise InputError(f"expect.{name}: {error}") from error
+    return Expectation(name, text, quantity, parts[1], bound)
+
+
+def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
+    """Understand what to measure, such as ``call.mos.p5`` or ``cable.up.delay.p99``."""
+    subject, rest = _split_subject(text, vocabulary)
+    if subject is None:
+        known = [*vocabulary.flows, *vocabulary.queues, "run"]
+        found = ".".join(text.split(".")[:1])
+        raise InputError(f'no flow or queue is called "{found}"{suggest(found, known)}')
+    direction = None
+    if subject in vocabulary.queues:
+        table, metrics = "queues", QUEUE_METRICS
+    elif subject == "run":
+        table, metrics = "summary", RUN_METRICS
+    else:
+        if rest and rest[0] in ("up", "down"):
+            direction, rest = rest[0], rest[1:]
+        reported = APPLICATION_MEASURES.get(vocabulary.flows[subject], tuple(MEASURES))
+        measures = {} if direction else {key: MEASURES[key] for key in reported}
+        table, metrics = "flows", FLOW_METRICS | measures
+    metric = rest[0] if rest else ""
+    if metric not in metrics:
+        raise InputError(
+            f'"{text}": {subject} has no metric "{metric}"{suggest(metric, metrics)}'
+            if metric
+            else f'"{text}": expected a metric of {subject} ({", ".join(metrics)})'
+        )
+    if table == "flows" and metric in MEASURES:
+        table = "measures"
+    definition = metrics[metric]
+    statistic = rest[1] if len(rest) > 1 else None
+    if definition.statistics and statistic not in definition.statistics:
+        hint = suggest(statistic or "", definition.statistics)
+        found_text = (
+            f'found "{statistic}"{hint}' if statistic else f"such as {subject}.{metric}.p50"
+        )
+        raise InputError(
+            f'"{text}": expected a statistic of {metric} ({", ".join(definition.statistics)}), {found_text}'
+        )
+    surplus = rest[2 if definition.statistics else 1 :]
+    if surplus:
+        raise InputError(f'"{text}": {metric} has nothing called "{".".join(surplus)}"')
+    kind: Kind = "number" if statistic == "count" else definition.kind
+    members = tuple(vocabulary.members.get(subject, (subject,)))
+    return Quantity(text, table, subject, members, direction, metric, statistic, kind)
+
+
+def parse_expectations(
+    pairs: Iterable[tuple[str, str]], vocabulary: Vocabulary
+) -> list[Expectation]:
+    """Understand all of ``[expect]``."""
+    return [parse_expectation(name, text, vocabulary) for name, text in pairs]
+
+
+def _split_subject(text: str, vocabulary: Vocabulary) -> tuple[str | None, list[str]]:
+    """Find the longest known name that the text begins with; queue names hold dots themselves."""
+    parts = text.split(".")
+    known = {*vocabulary.flows, *vocabulary.queues, "run"}
+    for length in range(len(parts), 0, -1):
+        subject = ".".join(parts[:length])
+        if subject in known:
+            return subject, parts[length:]
+    return None, parts
+
+
+def _name_variant(value: Any) -> str:
+    """Give the name of a choice that is written ``"bulk"`` or ``{bulk = {…}}``."""
+    if isinstance(value, Mapping):
+        return str(next(iter(value), ""))
+    return str(value or "")
+
+
+def _name_queues(links: Mapping[str, Any]) -> set[str]:
+    names = set()
+    for link, kinds in links.items():
+        for settings in kinds.values() if isinstance(kinds, Mapping) else ():
+            modems = settings.get("modem") if isinstance(settings, Mapping) else None
+            stems = [f"{link}.{modem}" for modem in modems] if modems else []
+            for stem in [link, *stems]:
+                names |= {f"{stem}.up", f"{stem}.down"}
+    return names
+
+
+def _finite(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None and not math.isnan(value)]

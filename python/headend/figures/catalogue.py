@@ -1,0 +1,35 @@
+"""Every figure of a report, in the order a reader wants them: people first, then the queue, then TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headend.figures import delay, experience, over_time
+
+if TYPE_CHECKING:
+    from headend.figures.figure import Figure
+    from headend.result import Result
+
+FIGURES = (
+    experience.draw_voice,
+    experience.draw_pages,
+    experience.draw_ping,
+    delay.draw_flow_delay,
+    over_time.draw_queue_over_time,
+    delay.draw_queue_delay,
+    over_time.draw_rates,
+    over_time.draw_line_rate,
+    experience.draw_loss,
+    experience.draw_files,
+    over_time.draw_windows,
+    over_time.draw_internals,
+)
+
+
+def draw_figures(results: Sequence[Result]) -> list[Figure]:
+    """Draw every figure that these results have something for."""
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):  # Altair would check every part of every chart; the tests do
+        return [figure for draw in FIGURES if (figure := draw(results)) is not None]

@@ -1,0 +1,246 @@
+"""What people notice: voice quality, page load times, ping, files done, packets lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Figure, Panel, lay_out, order_labels
+from headend.figures.selection import name_flow_keys, place_flows
+from headend.figures.theme import (
+    PALETTE,
+    colour,
+    fade,
+    highlight,
+    make_chart,
+    mark_across,
+    time_axis,
+)
+
+if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
+    from headend.result import Result
+
+#: Samples drawn per flow; of more, evenly chosen ones.
+MOST_SAMPLES = 400
+
+#: The engine's reasons for a discard, in words.
+REASONS = {
+    "discarded_overlimit": "buffer full",
+    "discarded_congested": "dropped by the AQM",
+    "discarded_corrupted": "damaged on the way",
+    "discarded_flow_limit": "flow's share full",
+    "discarded_retry_limit": "retries used up",
+    "discarded_unresponsive": "unresponsive flow",
+}
+
+
+def draw_voice(results: Sequence[Result]) -> Figure | None:
+    """Draw each call's MOS over time."""
+    arrows = {"mos": " ↑", "mos_down": " ↓"}
+    frames = {result.label: _gather(result, arrows, 1.0) for result in results}
+
+    def draw(rows: pl.DataFrame) -> AnyChart:
+        scale = alt.Scale(domain=[1, 4.5], nice=False)
+        return alt.layer(
+            _draw_samples(rows, "voice quality (MOS)", scale, line=True),
+            mark_across(4.0, "4: users satisfied", near_left=True),
+            mark_across(3.1, "3.1: nearly all dissatisfied below", near_left=True),
+        )
+
+    panels, note = lay_out(frames, draw, place_flows(results))
+    if not panels:
+        return None
+    return Figure(
+        "mos",
+        "Voice quality over time",
+        "What a listener would say of each ten seconds of the call, from 1 (bad) to 4.4 (the best this codec does), by"
+        " delay and by packets lost or late (ITU-T G.107). At 4 and above nobody complains; below 3.1 nearly everybody"
+        f" does. ↑ is what the other side hears.{note}",
+        panels,
+    )
+
+
+def draw_ping(results: Sequence[Result]) -> Figure | None:
+    """Draw round-trip times over time."""
+    frames = {result.label: _gather(result, {"rtt": ""}, 1e-6) for result in results}
+
+    def draw(rows: pl.DataFrame) -> AnyChart:
+        chart = _draw_samples(rows, "round trip (ms)", alt.Scale(zero=True), line=True)
+        return alt.layer(chart, mark_across(130, "130 ms: games"))
+
+    panels, note = lay_out(frames, draw, place_flows(results))
+    if not panels:
+        return None
+    return Figure(
+        "ping",
+        "Ping over time",
+        "Round-trip time of a small packet beside the other traffic. Games ask for less than 130 ms; what lies above the"
+        f" line's empty value is time spent in queues.{note}",
+        panels,
+    )
+
+
+def draw_pages(results: Sequence[Result]) -> Figure | None:
+    """Draw how long pages took to load."""
+    return _draw_durations(
+        results,
+        "page_load_time",
+        "pages",
+        "Page load time",
+        "page load (s)",
+        "Each point is a page, from its first packet to the last byte of its last part. Two seconds feel quick; a page"
+        " needs a dozen or more round trips, so queue delay counts a dozen times.",
+    )
+
+
+def draw_files(results: Sequence[Result]) -> Figure | None:
+    """Draw how long files took."""
+    return _draw_durations(
+        results,
+        "completion_time",
+        "files",
+        "File completion time",
+        "until complete (s)",
+        "Each point is a file, from its first packet to its last byte at the receiver. Lower is better; a wide spread"
+        " means that some were unlucky with losses.",
+    )
+
+
+def draw_loss(results: Sequence[Result]) -> Figure | None:
+    """Draw which share of each flow's packets was lost, by reason."""
+    parts = []
+    for result in results:
+        keys = name_flow_keys(result)
+        reasons = [name for name in REASONS if name in result.flows.columns]
+        rows = result.flows.unpivot(
+            reasons,
+            index=["flow", "direction", "packets_sent"],
+            variable_name="reason",
+            value_name="count",
+        ).filter(pl.col("count") > 0)
+        for row in rows.iter_rows(named=True):
+            key = keys.get((row["flow"], row["direction"]))
+            if key:
+                parts.append(
+                    {
+                        "flow": key,
+                        "run": result.label,
+                        "reason": REASONS[row["reason"]],
+                        "count": row["count"],
+                        "share": row["count"] / row["packets_sent"]
+                        if row["packets_sent"]
+                        else None,
+                    }
+                )
+    if not parts:
+        return None
+    frame = pl.DataFrame(parts)
+    if len(results) == 1:
+        panels = [Panel("", _draw_reasons(frame, "flow"))]
+    else:
+        panels = [
+            Panel(
+                flow,
+                _draw_reasons(
+                    frame.filter(pl.col("flow") == flow), "run", [r.label for r in results]
+                ),
+            )
+            for flow in order_labels(frame["flow"].to_list())[:7]
+        ]
+    return Figure(
+        "loss",
+        "Packets lost, by reason",
+        "The share of each flow's packets that never arrived. TCP needs some loss to find its rate; a call hides about"
+        " 1 %. Drops by the AQM are early and meant; a full buffer drops late, and everybody's.",
+        panels,
+    )
+
+
+def _draw_durations(
+    results: Sequence[Result], measure: str, name: str, title: str, axis: str, explanation: str
+) -> Figure | None:
+    frames = {result.label: _gather(result, {measure: ""}, 1e-9) for result in results}
+    scale = alt.Scale(zero=True)
+    panels, note = lay_out(
+        frames, lambda rows: _draw_samples(rows, axis, scale, line=False), place_flows(results)
+    )
+    if not panels:
+        return None
+    return Figure(name, title, explanation + note, panels)
+
+
+def _gather(result: Result, suffixes: dict[str, str], factor: float) -> pl.DataFrame:
+    """Take samples of some measures; a suffix tells them apart where a flow has several."""
+    rows = result.samples.filter(
+        pl.col("measure").is_in(list(suffixes)) & pl.col("value").is_not_nan()
+    )
+    several = rows["measure"].n_unique() > 1
+    parts = []
+    order = pl.col("measure").replace_strict(
+        {name: number for number, name in enumerate(suffixes)}, return_dtype=pl.Int64
+    )
+    groups = rows.sort(order, maintain_order=True).group_by("flow", "measure", maintain_order=True)
+    for (flow, measure), own in groups:
+        step = -(-own.height // MOST_SAMPLES)
+        key = f"{flow}{suffixes[str(measure)] if several else ''}"
+        parts.append(
+            own.gather_every(step).select(
+                time_s=(pl.col("time_ns") / 1e9).round_sig_figs(6),
+                value=(pl.col("value") * factor).round_sig_figs(4),
+                key=pl.lit(key),
+            )
+        )
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _draw_samples(rows: pl.DataFrame, title: str, scale: alt.Scale, *, line: bool) -> AnyChart:
+    chosen = highlight()
+    few = rows.height <= 60 * rows["series"].n_unique()
+    base = make_chart(rows.select("time_s", "value", "series", "slot")).encode(
+        x=time_axis(),
+        y=alt.Y("value:Q", title=title, scale=scale),
+        color=colour(rows, "stroke" if line else "circle"),
+        opacity=fade(chosen),
+        tooltip=[
+            alt.Tooltip("series:N", title=" "),
+            alt.Tooltip("time_s:Q", title="s", format=".4~g"),
+            alt.Tooltip("value:Q", title=title, format=".4~g"),
+        ],
+    )
+    if not line:
+        points: AnyChart = base.mark_point(filled=True, size=32).add_params(chosen)
+        return points
+    lines: AnyChart = base.mark_line(
+        point={"filled": True, "size": 30} if few else False, strokeWidth=1.6
+    ).add_params(chosen)
+    return lines
+
+
+def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> AnyChart:
+    reasons = list(REASONS.values())
+    present = [reason for reason in reasons if reason in rows["reason"].to_list()]
+    names = list(order) if order else order_labels(rows[by].to_list())
+    bars: AnyChart = (
+        make_chart(rows)
+        .mark_bar(height={"band": 0.7})
+        .encode(
+            y=alt.Y(f"{by}:N", title=None, sort=names, scale=alt.Scale(domain=names)),
+            x=alt.X("share:Q", title="share of packets sent", axis=alt.Axis(format="~%")),
+            color=alt.Color(
+                "reason:N",
+                scale=alt.Scale(domain=reasons, range=list(PALETTE[: len(reasons)])),
+                legend=alt.Legend(title=None, values=present),
+            ),
+            tooltip=[
+                "reason:N",
+                alt.Tooltip("count:Q", title="packets", format=","),
+                alt.Tooltip("share:Q", format=".3~%"),
+            ],
+        )
+        .properties(height=max(60, 34 * len(names)))
+    )
+    return bars

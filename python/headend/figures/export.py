@@ -1,0 +1,77 @@
+"""Figures as files: SVG, PDF and PNG for papers and slides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError, suggest
+from headend.experiment import name_folders
+from headend.figures.catalogue import draw_figures
+from headend.figures.theme import HEIGHT, WIDTH, configure
+from headend.folder import describe
+
+if TYPE_CHECKING:
+    from headend.figures.figure import Figure, Panel
+    from headend.result import Result
+
+FORMATS = ("svg", "pdf", "png")
+
+
+def export_figures(results: Sequence[Result], folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write every figure of some runs; a figure of several panels gives several files."""
+    return write_figures(draw_figures(results), folder, formats)
+
+
+def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write figures in every format asked for.
+
+    Raises
+    ------
+    InputError
+        For a format that is not one, or a folder that cannot be written.
+    """
+    wanted = [name.strip().lower() for name in formats]
+    for name in wanted:
+        if name not in FORMATS:
+            raise InputError(f'no figure format is called "{name}"{suggest(name, FORMATS)}')
+    paths = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for figure in figures:
+            stems = name_folders(
+                [f"{figure.name} {panel.title}".strip() for panel in figure.panels]
+            )
+            for panel, stem in zip(figure.panels, stems, strict=True):
+                title = ": ".join(filter(None, (figure.title, panel.title)))
+                specification = fix_size(panel, title)
+                for name in wanted:
+                    path = folder / f"{stem}.{name}"
+                    path.write_bytes(_render(specification, name))
+                    paths.append(path)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+    return paths
+
+
+def fix_size(panel: Panel, title: str) -> dict[str, Any]:
+    """Give a panel's Vega-Lite specification with a size, a title and a white background."""
+    specification = panel.specify()
+    specification["width"] = WIDTH
+    specification.setdefault("height", HEIGHT)
+    specification["title"] = title
+    specification["config"] = {**configure(), "background": "white"}
+    return specification
+
+
+def _render(specification: dict[str, Any], name: str) -> bytes:
+    import vl_convert
+
+    text = json.dumps(specification)
+    if name == "svg":
+        return bytes(vl_convert.vegalite_to_svg(text), "utf-8")
+    if name == "pdf":
+        return bytes(vl_convert.vegalite_to_pdf(text))
+    return bytes(vl_convert.vegalite_to_png(text, scale=2))

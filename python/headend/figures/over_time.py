@@ -1,0 +1,273 @@
+"""Values over simulated time: goodput, the line, the queue and its internals, congestion windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Figure, Panel, lay_out
+from headend.figures.selection import choose_bottleneck, name_flow_keys, place_flows
+from headend.figures.theme import (
+    colour,
+    fade,
+    highlight,
+    make_chart,
+    mark_across,
+    mark_along,
+    time_axis,
+)
+from headend.figures.thinning import thin_series
+
+if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
+    from headend.result import Result
+
+#: What a discipline may tell of itself: column, title, factor to the unit in the title.
+INTERNALS = (
+    ("drop_probability", "drop probability", 1.0),
+    ("tokens_bytes", "tokens in the sustained-rate bucket (KiB)", 1 / 1024),
+    ("burst_allowance_ns", "burst allowance (ms)", 1e-6),
+    ("target_delay_ns", "the law's own delay estimate (ms)", 1e-6),
+)
+
+
+def draw_rates(results: Sequence[Result]) -> Figure | None:
+    """Draw what each flow takes of the line over time, and for one run what its application reads."""
+    panels, note = _draw_flow_rates(results, "throughput_bps", "throughput (Mbit/s)")
+    if not panels:
+        return None
+    text = "How the line is shared. Flows of one kind should get like shares."
+    if len(results) == 1:
+        most = float(results[0].flow_series["throughput_bps"].max() or 0) / 1e6  # type: ignore[arg-type]
+        read = _draw_flow_rates(results, "goodput_bps", "goodput (Mbit/s)", most=most)[0]
+        panels = [
+            Panel("Throughput: all that was delivered", panels[0].chart),
+            Panel("Goodput: what applications read", read[0].chart),
+        ]
+        text += (
+            " A gap between throughput and goodput is data sent twice, or held back behind a loss: once that is"
+            " repaired, all of it is read at once, faster than the line (cut off here)."
+        )
+    return Figure("rates", "Rates over time", text + note, panels)
+
+
+def draw_line_rate(results: Sequence[Result]) -> Figure | None:
+    """Draw what left the bottleneck over time, against its nominal rate."""
+    frames = {}
+    for result in results:
+        chosen = _bottleneck_rows(result)
+        rows = thin_series(chosen, ["queue"], ["rate_bps"])
+        frames[result.label] = rows.select(
+            "time_s", key="queue", value=(pl.col("rate_bps") / 1e6).round_sig_figs(4)
+        )
+    nominal = _nominal_rates(results)
+
+    def draw(rows: pl.DataFrame) -> AnyChart:
+        chart = _draw_lines(rows, "leaving the queue (Mbit/s)", results)
+        if len(nominal) == 1:
+            return alt.layer(chart, mark_across(nominal.pop() / 1e6, "nominal rate"))
+        return chart
+
+    panels, _ = lay_out(frames, draw)
+    if not panels:
+        return None
+    return Figure(
+        "line-rate",
+        "The bottleneck's rate over time",
+        "What left the bottleneck's queue. A line that is asked for more than it has should stay at its nominal rate;"
+        " dips under load are idle line, from a buffer too small or an AQM too eager.",
+        panels,
+    )
+
+
+def draw_queue_over_time(results: Sequence[Result]) -> Figure | None:
+    """Draw delay and backlog of the bottleneck's queue over time."""
+    delays, backlogs = {}, {}
+    for result in results:
+        rows = thin_series(
+            _bottleneck_rows(result),
+            ["queue"],
+            ["delay_mean_ns", "backlog_bytes"],
+            ["delay_max_ns", "backlog_max_bytes"],
+        ).rename({"queue": "key"})
+        delays[result.label] = rows.select(
+            "time_s", "key", value=_scaled("delay_mean_ns", 1e-6), top=_scaled("delay_max_ns", 1e-6)
+        )
+        backlogs[result.label] = rows.select(
+            "time_s",
+            "key",
+            value=_scaled("backlog_bytes", 1 / 1024),
+            top=_scaled("backlog_max_bytes", 1 / 1024),
+        )
+    panels = []
+    for frames, title in ((delays, "queue delay (ms)"), (backlogs, "backlog (KiB)")):
+        drawn, _ = lay_out(frames, lambda rows, title=title: _draw_with_top(rows, title, results))  # type: ignore[misc]
+        panels += [
+            Panel(f"{panel.title} {title.split(' (')[0]}".strip(), panel.chart) for panel in drawn
+        ]
+    if not panels:
+        return None
+    return Figure(
+        "queue",
+        "The bottleneck's queue over time",
+        "Line: the mean of each interval; shade (one run): the worst packet in it. A good queue fills for a burst and is"
+        " empty again soon after; one that never empties adds its delay to everything behind it.",
+        panels,
+    )
+
+
+def draw_internals(results: Sequence[Result]) -> Figure | None:
+    """Draw what the bottleneck's discipline knows of itself: drop probability, tokens, allowance."""
+    panels = []
+    for column, title, factor in INTERNALS:
+        frames = {}
+        for result in results:
+            rows = _bottleneck_rows(result).filter(pl.col(column).is_not_nan())
+            frames[result.label] = thin_series(rows, ["queue"], [column]).select(
+                "time_s", key="queue", value=_scaled(column, factor)
+            )
+        if all(frame.is_empty() for frame in frames.values()):
+            continue
+        drawn, _ = lay_out(frames, lambda rows, title=title: _draw_lines(rows, title, results))  # type: ignore[misc]
+        panels += [Panel(title.split(" (")[0], panel.chart) for panel in drawn]
+    if not panels:
+        return None
+    return Figure(
+        "internals",
+        "Inside the queue",
+        "What the bottleneck's discipline knows: a drop probability should settle, not swing; tokens at zero mean that"
+        " the sustained rate holds the line back.",
+        panels,
+    )
+
+
+def draw_windows(results: Sequence[Result]) -> Figure | None:
+    """Draw the congestion windows of the flows' connections."""
+    frames = {}
+    names = [flow for result in results for flow, _ in name_flow_keys(result)]
+    for result in results:
+        rows = result.connection_series
+        if len(results) > 1:
+            rows = rows.filter(pl.col("connection") == 0)
+        order = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        rows = rows.filter(pl.col("flow").is_in(list(order)))
+        thin = thin_series(rows, ["flow", "connection"], ["cwnd_bytes"])
+        several = thin.filter(pl.col("connection") > 0)["flow"].unique().to_list()
+        key = (
+            pl.when(pl.col("flow").is_in(several))
+            .then(pl.col("flow") + " #" + (pl.col("connection") + 1).cast(pl.String))
+            .otherwise(pl.col("flow"))
+        )
+        frames[result.label] = thin.sort(
+            pl.col("flow").replace_strict(order, default=99),
+            "connection",
+            "time_s",
+            maintain_order=True,
+        ).select("time_s", key=key, value=_scaled("cwnd_bytes", 1 / 1024))
+    panels, note = lay_out(
+        frames,
+        lambda rows: _draw_lines(rows, "congestion window (KiB)", results),
+        place_flows(results),
+    )
+    if not panels:
+        return None
+    return Figure(
+        "cwnd",
+        "Congestion windows",
+        "How much each TCP connection keeps in flight: it grows until something is lost or marked, then falls back. Deep"
+        f" saw teeth under a short queue leave the line idle between them.{note}",
+        panels,
+    )
+
+
+def _draw_flow_rates(
+    results: Sequence[Result], column: str, title: str, *, most: float | None = None
+) -> tuple[list[Panel], str]:
+    frames = {}
+    for result in results:
+        keys = name_flow_keys(result)
+        transfers = set(result.flows.filter(pl.col("transport") == "tcp")["flow"])
+        if len(results) > 1 and transfers:  # what calls and pings send does not vary
+            keys = {pair: key for pair, key in keys.items() if pair[0] in transfers}
+        rows = thin_series(result.flow_series, ["flow", "direction"], [column])
+        parts = [
+            rows.filter((pl.col("flow") == flow) & (pl.col("direction") == direction)).select(
+                "time_s", key=pl.lit(key), value=_scaled(column, 1e-6)
+            )
+            for (flow, direction), key in keys.items()
+        ]
+        frames[result.label] = pl.concat(parts) if parts else pl.DataFrame()
+    return lay_out(
+        frames, lambda rows: _draw_lines(rows, title, results, most), place_flows(results)
+    )
+
+
+def _bottleneck_rows(result: Result) -> pl.DataFrame:
+    return result.queue_series.filter(pl.col("queue").is_in(choose_bottleneck(result)))
+
+
+def _nominal_rates(results: Sequence[Result]) -> set[float]:
+    return {
+        rate
+        for result in results
+        for rate in result.queues.filter(pl.col("queue").is_in(choose_bottleneck(result)))[
+            "rate_bps"
+        ]
+    }
+
+
+def _scaled(column: str, factor: float) -> pl.Expr:
+    return (pl.col(column) * factor).round_sig_figs(4)
+
+
+def _encode(rows: pl.DataFrame, title: str, most: float | None) -> dict[str, Any]:
+    return {
+        "x": time_axis(),
+        "y": alt.Y("value:Q", title=title, scale=_scale(most)),
+        "color": colour(rows),
+        "tooltip": [
+            alt.Tooltip("series:N", title=" "),
+            alt.Tooltip("time_s:Q", title="s", format=".4~g"),
+            alt.Tooltip("value:Q", title=title, format=".4~g"),
+        ],
+    }
+
+
+def _scale(most: float | None) -> alt.Scale:
+    return alt.Scale(domain=[0, most]) if most else alt.Scale(zero=True)
+
+
+def _draw_lines(
+    rows: pl.DataFrame, title: str, results: Sequence[Result], most: float | None = None
+) -> AnyChart:
+    chosen = highlight()
+    lines = (
+        make_chart(rows.select("time_s", "value", "series", "slot"))
+        .mark_line(strokeWidth=1.6, clip=True)
+        .encode(**_encode(rows, title, most), opacity=fade(chosen))
+        .add_params(chosen)
+    )
+    return _with_warmup(lines, results)
+
+
+def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Result]) -> AnyChart:
+    lines = _draw_lines(rows, title, results)
+    if rows["series"].n_unique() > 1:
+        return lines
+    shade = (
+        make_chart(rows.select("time_s", "top"))
+        .mark_area(opacity=0.2, color="#0072B2")
+        .encode(x=time_axis(), y=alt.Y("top:Q", title=title))
+    )
+    return alt.layer(shade, lines)
+
+
+def _with_warmup(chart: alt.Chart, results: Sequence[Result]) -> AnyChart:
+    ends = {result.manifest.get("warmup_ns", 0) for result in results}
+    end = ends.pop() / 1e9 if len(ends) == 1 else 0
+    if not end:
+        return chart
+    return alt.layer(chart, mark_along(end, "measured from here", "time_s"))

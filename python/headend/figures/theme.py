@@ -1,0 +1,153 @@
+"""How figures look: colours that colour-blind readers can tell apart, light and dark, and the marks people know."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import altair as alt
+import polars as pl
+import polars.selectors as cs
+
+#: What Altair gives for a chart, alone or layered.
+AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
+
+#: Okabe and Ito's colours, without black and yellow, which one of the two backgrounds swallows.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
+
+#: Dashes go with the colours where curves are smooth, for those who see no colour at all.
+DASHES = ([1, 0], [7, 3], [2, 2], [8, 3, 2, 3], [4, 1], [12, 3], [1, 3])
+
+WIDTH, HEIGHT = 640, 260
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+
+
+def configure(*, dark: bool = False) -> dict[str, Any]:
+    """Give the Vega-Lite configuration for one background."""
+    text = "#d8dee6" if dark else "#24292f"
+    faint = "#3a424c" if dark else "#e2e5e9"
+    soft = "#9aa5b1" if dark else "#57606a"
+    return {
+        "background": "transparent" if dark else None,
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": soft,
+            "titleColor": text,
+            "gridColor": faint,
+            "domainColor": soft,
+            "tickColor": soft,
+            "titleFontWeight": "normal",
+            "labelFontSize": 11,
+            "titleFontSize": 12,
+            "titlePadding": 8,
+        },
+        "legend": {
+            "labelColor": text,
+            "titleColor": text,
+            "orient": "top",
+            "direction": "horizontal",
+            "labelFontSize": 12,
+            "labelLimit": 320,
+            "columns": 3,
+            "symbolStrokeWidth": 3,
+            "title": None,
+        },
+        "title": {"color": text, "anchor": "start", "fontSize": 14},
+        "rule": {"color": soft},
+        "text": {"color": soft, "font": FONT, "fontSize": 11},
+    }
+
+
+def make_chart(rows: pl.DataFrame) -> alt.Chart:
+    """Start a chart on rows, held inside it."""
+    return alt.Chart(rows.with_columns(cs.float().fill_nan(None)))
+
+
+def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
+    """Give the series of some rows in the order of their slots; a slot is a place in the palette."""
+    return sorted(
+        rows.select("series", "slot").unique().iter_rows(), key=lambda pair: (pair[1], pair[0])
+    )
+
+
+def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> alt.Color:
+    """Tell series apart by colour; a flow or run has the same one in every figure."""
+    series = list_series(rows)
+    names = [name for name, _ in series]
+    return alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=names, range=[PALETTE[slot % len(PALETTE)] for _, slot in series]),
+        legend=alt.Legend(title=None, symbolType=symbol),
+        sort=names,
+    )
+
+
+def dash(rows: pl.DataFrame) -> alt.StrokeDash:
+    """Tell series apart by dashes too."""
+    series = list_series(rows)
+    return alt.StrokeDash(
+        "series:N",
+        scale=alt.Scale(
+            domain=[name for name, _ in series],
+            range=[list(DASHES[slot % len(DASHES)]) for _, slot in series],
+        ),
+        legend=None,
+    )
+
+
+def time_axis() -> alt.X:
+    """Put simulated time along the bottom."""
+    return alt.X(
+        "time_s:Q",
+        title="simulated time (s)",
+        axis=alt.Axis(grid=False, tickCount=8),
+        scale=alt.Scale(nice=False, zero=True),
+    )
+
+
+def log_axis(domain: tuple[float, float]) -> alt.Axis:
+    """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many."""
+    low, high = math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1]))
+    steps = (1, 2, 5) if high - low <= 3 else (1,)
+    return alt.Axis(values=[step * 10.0**power for power in range(low, high + 1) for step in steps])
+
+
+def highlight() -> alt.Parameter:
+    """Make the legend clickable: the chosen series stays, the others fade."""
+    return alt.selection_point(fields=["series"], bind="legend")
+
+
+def fade(selection: alt.Parameter) -> Any:
+    """Fade what is not chosen in the legend."""
+    return alt.when(selection).then(alt.value(1)).otherwise(alt.value(0.12))
+
+
+def mark_across(value: float, text: str, *, near_left: bool = False) -> AnyChart:
+    """Draw a known mark as a horizontal line with its meaning written on it."""
+    data = pl.DataFrame({"mark": [value], "meaning": [text]})
+    line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
+    side = 4 if near_left else "width"
+    label = (
+        make_chart(data)
+        .mark_text(
+            align="left" if near_left else "right",
+            dy=8 if near_left else -6,
+            dx=0 if near_left else -2,
+        )
+        .encode(y="mark:Q", x=alt.value(side), text="meaning:N")
+    )
+    return alt.layer(line, label)
+
+
+def mark_along(value: float, text: str, field: str) -> AnyChart:
+    """Draw a known mark as a vertical line with its meaning written beside it."""
+    data = pl.DataFrame({field: [value], "meaning": [text]})
+    line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
+    label = (
+        make_chart(data)
+        .mark_text(align="left", dx=4, baseline="top")
+        .encode(x=f"{field}:Q", y=alt.value(2), text="meaning:N")
+    )
+    return alt.layer(line, label)

@@ -1,0 +1,99 @@
+"""Results folders appear whole or not at all: written under a temporary name beside, then renamed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headend.errors import InputError
+
+MANIFEST = "manifest.json"
+
+
+def choose_folder(name: str, parent: Path = Path("results")) -> Path:
+    """Give the first of ``results/NAME``, ``results/NAME-2``, … that does not exist."""
+    candidate, number = parent / name, 2
+    while candidate.exists():
+        candidate, number = parent / f"{name}-{number}", number + 1
+    return candidate
+
+
+@contextmanager
+def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
+    """Give a fresh folder to fill; it takes the target's place when the block ends well.
+
+    Parameters
+    ----------
+    target
+        The folder to be.
+    force
+        Replace what is there, if it is a results folder or empty.
+
+    Raises
+    ------
+    InputError
+        At once, before any work is done, when the target exists or cannot be written.
+    """
+    target = Path(os.path.normpath(target))
+    if target.exists():
+        _check_replaceable(target, force=force)
+    for parent in target.parents:
+        if parent.exists() and not parent.is_dir():
+            raise InputError(f"{target}: cannot be written: {parent} is a file")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {describe(error)}") from error
+    try:
+        yield fresh
+        fresh.chmod(0o777 & ~_current_umask())
+        _move(fresh, target)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {describe(error)}") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def is_results_folder(path: Path) -> bool:
+    """Say whether headend wrote this folder."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and "headend" in manifest
+
+
+def describe(error: OSError) -> str:
+    """Say what the system said, in lower case and without the number."""
+    return (error.strerror or str(error)).lower()
+
+
+def _check_replaceable(target: Path, *, force: bool) -> None:
+    if not target.is_dir():
+        raise InputError(f"{target}: expected a folder to write results to, found a file")
+    if not force:
+        raise InputError(f"{target}: exists; give another --out, or --force to replace it")
+    if any(target.iterdir()) and not is_results_folder(target):
+        raise InputError(f"{target}: not a results folder, so --force does not replace it")
+
+
+def _move(fresh: Path, target: Path) -> None:
+    if not target.exists():
+        fresh.rename(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    target.rename(old / "was")
+    fresh.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _current_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

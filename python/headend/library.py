@@ -1,0 +1,72 @@
+"""The scenarios and studies that ship with headend, and how they are found by name.
+
+Both live at the top of the source tree; ``headend/shipped`` links there, and a wheel holds copies in its place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headend.errors import InputError, suggest
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+def list_scenarios() -> dict[str, Path]:
+    """Give every shipped scenario by name: its path below ``scenarios`` without ``.toml``."""
+    root = SHIPPED / "scenarios"
+    return {
+        path.relative_to(root).with_suffix("").as_posix(): path
+        for path in sorted(root.rglob("*.toml"))
+    }
+
+
+def list_studies() -> dict[str, Path]:
+    """Give every shipped study's folder by name, such as ``buffer-control/ping-latency``."""
+    root = SHIPPED / "studies"
+    return {
+        path.parent.relative_to(root).as_posix(): path.parent
+        for path in sorted(root.rglob("study.toml"))
+    }
+
+
+def find_scenario(source: str) -> tuple[str, Path]:
+    """Find a scenario that is the path of a file or the name of a shipped one.
+
+    Returns
+    -------
+    tuple of str and Path
+        Its name (for the results folder) and its file.
+    """
+    shipped = list_scenarios()
+    path = Path(source)
+    if source in shipped and not path.is_file():
+        return source.replace("/", "-"), shipped[source]
+    if path.is_dir():
+        raise InputError(f"{source}: expected a scenario file, found a directory")
+    if path.exists():
+        return path.stem, path
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        raise InputError(f"{source}: no such file{_near(source, shipped)}")
+    raise InputError(
+        f'no file and no shipped scenario is called "{source}"{suggest(source, shipped)}'
+    )
+
+
+def find_study(name: str) -> Path:
+    """Find a study's folder: a shipped name, its last part, or the path of a folder with a ``study.toml``."""
+    studies = list_studies()
+    by_last = {key.rsplit("/", 1)[-1]: path for key, path in studies.items()}
+    if name in studies:
+        return studies[name]
+    if name in by_last:
+        return by_last[name]
+    if (Path(name) / "study.toml").is_file():
+        return Path(name)
+    raise InputError(f'no study is called "{name}"{suggest(name, studies)}')
+
+
+def _near(source: str, shipped: dict[str, Path]) -> str:
+    stem = Path(source).stem
+    hint = suggest(stem, shipped)
+    return hint if "did you mean" in hint else ""

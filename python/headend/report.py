@@ -1,0 +1,158 @@
+"""The report: one HTML page that holds all it needs and opens without a network."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError
+from headend.figures import draw_figures
+from headend.figures.theme import HEIGHT, configure
+from headend.folder import describe
+from headend.quantity import format_quantity
+from headend.verdict import Verdict, judge, summarise_comparison
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from headend.figures import Figure, Panel
+    from headend.result import Result
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One run as the page shows it."""
+
+    result: Result
+    verdict: Verdict
+
+
+def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> Path:
+    """Write the report over one run, or over several side by side.
+
+    Parameters
+    ----------
+    results
+        The runs; their labels tell them apart.
+    path
+        The HTML file.
+    title
+        What to call the page; by default what the first scenario calls itself.
+    """
+    shown = [Shown(result, judge(result)) for result in results]
+    page = render_page(
+        "report.html.j2",
+        draw_figures(results),
+        title=title or results[0].title,
+        shown=shown,
+        summary=summarise_comparison(results) if len(results) > 1 else [],
+        flows=list(dict.fromkeys(f.flow for item in shown for f in item.verdict.findings)),
+        differences=find_differences([result.manifest["scenario"] for result in results]),
+    )
+    return write_page(page, path)
+
+
+def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str:
+    """Fill a template with figures and other content; libraries, styles and data are put inside."""
+    specifications = {
+        f"{figure.name}-{number}": shape_for_page(panel)
+        for figure in figures
+        for number, panel in enumerate(figure.panels)
+    }
+    return (
+        _make_environment()
+        .get_template(template)
+        .render(
+            figures=figures,
+            data=embed_json(specifications),
+            themes=embed_json({"light": configure(), "dark": configure(dark=True)}),
+            libraries=bundle_libraries(),
+            **content,
+        )
+    )
+
+
+def write_page(page: str, path: Path) -> Path:
+    """Write a page, whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(page)
+            fresh = Path(name)
+            fresh.chmod(0o644)
+            fresh.replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {describe(error)}") from error
+    return path
+
+
+def shape_for_page(panel: Panel) -> dict[str, Any]:
+    """Give a panel's Vega-Lite specification, as wide as the page allows."""
+    specification = panel.specify()
+    specification["width"] = "container"
+    specification.setdefault("height", HEIGHT)
+    specification["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return specification
+
+
+@functools.cache
+def bundle_libraries() -> str:
+    """Give Vega, Vega-Lite and vega-embed as one script."""
+    import vl_convert
+
+    return escape_script(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the stub asks for what has a default
+
+
+def escape_script(text: str) -> str:
+    """Keep a program from ending the script element it is put in."""
+    return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
+
+
+def embed_json(content: Any) -> str:
+    """Write JSON that cannot end the script element it is put in."""
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c")
+
+
+def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Find what differs between resolved scenarios: the path, and its value in each."""
+    flat = [dict(_flatten(scenario)) for scenario in scenarios]
+    paths = list(dict.fromkeys(path for item in flat for path in item))
+    rows = [(path, [str(item.get(path, "–")) for item in flat]) for path in paths]
+    return [(path, values) for path, values in rows if len(set(values)) > 1]
+
+
+def _flatten(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        return [
+            pair
+            for key, item in value.items()
+            for pair in _flatten(item, f"{path}.{key}" if path else key)
+        ]
+    return [(path, value)]
+
+
+def _make_environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("headend"),
+        autoescape=jinja2.select_autoescape(["html", "html.j2"]),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
+    environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
+    return environment

@@ -1,0 +1,198 @@
+"""The result of one run: its tables as Polars frames, its manifest, and the folder they are kept in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError
+from headend.folder import MANIFEST, create_folder, describe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from headend.expect import Outcome
+
+#: Raised when the tables or the manifest change so that older results cannot be read.
+RESULT_FORMAT = 1
+
+
+@dataclass
+class Result:
+    """Tables and manifest of one run; docs/reference/results.md says what each column means.
+
+    Parameters
+    ----------
+    tables
+        Frames by name.
+    manifest
+        What was run: the resolved scenario, seed, versions, whether the run is partial.
+    label
+        What to call this run beside others.
+    wall_seconds
+        How long the run took; not kept in the folder, so that equal runs give equal folders.
+    """
+
+    tables: dict[str, pl.DataFrame]
+    manifest: dict[str, Any]
+    label: str = ""
+    folder: Path | None = None
+    wall_seconds: float | None = field(default=None, compare=False)
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row per flow and direction."""
+        return self.tables["flows"]
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """A row per queue."""
+        return self.tables["queues"]
+
+    @property
+    def measures(self) -> pl.DataFrame:
+        """A row per flow and measure its application reports."""
+        return self.tables["measures"]
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """Every single measurement behind ``measures``."""
+        return self.tables["samples"]
+
+    @property
+    def flow_series(self) -> pl.DataFrame:
+        """Flows over time, one row per interval."""
+        return self.tables["flow_series"]
+
+    @property
+    def queue_series(self) -> pl.DataFrame:
+        """Queues over time, one row per interval."""
+        return self.tables["queue_series"]
+
+    @property
+    def connection_series(self) -> pl.DataFrame:
+        """TCP connections over time, one row per interval."""
+        return self.tables["connection_series"]
+
+    @property
+    def histograms(self) -> pl.DataFrame:
+        """Delay distributions: a row per non-empty bucket."""
+        return self.tables["histograms"]
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """One row for the whole run."""
+        return self.tables["summary"]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the run was stopped before its end."""
+        return bool(self.manifest.get("partial", False))
+
+    @property
+    def title(self) -> str:
+        """What the scenario calls itself."""
+        return str(self.manifest.get("title") or self.manifest.get("name") or "run")
+
+    @property
+    def bottleneck(self) -> str | None:
+        """The queue the scenario calls its bottleneck."""
+        return self.manifest.get("bottleneck")
+
+    @property
+    def expectations(self) -> list[Outcome]:
+        """What the scenario's ``[expect]`` asked, what was measured, and whether it was met."""
+        from headend.expect import Outcome
+
+        return [Outcome(**row) for row in self.manifest.get("expectations", [])]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Result:
+        """Read a results folder back.
+
+        Raises
+        ------
+        InputError
+            When it is not one, or a table is missing or damaged.
+        """
+        import polars as pl
+
+        from headend.columns import TABLES
+
+        folder = Path(folder)
+        manifest = read_manifest(folder)
+        if manifest.get("kind", "run") != "run":
+            raise InputError(
+                f"{folder}: expected the results of one run, found a {manifest['kind']}"
+            )
+        tables = {}
+        for name in TABLES:
+            path = folder / f"{name}.parquet"
+            try:
+                tables[name] = pl.read_parquet(path)
+            except OSError as error:
+                raise InputError(f"{path}: {describe(error)}") from error
+            except pl.exceptions.PolarsError as error:
+                raise InputError(f"{path}: damaged: {str(error).splitlines()[0]}") from error
+        label = str(manifest.get("label") or manifest.get("name") or folder.name)
+        return cls(tables, manifest, label, folder)
+
+    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
+        """Write a results folder, whole or not at all.
+
+        Parameters
+        ----------
+        folder
+            Where; it must not exist yet.
+        force
+            Replace a results folder that is there.
+        report
+            Also write ``report.html``.
+        """
+        folder = Path(folder)
+        with create_folder(folder, force=force) as fresh:
+            self.write_into(fresh)
+        self.folder = folder
+        if report:
+            self.report(folder / "report.html")
+        return folder
+
+    def write_into(self, folder: Path) -> None:
+        """Write manifest and tables into a folder that exists."""
+        for name, table in self.tables.items():
+            table.write_parquet(folder / f"{name}.parquet", compression="zstd", statistics=False)
+        manifest = {**self.manifest, "label": self.label}
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        (folder / MANIFEST).write_text(text, encoding="utf-8")
+
+    def report(self, path: str | Path) -> Path:
+        """Write the self-contained report of this run."""
+        from headend.report import write_report
+
+        return write_report([self], Path(path))
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of a results folder, checking that this headend understands its format."""
+    path = folder / MANIFEST
+    if not folder.exists():
+        raise InputError(f"{folder}: no such results folder")
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a results folder, found a file")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{folder}: not a results folder (it has no {MANIFEST})") from error
+    except OSError as error:
+        raise InputError(f"{path}: {describe(error)}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: damaged: {error}") from error
+    if not isinstance(manifest, dict) or "headend" not in manifest:
+        raise InputError(f"{folder}: not a results folder ({MANIFEST} is something else)")
+    if manifest.get("format") != RESULT_FORMAT:
+        raise InputError(
+            f"{folder}: results of format {manifest.get('format')}; this headend reads {RESULT_FORMAT}"
+        )
+    return manifest

@@ -1,0 +1,174 @@
+"""Turning what a person names (a file, a shipped scenario, a dictionary) into a scenario the engine accepts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError
+from headend.library import find_scenario
+
+if TYPE_CHECKING:
+    from headend._engine import Scenario
+
+#: A scenario larger than this is somebody's disk image, not a scenario.
+LARGEST_SCENARIO_BYTES = 16 * 2**20
+
+#: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
+QUEUE_ALIAS = "queue"
+
+Overrides = Sequence[tuple[str, str]]
+Source = str | Path | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A scenario ready to run, and the name its results go by."""
+
+    name: str
+    scenario: Scenario
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The scenario with every default filled in."""
+        content: dict[str, Any] = json.loads(self.scenario.resolved_json())
+        return content
+
+
+@dataclass(frozen=True)
+class Text:
+    """A scenario's text before the engine has looked at it."""
+
+    name: str
+    shown_as: str
+    content: str
+    format: str
+    folder: Path
+
+    def load(self, overrides: Overrides = ()) -> Loaded:
+        """Let the engine check the text with the overrides applied.
+
+        Raises
+        ------
+        InputError
+            With the file's name, the key's path, line and column in one line.
+        """
+        from headend import _engine
+
+        try:
+            overrides = self._resolve_alias(overrides)
+            needed = _engine.required_files(
+                self.content, format=self.format, overrides=list(overrides)
+            )
+            files = {name: _read_text(self.folder / name) for name in needed}
+            scenario = _engine.parse(
+                self.content, format=self.format, overrides=list(overrides), files=files
+            )
+        except _engine.ScenarioError as error:
+            raise InputError(f"{self.shown_as}: {error}") from error
+        return Loaded(self.name, scenario)
+
+    def _resolve_alias(self, overrides: Overrides) -> Overrides:
+        from headend import _engine
+
+        if not any(path.split(".")[0] == QUEUE_ALIAS for path, _ in overrides):
+            return overrides
+        plain = [pair for pair in overrides if pair[0].split(".")[0] != QUEUE_ALIAS]
+        needed = _engine.required_files(self.content, format=self.format, overrides=plain)
+        files = {name: _read_text(self.folder / name) for name in needed}
+        scenario = _engine.parse(self.content, format=self.format, overrides=plain, files=files)
+        if scenario.queue_path is None:
+            raise InputError(
+                f'{self.shown_as}: "{QUEUE_ALIAS}" means the bottleneck\'s queue, but the scenario'
+                ' names no bottleneck: add bottleneck = "LINK.up", or give the whole path'
+            )
+        return [
+            (scenario.queue_path + path[len(QUEUE_ALIAS) :], value)
+            if path.split(".")[0] == QUEUE_ALIAS
+            else (path, value)
+            for path, value in overrides
+        ]
+
+
+def read_scenario(source: Source) -> Text:
+    """Read a scenario without checking more than that it is text.
+
+    Parameters
+    ----------
+    source
+        Path of a file, name of a shipped scenario, or the scenario as a dictionary.
+    """
+    if isinstance(source, Mapping):
+        return Text("scenario", "scenario", json.dumps(source), "json", Path())
+    name, path = find_scenario(str(source))
+    content = _read_text(path)
+    if not content.strip():
+        raise InputError(
+            f"{source}: the file is empty; a scenario needs at least a link and a flow"
+        )
+    return Text(
+        name, str(source), content, "json" if path.suffix == ".json" else "toml", path.parent
+    )
+
+
+def parse_override(text: str) -> tuple[str, str]:
+    """Split ``PATH=VALUE``.
+
+    Examples
+    --------
+    >>> parse_override("flow.call.rtt = 40 ms")
+    ('flow.call.rtt', '40 ms')
+    """
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise InputError(
+            f'--set {text}: expected PATH=VALUE, such as --set "flow.upload.rtt=80 ms"'
+        )
+    return path.strip(), value.strip()
+
+
+def write_overrides(values: Mapping[str, Any] | Overrides) -> list[tuple[str, str]]:
+    """Give overrides as path and TOML text, from a dictionary of Python values or as they are.
+
+    Examples
+    --------
+    >>> write_overrides({"seed": 3, "queue": {"drop_tail": {"limit": "1 s"}}})
+    [('seed', '3'), ('queue', '{drop_tail = {limit = "1 s"}}')]
+    """
+    if not isinstance(values, Mapping):
+        return list(values)
+    return [(path, _write_toml(value)) for path, value in values.items()]
+
+
+def _write_toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{key} = {_write_toml(item)}" for key, item in value.items())
+        return "{" + inner + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_write_toml(item) for item in value) + "]"
+    if isinstance(
+        value, str | int | float
+    ):  # booleans are integers, and JSON writes them as TOML does
+        return json.dumps(value)
+    raise InputError(f"expected text, a number, a list or a table, found {type(value).__name__}")
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if path.stat().st_size > LARGEST_SCENARIO_BYTES:
+            raise InputError(
+                f"{path}: {path.stat().st_size / 2**20:.0f} MiB is too large for a scenario"
+                f" (at most {LARGEST_SCENARIO_BYTES // 2**20} MiB)"
+            )
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not a text file (byte {error.start} is not UTF-8); a scenario is TOML"
+        ) from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: expected a file, found a directory") from error
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error

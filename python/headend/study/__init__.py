@@ -1,0 +1,19 @@
+"""Studies: a published result as a scenario, a grid, figures and claims that are checked.
+
+A study is a folder with ``study.toml``, a scenario, and ``analysis.py`` with a function for each claim and figure.
+"""
+
+from headend.study.claims import Claim, Finding, Judgement, Verdict
+from headend.study.definition import Study, read_study
+from headend.study.points import PointStore, run_points
+
+__all__ = [
+    "Claim",
+    "Finding",
+    "Judgement",
+    "PointStore",
+    "Study",
+    "Verdict",
+    "read_study",
+    "run_points",
+]

@@ -1,0 +1,116 @@
+"""Claims: what a document says, what was measured, and whether the two agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    REPRODUCED = "reproduced"
+    DIFFERS = "differs"
+    UNTESTABLE = "cannot be tested"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a document states.
+
+    Parameters
+    ----------
+    id
+        A short name that stays.
+    source
+        Where the document says it.
+    statement
+        What it says, in a sentence.
+    expected
+        The number or the order it comes to, with what is accepted.
+    check
+        The function of ``analysis.py`` that measures it.
+    limits
+        Numbers that the function holds the measurement against.
+    """
+
+    id: str
+    source: str
+    statement: str
+    expected: str
+    check: str
+    limits: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, item: dict[str, Any]) -> Claim:
+        """Take a claim from its table in ``study.toml``."""
+        return cls(
+            id=item["id"],
+            source=item["source"],
+            statement=" ".join(item["statement"].split()),
+            expected=item["expected"],
+            check=item["check"],
+            limits=dict(item.get("limits", {})),
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was measured for a claim.
+
+    Parameters
+    ----------
+    measured
+        In words and numbers.
+    verdict
+        Whether it agrees.
+    interval
+        The 95 % interval of the measured number, where there is one.
+    why
+        Where it differs, the cause; elsewhere, what is worth knowing.
+    """
+
+    measured: str
+    verdict: Verdict
+    interval: tuple[float, float] | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim with its finding."""
+
+    claim: Claim
+    finding: Finding
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether the claim was tested and does not hold here."""
+        return self.finding.verdict is Verdict.DIFFERS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        claim = asdict(self.claim)
+        del claim["check"]
+        return {**claim, **asdict(self.finding)}
+
+
+def judge_claims(
+    claims: Sequence[Claim], analysis: ModuleType, points: pl.DataFrame
+) -> list[Judgement]:
+    """Measure every claim on the points of a study."""
+    judgements = []
+    for claim in claims:
+        check = getattr(analysis, claim.check, None)
+        if check is None:
+            raise InputError(f'claim {claim.id}: analysis.py has no function "{claim.check}"')
+        judgements.append(Judgement(claim, check(points, claim.limits)))
+    return judgements

@@ -1,0 +1,110 @@
+"""What a study leaves behind: points, claims with their verdicts, figures and a report in one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError
+from headend.figures.figure import Figure, Panel
+from headend.folder import MANIFEST, describe
+from headend.result import RESULT_FORMAT
+from headend.study.claims import Judgement
+from headend.study.definition import Study
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CLAIMS = "claims.json"
+POINTS = "points.parquet"
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """A finished study."""
+
+    study: Study
+    points: pl.DataFrame
+    judgements: list[Judgement]
+    figures: list[Figure]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        return {
+            "study": self.study.name,
+            "title": self.study.title,
+            "source": self.study.source,
+            "quick": self.study.quick,
+            "points": self.points.height,
+            "claims": [judgement.to_dict() for judgement in self.judgements],
+        }
+
+    def write_into(self, folder: Path) -> None:
+        """Write claims, figures as SVG, report and manifest; each file is whole or absent."""
+        from headend import __version__
+        from headend.figures.export import write_figures
+        from headend.report import render_page, write_page
+
+        write_figures(self.figures, folder / "figures", ["svg"])
+        page = render_page(
+            "study.html.j2",
+            self.figures,
+            title=self.study.title,
+            study=self.study,
+            judgements=self.judgements,
+            points=self.points,
+        )
+        write_page(page, folder / "report.html")
+        manifest = {
+            "headend": __version__,
+            "format": RESULT_FORMAT,
+            "kind": "study",
+            "study": self.study.name,
+            "quick": self.study.quick,
+        }
+        _write_json(folder / CLAIMS, self.to_dict())
+        _write_json(folder / MANIFEST, manifest)
+
+
+def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame) -> list[Figure]:
+    """Draw a study's figures with the functions of its ``analysis.py``."""
+    figures = []
+    for definition in study.figures:
+        draw = getattr(analysis, definition.draw, None)
+        if draw is None:
+            raise InputError(
+                f'figure {definition.name}: analysis.py has no function "{definition.draw}"'
+            )
+        panels: Sequence[Panel] = draw(points)
+        figures.append(
+            Figure(definition.name, definition.title, definition.explanation, list(panels))
+        )
+    return figures
+
+
+def choose_study_folder(study: Study) -> Path:
+    """Give the folder a study's results go to; running it again goes on from what is there."""
+    name = study.name.replace("/", "-") + ("-quick" if study.quick else "")
+    return Path("results") / "studies" / name
+
+
+def check_study_folder(folder: Path) -> None:
+    """Refuse a folder that holds something else."""
+    if folder.is_file():
+        raise InputError(f"{folder}: expected a folder to write results to, found a file")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / POINTS).is_file():
+        raise InputError(f"{folder}: exists and holds something other than a study's results")
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n"
+    try:
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {describe(error)}") from error

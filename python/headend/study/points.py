@@ -1,0 +1,165 @@
+"""Running a study's points on all cores, and keeping each as soon as it is done."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError
+from headend.execution import execute, execute_all
+from headend.expect import Quantity, Vocabulary, parse_quantity_name
+from headend.folder import describe
+from headend.scenario import Loaded, read_scenario
+from headend.study.definition import Point, Study
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Told of each point that is done: how many, of how many, and how many of them were kept from before.
+OnPoint = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A point, checked and ready to run, and the key under which its result is kept."""
+
+    point: Point
+    loaded: Loaded
+    key: str
+
+
+class PointStore:
+    """The points that are done, in one Parquet file that is whole at any time.
+
+    Parameters
+    ----------
+    path
+        The file; it need not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: dict[str, dict[str, Any]] = {}
+        if path.is_file():
+            import polars as pl
+
+            try:
+                self.rows = {row["key"]: row for row in pl.read_parquet(path).iter_rows(named=True)}
+            except (OSError, KeyError, pl.exceptions.PolarsError):
+                self.rows = {}  # damaged: its points are run again
+
+    def add(self, key: str, row: dict[str, Any]) -> None:
+        """Keep a point."""
+        self.rows[key] = {"key": key, **row}
+        self._write()
+
+    def take(self, keys: Sequence[str]) -> pl.DataFrame:
+        """Give the rows of some points, in their order."""
+        import polars as pl
+
+        return pl.DataFrame([self.rows[key] for key in keys], infer_schema_length=None).drop("key")
+
+    def _write(self) -> None:
+        import polars as pl
+
+        frame = pl.DataFrame(list(self.rows.values()), infer_schema_length=None)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".points.", dir=self.path.parent) as scratch:
+                fresh = Path(scratch) / self.path.name
+                frame.write_parquet(fresh)
+                fresh.replace(self.path)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {describe(error)}") from error
+
+
+def run_points(
+    study: Study, store: PointStore, stop: threading.Event, on_point: OnPoint | None = None
+) -> pl.DataFrame | None:
+    """Run the points of a study that are not in the store yet.
+
+    Parameters
+    ----------
+    study
+        The study.
+    store
+        Where finished points are kept and found.
+    stop
+        Setting it ends the run; finished points stay in the store.
+    on_point
+        Told of progress.
+
+    Returns
+    -------
+    polars.DataFrame or None
+        A row for each point: its axes, its seed, and its measures in base units (ns, bit/s, bytes, ratio). None when
+        it was stopped before all were done.
+    """
+    work = [prepare(study, point) for point in study.list_points()]
+    missing = [item for item in work if item.key not in store.rows]
+    kept = len(work) - len(missing)
+    done = kept
+    if on_point:
+        on_point(done, len(work), kept)
+    for item, measured in execute_all(missing, functools.partial(_measure, study, stop=stop), stop):
+        store.add(item.key, {**item.point.columns, **measured})
+        done += 1
+        if on_point:
+            on_point(done, len(work), kept)
+    if done < len(work):
+        return None
+    return store.take([item.key for item in work])
+
+
+def prepare(study: Study, point: Point) -> Work:
+    """Check a point's scenario and find the key of its result: what is run, by which engine, and what is measured."""
+    loaded = _read_text(study.scenario).load(point.overrides)
+    content = [
+        loaded.scenario.resolved_json(),
+        str(point.seed),
+        json.dumps(study.measures),
+        fingerprint_engine(),
+    ]
+    return Work(point, loaded, hashlib.sha256("\n".join(content).encode()).hexdigest())
+
+
+@functools.cache
+def fingerprint_engine() -> str:
+    """Tell this build of the engine from every other."""
+    from headend import _engine
+
+    path = getattr(_engine, "__file__", None)
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else "unknown"
+
+
+def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, float | None] | None:
+    from headend.columns import build_frames
+
+    vocabulary = Vocabulary.from_resolved(work.loaded.resolved)
+    quantities = {
+        name: [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
+        for name, text in study.measures.items()
+    }
+    execution = execute(work.loaded.scenario, seed=work.point.seed, stop=stop)
+    if not execution.finished:
+        return None
+    tables = build_frames(execution.tables)
+    return {name: _add_up(parts, tables) for name, parts in quantities.items()}
+
+
+def _add_up(parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame]) -> float | None:
+    """Add several quantities; one of several directions is their mean. None where one was not measured."""
+    values = [quantity.read(tables) for quantity in parts]
+    if not all(values):
+        return None
+    return sum(sum(value) / len(value) for value in values)
+
+
+_read_text = functools.cache(read_scenario)

@@ -1,0 +1,210 @@
+"""Figures 3 and 4 of the Buffer Control guideline: how a ping grows with the buffer, and how full one TCP keeps it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import colour, log_axis, make_chart, mark_across
+from headend.quantity import format_quantity
+from headend.study.claims import Finding, Verdict
+from headend.study.fitting import Slope, fit_slope
+
+#: The bench's own round trip, which the guideline holds as the intercept, in ms.
+INTERCEPT_MS = 17.0
+
+#: The guideline's slope.
+PUBLISHED_SLOPE = 0.8462
+
+
+def tabulate(points: pl.DataFrame) -> pl.DataFrame:
+    """Add the predicted buffer latency and the mean ping in ms (KiB of 1024 bytes, Mb/s of 10⁶ bit/s)."""
+    return points.with_columns(
+        predicted_ms=pl.col("buffer_kib") * 1024 * 8 / (pl.col("rate_mbps") * 1e3),
+        ping_ms=pl.col("ping") / 1e6,
+    )
+
+
+def fit(points: pl.DataFrame, congestion: str) -> tuple[Slope, int]:
+    """Fit the slope over the points whose buffer latency exceeds their RTT, and count them."""
+    rows = tabulate(points).filter(
+        (pl.col("congestion") == congestion) & (pl.col("predicted_ms") > pl.col("rtt_ms"))
+    )
+    return fit_slope(rows["predicted_ms"], rows["ping_ms"], intercept=INTERCEPT_MS), rows.height
+
+
+def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the fitted slope against its limits."""
+    slope, count = fit(points, limits["congestion"])
+    verdict = _decide(limits["low"] <= slope.value <= limits["high"])
+    why = ""
+    if slope.value > limits["high"]:
+        why = "the sender backs off less, or less often, than its saw tooth over this buffer says"
+    elif slope.value < limits["low"]:
+        why = "the buffer is emptier than the saw tooth over it says: the sender backs off further, or recovers slowly"
+    return Finding(f"{slope.value:.4f} over {count} points", verdict, (slope.low, slope.high), why)
+
+
+def check_small_buffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """Look for points of small buffers that lie above the guideline's line."""
+    rows = tabulate(points).filter(
+        (pl.col("congestion") == "cubic") & (pl.col("predicted_ms") < pl.col("rtt_ms"))
+    )
+    above = rows.filter(pl.col("ping_ms") > INTERCEPT_MS + PUBLISHED_SLOPE * pl.col("predicted_ms"))
+    text = f"{rows.height - above.height} of {rows.height} points below the line"
+    why = "above it: " + _list_points(above) if above.height else ""
+    return Finding(text, _decide(above.is_empty()), why=why)
+
+
+def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the two RTTs at equal rate and buffer."""
+    rows = tabulate(points).filter(pl.col("congestion") == "cubic")
+    pairs = rows.pivot("rtt_ms", index=["rate_mbps", "buffer_kib"], values="ping_ms")
+    short, long = (pl.col(name) for name in ("57", "117"))
+    pairs = pairs.with_columns(difference=(short - long).abs() / ((short + long) / 2))
+    middle = float(pairs["difference"].median())  # type: ignore[arg-type]
+    worst = pairs.sort("difference").row(-1, named=True)
+    text = f"{format_quantity(middle, 'ratio')} at the median"
+    why = (
+        f"largest, {worst['difference']:.0%}, at {worst['rate_mbps']} Mb/s with {worst['buffer_kib']} KiB"
+        f" ({worst['57']:.0f} against {worst['117']:.0f} ms)"
+    )
+    return Finding(text, _decide(middle <= limits["most"]), why=why)
+
+
+def check_rises_with_buffer(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """Look for a larger buffer with a shorter ping."""
+    return _check_order(points, along="buffer_kib", at="rate_mbps", rising=True)
+
+
+def check_falls_with_rate(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """Look for a higher rate with a longer ping."""
+    return _check_order(points, along="rate_mbps", at="buffer_kib", rising=False)
+
+
+def draw_by_buffer(points: pl.DataFrame) -> list[Panel]:
+    """Draw Figure 3, a panel for each congestion control."""
+    rows = average_rtts(points).with_columns(
+        series=pl.format("{} Mb/s", "rate_mbps"),
+        slot=pl.col("rate_mbps").rank("dense").cast(pl.Int64) - 1,
+    )
+    panels = []
+    for name in rows["congestion"].unique(maintain_order=True):
+        own = rows.filter(pl.col("congestion") == name)
+        sizes = own["buffer_kib"].unique().sort().to_list()
+        lines = (
+            make_chart(own)
+            .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
+            .encode(
+                x=alt.X(
+                    "buffer_kib:Q",
+                    title="buffer (KiB)",
+                    scale=alt.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False),
+                    axis=alt.Axis(values=sizes),
+                ),
+                y=alt.Y(
+                    "ping_ms:Q",
+                    title="mean ping (ms)",
+                    scale=alt.Scale(type="log", domain=[10, 2500], nice=False),
+                    axis=log_axis((10, 2500)),
+                ),
+                color=colour(own),
+                tooltip=["series:N", "buffer_kib:Q", alt.Tooltip("ping_ms:Q", format=".4~g")],
+            )
+        )
+        panels.append(Panel(_call(name), alt.layer(lines, mark_across(130, "130 ms: games"))))
+    return panels
+
+
+def draw_by_prediction(points: pl.DataFrame) -> list[Panel]:
+    """Draw Figure 4, a panel for each congestion control."""
+    rows = tabulate(points).with_columns(
+        series=pl.format("RTT {} ms", "rtt_ms"),
+        slot=pl.col("rtt_ms").rank("dense").cast(pl.Int64) - 1,
+    )
+    panels = []
+    for name in rows["congestion"].unique(maintain_order=True):
+        own = rows.filter(pl.col("congestion") == name)
+        dots = (
+            make_chart(own)
+            .mark_point(filled=True, size=45, opacity=0.85)
+            .encode(
+                x=_log("predicted_ms", "predicted buffer latency: buffer / rate (ms)", (5, 2500)),
+                y=_log("ping_ms", "mean ping (ms)", (10, 2500)),
+                color=colour(own, "circle"),
+                tooltip=[
+                    "series:N",
+                    "rate_mbps:Q",
+                    "buffer_kib:Q",
+                    alt.Tooltip("predicted_ms:Q", format=".4~g"),
+                    alt.Tooltip("ping_ms:Q", format=".4~g"),
+                ],
+            )
+        )
+        slope = fit(points, str(name))[0].value
+        published = _draw_line(PUBLISHED_SLOPE, [1, 0])
+        fitted = _draw_line(slope, [6, 4])
+        panels.append(
+            Panel(f"{_call(name)}: slope {slope:.3f}", alt.layer(published, fitted, dots))
+        )
+    return panels
+
+
+def average_rtts(points: pl.DataFrame) -> pl.DataFrame:
+    """Average the tests of both RTTs, as the guideline does."""
+    return (
+        tabulate(points)
+        .group_by("congestion", "rate_mbps", "buffer_kib", maintain_order=True)
+        .agg(pl.col("ping_ms").mean())
+        .sort("rate_mbps", "buffer_kib", maintain_order=True)
+    )
+
+
+def _check_order(points: pl.DataFrame, *, along: str, at: str, rising: bool) -> Finding:
+    rows = average_rtts(points).filter(pl.col("congestion") == "cubic").sort(at, along)
+    steps = rows.with_columns(step=pl.col("ping_ms").diff().over(at)).drop_nulls("step")
+    wrong = steps.filter(pl.col("step") <= 0 if rising else pl.col("step") >= 0)
+    text = f"{steps.height - wrong.height} of {steps.height} steps {'rise' if rising else 'fall'}"
+    why = "not so at: " + _list_points(wrong) if wrong.height else ""
+    return Finding(text, _decide(wrong.is_empty()), why=why)
+
+
+def _list_points(rows: pl.DataFrame) -> str:
+    return ", ".join(
+        f"{row['rate_mbps']} Mb/s {row['buffer_kib']} KiB ({row['ping_ms']:.1f} ms)"
+        for row in rows.head(6).iter_rows(named=True)
+    ) + (" …" if rows.height > 6 else "")
+
+
+def _log(field: str, title: str, domain: tuple[float, float]) -> dict[str, Any]:
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": {"type": "log", "domain": list(domain), "nice": False},
+        "axis": log_axis(domain).to_dict(),
+    }
+
+
+def _draw_line(slope: float, dash: list[int]) -> alt.Chart:
+    xs = [5.0 * 1.2**step for step in range(35)]
+    rows = pl.DataFrame({"predicted_ms": [x for x in xs if x <= 2500]}).with_columns(
+        ping_ms=INTERCEPT_MS + slope * pl.col("predicted_ms")
+    )
+    line: alt.Chart = (
+        make_chart(rows)
+        .mark_line(color="#8c8c8c", strokeWidth=1.5, strokeDash=dash, clip=True)
+        .encode(x="predicted_ms:Q", y="ping_ms:Q")
+    )
+    return line
+
+
+def _decide(agrees: bool) -> Verdict:
+    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS
+
+
+def _call(congestion: object) -> str:
+    return {"cubic": "CUBIC", "reno": "Reno"}.get(str(congestion), str(congestion))

@@ -1,0 +1,127 @@
+"""Figure 2 of the Buffer Control guideline: the upload rate that a buffer allows, for ten uploads and for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import colour, make_chart, mark_across
+from headend.quantity import format_quantity
+from headend.study.claims import Finding, Verdict
+
+#: Windows XP's receive window, in bytes.
+WINDOW = 64 * 1024
+
+CHANNEL_MBPS = 25.0
+
+
+def tabulate(points: pl.DataFrame) -> pl.DataFrame:
+    """Average the seeds, and add the rate in Mb/s and what buffer over round-trip time predicts."""
+    return (
+        points.group_by("flows", "buffer_kib", "rtt_ms", maintain_order=True)
+        .agg(rate_mbps=pl.col("goodput").mean() / 1e6)
+        .with_columns(predicted_mbps=pl.col("buffer_kib") * 1024 * 8 / (pl.col("rtt_ms") * 1e3))
+    )
+
+
+def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Count the cases in which ten uploads reach the lower of the prediction and the channel."""
+    rows = _take(points, 10).with_columns(
+        goal=pl.min_horizontal(pl.col("predicted_mbps"), pl.lit(float(limits["channel_mbps"])))
+        * (1 - pl.lit(limits["tolerance"]) * (pl.col("predicted_mbps") > limits["channel_mbps"]))
+    )
+    below = rows.filter(pl.col("rate_mbps") < pl.col("goal"))
+    reached = rows.height - below.height
+    why = "below: " + _list_points(below) if below.height else ""
+    agrees = reached >= limits["share"] * rows.height
+    return Finding(f"{reached} of {rows.height} cases", _decide(agrees), why=why)
+
+
+def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare both round-trip times at equal buffers."""
+    pairs = _take(points, 10).pivot("rtt_ms", index="buffer_kib", values="rate_mbps")
+    faster = pl.max_horizontal("57", "117")
+    pairs = pairs.with_columns(difference=(pl.col("57") - pl.col("117")).abs() / faster)
+    middle = float(pairs["difference"].median())  # type: ignore[arg-type]
+    worst = pairs.sort("difference").row(-1, named=True)
+    why = (
+        f"largest, {worst['difference']:.0%}, with {worst['buffer_kib']} KiB"
+        f" ({worst['57']:.1f} against {worst['117']:.1f} Mb/s)"
+    )
+    text = f"{format_quantity(middle, 'ratio')} at the median"
+    return Finding(text, _decide(middle <= limits["most"]), why=why)
+
+
+def check_channel(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look at the rates of ten uploads with the largest buffers."""
+    rows = _take(points, 10).filter(pl.col("buffer_kib") >= 128)
+    low, high = _range(rows)
+    agrees = limits["low"] <= low and high <= limits["high"]
+    return Finding(f"{low:.1f} to {high:.1f} Mb/s", _decide(agrees))
+
+
+def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the fastest single upload at each round-trip time with window over round-trip time."""
+    found, agrees = [], True
+    for rtt_ms in (117, 57):
+        most = WINDOW * 8 / (rtt_ms * 1e3)
+        fastest = _range(_take(points, 1).filter(pl.col("rtt_ms") == rtt_ms))[1]
+        found.append(f"{fastest:.2f} Mb/s over {rtt_ms} ms (at most {most:.2f})")
+        agrees &= (1 - limits["within"]) * most <= fastest <= most
+    return Finding("; ".join(found), _decide(agrees))
+
+
+def draw_rates(points: pl.DataFrame) -> list[Panel]:
+    """Draw Figure 2: a panel for ten uploads and one for a single one."""
+    panels = []
+    for flows, title in ((10, "Ten uploads"), (1, "One upload with a 64 KiB window")):
+        rows = _take(points, flows).with_columns(
+            series=pl.format("RTT {} ms", "rtt_ms"),
+            slot=pl.col("rtt_ms").rank("dense").cast(pl.Int64) - 1,
+        )
+        sizes = rows["buffer_kib"].unique().sort().to_list()
+        x = alt.X(
+            "buffer_kib:Q",
+            title="buffer (KiB)",
+            scale=alt.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False),
+            axis=alt.Axis(values=sizes),
+        )
+        base = make_chart(rows).encode(x=x, color=colour(rows))
+        measured = base.mark_line(point={"filled": True, "size": 40}, strokeWidth=2).encode(
+            y=alt.Y(
+                "rate_mbps:Q",
+                title="goodput (Mbit/s)",
+                scale=alt.Scale(domain=[0, 28 if flows == 10 else 12], nice=False),
+            ),
+            tooltip=["series:N", "buffer_kib:Q", alt.Tooltip("rate_mbps:Q", format=".3~g")],
+        )
+        predicted = base.mark_line(strokeDash=[5, 4], strokeWidth=1.3, clip=True).encode(
+            y="predicted_mbps:Q"
+        )
+        layers = [predicted, measured]
+        if flows == 10:
+            layers.append(mark_across(CHANNEL_MBPS, "channel", near_left=True))
+        panels.append(Panel(title, alt.layer(*layers)))
+    return panels
+
+
+def _take(points: pl.DataFrame, flows: int) -> pl.DataFrame:
+    return tabulate(points).filter(pl.col("flows") == flows).sort("rtt_ms", "buffer_kib")
+
+
+def _range(rows: pl.DataFrame) -> tuple[float, float]:
+    return float(rows["rate_mbps"].min()), float(rows["rate_mbps"].max())  # type: ignore[arg-type]
+
+
+def _list_points(rows: pl.DataFrame) -> str:
+    return ", ".join(
+        f"{row['buffer_kib']} KiB over {row['rtt_ms']} ms ({row['rate_mbps']:.1f} Mb/s)"
+        for row in rows.iter_rows(named=True)
+    )
+
+
+def _decide(agrees: bool) -> Verdict:
+    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

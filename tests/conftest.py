@@ -1,0 +1,60 @@
+"""Fixtures: the stand-in engine, a home line's scenario, and a folder to run in."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fake_engine
+
+HOME_LINE = """\
+format = 1
+title = "An upload and a call on a home line"
+description = "What a long buffer does to a call."
+seed = 1
+duration = "60 s"
+warmup = "5 s"
+bottleneck = "cable.up"
+
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "10 Mbit/s"
+upstream.queue = "drop_tail"
+downstream.rate = "100 Mbit/s"
+
+[flow.upload]
+application = "bulk"
+direction = "up"
+
+[flow.call]
+application = "voice"
+
+[flow.ping]
+application = "ping"
+
+[flow.browsing]
+application = "web"
+direction = "down"
+"""
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
+    import headend
+
+    monkeypatch.setitem(sys.modules, "headend._engine", fake_engine)
+    monkeypatch.setitem(headend.__dict__, "_engine", fake_engine)
+    monkeypatch.setitem(headend.__dict__, "__version__", "0.0.0")
+    monkeypatch.setattr(fake_engine.Run, "slow", False)
+    return fake_engine
+
+
+@pytest.fixture
+def home_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "home-line.toml"
+    path.write_text(HOME_LINE, encoding="utf-8")
+    return path

@@ -1,0 +1,265 @@
+"""The command line: what it prints, what it refuses in which words, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headend.cli.main import app
+from headend.result import Result as RunResult
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def fails_with(message: str, *arguments: str) -> None:
+    answer = call(*arguments)
+    assert answer.stderr == f"error: {message}\n"
+    assert answer.stdout == ""
+    assert answer.exit_code == 2
+
+
+def test_a_run_answers_first_and_names_the_report(fake: Any, home_line: Path) -> None:
+    answer = call("run", "home-line.toml")
+    assert answer.exit_code == 0, answer.output
+    assert "Badly off: call" in answer.stdout
+    assert "standing queue" in " ".join(answer.stdout.split())
+    assert answer.stdout.splitlines()[-1] == "Report: results/home-line/report.html"
+    assert (home_line.parent / "results/home-line/report.html").is_file()
+
+
+def test_json_is_one_document_and_nothing_else(fake: Any, home_line: Path) -> None:
+    answer = call("run", "home-line.toml", "--json")
+    document = json.loads(answer.stdout)
+    assert answer.stderr == ""
+    assert document["verdict"]["queue"]["queue"] == "cable.up"
+    assert document["folder"] == "results/home-line"
+
+
+def test_quiet_prints_nothing(fake: Any, home_line: Path) -> None:
+    assert call("run", "home-line.toml", "--quiet").output == ""
+
+
+def test_a_missed_expectation_exits_with_1(fake: Any, home_line: Path) -> None:
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "call.mos.p5 >= 4.0"\nline = "cable.up.utilisation > 90 %"\n')
+    answer = call("run", "home-line.toml", "--quiet")
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith("missed: call: call.mos.p5 >= 4.0, measured 1.")
+    assert (
+        call(
+            "run",
+            "home-line.toml",
+            "--set",
+            "queue=docsis_pie",
+            "--set",
+            "expect.call=call.mos.p5 > 3.5",
+        ).exit_code
+        == 0
+    )
+
+
+def test_an_expectation_that_is_not_understood_stops_before_the_run(
+    fake: Any, home_line: Path
+) -> None:
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "caal.mos.p5 >= 4.0"\n')
+    fails_with(
+        'home-line.toml: expect.call: no flow or queue is called "caal"; did you mean "call"?',
+        "run",
+        "home-line.toml",
+    )
+    assert not (home_line.parent / "results").exists()
+
+
+def test_bad_scenarios_are_refused_in_one_line(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").write_text(" \n")
+    (tmp_path / "rubbish.toml").write_bytes(bytes(range(256)))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "bad.toml").write_text('[flwo.x]\napplication = "bulk"\n')
+    fails_with("nowhere.toml: no such file", "run", "nowhere.toml")
+    fails_with("folder: expected a scenario file, found a directory", "run", "folder")
+    fails_with(
+        "empty.toml: the file is empty; a scenario needs at least a link and a flow",
+        "run",
+        "empty.toml",
+    )
+    fails_with(
+        "rubbish.toml: not a text file (byte 128 is not UTF-8); a scenario is TOML",
+        "run",
+        "rubbish.toml",
+    )
+    fails_with('bad.toml: flwo: unknown key "flwo" (line 1)', "run", "bad.toml")
+
+
+def test_a_huge_file_is_not_read(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    with (tmp_path / "huge.toml").open("wb") as file:
+        file.truncate(2**30)
+    fails_with(
+        "huge.toml: 1024 MiB is too large for a scenario (at most 16 MiB)", "run", "huge.toml"
+    )
+
+
+def test_bad_options_are_refused_in_one_line(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    fails_with(
+        '--set queue: expected PATH=VALUE, such as --set "flow.upload.rtt=80 ms"',
+        "run",
+        "home-line.toml",
+        "--set",
+        "queue",
+    )
+    fails_with(
+        'home-line.toml: nowhere.rate: --set nowhere.rate: no such key "nowhere" (line None)',
+        "run",
+        "home-line.toml",
+        "--set",
+        "nowhere.rate=1",
+    )
+    fails_with(
+        "--vary queue: expected PATH=A,B,…, such as --vary queue=drop_tail,docsis_pie",
+        "compare",
+        "home-line.toml",
+        "--vary",
+        "queue",
+    )
+
+
+def test_results_are_not_written_over(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("x")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").touch()
+    fails_with(
+        "full: exists; give another --out, or --force to replace it",
+        "run", "home-line.toml", "--out", "full",
+    )  # fmt: skip
+    fails_with(
+        "full: not a results folder, so --force does not replace it",
+        "run", "home-line.toml", "--out", "full", "--force",
+    )  # fmt: skip
+    fails_with(
+        "notes: expected a folder to write results to, found a file",
+        "run", "home-line.toml", "--out", "notes",
+    )  # fmt: skip
+    fails_with(
+        "notes/out: cannot be written: notes is a file",
+        "run", "home-line.toml", "--out", "notes/out",
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_folder_without_permission_is_refused(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    fails_with(
+        "locked/out: cannot be written: permission denied",
+        "run", "home-line.toml", "--out", "locked/out",
+    )  # fmt: skip
+
+
+def test_an_error_is_json_too(fake: Any, home_line: Path) -> None:
+    answer = call("run", "nowhere.toml", "--json")
+    assert json.loads(answer.stdout) == {"error": "nowhere.toml: no such file"}
+    assert answer.exit_code == 2
+
+
+def test_an_interrupted_run_keeps_what_it_has_and_says_so(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake.Run, "slow", True)
+    began = threading.Event()
+    advance = fake.Run.advance
+
+    def note(self: Any, wall_seconds: float) -> tuple[int, bool]:
+        began.set()
+        done: tuple[int, bool] = advance(self, wall_seconds)
+        return done
+
+    monkeypatch.setattr(fake.Run, "advance", note)
+
+    def interrupt() -> None:
+        began.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    answer = call("run", "home-line.toml", "--set", "duration=6000 s", "--out", "out")
+    interrupter.join()
+    assert answer.exit_code == 130
+    assert "Partial: stopped at" in answer.stdout
+    result = RunResult.load("out")
+    assert result.is_partial
+    assert "<strong>Partial.</strong>" in (home_line.parent / "out/report.html").read_text()
+
+
+def test_a_comparison_is_one_folder_with_one_report(fake: Any, home_line: Path) -> None:
+    answer = call(
+        "compare", "home-line.toml", "--vary", "queue=drop_tail,docsis_pie", "--out", "both"
+    )
+    assert answer.exit_code == 0, answer.output
+    assert "call: bad under drop_tail" in " ".join(answer.stdout.split())
+    assert sorted(path.name for path in Path("both").iterdir()) == [
+        "docsis_pie",
+        "drop_tail",
+        "manifest.json",
+        "report.html",
+    ]
+    assert call("report", "both", "--out", "again.html").exit_code == 0
+    assert Path("again.html").read_bytes() == Path("both/report.html").read_bytes()
+
+
+def test_finished_runs_are_compared_too(fake: Any, home_line: Path) -> None:
+    call("run", "home-line.toml", "--quiet", "--out", "a")
+    call("run", "home-line.toml", "--quiet", "--set", "queue=docsis_pie", "--out", "b")
+    answer = call("compare", "a", "b", "--label", "long", "--label", "short", "--json")
+    assert [run["label"] for run in json.loads(answer.stdout)["runs"]] == ["long", "short"]
+    fails_with("a: one run alone is nothing to compare; give another folder", "compare", "a")
+    fails_with("nothing: no such results folder", "compare", "nothing", "a")
+
+
+def test_figures_are_written_in_every_format(fake: Any, home_line: Path) -> None:
+    call("run", "home-line.toml", "--quiet", "--out", "a")
+    answer = call("figures", "a", "--format", "svg,pdf,png", "--out", "f")
+    assert answer.exit_code == 0, answer.output
+    starts = {path.suffix: path.read_bytes()[:4] for path in Path("f").iterdir()}
+    assert starts == {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
+    fails_with(
+        'no figure format is called "jpg"; did you mean "png"?',
+        "figures",
+        "a",
+        "--format",
+        "jpg",
+    )
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    answer = call("study", "run", "buffer-control/ping-latancy")
+    assert answer.exit_code == 2
+    assert 'did you mean "buffer-control/ping-latency"?' in answer.stderr
+
+
+def test_help_is_quick_and_lists_every_command() -> None:
+    import subprocess
+    import sys
+
+    heavy = "[m for m in ('polars', 'altair', 'numpy', 'jinja2', 'headend._engine') if m in sys.modules]"
+    code = f"import sys, headend.cli.main; print({heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    for command in (
+        "run",
+        "compare",
+        "scenarios",
+        "study",
+        "queues",
+        "schema",
+        "report",
+        "figures",
+    ):
+        assert command in call("--help").stdout

@@ -1,0 +1,168 @@
+"""The language of [expect]: what is understood, what is refused and how, what is measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from headend.errors import InputError
+from headend.expect import Vocabulary, parse_expectation, parse_quantity_name
+
+VOCABULARY = Vocabulary(
+    {"call": "voice", "upload": "bulk", "ping": "ping", "cable": "bulk"},
+    ["cable.up", "cable.down", "cable.attic.up"],
+)
+
+TABLES: dict[str, pl.DataFrame] = {
+    "flows": pl.DataFrame(
+        {
+            "flow": ["call", "call", "upload", "upload"],
+            "direction": ["up", "down", "up", "down"],
+            "carries": ["data", "data", "data", "control"],
+            "goodput_bps": [80e3, 80e3, 9e6, float("nan")],
+            "loss_ratio": [0.02, 0.001, 0.01, 0.5],
+            "delay_p99_ns": [120e6, 40e6, 900e6, float("nan")],
+            "discarded_overlimit": [3, 0, 5, 0],
+            "discarded_congested": [1, 0, 7, 0],
+        }
+    ),
+    "queues": pl.DataFrame(
+        {
+            "queue": ["cable.up", "cable.down"],
+            "delay_p99_ns": [18e6, 1e6],
+            "utilisation": [0.97, 0.1],
+        }
+    ),
+    "measures": pl.DataFrame(
+        {"flow": ["call", "ping"], "measure": ["mos", "rtt"], "p5": [3.9, 11e6], "p95": [4.4, 99e6]}
+    ),
+    "summary": pl.DataFrame({"jain_index": [0.93]}),
+}
+
+
+def check(text: str) -> tuple[bool, Any]:
+    outcome = parse_expectation("it", text, VOCABULARY).check(TABLES)
+    return outcome.met, outcome.measured
+
+
+@pytest.mark.parametrize(
+    ("text", "met", "measured"),
+    [
+        ("call.mos.p5 >= 4.0", False, 3.9),
+        ("call.mos.p5 > 3.5", True, 3.9),
+        ("upload.goodput >= 8 Mbit/s", True, 9e6),
+        ("upload.goodput>=10Mbit/s", False, 9e6),
+        ("ping.rtt.p95 < 100 ms", True, 99e6),
+        ("cable.up.delay.p99 < 20 ms", True, 18e6),
+        ("cable.up.utilisation > 95 %", True, 0.97),
+        ("call.up.loss <= 1 %", False, 0.02),
+        ("call.down.loss <= 1 %", True, 0.001),
+        ("upload.discarded <= 12", True, 12),
+        ("run.jain_index >= 0.9", True, 0.93),
+    ],
+)
+def test_an_expectation_is_held_against_what_was_measured(
+    text: str, met: bool, measured: float
+) -> None:
+    assert check(text) == (met, pytest.approx(measured))
+
+
+def test_of_two_directions_the_worse_counts() -> None:
+    assert check("call.loss <= 1 %") == (False, pytest.approx(0.02))
+    assert check("call.delay.p99 < 100 ms") == (False, pytest.approx(120e6))
+
+
+def test_acknowledgements_do_not_count_for_a_flow_without_direction() -> None:
+    assert check("upload.loss <= 2 %") == (True, pytest.approx(0.01))
+
+
+def test_what_was_not_measured_misses() -> None:
+    assert check("upload.down.delay.p99 < 1 s") == (False, None)
+    assert check("cable.attic.up.delay.p99 < 1 s") == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "cal.mos.p5 >= 4.0",
+            'expect.it: no flow or queue is called "cal"; did you mean "call"?',
+        ),
+        (
+            "call.mso.p5 >= 4.0",
+            'expect.it: "call.mso.p5": call has no metric "mso"; did you mean "mos"?',
+        ),
+        (
+            "call.mos >= 4.0",
+            'expect.it: "call.mos": expected a statistic of mos (mean, min, p5, p25, p50, p75, p90, p95, p99, max,'
+            " count), such as call.mos.p50",
+        ),
+        (
+            "call.mos.p55 >= 4.0",
+            'expect.it: "call.mos.p55": expected a statistic of mos (mean, min, p5, p25, p50, p75, p90, p95, p99, max,'
+            ' count), found "p55"; did you mean "p5"?',
+        ),
+        (
+            "ping.rtt.p95 < 100 Mbit/s",
+            'expect.it: expected a time such as "100 ms" (ns, us, µs, ms, s, min), found "100 Mbit/s"',
+        ),
+        (
+            "ping.rtt.p95 < 100",
+            'expect.it: expected a time such as "100 ms" (ns, us, µs, ms, s, min), found "100"',
+        ),
+        (
+            "ping.rtt.p95 = 100 ms",
+            'expect.it: expected QUANTITY, one of >= > <= <, and a bound, such as "call.mos.p5 >= 4.0", found'
+            ' "ping.rtt.p95 = 100 ms"',
+        ),
+        (
+            "upload.goodput.p5 > 1 bit/s",
+            'expect.it: "upload.goodput.p5": goodput has nothing called "p5"',
+        ),
+        (
+            "upload.mos.p5 > 1",
+            'expect.it: "upload.mos.p5": upload has no metric "mos"; there are completion_time, delay, delivered,'
+            " discarded, goodput, jitter, loss, marked, retransmitted, sent, throughput",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_said_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_expectation("it", text, VOCABULARY)
+    assert str(caught.value) == message
+
+
+def test_the_longest_known_name_is_the_subject() -> None:
+    assert parse_quantity_name("cable.attic.up.delay.p50", VOCABULARY).subject == "cable.attic.up"
+    assert parse_quantity_name("cable.up.delay.p50", VOCABULARY).table == "queues"
+    assert parse_quantity_name("cable.goodput", VOCABULARY).table == "flows"
+
+
+def test_names_come_from_the_resolved_scenario() -> None:
+    resolved: dict[str, Any] = {
+        "flow": {"a": {"application": "bulk"}, "b": {"application": {"voice": {"codec": "g711"}}}},
+        "link": {"cable": {"docsis": {"modem": {"attic": {}}}}, "wire": {"point_to_point": {}}},
+    }
+    vocabulary = Vocabulary.from_resolved(resolved)
+    assert vocabulary.flows == {"a": "bulk", "b": "voice"}
+    assert set(vocabulary.queues) >= {"cable.attic.up", "cable.down", "wire.up"}
+
+
+def test_members_of_a_flow_add_up_or_the_worst_counts() -> None:
+    resolved = {"flow": {"upload": {"application": "bulk", "count": 2}}}
+    vocabulary = Vocabulary.from_resolved(resolved)
+    assert set(vocabulary.flows) == {"upload", "upload.1", "upload.2"}
+    flows = TABLES["flows"].with_columns(
+        flow=pl.Series(["upload.1", "upload.2", "x", "x"]), direction=pl.lit("up")
+    )
+    tables = {**TABLES, "flows": flows}
+    together = parse_expectation("it", "upload.goodput >= 160 kbit/s", vocabulary).check(tables)
+    assert together.met
+    assert together.measured == pytest.approx(160e3)
+    worst = parse_expectation("it", "upload.loss < 1 %", vocabulary).check(tables)
+    assert not worst.met
+    assert worst.measured == pytest.approx(0.02)
+    one = parse_expectation("it", "upload.2.loss < 1 %", vocabulary).check(tables)
+    assert one.met

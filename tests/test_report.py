@@ -1,0 +1,165 @@
+"""The report: self-contained, of any results, with explanations, and small."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headend
+from headend.experiment import compare
+from headend.figures import draw_figures
+from headend.figures.thinning import thin_distribution
+from headend.report import bundle_libraries, embed_json, find_differences
+from headend.result import Result
+
+
+@pytest.fixture
+def kept(fake: Any, home_line: Path) -> Path:
+    headend.run(home_line, out="kept")
+    return Path("kept")
+
+
+class Loads(HTMLParser):
+    """Collects every address that a page would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("src", "href", "srcset", "data", "action", "poster") and not (
+                value or ""
+            ).startswith("#"):
+                self.found.append(f"<{tag} {name}={value}>")
+
+
+def read_data(page: str) -> dict[str, Any]:
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match
+    data: dict[str, Any] = json.loads(match[1])
+    return data
+
+
+def test_a_report_fetches_nothing(kept: Path) -> None:
+    page = (kept / "report.html").read_text()
+    loads = Loads()
+    loads.feed(page)
+    assert loads.found == []
+    assert "default-src 'none'" in page
+    own = page.replace(bundle_libraries(), "")
+    assert "://" not in own
+    assert "@import" not in own
+    assert "url(" not in own
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
+def test_a_browser_without_network_draws_every_figure(kept: Path) -> None:
+    command = [
+        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--virtual-time-budget=60000", "--dump-dom", (kept / "report.html").resolve().as_uri(),
+    ]  # fmt: skip
+    page = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert 'data-drawn="yes"' in page
+    charts = len(read_data(page))
+    assert charts > 8
+    assert page.count("graphics-document") >= charts
+
+
+def test_a_report_is_remade_from_its_folder_alone(kept: Path, tmp_path: Path) -> None:
+    before = (kept / "report.html").read_bytes()
+    Result.load(kept).report(tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == before
+
+
+def test_a_report_stays_small_beside_its_libraries(fake: Any, home_line: Path) -> None:
+    headend.run(home_line, set={"duration": "600 s"}, out="long")
+    size = len((Path("long") / "report.html").read_text()) - len(bundle_libraries())
+    assert size < 3_000_000
+
+
+def test_text_of_a_scenario_cannot_become_markup(fake: Any, home_line: Path) -> None:
+    bad = "</script><script>alert(1)</script>"
+    page = (
+        headend.run(home_line, set={"title": bad, f"flow.{'x<b>'}": {"application": "ping"}})
+        .report("x.html")
+        .read_text()
+    )
+    assert bad not in page
+    assert "<b>" not in page.replace(bundle_libraries(), "")
+    assert embed_json({"a": bad}).count("<") == 0
+
+
+def test_every_figure_has_an_explanation_units_and_a_legend(kept: Path) -> None:
+    for figure in draw_figures([Result.load(kept)]):
+        assert len(figure.explanation) > 60, figure.name
+        for panel in figure.panels:
+            specification = json.dumps(panel.chart.to_dict())
+            titles = re.findall(r'"title": "([^"]+)"', specification)
+            assert any(
+                "(" in title or "share" in title or "probability" in title for title in titles
+            )
+
+
+def test_every_figure_obeys_the_schema_of_vega_lite(fake: Any, home_line: Path) -> None:
+    comparison = compare(home_line, {"queue": ["drop_tail", "docsis_pie"]})
+    for results in (comparison.results, comparison.results[:1]):
+        for figure in draw_figures(results):
+            for panel in figure.panels:
+                panel.chart.to_dict(validate=True)
+
+
+def test_the_marks_people_know_are_drawn(kept: Path) -> None:
+    text = (kept / "report.html").read_text()
+    for mark in ("150 ms", "400 ms", "130 ms: games", "4: users satisfied"):
+        assert mark in text
+
+
+def test_a_run_keeps_its_colour_in_every_panel(fake: Any, home_line: Path) -> None:
+    comparison = compare(home_line, {"queue": ["drop_tail", "docsis_pie"]})
+    for figure in draw_figures(comparison.results):
+        for panel in figure.panels:
+            text = json.dumps(panel.chart.to_dict())
+            for domain, colours in re.findall(
+                r'"domain": \[("[^]]+)\], "range": \[("#[^]]+)\]', text
+            ):
+                pairs = dict(zip(domain.split(", "), colours.split(", "), strict=True))
+                assert pairs.get('"docsis_pie"', '"#D55E00"') == '"#D55E00"', figure.name
+
+
+def test_a_run_that_measured_nothing_still_has_a_report(fake: Any, home_line: Path) -> None:
+    result = headend.run(home_line)
+    empty = {
+        name: table.clear() if name != "summary" else table for name, table in result.tables.items()
+    }
+    page = Result(empty, result.manifest, "empty").report("empty.html").read_text()
+    assert "An upload and a call on a home line" in page
+
+
+def test_a_thinned_distribution_keeps_its_percentiles(fake: Any, home_line: Path) -> None:
+    import polars as pl
+
+    result = headend.run(home_line)
+    rows = result.histograms.filter((pl.col("kind") == "queue") & (pl.col("name") == "cable.up"))
+    thin = thin_distribution(rows)
+    stated = result.queues.filter(pl.col("queue") == "cable.up")["delay_p99_ns"][0] / 1e6
+    drawn = thin.filter(pl.col("share").is_close(0.01))["delay_ms"][0]
+    assert drawn == pytest.approx(stated, rel=0.02)
+    assert thin["share"].is_sorted(descending=True)
+    assert thin["delay_ms"].is_sorted()
+
+
+def test_differences_name_only_what_differs() -> None:
+    one = {"seed": 1, "link": {"a": {"queue": "x", "rate": 1}}}
+    two = {"seed": 1, "link": {"a": {"queue": {"y": {"target": "5 ms"}}, "rate": 1}}}
+    assert find_differences([one, two]) == [
+        ("link.a.queue", ["x", "–"]),
+        ("link.a.queue.y.target", ["–", "5 ms"]),
+    ]

@@ -1,0 +1,94 @@
+"""Results: what is written is read back, equal runs give equal folders, nothing is left half-written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headend
+from headend.columns import TABLES
+from headend.errors import InputError
+from headend.folder import choose_folder, create_folder
+from headend.result import Result
+
+
+def test_a_result_comes_back_as_it_was_saved(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    result = headend.run(home_line)
+    result.save(tmp_path / "kept", report=False)
+    loaded = Result.load(tmp_path / "kept")
+    assert loaded.manifest == result.manifest
+    assert set(loaded.tables) == set(TABLES)
+    for name, table in result.tables.items():
+        assert loaded.tables[name].equals(table), name
+
+
+def test_equal_runs_give_equal_folders(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        headend.run(home_line, out=folder)
+    for path in sorted(folders[0].iterdir()):
+        assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
+
+
+def test_overrides_and_seed_reach_the_engine(fake: Any, home_line: Path) -> None:
+    result = headend.run(home_line, set={"queue": "docsis_pie", "flow.call.rtt": "80 ms"}, seed=7)
+    assert result.manifest["seed"] == 7
+    assert result.manifest["scenario"]["flow"]["call"]["rtt"] == "80 ms"
+    assert result.queues["discipline"][0] == "docsis_pie"
+
+
+def test_a_scenario_may_be_a_dictionary(fake: Any) -> None:
+    scenario = {
+        "duration": "10 s",
+        "link": {"cable": {"docsis": {}}},
+        "flow": {"up": {"application": "bulk"}},
+    }
+    assert headend.run(scenario).flows["flow"].unique().to_list() == ["up"]
+
+
+def test_a_folder_that_exists_is_not_touched(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    for force in (False, True):
+        with pytest.raises(InputError):
+            headend.run(home_line, out=tmp_path / "mine", force=force)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_results_folder_is_replaced_when_forced(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    headend.run(home_line, out=tmp_path / "out", seed=1)
+    headend.run(home_line, out=tmp_path / "out", seed=2, force=True)
+    assert Result.load(tmp_path / "out").manifest["seed"] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["home-line.toml", "out"]
+
+
+def test_a_folder_whose_filling_fails_leaves_nothing(tmp_path: Path) -> None:
+    def fill() -> None:
+        with create_folder(tmp_path / "out") as fresh:
+            (fresh / "half").write_text("x")
+            raise RuntimeError("the disk of the world is full")
+
+    with pytest.raises(RuntimeError):
+        fill()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_default_folders_are_numbered(tmp_path: Path) -> None:
+    assert choose_folder("home", tmp_path) == tmp_path / "home"
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home-2").mkdir()
+    assert choose_folder("home", tmp_path) == tmp_path / "home-3"
+
+
+def test_damaged_results_are_named(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    headend.run(home_line, out=tmp_path / "out")
+    (tmp_path / "out" / "flows.parquet").write_bytes(b"rubbish")
+    with pytest.raises(InputError, match=r"flows\.parquet: damaged"):
+        Result.load(tmp_path / "out")
+    (tmp_path / "out" / "manifest.json").write_text("{")
+    with pytest.raises(InputError, match=r"manifest\.json: damaged"):
+        Result.load(tmp_path / "out")

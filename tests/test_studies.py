@@ -1,0 +1,151 @@
+"""Studies: the grid, points that are kept, and claims judged on points made for the purpose."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from headend.errors import InputError
+from headend.library import find_study, list_studies
+from headend.study import PointStore, Study, Verdict, read_study, run_points
+from headend.study.claims import judge_claims
+from headend.study.outcome import draw_study_figures
+
+PING = "buffer-control/ping-latency"
+
+
+def load(name: str) -> Study:
+    return read_study(name, find_study(name))
+
+
+def make_points(study: Study, fill: Callable[[dict[str, Any], float], float]) -> pl.DataFrame:
+    """Give each point the mean ping of a buffer filled to a share that the test chooses."""
+    rows = []
+    for point in study.list_points():
+        row: dict[str, Any] = dict(point.columns)
+        predicted = row["buffer_kib"] * 8.192 / row["rate_mbps"]
+        share = fill(row, predicted)
+        if predicted < row["rtt_ms"]:
+            share *= predicted / row["rtt_ms"]
+        row["ping"] = (17 + share * predicted) * 1e6
+        rows.append(row)
+    return pl.DataFrame(rows)
+
+
+def judge_ping(points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
+    study = load(PING)
+    judgements = judge_claims(study.claims, study.load_analysis(), points)
+    return {item.claim.id: (item.finding.verdict, item.finding.measured) for item in judgements}
+
+
+def saw_tooth(row: dict[str, Any], _predicted: float) -> float:
+    return {"cubic": 0.85, "reno": 0.75}[row["congestion"]]
+
+
+def test_the_grid_is_the_guidelines() -> None:
+    points = load(PING).list_points()
+    assert len(points) == 2 * 4 * 6 * 2
+    assert {point.values["buffer_kib"] for point in points} == {8, 16, 32, 64, 128, 256}
+    assert len({point.overrides for point in points}) == len(points)
+
+
+def test_points_as_the_guideline_saw_them_reproduce_every_claim() -> None:
+    verdicts = judge_ping(make_points(load(PING), saw_tooth))
+    assert {verdict for verdict, _ in verdicts.values()} == {Verdict.REPRODUCED}
+    assert verdicts["BUF-F4.slope"][1] == "0.8500 over 28 points"
+
+
+def test_a_buffer_that_stays_full_differs_in_its_slope() -> None:
+    verdicts = judge_ping(make_points(load(PING), lambda _row, _predicted: 1.0))
+    assert verdicts["BUF-F4.slope"][0] is Verdict.DIFFERS
+    assert verdicts["BUF-F3.buffer"][0] is Verdict.REPRODUCED
+
+
+def test_a_ping_that_falls_with_the_buffer_differs() -> None:
+    points = make_points(
+        load(PING), lambda row, _predicted: 0.1 if row["buffer_kib"] == 128 else 0.85
+    )
+    assert judge_ping(points)["BUF-F3.buffer"][0] is Verdict.DIFFERS
+
+
+def test_an_rtt_that_matters_differs() -> None:
+    points = make_points(load(PING), lambda row, _predicted: 0.9 if row["rtt_ms"] == 57 else 0.6)
+    assert judge_ping(points)["BUF-F3.rtt"][0] is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize("name", list_studies())
+def test_a_study_is_complete(name: str) -> None:
+    study = load(name)
+    analysis = study.load_analysis()
+    for function in [claim.check for claim in study.claims] + [f.draw for f in study.figures]:
+        assert hasattr(analysis, function), function
+    assert study.scenario.is_file()
+    assert len({claim.id for claim in study.claims}) == len(study.claims)
+    quick = study.make_quick()
+    assert quick.quick
+    assert len(quick.list_points()) < len(study.list_points())
+
+
+def test_figures_are_drawn_from_points() -> None:
+    study = load(PING)
+    points = make_points(study, saw_tooth)
+    figures = draw_study_figures(study, study.load_analysis(), points)
+    assert [len(figure.panels) for figure in figures] == [2, 2]
+
+
+def make_study(folder: Path) -> Study:
+    study = read_study("small", find_study(PING))
+    axes = [axis for axis in study.axes if axis.name in ("rate_mbps", "buffer_kib")]
+    kept = tuple(replace(axis, values=axis.values[:2], set={"seed": "{}"}) for axis in axes)
+    measures = {"ping": "ping.rtt.mean", "used": "cable.up.utilisation"}
+    return replace(study, axes=kept, measures=measures, scenario=folder / "home-line.toml")
+
+
+def test_finished_points_are_kept_and_not_run_again(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make_study(home_line.parent)
+    path = home_line.parent / "points.parquet"
+    points = run_points(study, PointStore(path), threading.Event())
+    assert points is not None
+    assert points.columns == ["rate_mbps", "buffer_kib", "seed", "ping", "used"]
+    assert points.height == 4
+    monkeypatch.setattr(fake.Run, "advance", lambda *_: pytest.fail("a kept point was run again"))
+    again = run_points(study, PointStore(path), threading.Event())
+    assert again is not None
+    assert again.equals(points)
+
+
+def test_a_stopped_study_keeps_what_is_done(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake.Run, "slow", True)
+    monkeypatch.setattr("headend.execution.count_cores", lambda: 1)
+    study = replace(make_study(home_line.parent), overrides=(("duration", "0.3 s"),))
+    stop = threading.Event()
+    store = PointStore(home_line.parent / "points.parquet")
+
+    def after_first(done: int, _total: int, _kept: int) -> None:
+        if done:
+            stop.set()
+
+    assert run_points(study, store, stop, after_first) is None
+    assert 1 <= len(PointStore(store.path).rows) < 4
+
+
+def test_a_damaged_store_is_begun_again(home_line: Path) -> None:
+    path = home_line.parent / "points.parquet"
+    path.write_bytes(b"rubbish")
+    assert PointStore(path).rows == {}
+
+
+def test_a_bad_study_is_refused_with_its_key(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text('titel = "x"\n')
+    with pytest.raises(InputError, match=r'unknown key "titel"; did you mean "title"\?'):
+        read_study("x", tmp_path)
