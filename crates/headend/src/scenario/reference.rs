@@ -236,15 +236,16 @@ fn default(parent: &Value, key: &str, node: &Value) -> String {
         return "required".to_owned();
     }
     match node.get("default") {
-        None | Some(Value::Null) => String::new(),
         Some(Value::Object(table)) if table.len() == 1 && reference_of(node).is_none() => {
             let name = table.keys().next().expect("it holds one");
             format!("`\"{name}\"`")
         }
-        Some(Value::Object(_)) => String::new(),
-        Some(Value::Array(list)) if list.is_empty() => String::new(),
-        Some(Value::String(text)) if text.is_empty() => String::new(),
-        Some(value) => format!("`{value}`"),
+        // Tables have sections of their own, and nothing needs no words.
+        None | Some(Value::Null | Value::Object(_)) => String::new(),
+        Some(value) => match value.to_string() {
+            nothing if nothing == "[]" || nothing == "\"\"" => String::new(),
+            text => format!("`{text}`"),
+        },
     }
 }
 
