@@ -48,7 +48,9 @@ lint: lint-python tools ## Formats, lints and types, Rust and Python
 lint-python: build ## Formats, lints and types of the Python side
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
-	$(BIN)/mypy
+	$(BIN)/mypy --no-error-summary
+	@for analysis in studies/*/*/analysis.py; do $(BIN)/mypy --no-error-summary "$$analysis"; done
+	cd python && ../$(BIN)/python -m mypy.stubtest headend._engine
 
 .PHONY: format
 format: build ## Format all sources
