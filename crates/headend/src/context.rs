@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 use crate::endpoint::Notice;
 use crate::event::{EventQueue, Source};
-use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId};
+use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop};
+use crate::line::Line;
 use crate::metrics::Recorder;
 use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::tcp::sack::{SackBlocks, SackPool};
@@ -44,20 +45,14 @@ pub struct QueueInternals {
     pub delay_estimate_ns: Option<f64>,
 }
 
-/// A packet on its way to the next hop.
-#[derive(Debug)]
-pub(crate) struct Outgoing {
-    pub(crate) packet: Packet,
-    /// When it is there; never earlier than now.
-    pub(crate) at: Instant,
-}
-
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
     pub(crate) events: EventQueue,
-    pub(crate) outbox: VecDeque<Outgoing>,
+    /// Packets that are at their next hop now.
+    pub(crate) outbox: VecDeque<Packet>,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) flows: FlowTable,
+    pub(crate) lines: Vec<Line>,
     pub(crate) sacks: SackPool,
     pub(crate) recorder: Recorder,
     pub(crate) frames: Option<Box<dyn FrameStore>>,
@@ -68,12 +63,18 @@ pub(crate) struct World {
 
 impl World {
     /// An empty world.
-    pub(crate) fn new(events: EventQueue, flows: FlowTable, recorder: Recorder) -> Self {
+    pub(crate) fn new(
+        events: EventQueue,
+        flows: FlowTable,
+        lines: Vec<Line>,
+        recorder: Recorder,
+    ) -> Self {
         Self {
             events,
             outbox: VecDeque::with_capacity(64),
             notices: VecDeque::with_capacity(64),
             flows,
+            lines,
             sacks: SackPool::default(),
             recorder,
             frames: None,
@@ -117,10 +118,7 @@ impl<'a> Context<'a> {
         self.world.flows.entered(packet.flow);
         let view = self.view(&packet);
         self.record(TraceEvent::Sent { packet: view });
-        self.world.outbox.push_back(Outgoing {
-            packet,
-            at: self.now,
-        });
+        self.hand_over(packet, 0, self.now);
     }
 
     /// Hands a packet to the next hop of its route.
@@ -128,10 +126,31 @@ impl<'a> Context<'a> {
         self.forward_at(packet, self.now);
     }
 
-    /// Hands a packet over so that it is at the next hop at `at`.
-    pub fn forward_at(&mut self, mut packet: Packet, at: Instant) {
-        packet.hop += 1;
-        self.world.outbox.push_back(Outgoing { packet, at });
+    /// Hands a packet over so that it is at the next hop at `at`, which is a delay line if that is later than now.
+    pub fn forward_at(&mut self, packet: Packet, at: Instant) {
+        let hop = packet.hop + 1;
+        self.hand_over(packet, hop, at);
+    }
+
+    /// Puts a packet on the delay line at position `hop` of its route, or out for the simulation to carry.
+    fn hand_over(&mut self, mut packet: Packet, hop: u8, at: Instant) {
+        let route = self.world.flows.header(packet.flow).routes[packet.from.index()];
+        let Hop::Line(index) = self.world.flows.hop(route, hop) else {
+            assert_eq!(
+                at, self.now,
+                "only a delay line takes a packet ahead of time"
+            );
+            packet.hop = hop;
+            return self.world.outbox.push_back(packet);
+        };
+        let line = &mut self.world.lines[index as usize];
+        if line.loses() {
+            self.discard(packet, DropReason::Corrupted);
+        } else if at == self.now && line.is_transparent() {
+            self.hand_over(packet, hop + 1, at);
+        } else if let Some(due) = line.push(packet, hop, at) {
+            self.world.events.push(due, Source::Line(index), 0);
+        }
     }
 
     /// The only early end of a packet.
@@ -166,6 +185,7 @@ impl<'a> Context<'a> {
     }
 
     /// Tells the recorder and whoever listens.
+    #[inline]
     pub fn record(&mut self, event: TraceEvent) {
         self.world.recorder.record(self.now, &event);
     }

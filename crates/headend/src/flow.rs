@@ -80,7 +80,8 @@ pub struct FlowHeader {
 #[derive(Debug, Default)]
 pub struct FlowTable {
     flows: Vec<FlowHeader>,
-    routes: Vec<Vec<Hop>>,
+    /// All routes behind each other; a route's id is where it begins.
+    hops: Vec<Hop>,
     free: Vec<FlowId>,
     /// By slot: which sides are done with the flow.
     done: Vec<[bool; 2]>,
@@ -90,8 +91,9 @@ impl FlowTable {
     /// Adds a route; its last hop must be [`Hop::End`].
     pub fn add_route(&mut self, hops: Vec<Hop>) -> RouteId {
         assert_eq!(hops.last(), Some(&Hop::End), "a route ends at a host");
-        self.routes.push(hops);
-        RouteId(self.routes.len() as u32 - 1)
+        let id = RouteId(self.hops.len() as u32);
+        self.hops.extend(hops);
+        id
     }
 
     /// Takes a slot for a new flow.
@@ -153,6 +155,6 @@ impl FlowTable {
 
     /// The hop at `position` of a route.
     pub fn hop(&self, route: RouteId, position: u8) -> Hop {
-        self.routes[route.0 as usize][position as usize]
+        self.hops[route.0 as usize + usize::from(position)]
     }
 }

@@ -41,8 +41,13 @@ impl Line {
         self.loss.0 > 0.0 && self.rng.uniform() < self.loss.0
     }
 
-    /// Takes a packet that enters at `at`; the wake-up to ask for, if it is now the only one.
-    pub(crate) fn push(&mut self, packet: Packet, at: Instant) -> Option<Instant> {
+    /// Whether a packet that enters now leaves now: no delay, and nothing before it.
+    pub(crate) fn is_transparent(&self) -> bool {
+        self.delay.is_zero() && self.jitter.is_zero() && self.packets.is_empty()
+    }
+
+    /// Takes a packet that enters at `at`, position `hop` of its route; the wake-up to ask for, if it is now the only one.
+    pub(crate) fn push(&mut self, packet: Packet, hop: u8, at: Instant) -> Option<Instant> {
         let jitter = if self.jitter.is_zero() {
             Duration::ZERO
         } else {
@@ -51,6 +56,10 @@ impl Line {
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
         self.packets.push_back((self.last, packet));
+        // Set in place: a byte written just before the move would hold the move up.
+        if let Some((_, packet)) = self.packets.back_mut() {
+            packet.hop = hop;
+        }
         (self.packets.len() == 1).then_some(self.last)
     }
 

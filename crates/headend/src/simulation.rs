@@ -6,7 +6,7 @@
 use std::io;
 
 use crate::clock::{Arrival, Clock};
-use crate::context::{Context, Outgoing, World};
+use crate::context::{Context, World};
 use crate::endpoint::Notice;
 use crate::event::{AppId, Event, EventQueue, Source};
 use crate::flow::{FlowId, FlowTable, Hop};
@@ -17,7 +17,7 @@ use crate::metrics::table::Table;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::trace::{DropReason, FrameStore, Sink};
+use crate::trace::{FrameStore, Sink};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
 
 /// Connections of a group whose state goes into the series.
@@ -64,7 +64,6 @@ pub struct Parts {
 pub struct Simulation {
     world: World,
     links: Vec<Box<dyn Link>>,
-    lines: Vec<Line>,
     endpoints: Endpoints,
     apps: Vec<AppSetup>,
     now: Instant,
@@ -86,7 +85,12 @@ impl std::fmt::Debug for World {
 impl Simulation {
     /// A run at time zero.
     pub fn new(parts: Parts) -> Self {
-        let mut world = World::new(EventQueue::new(parts.bucket), parts.flows, parts.recorder);
+        let mut world = World::new(
+            EventQueue::new(parts.bucket),
+            parts.flows,
+            parts.lines,
+            parts.recorder,
+        );
         let end = Instant::ZERO + parts.duration;
         for (index, app) in parts.apps.iter().enumerate() {
             let source = Source::App(AppId(index as u32));
@@ -106,7 +110,6 @@ impl Simulation {
         Self {
             world,
             links: parts.links,
-            lines: parts.lines,
             endpoints: Vec::new(),
             apps: parts.apps,
             now: Instant::ZERO,
@@ -208,7 +211,7 @@ impl Simulation {
     /// Every packet that entered was delivered, was discarded, or is still somewhere.
     fn check_conservation(&self) {
         let held: u64 = self.links.iter().map(|link| link.held()).sum::<u64>()
-            + self.lines.iter().map(Line::held).sum::<u64>();
+            + self.world.lines.iter().map(Line::held).sum::<u64>();
         let World {
             entered,
             delivered,
@@ -247,10 +250,12 @@ impl Simulation {
     }
 
     fn wake_line(&mut self, index: u32) {
-        while let Some(packet) = self.lines[index as usize].pop_due(self.now) {
+        while let Some(packet) = self.world.lines[index as usize].pop_due(self.now) {
             Context::new(self.now, &mut self.world, Source::Line(index)).forward(packet);
+            // What one packet sets off comes before the next packet.
+            self.settle();
         }
-        if let Some(at) = self.lines[index as usize].next_due() {
+        if let Some(at) = self.world.lines[index as usize].next_due() {
             self.world.events.push(at, Source::Line(index), 0);
         }
     }
@@ -297,8 +302,8 @@ impl Simulation {
     /// Carries out what components have put out, until nothing is left.
     fn settle(&mut self) {
         loop {
-            if let Some(Outgoing { packet, at }) = self.world.outbox.pop_front() {
-                self.carry(packet, at);
+            if let Some(packet) = self.world.outbox.pop_front() {
+                self.carry(packet);
             } else if let Some(notice) = self.world.notices.pop_front() {
                 self.pass_on(notice);
             } else {
@@ -307,29 +312,20 @@ impl Simulation {
         }
     }
 
-    /// Takes a packet to the hop it stands before.
-    fn carry(&mut self, packet: Packet, at: Instant) {
+    /// Takes a packet into the link it stands before, or to its receiver.
+    fn carry(&mut self, packet: Packet) {
         let route = self.world.flows.header(packet.flow).routes[packet.from.index()];
         match self.world.flows.hop(route, packet.hop) {
             Hop::Link { link, port } => {
-                assert_eq!(at, self.now, "a delay line stands between two links");
-                let mut cx = Context::new(at, &mut self.world, Source::Link(u32::from(link)));
+                let source = Source::Link(u32::from(link));
+                let mut cx = Context::new(self.now, &mut self.world, source);
                 self.links[usize::from(link)].offer(port, packet, &mut cx);
             }
-            Hop::Line(index) => {
-                let line = &mut self.lines[index as usize];
-                if line.loses() {
-                    Context::new(self.now, &mut self.world, Source::Line(index))
-                        .discard(packet, DropReason::Corrupted);
-                } else if let Some(due) = line.push(packet, at) {
-                    self.world.events.push(due, Source::Line(index), 0);
-                }
-            }
+            Hop::Line(_) => unreachable!("a delay line takes its packets itself"),
             Hop::End => {
-                assert_eq!(at, self.now, "a delay line stands before a host");
                 let (flow, to) = (packet.flow, packet.from.other());
                 let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);
-                let mut cx = Context::new(at, &mut self.world, source);
+                let mut cx = Context::new(self.now, &mut self.world, source);
                 cx.deliver(&packet);
                 self.endpoints[flow.0 as usize][to.index()].receive(&packet, &mut cx);
                 cx.end(packet);

@@ -50,7 +50,12 @@ impl Bench {
         recorder.add_sink(Box::new(log.clone()));
         Self {
             now: Instant::ZERO,
-            world: World::new(EventQueue::new(Duration::from_millis(1)), flows, recorder),
+            world: World::new(
+                EventQueue::new(Duration::from_millis(1)),
+                flows,
+                Vec::new(),
+                recorder,
+            ),
             route,
             log,
             sent: 0,

@@ -1,9 +1,11 @@
-//! Scenarios from outside: what is said of wrong ones, that the resolved form is the same scenario, that a run depends on scenario and seed alone.
+//! Scenarios from outside: what is said of wrong ones, what the resolved form keeps, and that a run depends on scenario and seed alone.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use headend::metrics::table::{Column, Table};
-use headend::scenario::{Format, Scenario, ScenarioError, required_files};
+use headend::scenario::{Format, Raw, Scenario, ScenarioError, required_files};
 use headend::time::Instant;
 use proptest::prelude::*;
 
@@ -19,8 +21,19 @@ up.queue.drop_tail.limit = "100 ms"
 down.rate = "10 Mbit/s"
 
 [flow.stream]
-application.cbr.rate = "1.2 Mbit/s"
+application.cbr = { rate = "1.2 Mbit/s", size = "1000 B" }
 start = { from = "0 s", to = "10 ms" }
+"#;
+
+const CABLE: &str = r#"
+duration = "5 s"
+[link.cable.docsis]
+upstream = { rate = "5 Mbit/s", queue = "codel" }
+downstream.rate = "50 Mbit/s"
+[flow.upload]
+application = "bulk"
+[flow.call]
+application = "voice"
 "#;
 
 fn parse(text: &str, overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
@@ -31,20 +44,25 @@ fn parse(text: &str, overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioErr
 }
 
 #[track_caller]
+fn right(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    parse(text, overrides).unwrap_or_else(|error| panic!("the scenario is right: {error}"))
+}
+
+#[track_caller]
 fn error(text: &str) -> String {
-    parse(text, &[])
-        .expect_err("the scenario is wrong")
-        .to_string()
+    let wrong = parse(text, &[]).expect_err("the scenario is wrong");
+    let line = wrong.to_string();
+    assert!(!line.contains('\n'), "one line: {line}");
+    line
 }
 
 #[track_caller]
 fn error_with(path: &str, value: &str) -> String {
-    parse(PLAIN, &[(path, value)])
-        .expect_err("the override is wrong")
-        .to_string()
+    let wrong = parse(PLAIN, &[(path, value)]).expect_err("the override is wrong");
+    wrong.to_string()
 }
 
-/// `PLAIN` with `from` replaced.
+/// The error of `PLAIN` with `from` replaced.
 #[track_caller]
 fn error_where(from: &str, to: &str) -> String {
     assert!(PLAIN.contains(from), "the plain scenario has {from}");
@@ -57,84 +75,541 @@ fn run(scenario: &Scenario, seed: u64) -> Vec<(&'static str, Table)> {
     simulation.tables()
 }
 
-fn integer(tables: &[(&str, Table)], table: &str, column: &str, row: usize) -> u64 {
-    let (_, table) = tables
-        .iter()
-        .find(|(name, _)| *name == table)
-        .expect("a table");
+fn table<'a>(tables: &'a [(&str, Table)], name: &str) -> &'a Table {
+    let found = tables.iter().find(|(other, _)| *other == name);
+    &found.expect("a table of that name").1
+}
+
+/// The value of `column` in the row whose `keys` are as given.
+#[track_caller]
+fn value(table: &Table, keys: &[(&str, &str)], column: &str) -> f64 {
+    let matches = |row: usize| {
+        keys.iter().all(|(key, wanted)| match table.get(key) {
+            Some(Column::Text(values)) => values[row] == *wanted,
+            _ => false,
+        })
+    };
+    let row = (0..table.rows())
+        .find(|row| matches(*row))
+        .expect("a row with those keys");
     match table.get(column) {
-        Some(Column::Integer(values)) => values[row],
-        other => panic!("{column} holds no integers: {other:?}"),
+        Some(Column::Float(values)) => values[row],
+        Some(Column::Integer(values)) => values[row] as f64,
+        other => panic!("{column} holds no numbers: {other:?}"),
     }
 }
 
+/// Everything measured, as text: NaN equals itself there.
+fn fingerprint(scenario: &Scenario, seed: u64) -> String {
+    format!("{:?}", run(scenario, seed))
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn scenarios_in(folder: &str) -> Vec<(String, String)> {
+    let files = fs::read_dir(repository().join(folder)).expect("the folder is in the repository");
+    let mut found: Vec<(String, String)> = files
+        .map(|file| file.expect("a readable entry").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .map(|path| {
+            (
+                path.display().to_string(),
+                fs::read_to_string(&path).expect("a text file"),
+            )
+        })
+        .collect();
+    found.sort();
+    found
+}
+
 #[test]
-fn print_errors() {
-    for (path, value) in [
-        ("duration", "10"),
-        ("duration", "10 parsecs"),
-        ("flow.stream.rtt", "5"),
-        ("flow.strem.rtt", "5 ms"),
-        ("queue", "codle"),
-        ("queue", "cbt"),
-        ("queue.cbt.x", "1"),
-        ("queue.codle.x", "1"),
-        ("queue.drop_tail.limti", "1"),
-        ("flow.stream.tpc.mtu", "1"),
-        ("flow.stream.tcp.mtu", "1"),
-        ("seed", "-1"),
-        ("seed", "x"),
-        ("link.dsl.docsis.preset", "docsis30"),
-        ("x..y", "1"),
-        ("flow.stream.dscp", "300"),
-        (
-            "link.dsl.point_to_point.up.rate.steps",
-            "[[\"0 s\", \"10 Mbit/s\"], [\"1 s\"]]",
+fn an_unreadable_text_is_said_to_be_so_and_where() {
+    assert_eq!(
+        error(""),
+        "an empty scenario: it needs a [link…] and a [flow…] at least"
+    );
+    assert_eq!(error("# nothing\n"), error(""));
+    assert_eq!(
+        error("[link\n"),
+        "not readable: unclosed table, expected `]` (line 1, column 6)"
+    );
+    assert_eq!(
+        error("seed = 1\nseed = 2\n"),
+        "not readable: duplicate key (line 2, column 1)"
+    );
+    assert!(error("\u{89}PNG\r\n\u{1a}\n\0\0").starts_with("not readable: "));
+    let wrong = Scenario::parse("{\"seed\": }", Format::Json, &[], &BTreeMap::new());
+    assert_eq!(
+        wrong.expect_err("no JSON").to_string(),
+        "not readable: expected value (line 1, column 10)"
+    );
+    let wrong = Scenario::parse("5", Format::Json, &[], &BTreeMap::new());
+    assert_eq!(
+        wrong.expect_err("no table").to_string(),
+        "expected a table, found 5"
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_named_by_path_line_and_column() {
+    assert_eq!(
+        error_where("limit = \"100 ms\"", "limit = \"100 parsecs\""),
+        "link.dsl.point_to_point.up.queue.drop_tail.limit: expected a buffer limit such as \"250 ms\", found \"100 parsecs\" (line 9, column 28)"
+    );
+    assert_eq!(
+        error_where("duration = \"2 s\"", "duration = 2"),
+        "duration: expected a duration such as \"10 ms\", found 2 (line 3, column 12)"
+    );
+    assert_eq!(
+        error_where("up.delay = \"1 ms\"", "up.delay = true"),
+        "link.dsl.point_to_point.up.delay: expected a duration such as \"10 ms\", found true (line 8, column 12)"
+    );
+    assert_eq!(
+        error_where("title = \"A stream over a plain link\"", "title = [1]"),
+        "title: expected a text, found a list (line 2, column 9)"
+    );
+    assert_eq!(
+        error_where(
+            "up.rate = \"1 Mbit/s\"",
+            "up.rate = { steps = [[\"0 s\"]] }"
         ),
-        ("title", "5"),
-        ("flow.stream.rtt.sites", "berlin"),
-    ] {
-        println!(
-            "{path}={value}\n   -> {:?}",
-            parse(PLAIN, &[(path, value)])
-                .map(|s| s.to_json())
-                .map_err(|e| e.to_string())
-        );
-    }
-    println!("{}", parse(PLAIN, &[]).unwrap().to_json());
-    println!("{:?}", error(""));
-    println!("{:?}", error("\u{0}\u{1}PNG"));
-    println!("{}", error("a = 1\na = 2"));
-    println!("{}", error("[link\n"));
-    println!("{}", error("titel = 'x'"));
-    println!("{}", error("\n[link.x]\n"));
-    println!("{}", error("\n[link.x.point_to_point]\nup.delay='1 ms'"));
-    println!(
-        "{}",
-        error("\n[link.x.point_to_point]\nup.rate='1 bit/s'\n[flow.a]\nrtt = '1 ms'")
+        "link.dsl.point_to_point.up.rate.steps[0]: expected a list of two, found a list of 1 (line 7, column 22)"
     );
-    println!(
-        "{}",
-        error("\n[link.x.point_to_point]\nup.rate=5\n[flow.a]\nrtt = '1 ms'")
-    );
-    println!(
-        "{}",
-        error("\n[link.x.point_to_pont]\nup.rate='1 bit/s'\n[flow.a]\nrtt = '1 ms'")
-    );
-    println!(
-        "{}",
-        error(
-            "\n[link.x.docsis]\n[link.x.point_to_point]\nup.rate='1 bit/s'\n[flow.a]\nrtt = '1 ms'"
-        )
+    assert_eq!(
+        error_where("up.rate = \"1 Mbit/s\"", "up.rate = 5"),
+        "link.dsl.point_to_point.up.rate: expected a rate such as \"10 Mbit/s\", found 5 (line 7, column 11)"
     );
 }
 
 #[test]
-fn a_stream_over_a_plain_link_loses_what_does_not_fit() {
-    let scenario = parse(PLAIN, &[]).expect("the scenario is right");
-    let tables = run(&scenario, 1);
-    for (name, table) in &tables {
-        println!("{name}: {} rows", table.rows());
+fn an_unknown_key_or_name_is_met_with_what_was_perhaps_meant() {
+    assert_eq!(
+        error_where("warmup", "warmpu"),
+        "warmpu: unknown key; did you mean \"warmup\"? (line 4, column 1)"
+    );
+    assert_eq!(
+        error_where("[flow.stream]", "[flow.stream]\ntcp.congestoin = \"reno\""),
+        "flow.stream.tcp.congestoin: unknown key; did you mean \"congestion\"? (line 13, column 5)"
+    );
+    assert_eq!(
+        error_where(
+            "up.queue.drop_tail.limit = \"100 ms\"",
+            "up.queue = \"codle\""
+        ),
+        "link.dsl.point_to_point.up.queue: unknown name \"codle\"; did you mean \"codel\"? (line 9, column 12)"
+    );
+    assert_eq!(
+        error_where("up.queue.drop_tail.limit", "up.queue.drop_tial.limit"),
+        "link.dsl.point_to_point.up.queue.drop_tial: unknown key; did you mean \"drop_tail\"? (line 9, column 10)"
+    );
+    assert_eq!(
+        error_where("point_to_point", "point_to_pont"),
+        "link.dsl.point_to_pont: unknown key; did you mean \"point_to_point\"? (line 6, column 11)"
+    );
+    assert_eq!(
+        error_where("[flow.stream]", "[flow.stream]\nrtt.sites = \"bosten\""),
+        "flow.stream.rtt.sites: unknown name \"bosten\"; did you mean \"boston\"? (line 13, column 13)"
+    );
+    assert_eq!(
+        error_where("duration", "bottleneck = \"dls.up\"\nduration"),
+        "bottleneck: no queue is called \"dls.up\"; did you mean \"dsl.up\"? (line 3, column 14)"
+    );
+    assert_eq!(
+        error_where(
+            "[flow.stream]",
+            "[host.home]\nvia = [\"dls\"]\n[flow.stream]"
+        ),
+        "host.home.via[0]: no link port is called \"dls\"; did you mean \"dsl\"? (line 13, column 8)"
+    );
+    assert_eq!(
+        error_where("[flow.stream]", "[flow.stream]\nhost = \"home\""),
+        "flow.stream.host: no host is called \"home\"; there is none (line 13, column 8)"
+    );
+}
+
+#[test]
+fn a_missing_key_is_named_with_the_table_that_lacks_it() {
+    assert_eq!(
+        error_where("up.rate = \"1 Mbit/s\"\n", ""),
+        "link.dsl.point_to_point.up: the key \"rate\" is missing (line 7, column 1)"
+    );
+    assert_eq!(
+        error("[link.l.point_to_point]\nup.rate = \"1 Mbit/s\"\n[flow.a]\ndscp = 0\n"),
+        "flow.a: the key \"application\" is missing (line 3, column 1)"
+    );
+    assert_eq!(
+        error("[link.l]\n[flow.a]\napplication = \"ping\"\n"),
+        "link.l: expected a name, found an empty table (line 1, column 7)"
+    );
+    assert_eq!(
+        error("[flow.a]\napplication = \"ping\"\n"),
+        "link: a scenario needs at least one [link.NAME…]"
+    );
+}
+
+#[test]
+fn two_kinds_where_one_is_due_are_refused() {
+    assert_eq!(
+        error_where("down.rate", "up.queue.codel.target = \"5 ms\"\ndown.rate"),
+        "link.dsl.point_to_point.up.queue: expected one name, found also \"codel\" (line 9, column 4)"
+    );
+}
+
+#[test]
+fn times_that_make_no_sense_are_refused() {
+    assert!(error_with("duration", "0 s").starts_with("duration: a run takes more than no time"));
+    assert!(error_with("duration", "11000 h").starts_with("duration: a run of more than 10 days"));
+    assert_eq!(
+        error_with("warmup", "2 s"),
+        "warmup: a warm-up of 2 s leaves nothing to measure of a run of 2 s (from --set warmup=2 s)"
+    );
+    assert!(error_with("results.interval", "0 s").contains("more than no time"));
+    assert!(error_with("results.interval", "1 us").contains("more than 100000 of them"));
+    assert!(error_with("flow.stream.start", "2 s").contains("not within a run of 2 s"));
+    assert!(error_with("flow.stream.start.from", "1 s").contains("comes before the earliest"));
+    assert!(error_with("flow.stream.stop", "5 ms").contains("cannot stop at 5 ms"));
+    assert!(error_with("flow.stream.rtt", "1 h").contains("at most 60 s makes sense"));
+    assert!(error_with("link.dsl.point_to_point.up.delay", "2 min").contains("at most 60 s"));
+}
+
+#[test]
+fn rates_and_buffers_that_make_no_sense_are_refused() {
+    let up = "link.dsl.point_to_point.up";
+    let with = |key: &str, value: &str| error_with(&format!("{up}.{key}"), value);
+    assert!(with("rate", "0 bit/s").contains("carries nothing"));
+    assert!(with("rate", "1e6 Gbit/s").contains("makes sense"));
+    assert!(
+        with("rate.steps", "[[\"1 s\", \"1 Mbit/s\"]]").contains("the first step is at \"0 s\"")
+    );
+    assert!(
+        with(
+            "rate.steps",
+            "[[\"0 s\", \"1 Mbit/s\"], [\"0 s\", \"2 Mbit/s\"]]"
+        )
+        .contains("up.rate.steps[1]: steps are in order of time")
+    );
+    assert!(with("rate.steps", "[[\"0 s\", \"0 bit/s\"]]").contains("carries nothing"));
+    assert!(with("rate.opportunities", "[3, 2]").contains("rising order"));
+    assert!(with("rate.opportunities", "[0]").contains("last opportunity"));
+    assert!(with("rate", "{}").contains("either steps, a trace or opportunities"));
+    assert!(with("queue.codel.interval", "0 s").contains("interval"));
+    let cable = |key: &str, value: &str| {
+        let path = format!("link.cable.docsis.{key}");
+        parse(CABLE, &[(&path, value)])
+            .expect_err("the override is wrong")
+            .to_string()
+    };
+    assert!(cable("upstream.peak", "4 Mbit/s").contains("below the sustained rate of 5 Mbit/s"));
+    assert!(cable("upstream.rate", "0 bit/s").contains("carries nothing"));
+    assert!(cable("upstream.burst", "1 kB").contains("at least 1522 B"));
+    assert!(
+        cable("plant.distance_km", "200")
+            .starts_with("link.cable.docsis.plant.distance_km: expected 0 to 160 kilometres")
+    );
+    let refused = cable(
+        "upstream.queue.buffer_control",
+        "{ minimum = \"2 MiB\", device_maximum = \"1 MiB\" }",
+    );
+    assert!(
+        refused.starts_with("link.cable.docsis.upstream.queue: "),
+        "{refused}"
+    );
+}
+
+#[test]
+fn flows_that_make_no_sense_are_refused() {
+    assert!(error_with("flow.stream.count", "0").contains("at least one"));
+    assert!(error_with("flow.stream.count", "100000").contains("more than 10000"));
+    assert!(error_with("flow.stream.dscp", "64").contains("a DSCP from 0 to 63"));
+    assert!(error_with("flow.stream.path.loss", "100 %").contains("carries nothing"));
+    assert!(error_with("flow.stream.tcp.mtu", "1000").contains("does not use TCP"));
+    assert!(
+        error_with("flow.stream.application.cbr.rate", "0 bit/s")
+            .starts_with("flow.stream.application.cbr.rate: expected a rate above zero")
+    );
+    let bulk = |path: &str, value: &str| {
+        let overrides = [("flow.stream.application", "bulk"), (path, value)];
+        parse(PLAIN, &overrides)
+            .expect_err("the override is wrong")
+            .to_string()
+    };
+    assert!(bulk("flow.stream.direction", "both").contains("the direction of bulk can be"));
+    assert!(bulk("flow.stream.tcp.mtu", "9000").contains("expected 68 to 1500 bytes"));
+    assert!(bulk("flow.stream.tcp.receive_window", "0 B").contains("1 B to 1 GiB"));
+    assert!(bulk("flow.stream.tcp.min_rto", "2 min").contains("at most max_rto"));
+    assert!(error_where("[flow.stream]", "[flow.dsl]").contains("of the same name"));
+    assert!(error_where("[flow.stream]", "[flow.\"a b\"]").contains("a name begins with a letter"));
+    let hosts = "[host.s]\n[flow.stream]\nhost = \"s\"";
+    assert!(error_where("[flow.stream]", hosts).contains("a flow's host is behind a link"));
+    let itself = "[host.h]\nvia = [\"dsl\"]\n[flow.stream]\nhost = \"h\"\npeer = \"h\"";
+    assert!(error_where("[flow.stream]", itself).contains("cannot be its own peer"));
+    let two = "[link.other.point_to_point]\nup.rate = \"1 Mbit/s\"\n[flow.stream]";
+    assert!(
+        error_where("[flow.stream]", two).contains("with several links a flow must name its host")
+    );
+    let given = "[flow.stream]\nrtt = \"1 ms\"\npath = { up = \"1 ms\", down = \"1 ms\" }";
+    assert!(error_where("[flow.stream]", given).contains("given already"));
+    assert!(
+        error_where("[flow.stream]", "[expect]\nx = \" \"\n[flow.stream]").contains("expect.x")
+    );
+}
+
+#[test]
+fn an_error_in_an_override_says_that_it_is_from_there() {
+    assert_eq!(
+        error_with("flow.strem.rtt", "5 ms"),
+        "flow.strem.rtt: no flow is called \"strem\"; did you mean \"stream\"? (from --set flow.strem.rtt=5 ms)"
+    );
+    assert_eq!(
+        error_with("flow.stream.tpc.mtu", "1"),
+        "flow.stream.tpc: unknown key; did you mean \"tcp\"? (from --set flow.stream.tpc.mtu=1)"
+    );
+    assert_eq!(
+        error_with("queue.cbt.limit", "1"),
+        "link.dsl.point_to_point.up.queue: the queue \"cbt\" is not available in this version (from --set queue.cbt.limit=1)"
+    );
+    assert!(error_with("seed..x", "1").contains("a dot between two of them"));
+}
+
+#[test]
+fn an_override_takes_the_place_of_what_is_written() {
+    let queue = |overrides: &[(&str, &str)]| {
+        let json = right(PLAIN, overrides).to_json();
+        let value: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+        value["link"]["dsl"]["point_to_point"]["up"]["queue"].to_string()
+    };
+    assert_eq!(queue(&[]), r#"{"drop_tail":{"limit":"100 ms"}}"#);
+    assert_eq!(
+        queue(&[("queue.drop_tail.limit", "64 KiB")]),
+        r#"{"drop_tail":{"limit":"64 KiB"}}"#
+    );
+    assert_eq!(queue(&[("queue", "none")]), "\"none\"");
+    assert!(queue(&[("queue", "codel")]).starts_with(r#"{"codel":{"#));
+    assert!(queue(&[("queue.codel.target", "7 ms")]).contains(r#""target":"7 ms""#));
+    assert!(queue(&[("queue", "codel"), ("queue.codel.target", "\"7 ms\"")]).contains("7 ms"));
+    let path = "link.dsl.point_to_point.up.queue.drop_tail.limit";
+    assert!(queue(&[(path, "9 packets")]).contains("9 packets"));
+}
+
+#[test]
+fn the_resolved_scenario_is_the_same_scenario() {
+    let mut texts = scenarios_in("scenarios");
+    texts.extend([PLAIN, CABLE].map(|text| ("plain".to_owned(), text.to_owned())));
+    assert!(texts.len() >= 8, "six scenarios are shipped at least");
+    for (name, text) in texts {
+        let scenario = right(&text, &[]);
+        let again = Scenario::parse(&scenario.to_json(), Format::Json, &[], &BTreeMap::new());
+        assert_eq!(again.as_ref(), Ok(&scenario), "{name}");
     }
-    assert_eq!(integer(&tables, "flows", "packets_sent", 0), 225);
+}
+
+#[test]
+fn every_shipped_scenario_says_what_it_teaches_and_runs() {
+    for (name, text) in scenarios_in("scenarios") {
+        let scenario = right(&text, &[]);
+        assert!(!scenario.raw().title.is_empty(), "{name}");
+        assert!(scenario.raw().description.len() > 100, "{name}");
+        let mut simulation = scenario.build(scenario.raw().seed);
+        simulation.run_until(Instant::from_nanos(3_000_000_000));
+        simulation.tables();
+        assert!(simulation.events() > 0, "{name}");
+    }
+}
+
+#[test]
+fn the_grammar_holds_what_is_not_built_yet_and_says_so() {
+    let refusals = [
+        (
+            "cbt-dumbbell",
+            "the queue \"cbt\" is not available in this version",
+        ),
+        (
+            "real-host",
+            "host.laptop.real: emulation of real hosts is not available",
+        ),
+        (
+            "three-modems",
+            "link.cable.docsis.modem: a line with several modems is not available",
+        ),
+        (
+            "wifi-behind-cable",
+            "link.wifi.dot11b: an 802.11b cell is not available",
+        ),
+    ];
+    let examples = scenarios_in("docs/adr/examples");
+    assert_eq!(examples.len(), 5);
+    for (name, text) in examples {
+        let raw = Raw::parse(&text, Format::Toml, &[]);
+        assert!(raw.is_ok(), "{name}: {raw:?}");
+        match refusals.iter().find(|(example, _)| name.contains(example)) {
+            Some((_, refusal)) => assert!(error(&text).contains(refusal), "{}", error(&text)),
+            None => drop(right(&text, &[])),
+        }
+    }
+}
+
+#[test]
+fn a_trace_is_read_from_its_file_and_kept() {
+    let text = PLAIN.replace("up.rate = \"1 Mbit/s\"", "up.rate.trace = \"cell.up\"");
+    let needed = required_files(&text, Format::Toml, &[]);
+    assert_eq!(needed, Ok(vec!["cell.up".to_owned()]));
+    let with = |contents: &str| {
+        let files = BTreeMap::from([("cell.up".to_owned(), contents.to_owned())]);
+        Scenario::parse(&text, Format::Toml, &[], &files)
+    };
+    let scenario = with("0\n4\n4\n\n12\n").expect("the trace is right");
+    let json = scenario.to_json();
+    assert_eq!(required_files(&json, Format::Json, &[]), Ok(Vec::new()));
+    assert_eq!(
+        Scenario::parse(&json, Format::Json, &[], &BTreeMap::new()),
+        Ok(scenario)
+    );
+    assert!(error(&text).contains("the file \"cell.up\" was not given"));
+    let wrong = |contents: &str| with(contents).expect_err("the trace is wrong").to_string();
+    assert_eq!(
+        wrong("1\nx\n"),
+        "link.dsl.point_to_point.up.rate.trace: expected a whole number of milliseconds on line 2 of \"cell.up\", found \"x\" (line 7, column 17)"
+    );
+    assert!(wrong("").contains("holds no delivery opportunity"));
+}
+
+#[test]
+fn an_overloaded_link_loses_what_does_not_fit_and_carries_its_rate() {
+    let tables = run(&right(PLAIN, &[]), 1);
+    let flows = table(&tables, "flows");
+    let up = [("flow", "stream"), ("direction", "up")];
+    // 1.2 Mbit/s in packets of 1000 B are 150 a second; 1.5 s are measured.
+    assert!((value(flows, &up, "packets_sent") - 225.0).abs() <= 1.0);
+    assert!((value(flows, &up, "throughput_bps") - 1e6).abs() < 10_000.0);
+    assert!((value(flows, &up, "loss_ratio") - 1.0 / 6.0).abs() < 0.02);
+    // The buffer's 100 ms, a packet's 8 ms, 1 ms of link, 10 ms of wide area and up to 0.1 ms of jitter.
+    let longest = value(flows, &up, "delay_max_ns") / 1e6;
+    assert!((110.0..=120.0).contains(&longest), "{longest}");
+}
+
+#[test]
+fn an_uncongested_path_has_the_delay_that_is_written() {
+    let text = PLAIN
+        .replace("rate = \"1.2 Mbit/s\"", "rate = \"100 kbit/s\"")
+        .replace(
+            "start =",
+            "path = { up = \"30 ms\", down = \"5 ms\", jitter = \"0 s\" }\nstart =",
+        );
+    let tables = run(&right(&text, &[]), 1);
+    let up = [("flow", "stream"), ("direction", "up")];
+    let delay = value(table(&tables, "flows"), &up, "delay_max_ns");
+    assert!(
+        (delay - 39e6).abs() < 1.0,
+        "8 ms on the link, 1 ms along it, 30 ms beyond: {delay}"
+    );
+}
+
+#[test]
+fn links_chain_and_hosts_have_names() {
+    let text = r#"
+duration = "2 s"
+[link.wifi.point_to_point]
+up = { rate = "8 Mbit/s", delay = "1 ms" }
+[link.dsl.point_to_point]
+up = { rate = "8 Mbit/s", delay = "3 ms" }
+[host]
+laptop = { via = ["wifi", "dsl"] }
+server = { rtt = "20 ms" }
+[flow.probe]
+host = "laptop"
+peer = "server"
+application.ping = { size = "972 B", interval = "100 ms" }
+path.jitter = "0 s"
+"#;
+    let scenario = right(text, &[]);
+    assert_eq!(scenario.bottleneck(), None, "there are two links");
+    let tables = run(&scenario, 1);
+    let rtt = value(table(&tables, "measures"), &[("flow", "probe")], "max");
+    // Each way: two links at 1 ms for 992 B or so and 4 ms along them, and half the round trip.
+    assert!((rtt - 32e6).abs() < 0.2e6, "{rtt}");
+    assert_eq!(table(&tables, "queues").rows(), 4);
+}
+
+#[test]
+fn several_of_a_flow_differ_in_name_and_draws() {
+    let text = CABLE.replace("[flow.call]", "count = 3\nrtt.sites = \"all\"\n[flow.call]");
+    let tables = run(&right(&text, &[]), 1);
+    let delay = |name| {
+        let down = [("flow", name), ("direction", "down")];
+        value(table(&tables, "flows"), &down, "delay_min_ns")
+    };
+    let delays = ["upload.1", "upload.2", "upload.3"].map(delay);
+    assert!(
+        delays[0] != delays[1] || delays[1] != delays[2],
+        "{delays:?}"
+    );
+}
+
+#[test]
+fn the_same_scenario_and_seed_give_the_same_tables_and_another_seed_others() {
+    for text in [PLAIN, CABLE] {
+        let scenario = right(text, &[]);
+        let first = fingerprint(&scenario, 1);
+        assert_eq!(fingerprint(&scenario, 1), first);
+        assert_ne!(fingerprint(&scenario, 2), first);
+    }
+}
+
+#[test]
+fn the_order_of_writing_means_nothing() {
+    let (head, flows) = CABLE.split_once("[flow.upload]").expect("it has the flow");
+    let (upload, call) = flows.split_once("[flow.call]").expect("it has the other");
+    let turned = format!("{head}[flow.call]{call}[flow.upload]{upload}");
+    let (there, here) = (right(&turned, &[]), right(CABLE, &[]));
+    assert_eq!(there, here);
+    assert_eq!(fingerprint(&there, 1), fingerprint(&here, 1));
+}
+
+#[test]
+fn slices_of_a_run_make_the_same_run() {
+    let scenario = right(CABLE, &[]);
+    let mut simulation = scenario.build(1);
+    let mut until = Instant::ZERO;
+    while !simulation.run_until(until) {
+        until += headend::time::Duration::from_nanos(1_234_567);
+    }
+    assert_eq!(
+        format!("{:?}", simulation.tables()),
+        fingerprint(&scenario, 1)
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever stands in the file, the answer is a scenario or one line.
+    #[test]
+    fn any_text_is_answered_in_one_line(text in "\\PC*") {
+        if let Err(wrong) = parse(&text, &[]) {
+            prop_assert!(!wrong.to_string().contains('\n'));
+        }
+    }
+
+    /// The same of a scenario with something else in one place.
+    #[test]
+    fn any_change_is_answered_in_one_line(at in 0..PLAIN.len(), length in 0_usize..20, put in "[\\[\\]{}=\".a-z0-9\n -]{0,12}") {
+        let end = (at + length).min(PLAIN.len());
+        let text = format!("{}{put}{}", &PLAIN[..at], &PLAIN[end..]);
+        if let Err(wrong) = parse(&text, &[]) {
+            prop_assert!(!wrong.to_string().contains('\n'));
+        }
+    }
+
+    /// And of overrides.
+    #[test]
+    fn any_override_is_answered_in_one_line(path in "(duration|queue|flow\\.stream|link\\.dsl)?(\\.[a-z_]{0,8}){0,3}", value in "\\PC{0,20}") {
+        if let Err(wrong) = parse(PLAIN, &[(&path, &value)]) {
+            prop_assert!(!wrong.to_string().contains('\n'));
+        }
+    }
 }

@@ -129,7 +129,8 @@ pub struct AckSample {
     pub app_limited: bool,
     /// The window, not the application or the receiver, kept it from sending more.
     pub cwnd_limited: bool,
-    /// It is repairing losses by fast recovery, or echoes a mark: no time to grow. (After a timeout it is not: slow start repairs.)
+    /// No time to grow: losses are being repaired by fast recovery, a mark is echoed, or it only says that something arrived out of
+    /// order. (Not so after a timeout: slow start repairs.)
     pub in_recovery: bool,
     /// Round trips since the start.
     pub round: u64,

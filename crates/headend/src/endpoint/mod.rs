@@ -36,7 +36,7 @@ pub trait Endpoint: Debug + Send {
 /// What an application asks of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// No more data will be sent from this side (TCP: FIN once all is acknowledged).
+    /// No more data will be sent from this side (TCP: FIN after the last byte).
     Close,
     /// Send one datagram.
     Datagram {

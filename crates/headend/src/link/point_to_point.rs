@@ -32,8 +32,10 @@ pub struct DirectionSetup {
 #[derive(Debug)]
 struct Direction {
     setup: DirectionSetup,
-    /// The packet being sent.
-    on_wire: Option<Packet>,
+    /// It is sending.
+    busy: bool,
+    /// A packet that will never be sent.
+    stuck: Option<Packet>,
 }
 
 /// A plain link.
@@ -48,7 +50,8 @@ impl PointToPoint {
         Self {
             directions: [up, down].map(|setup| Direction {
                 setup,
-                on_wire: None,
+                busy: false,
+                stuck: None,
             }),
         }
     }
@@ -76,7 +79,7 @@ impl Direction {
     fn offer(&mut self, index: u64, packet: Packet, cx: &mut Context<'_>) {
         let line = self.setup.line(cx.now);
         self.setup.queue.offer(packet, &line, cx);
-        if self.on_wire.is_none() {
+        if !self.busy {
             self.start(index, &line, cx);
         }
     }
@@ -85,22 +88,21 @@ impl Direction {
         let Some(packet) = self.setup.queue.take(line, cx) else {
             return;
         };
-        let end = self
-            .setup
-            .transmitter
-            .send(cx.now, self.setup.framing.bytes(&packet));
-        self.on_wire = Some(packet);
-        if end < Instant::FAR_FUTURE {
-            cx.wake_at(end, index);
+        let bytes = self.setup.framing.bytes(&packet);
+        let end = self.setup.transmitter.send(cx.now, bytes);
+        self.busy = true;
+        if end == Instant::FAR_FUTURE {
+            // The rate is zero for good.
+            self.stuck = Some(packet);
+            return;
         }
+        // Nothing can happen to it any more: it is at the far end when its last bit is.
+        cx.forward_at(packet, end + self.setup.delay);
+        cx.wake_at(end, index);
     }
 
     fn transmitted(&mut self, index: u64, cx: &mut Context<'_>) {
-        let packet = self
-            .on_wire
-            .take()
-            .expect("a transmission ended that had begun");
-        cx.forward_at(packet, cx.now + self.setup.delay);
+        self.busy = false;
         let line = self.setup.line(cx.now);
         self.start(index, &line, cx);
     }
@@ -133,7 +135,7 @@ impl Link for PointToPoint {
     fn held(&self) -> u64 {
         (self.directions.iter())
             .map(|direction| {
-                direction.setup.queue.depth().packets + u64::from(direction.on_wire.is_some())
+                direction.setup.queue.depth().packets + u64::from(direction.stuck.is_some())
             })
             .sum()
     }

@@ -4,7 +4,7 @@
 //! grow with packets or, with the default interval, with simulated time. docs/reference/results.md defines every figure.
 
 use super::delay::DelayStats;
-use super::table::Table;
+use super::table::{FLOAT, INTEGER, TEXT, Table};
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
 use crate::packet::Side;
@@ -608,7 +608,22 @@ impl Recorder {
             .collect();
         keys.sort_unstable();
         keys.dedup();
-        let mut table = Table::default();
+        let mut table = Table::of(&[
+            ("flow", TEXT),
+            ("measure", TEXT),
+            ("unit", TEXT),
+            ("count", INTEGER),
+            ("mean", FLOAT),
+            ("min", FLOAT),
+            ("p5", FLOAT),
+            ("p25", FLOAT),
+            ("p50", FLOAT),
+            ("p75", FLOAT),
+            ("p90", FLOAT),
+            ("p95", FLOAT),
+            ("p99", FLOAT),
+            ("max", FLOAT),
+        ]);
         for (group, measure) in keys {
             let of_key = || {
                 self.samples
@@ -643,7 +658,12 @@ impl Recorder {
     }
 
     fn samples_table(&self) -> Table {
-        let mut table = Table::default();
+        let mut table = Table::of(&[
+            ("flow", TEXT),
+            ("measure", TEXT),
+            ("time_ns", INTEGER),
+            ("value", FLOAT),
+        ]);
         for sample in &self.samples {
             table.text("flow", &self.groups[sample.group.0 as usize].0.name);
             table.text("measure", sample.measure.name());
@@ -654,7 +674,17 @@ impl Recorder {
     }
 
     fn flow_series_table(&self) -> Table {
-        let mut table = Table::default();
+        let mut table = Table::of(&[
+            ("time_ns", INTEGER),
+            ("flow", TEXT),
+            ("direction", TEXT),
+            ("throughput_bps", FLOAT),
+            ("goodput_bps", FLOAT),
+            ("delay_mean_ns", FLOAT),
+            ("delay_max_ns", FLOAT),
+            ("discarded", INTEGER),
+            ("marked", INTEGER),
+        ]);
         for row in &self.flow_rows {
             table.integer("time_ns", row.at.as_nanos());
             table.text("flow", &self.groups[row.group.0 as usize].0.name);
@@ -670,7 +700,21 @@ impl Recorder {
     }
 
     fn queue_series_table(&self) -> Table {
-        let mut table = Table::default();
+        let mut table = Table::of(&[
+            ("time_ns", INTEGER),
+            ("queue", TEXT),
+            ("backlog_bytes", INTEGER),
+            ("backlog_max_bytes", INTEGER),
+            ("delay_mean_ns", FLOAT),
+            ("delay_max_ns", FLOAT),
+            ("discarded", INTEGER),
+            ("marked", INTEGER),
+            ("rate_bps", FLOAT),
+            ("drop_probability", FLOAT),
+            ("tokens_bytes", FLOAT),
+            ("burst_allowance_ns", FLOAT),
+            ("target_delay_ns", FLOAT),
+        ]);
         for row in &self.queue_rows {
             table.integer("time_ns", row.at.as_nanos());
             table.text("queue", &self.queues[row.queue.0 as usize].0.name);
@@ -694,7 +738,15 @@ impl Recorder {
     }
 
     fn connection_series_table(&self) -> Table {
-        let mut table = Table::default();
+        let mut table = Table::of(&[
+            ("time_ns", INTEGER),
+            ("flow", TEXT),
+            ("connection", INTEGER),
+            ("cwnd_bytes", INTEGER),
+            ("ssthresh_bytes", FLOAT),
+            ("srtt_ns", FLOAT),
+            ("in_flight_bytes", INTEGER),
+        ]);
         for ConnectionRow { at, sample } in &self.connection_rows {
             table.integer("time_ns", at.as_nanos());
             table.text("flow", &self.groups[sample.group.0 as usize].0.name);
@@ -714,7 +766,14 @@ impl Recorder {
     }
 
     fn histograms_table(&self) -> Table {
-        let mut table = Table::default();
+        let mut table = Table::of(&[
+            ("kind", TEXT),
+            ("name", TEXT),
+            ("direction", TEXT),
+            ("lower_ns", INTEGER),
+            ("upper_ns", INTEGER),
+            ("count", INTEGER),
+        ]);
         let mut add = |kind: &str, name: &str, direction: &str, stats: &DelayStats| {
             for (lower, upper, count) in stats.buckets() {
                 table.text("kind", kind);

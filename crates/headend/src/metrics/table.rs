@@ -11,6 +11,13 @@ pub enum Column {
     Text(Vec<String>),
 }
 
+/// An empty column of text, for [`Table::of`].
+pub const TEXT: Column = Column::Text(Vec::new());
+/// An empty column of integers.
+pub const INTEGER: Column = Column::Integer(Vec::new());
+/// An empty column of floats.
+pub const FLOAT: Column = Column::Float(Vec::new());
+
 /// A table of docs/reference/results.md.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
@@ -19,6 +26,16 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table that has these columns even while it has no rows.
+    pub fn of(columns: &[(&str, Column)]) -> Self {
+        let columns = columns.iter();
+        Self {
+            columns: columns
+                .map(|(name, column)| ((*name).to_owned(), column.clone()))
+                .collect(),
+        }
+    }
+
     /// Appends an integer value to column `name`, which is made if it is new.
     pub fn integer(&mut self, name: &str, value: u64) {
         match self.column(name, || Column::Integer(Vec::new())) {

@@ -50,18 +50,21 @@ impl Backlog {
     }
 
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
-    pub fn push(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
+    pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         if !self.fits(&packet, line) {
             cx.discard(packet, DropReason::Overlimit);
             return false;
         }
-        packet.enqueued_at = cx.now;
         self.bytes += line.framing.bytes(&packet);
         if let Some(queue) = cx.queue() {
             let packet = cx.view(&packet);
             cx.record(TraceEvent::Enqueued { queue, packet });
         }
         self.packets.push_back(packet);
+        // Set in place: a field written just before the move would hold the move up.
+        if let Some(packet) = self.packets.back_mut() {
+            packet.enqueued_at = cx.now;
+        }
         true
     }
 
@@ -104,5 +107,108 @@ impl Backlog {
             packets: self.packets.len() as u64,
             bytes: self.bytes,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::Framing;
+    use crate::testing::Bench;
+
+    const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
+
+    /// Pushes packets of these sizes; which were taken in.
+    fn push(
+        bench: &mut Bench,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        sizes: &[u16],
+    ) -> Vec<bool> {
+        let flow = bench.flow(0);
+        let taken = |&size: &u16| {
+            let packet = bench.packet(flow, size);
+            backlog.push(packet, line, &mut bench.cx())
+        };
+        sizes.iter().map(taken).collect()
+    }
+
+    #[test]
+    fn what_fills_a_limit_exactly_fits() {
+        let mut bench = Bench::new();
+        let mut bytes = Backlog::new(BacklogLimit::Bytes(1000));
+        assert_eq!(
+            push(&mut bench, &mut bytes, &LINE, &[600, 401, 400, 1]),
+            [true, false, true, false]
+        );
+        let mut packets = Backlog::new(BacklogLimit::Packets(2));
+        assert_eq!(
+            push(&mut bench, &mut packets, &LINE, &[1500, 1500, 40]),
+            [true, true, false]
+        );
+        let discards = bench.take_discards();
+        assert!(
+            discards
+                .iter()
+                .all(|&(_, reason)| reason == DropReason::Overlimit)
+        );
+        assert_eq!(discards.len(), 3);
+    }
+
+    #[test]
+    fn bytes_are_those_that_the_line_counts() {
+        let mut bench = Bench::new();
+        let line = LineView {
+            framing: Framing::ETHERNET,
+            ..LINE
+        };
+        let mut backlog = Backlog::new(BacklogLimit::Unlimited);
+        push(&mut bench, &mut backlog, &line, &[40, 1000]);
+        assert_eq!(
+            backlog.depth(),
+            Depth {
+                packets: 2,
+                bytes: 64 + 1018
+            }
+        );
+        assert_eq!(backlog.pop(&line).map(|packet| packet.size), Some(40));
+        assert_eq!(
+            backlog.depth(),
+            Depth {
+                packets: 1,
+                bytes: 1018
+            }
+        );
+    }
+
+    #[test]
+    fn a_packet_can_be_taken_out_of_the_middle() {
+        let mut bench = Bench::new();
+        let mut backlog = Backlog::new(BacklogLimit::Unlimited);
+        push(&mut bench, &mut backlog, &LINE, &[100, 200, 300]);
+        assert_eq!(
+            backlog.remove(1, &LINE).map(|packet| packet.size),
+            Some(200)
+        );
+        assert!(backlog.remove(2, &LINE).is_none());
+        assert_eq!(
+            backlog.depth(),
+            Depth {
+                packets: 2,
+                bytes: 400
+            }
+        );
+        let rest =
+            [backlog.pop(&LINE), backlog.pop(&LINE)].map(|packet| packet.map(|one| one.size));
+        assert_eq!(rest, [Some(100), Some(300)]);
+    }
+
+    #[test]
+    fn a_limit_in_time_is_what_the_rate_carries_in_it() {
+        let limit = |limit| BacklogLimit::at_rate(limit, Rate(8_000_000));
+        let span = crate::time::Duration::from_millis(250);
+        assert_eq!(limit(Limit::Time(span)), BacklogLimit::Bytes(250_000));
+        assert_eq!(limit(Limit::Packets(60)), BacklogLimit::Packets(60));
+        assert_eq!(limit(Limit::Unlimited), BacklogLimit::Unlimited);
     }
 }

@@ -16,17 +16,22 @@ use crate::units::{ByteCount, Rate};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Least buffer to be accepted (TLV 24.35.1). A device that cannot offer it refuses the flow; only 24 KiB is guaranteed everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<ByteCount>,
     /// Buffer wanted (TLV 24.35.2). Raising it loses fewer packets of a burst and lets distant or many servers fill the line, and makes
     /// everybody wait longer behind an upload. Without it, 50 ms at the sustained rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<ByteCount>,
     /// Most buffer to be accepted (TLV 24.35.3): bounds the delay, whatever the device likes to offer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<ByteCount>,
     /// Granularity of the device: it offers multiples of this.
     pub block: ByteCount,
     /// Least buffer the device offers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub device_minimum: Option<ByteCount>,
     /// Most buffer the device offers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub device_maximum: Option<ByteCount>,
 }
 

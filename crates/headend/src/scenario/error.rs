@@ -58,7 +58,7 @@ pub enum Problem {
     },
     /// A name that refers to nothing.
     UnknownName {
-        /// What it should name, such as "link".
+        /// What it should name, such as "link"; empty where the key says it.
         what: String,
         /// The name.
         name: String,
@@ -142,6 +142,9 @@ impl fmt::Display for Problem {
             Self::Unexpected { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::UnknownKey { key, known } => {
                 write!(f, "unknown key; {}", suggestion(key, known))
+            }
+            Self::UnknownName { what, name, known } if what.is_empty() => {
+                write!(f, "unknown name \"{name}\"; {}", suggestion(name, known))
             }
             Self::UnknownName { what, name, known } => {
                 write!(

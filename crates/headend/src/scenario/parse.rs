@@ -23,6 +23,21 @@ pub enum Format {
 /// The text is a TOML value if it reads as one (`"10 ms"`, `[1, 2]`, `true`), and otherwise stands for itself (`10 ms`, `codel`).
 pub type Override = (String, String);
 
+impl Raw {
+    /// Reads a scenario as it is written, with `overrides` in place. Whether it makes sense is not asked.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being read.
+    pub fn parse(
+        text: &str,
+        format: Format,
+        overrides: &[Override],
+    ) -> Result<Self, ScenarioError> {
+        Document::read(text, format, overrides)?.to_raw()
+    }
+}
+
 /// A scenario's text as a tree, and where each of its keys and values stands.
 #[derive(Debug)]
 pub(super) struct Document {
@@ -120,9 +135,9 @@ impl Document {
             let key = quoted.next().unwrap_or_default();
             return ScenarioError::at(path, Problem::Missing { key });
         }
-        let pair = message
-            .strip_prefix("invalid type: ")
-            .or_else(|| message.strip_prefix("invalid value: "))
+        let pair = ["invalid type: ", "invalid value: ", "invalid "]
+            .iter()
+            .find_map(|prefix| message.strip_prefix(prefix))
             .and_then(|rest| rest.split_once(", expected "));
         let problem = match pair {
             Some((found, expected)) => Problem::Unexpected {
@@ -147,15 +162,8 @@ impl Document {
         } else if self.at(&below).is_some() {
             ScenarioError::at(below, Problem::UnknownKey { key, known })
         } else {
-            let what = path.rsplit('.').next().unwrap_or_default().to_owned();
-            ScenarioError::at(
-                path,
-                Problem::UnknownName {
-                    what,
-                    name: key,
-                    known,
-                },
-            )
+            let (what, name) = (String::new(), key);
+            ScenarioError::at(path, Problem::UnknownName { what, name, known })
         }
     }
 
@@ -181,14 +189,13 @@ impl Document {
                 let why = "an override's path is made of keys with a dot between two of them";
                 return Err(ScenarioError::invalid(path.as_str(), why).with_origin(Some(place.key)));
             }
-            if !tree.is_object() {
+            let is_kind = KINDS.iter().any(|kind| reached.ends_with(kind));
+            if !tree.is_object() || is_kind && tree.get(key).is_none() {
+                // A plain value gives way to a table, and one kind to another.
                 *tree = Value::Object(Map::new());
+                self.places.insert(reached.clone(), place.clone());
             }
             let entries = tree.as_object_mut().expect("just made one");
-            if KINDS.iter().any(|kind| reached.ends_with(kind)) && !entries.contains_key(key) {
-                // Another kind takes the place of the one that was written.
-                entries.clear();
-            }
             push_key(&mut reached, key);
             tree = entries.entry(key).or_insert(Value::Null);
             self.places
@@ -293,7 +300,10 @@ fn from_table(
     places: &mut BTreeMap<String, Place>,
 ) -> Value {
     let mut entries = Map::new();
-    for (key, value) in table {
+    // In the order of the text, so that the first mistake is reported first.
+    let mut in_order: Vec<_> = table.iter().collect();
+    in_order.sort_by_key(|(key, _)| key.span().start);
+    for (key, value) in in_order {
         let mut path = path.to_owned();
         push_key(&mut path, key.get_ref());
         let place = Place {
@@ -388,6 +398,7 @@ fn plain_found(found: &str) -> String {
         ("sequence", _) => "a list".to_owned(),
         ("map", _) => "a table".to_owned(),
         ("null" | "unit value" | "Option value", _) => "nothing".to_owned(),
+        _ if found.starts_with("length ") => found.replacen("length", "a list of", 1),
         _ => found.strip_prefix("string ").unwrap_or(found).to_owned(),
     }
 }
@@ -397,7 +408,7 @@ fn plain_expected(expected: &str) -> String {
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "a string" => "a text",
-        "a tuple of size 2" => "a list of two",
+        "a tuple of size 2" | "tuple of 2 elements" => "a list of two",
         "f64" | "f32" => "a number",
         "u16" => "a whole number from 0 to 65535",
         "u32" | "u64" | "usize" => "a whole number, not negative",

@@ -80,6 +80,7 @@ impl RangeSet {
     }
 
     /// The lowest range.
+    #[cfg(test)]
     pub(super) fn first(&self) -> Option<Range> {
         self.ranges.front().copied()
     }
@@ -97,11 +98,6 @@ impl RangeSet {
     /// Whether it holds nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
-    }
-
-    /// Forgets everything.
-    pub(super) fn clear(&mut self) {
-        self.ranges.clear();
     }
 }
 

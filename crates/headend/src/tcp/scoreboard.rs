@@ -348,3 +348,277 @@ fn find(segments: &VecDeque<Segment>, seq: u64, una: u64, mss: u64) -> usize {
     }
     segments.partition_point(|segment| segment.seq < seq)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::time::Instant;
+
+    const MSS: u64 = 1000;
+
+    fn board(segments: usize) -> Scoreboard {
+        let mut board = Scoreboard::new(MSS);
+        for _ in 0..segments {
+            board.push(MSS as u16, false, Stamp::default());
+        }
+        board
+    }
+
+    /// Selectively acknowledges whole segments; the bytes that were news.
+    fn sack(board: &mut Scoreboard, segments: std::ops::Range<u64>) -> u64 {
+        let mut delivery = Delivery::default();
+        board.sack((segments.start * MSS, segments.end * MSS), &mut delivery);
+        delivery.bytes
+    }
+
+    fn acknowledge(board: &mut Scoreboard, segments: u64) -> Delivery {
+        let mut delivery = Delivery::default();
+        board.acknowledge(segments * MSS, &mut delivery);
+        delivery
+    }
+
+    #[test]
+    fn three_ranges_or_more_than_two_segments_above_make_a_segment_lost() {
+        let mut scattered = board(10);
+        for segment in [2, 4] {
+            sack(&mut scattered, segment..segment + 1);
+        }
+        assert!(!scattered.first_is_lost(), "two segments in two ranges");
+        sack(&mut scattered, 6..7);
+        assert_eq!(
+            scattered.detect_losses(),
+            2 * MSS,
+            "below the third range from the top"
+        );
+
+        let mut together = board(10);
+        sack(&mut together, 1..3);
+        assert!(
+            !together.first_is_lost(),
+            "two segments are not more than two"
+        );
+        sack(&mut together, 3..4);
+        assert_eq!(together.detect_losses(), MSS);
+        assert_eq!(together.detect_losses(), 0, "a loss is news once");
+    }
+
+    #[test]
+    fn known_ranges_are_no_news() {
+        let mut board = board(10);
+        assert_eq!(sack(&mut board, 2..5), 3 * MSS);
+        assert_eq!(sack(&mut board, 3..5), 0);
+        assert_eq!(sack(&mut board, 1..7), 3 * MSS);
+        assert_eq!(board.pipe(), 4 * MSS);
+        assert_eq!(
+            acknowledge(&mut board, 8).bytes,
+            2 * MSS,
+            "the rest was known"
+        );
+        assert_eq!(sack(&mut board, 0..4), 0, "an old block");
+        assert_eq!(board.pipe(), 2 * MSS);
+    }
+
+    #[test]
+    fn a_repair_counts_beside_the_copy_that_may_still_arrive() {
+        let mut board = board(4);
+        board.resend(0, Stamp::default(), true);
+        assert_eq!(board.pipe(), 5 * MSS);
+        sack(&mut board, 1..4);
+        board.detect_losses();
+        assert_eq!(board.pipe(), MSS, "the original is lost, the repair is not");
+        let delivery = acknowledge(&mut board, 4);
+        assert_eq!((board.pipe(), delivery.resent), (0, true));
+    }
+
+    #[test]
+    fn after_a_timeout_everything_is_to_be_repaired_in_order() {
+        let mut board = board(5);
+        sack(&mut board, 2..3);
+        board.resend(0, Stamp::default(), true);
+        assert_eq!(board.lose_all(), 4 * MSS);
+        assert_eq!(board.pipe(), 0);
+        let mut order = Vec::new();
+        while let Some(number) = board.next_lost() {
+            board.resend(number, Stamp::default(), true);
+            order.push(number);
+        }
+        assert_eq!(order, [0, 1, 3, 4]);
+        assert_eq!(board.pipe(), 4 * MSS);
+    }
+
+    #[test]
+    fn the_newest_segment_acknowledged_is_the_one_sent_last() {
+        let mut board = Scoreboard::new(MSS);
+        for ms in 1..=3 {
+            let sent_at = Instant::from_nanos(ms);
+            board.push(
+                1000,
+                false,
+                Stamp {
+                    sent_at,
+                    ..Stamp::default()
+                },
+            );
+        }
+        let sent_at = Instant::from_nanos(9);
+        board.resend(
+            0,
+            Stamp {
+                sent_at,
+                ..Stamp::default()
+            },
+            true,
+        );
+        let delivery = acknowledge(&mut board, 3);
+        let newest = delivery.newest.expect("something was acknowledged");
+        assert_eq!((newest.seq, newest.is_resent()), (0, true));
+        assert_eq!(delivery.first.expect("likewise").seq, 0);
+    }
+
+    /// RFC 6675 word for word: looks at every segment, every time.
+    #[derive(Debug, Default)]
+    struct Naive {
+        /// Sequence, length, selectively acknowledged.
+        segments: Vec<(u64, u64, bool)>,
+        high_ack: u64,
+        high_data: u64,
+        high_rxt: u64,
+    }
+
+    impl Naive {
+        fn is_lost(&self, seq: u64) -> bool {
+            let (mut ranges, mut bytes, mut end) = (0, 0, None);
+            for &(start, len, sacked) in self.segments.iter().filter(|segment| segment.0 > seq) {
+                if sacked {
+                    ranges += u32::from(end != Some(start));
+                    bytes += len;
+                    end = Some(start + len);
+                }
+            }
+            ranges >= DUP_THRESH || bytes > u64::from(DUP_THRESH - 1) * MSS
+        }
+
+        fn pipe(&self) -> u64 {
+            (self.segments.iter().filter(|segment| !segment.2))
+                .map(|&(seq, len, _)| {
+                    let original = if self.is_lost(seq) { 0 } else { len };
+                    original + if seq < self.high_rxt { len } else { 0 }
+                })
+                .sum()
+        }
+
+        /// Rules 1 (with `lost`) and 3 of `NextSeg()`.
+        fn next(&self, lost: bool) -> Option<u64> {
+            let highest = self.segments.iter().rfind(|segment| segment.2)?.0;
+            (self.segments.iter())
+                .filter(|&&(seq, _, sacked)| !sacked && seq >= self.high_rxt && seq < highest)
+                .find(|&&(seq, ..)| !lost || self.is_lost(seq))
+                .map(|segment| segment.0)
+        }
+
+        fn last(&self) -> Option<u64> {
+            self.segments
+                .iter()
+                .rfind(|segment| !segment.2)
+                .map(|segment| segment.0)
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Push(u64),
+        Acknowledge(f64),
+        Sack(f64, usize),
+        Repair,
+        RepairHole,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => prop_oneof![3 => Just(MSS), 1 => 1..MSS].prop_map(Step::Push),
+            1 => (0.0..1.0).prop_map(Step::Acknowledge),
+            4 => (0.0..1.0, 1_usize..5).prop_map(|(at, n)| Step::Sack(at, n)),
+            2 => Just(Step::Repair),
+            1 => Just(Step::RepairHole),
+        ]
+    }
+
+    proptest! {
+        /// Incremental and word-for-word bookkeeping agree on what is lost, on pipe, and on what to send next.
+        #[test]
+        fn it_agrees_with_a_naive_reading_of_the_rfc(
+            steps in prop::collection::vec(step(), 1..150),
+        ) {
+            let mut board = Scoreboard::new(MSS);
+            let mut naive = Naive::default();
+            for step in steps {
+                match step {
+                    Step::Push(len) => {
+                        board.push(len as u16, false, Stamp::default());
+                        naive.segments.push((naive.high_data, len, false));
+                        naive.high_data += len;
+                    }
+                    Step::Acknowledge(share) => {
+                        // A receiver acknowledges up to a hole, never up to something it has.
+                        let mut index = (share * share * naive.segments.len() as f64) as usize;
+                        while naive.segments.get(index).is_some_and(|segment| segment.2) {
+                            index += 1;
+                        }
+                        let ack = naive.segments.get(index).map_or(naive.high_data, |next| next.0);
+                        let news: u64 = (naive.segments.drain(..index))
+                            .filter(|segment| !segment.2)
+                            .map(|segment| segment.1)
+                            .sum();
+                        naive.high_ack = ack;
+                        naive.high_rxt = naive.high_rxt.max(ack);
+                        let mut delivery = Delivery::default();
+                        board.acknowledge(ack, &mut delivery);
+                        prop_assert_eq!(delivery.bytes, news);
+                    }
+                    Step::Sack(share, count) => {
+                        let from = 1 + (share * naive.segments.len() as f64) as usize;
+                        let to = (from + count).min(naive.segments.len());
+                        if from >= to {
+                            continue;
+                        }
+                        let start = naive.segments[from].0;
+                        let end = naive.segments[to - 1].0 + naive.segments[to - 1].1;
+                        let mut news = 0;
+                        for segment in &mut naive.segments[from..to] {
+                            news += if segment.2 { 0 } else { segment.1 };
+                            segment.2 = true;
+                        }
+                        let mut delivery = Delivery::default();
+                        board.sack((start, end), &mut delivery);
+                        prop_assert_eq!(delivery.bytes, news);
+                        prop_assert_eq!(delivery.sacked, news > 0);
+                    }
+                    Step::Repair | Step::RepairHole => {
+                        let hole = matches!(step, Step::RepairHole);
+                        let number = if hole { board.next_hole() } else { board.next_lost() };
+                        if let Some(number) = number {
+                            let segment = board.resend(number, Stamp::default(), true);
+                            naive.high_rxt = segment.end();
+                        }
+                    }
+                }
+                board.detect_losses();
+                prop_assert_eq!(board.una(), naive.high_ack);
+                prop_assert_eq!(board.pipe(), naive.pipe());
+                prop_assert_eq!(board.first_is_lost(), !naive.segments.is_empty() && naive.is_lost(naive.high_ack));
+                let seq = |number: Option<u64>| {
+                    number.map(|number| board.segments[(number - board.first) as usize].seq)
+                };
+                prop_assert_eq!(seq(board.last_hole()), naive.last());
+                let next = board.next_lost();
+                let next = next.map(|number| board.segments[(number - board.first) as usize].seq);
+                prop_assert_eq!(next, naive.next(true));
+                let next = board.next_hole();
+                let next = next.map(|number| board.segments[(number - board.first) as usize].seq);
+                prop_assert_eq!(next, naive.next(false));
+            }
+        }
+    }
+}

@@ -377,7 +377,8 @@ impl Sender {
         }
         let mut sample = self.measure(ack, advanced, &delivery, now);
         sample.prior_in_flight = prior_in_flight;
-        sample.in_recovery = was_fast || ack.ece;
+        // RFC 3042: duplicates let segments out, and leave the window as it is. RFC 3168 §6.1.2: so do echoes.
+        sample.in_recovery = was_fast || ack.ece || (duplicate && !advanced);
         self.recover_from_loss(advanced, duplicate, &mut sample);
         self.respond_to_echo(ack.ece, &sample);
         sample.in_recovery |= matches!(self.recovery, Recovery::Fast { .. });
@@ -666,4 +667,399 @@ enum Next {
     New { len: u16 },
     /// A segment sent before; whether the copy counts as in flight.
     Again { number: u64, counts: bool },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::reno::{self, Reno};
+
+    const MSS: u64 = 1000;
+    const WINDOW: u32 = 1_000_000;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn sender_with(sack: bool, control: Box<dyn CongestionControl>) -> Sender {
+        let setup = Setup {
+            mss: MSS,
+            restart_window: 10 * MSS,
+            sack,
+            timestamps: true,
+            header: 52,
+        };
+        let ms = Duration::from_millis;
+        let rtt = RttEstimator::new(ms(1000), ms(200), ms(60_000));
+        Sender::new(setup, rtt, control, u64::from(WINDOW))
+    }
+
+    /// NewReno with a window of ten segments and an endless stream.
+    fn sender(sack: bool) -> Sender {
+        let control = Reno::new(reno::Config::default(), MSS, 10 * MSS);
+        let mut sender = sender_with(sack, Box::new(control));
+        sender.write(u64::MAX);
+        sender
+    }
+
+    /// Sends all that may be sent: the segments' numbers.
+    fn drain(sender: &mut Sender, now: Instant) -> Vec<u64> {
+        std::iter::from_fn(|| sender.poll_transmit(now))
+            .map(|transmit| transmit.seq / MSS)
+            .collect()
+    }
+
+    /// An acknowledgement of `segments`, with SACK blocks in segments, of what was sent 100 ms ago; and what it lets out.
+    fn ack(sender: &mut Sender, ms: u64, segments: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
+        let blocks: Vec<(u64, u64)> = (blocks.iter())
+            .map(|(start, end)| (start * MSS, end * MSS))
+            .collect();
+        sender.on_ack(
+            &Ack {
+                ack: segments * MSS,
+                window: WINDOW,
+                echo: at(ms.saturating_sub(100)),
+                sent_at: at(ms.saturating_sub(50)),
+                blocks: &blocks,
+                carries_data: false,
+                ece: false,
+            },
+            at(ms),
+        );
+        drain(sender, at(ms))
+    }
+
+    fn echo(sender: &mut Sender, ms: u64, segments: u64) -> Vec<Transmit> {
+        let ack = Ack {
+            ack: segments * MSS,
+            window: WINDOW,
+            echo: at(ms - 100),
+            sent_at: at(ms - 50),
+            blocks: &[],
+            carries_data: false,
+            ece: true,
+        };
+        sender.on_ack(&ack, at(ms));
+        std::iter::from_fn(|| sender.poll_transmit(at(ms))).collect()
+    }
+
+    #[test]
+    fn each_acknowledgement_lets_out_what_it_took_from_the_network_and_what_slow_start_adds() {
+        let mut sender = sender(true);
+        assert_eq!(drain(&mut sender, at(0)), (0..10).collect::<Vec<_>>());
+        assert_eq!(ack(&mut sender, 100, 2, &[]), [10, 11, 12, 13]);
+        assert_eq!(sender.in_flight(), 12 * MSS);
+    }
+
+    #[test]
+    fn the_first_two_duplicates_let_out_a_new_segment_each_the_third_repairs_with_sack() {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        assert_eq!(ack(&mut sender, 100, 0, &[(1, 2)]), [10]);
+        assert_eq!(ack(&mut sender, 101, 0, &[(1, 3)]), [11]);
+        assert_eq!(ack(&mut sender, 102, 0, &[(1, 4)]), [0]);
+        // Ten were in flight: the window is five now, and nine are on their way, the repair among them.
+        assert_eq!((sender.cwnd(), sender.in_flight()), (5 * MSS, 9 * MSS));
+    }
+
+    #[test]
+    fn with_sack_several_holes_are_repaired_in_one_round_trip() {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        // 0, 3 and 6 are lost.
+        assert_eq!(ack(&mut sender, 100, 0, &[(1, 2)]), [10]);
+        assert_eq!(ack(&mut sender, 101, 0, &[(1, 3)]), [11]);
+        assert_eq!(ack(&mut sender, 102, 0, &[(4, 5), (1, 3)]), [0]);
+        let mut sent = Vec::new();
+        for top in [6, 8, 9, 10] {
+            let blocks = [(7, top), (4, 6), (1, 3)];
+            let blocks = if top == 6 { &blocks[1..] } else { &blocks };
+            sent.extend(ack(&mut sender, 103, 0, blocks));
+        }
+        assert_eq!(sent, [3, 6]);
+        // The repairs arrive one after the other; then recovery is over and the window is half of what it was.
+        ack(&mut sender, 200, 3, &[(7, 10), (4, 6)]);
+        ack(&mut sender, 201, 6, &[(7, 10)]);
+        ack(&mut sender, 202, 12, &[]);
+        assert_eq!(sender.recovery, Recovery::None);
+        assert_eq!(sender.ssthresh(), Some(5 * MSS));
+        assert_eq!(sender.in_flight(), sender.cwnd());
+    }
+
+    #[test]
+    fn without_sack_each_partial_acknowledgement_repairs_one_segment() {
+        let mut sender = sender(false);
+        drain(&mut sender, at(0));
+        // 0, 3 and 6 are lost: seven duplicates.
+        assert_eq!(ack(&mut sender, 100, 0, &[]), [10], "limited transmit");
+        assert_eq!(ack(&mut sender, 101, 0, &[]), [11]);
+        assert_eq!(ack(&mut sender, 102, 0, &[]), [0]);
+        assert_eq!(sender.cwnd(), 5 * MSS);
+        // RFC 6582: cwnd = ssthresh + 3 segments, and one more each duplicate: at 5 + 3 + 5 = 13 the 13th segment goes out.
+        for n in 0..4 {
+            assert_eq!(ack(&mut sender, 103 + n, 0, &[]), [0; 0]);
+        }
+        assert_eq!(ack(&mut sender, 108, 0, &[]), [12]);
+        // Partial acknowledgements: cwnd 13 − 3 + 1 = 11 with 10 in flight, then 11 − 3 + 1 = 9 with 8.
+        assert_eq!(ack(&mut sender, 200, 3, &[]), [3, 13]);
+        assert_eq!(ack(&mut sender, 300, 6, &[]), [6, 14]);
+        assert!(matches!(sender.recovery, Recovery::Fast { .. }));
+        ack(&mut sender, 400, 12, &[]);
+        assert_eq!(sender.recovery, Recovery::None);
+        assert!(sender.in_flight() <= 5 * MSS);
+        assert_eq!(sender.ssthresh(), Some(5 * MSS));
+    }
+
+    #[test]
+    fn without_sack_duplicates_of_the_last_recovery_start_no_other() {
+        let mut sender = sender(false);
+        drain(&mut sender, at(0));
+        for n in 0..3 {
+            ack(&mut sender, 100 + n, 0, &[]);
+        }
+        ack(&mut sender, 200, 12, &[]);
+        assert_eq!(sender.recovery, Recovery::None);
+        for n in 0..5 {
+            assert!(!ack(&mut sender, 201 + n, 12, &[]).contains(&12));
+        }
+        assert_eq!(sender.recovery, Recovery::None);
+    }
+
+    #[test]
+    fn the_timer_doubles_until_something_new_is_acknowledged_and_repairs_in_slow_start() {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        let mut expected = 0;
+        for timeout in [1, 2, 4, 8, 16, 32, 60, 60] {
+            expected += timeout * 1000;
+            assert_eq!(sender.rto_deadline(), Some(at(expected)));
+            sender.on_timeout(at(expected));
+            assert_eq!(drain(&mut sender, at(expected)), [0]);
+        }
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (MSS, Some(5 * MSS)));
+        assert_eq!(ack(&mut sender, 200_000, 1, &[]), [1, 2]);
+        // The first sample: 100 ms, RTO = 100 + 4 · 50.
+        assert_eq!(sender.rto_deadline(), Some(at(200_300)));
+        assert_eq!(
+            ack(&mut sender, 200_100, 3, &[]),
+            [3, 4, 5],
+            "one more each acknowledgement"
+        );
+    }
+
+    #[test]
+    fn after_a_timeout_what_is_selectively_acknowledged_is_not_sent_again() {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        ack(&mut sender, 100, 0, &[(2, 3)]);
+        ack(&mut sender, 101, 0, &[(2, 4)]);
+        sender.on_timeout(at(1000));
+        assert_eq!(drain(&mut sender, at(1000)), [0]);
+        assert_eq!(ack(&mut sender, 1100, 1, &[(2, 4)]), [1, 4]);
+        // No new recovery before the point of the timeout is passed (RFC 6675 §5.1).
+        ack(&mut sender, 1101, 1, &[(5, 9), (2, 4)]);
+        assert!(matches!(sender.recovery, Recovery::Timeout { .. }));
+        ack(&mut sender, 1200, 12, &[]);
+        assert_eq!(sender.recovery, Recovery::None);
+    }
+
+    #[test]
+    fn when_nothing_else_is_left_the_last_segment_is_rescued_once() {
+        let control = Reno::new(reno::Config::default(), MSS, 10 * MSS);
+        let mut sender = sender_with(true, Box::new(control));
+        sender.write(8 * MSS);
+        drain(&mut sender, at(0));
+        // 0, 6 and 7 are lost, and there is no new data.
+        assert_eq!(ack(&mut sender, 100, 0, &[(1, 4)]), [0]);
+        assert_eq!(ack(&mut sender, 101, 0, &[(1, 6)]), [0; 0]);
+        assert_eq!(
+            ack(&mut sender, 200, 6, &[]),
+            [7],
+            "the highest outstanding"
+        );
+        assert_eq!(ack(&mut sender, 300, 6, &[(7, 8)]), [6], "rule 3");
+        assert_eq!(ack(&mut sender, 400, 8, &[]), [0; 0]);
+        assert_eq!(sender.recovery, Recovery::None);
+    }
+
+    #[test]
+    fn an_echo_counts_once_a_window_and_is_answered_by_cwr_on_new_data() {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        assert_eq!(echo(&mut sender, 100, 1), [], "the window is halved");
+        assert_eq!(sender.cwnd(), 5 * MSS);
+        echo(&mut sender, 101, 2);
+        echo(&mut sender, 102, 5);
+        assert_eq!(sender.cwnd(), 5 * MSS, "the same window");
+        let sent = echo(&mut sender, 103, 6);
+        assert_eq!((sent.len(), sent[0].cwr), (1, true));
+        assert!(
+            echo(&mut sender, 104, 7)
+                .iter()
+                .all(|transmit| !transmit.cwr)
+        );
+        assert_eq!(sender.cwnd(), 5 * MSS);
+        echo(&mut sender, 200, 10);
+        assert_eq!(sender.cwnd(), 2500, "the next window");
+    }
+
+    #[test]
+    fn a_mark_and_a_loss_in_one_window_count_once() {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        echo(&mut sender, 100, 1);
+        ack(&mut sender, 101, 1, &[(2, 5)]);
+        assert!(matches!(sender.recovery, Recovery::Fast { .. }));
+        assert_eq!(sender.cwnd(), 5 * MSS);
+    }
+
+    #[test]
+    fn a_receivers_window_bounds_what_is_in_flight_and_the_fin_needs_none() {
+        let control = Reno::new(reno::Config::default(), MSS, 10 * MSS);
+        let mut sender = sender_with(true, Box::new(control));
+        sender.right_edge = 3 * MSS;
+        sender.write(3 * MSS + 1);
+        assert_eq!(drain(&mut sender, at(0)), [0, 1, 2]);
+        assert!(!sender.cwnd_limited);
+        sender.close();
+        let mut small = Ack {
+            ack: MSS,
+            window: 2000,
+            echo: at(0),
+            sent_at: at(50),
+            blocks: &[],
+            carries_data: false,
+            ece: false,
+        };
+        sender.on_ack(&small, at(100));
+        assert_eq!(sender.poll_transmit(at(100)), None, "the right edge stands");
+        small.window = 2001;
+        sender.on_ack(&small, at(101));
+        let last = sender.poll_transmit(at(101)).expect("one byte");
+        assert_eq!((last.seq, last.payload, last.fin), (3000, 1, false));
+        let fin = sender.poll_transmit(at(101)).expect("the FIN");
+        assert_eq!((fin.seq, fin.payload, fin.fin), (3001, 0, true));
+        assert!(!sender.is_finished());
+        (small.ack, small.window) = (3002, 2000);
+        sender.on_ack(&small, at(200));
+        assert!(sender.is_finished());
+        assert_eq!(sender.rto_deadline(), None);
+    }
+
+    #[test]
+    fn closing_an_endless_stream_ends_it_with_what_was_sent() {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        sender.close();
+        let fin = sender.poll_transmit(at(1)).expect("the FIN");
+        assert_eq!((fin.seq, fin.fin), (10 * MSS, true));
+        assert_eq!(sender.poll_transmit(at(1)), None);
+    }
+
+    #[test]
+    fn after_idling_longer_than_a_timeout_the_window_is_the_initial_one() {
+        let mut sender = sender(true);
+        sender.written = 60 * MSS;
+        let mut acked = 0;
+        drain(&mut sender, at(0));
+        for round in 1..=4 {
+            while acked < 10 * round {
+                acked += 2;
+                ack(&mut sender, 100 * round, acked, &[]);
+            }
+        }
+        ack(&mut sender, 500, 60, &[]);
+        assert!(sender.cwnd() > 20 * MSS);
+        sender.write(100 * MSS);
+        assert_eq!(drain(&mut sender, at(5000)).len(), 10);
+    }
+
+    #[test]
+    fn without_timestamps_a_segment_sent_twice_is_not_timed() {
+        let mut sender = sender(true);
+        sender.setup.timestamps = false;
+        drain(&mut sender, at(0));
+        sender.on_timeout(at(1000));
+        drain(&mut sender, at(1000));
+        ack(&mut sender, 1010, 1, &[]);
+        assert_eq!(sender.srtt(), None);
+        // Segments 2 and 3 are repairs too; the first segment sent once is timed.
+        ack(&mut sender, 1100, 10, &[]);
+        let sent = drain(&mut sender, at(1100));
+        assert_eq!(sent, [0; 0], "already sent on the acknowledgement");
+        ack(&mut sender, 1150, 11, &[]);
+        assert_eq!(sender.srtt(), Some(Duration::from_millis(50)));
+    }
+
+    /// A fixed window, and a pace.
+    #[derive(Debug)]
+    struct Paced(Rate);
+
+    impl CongestionControl for Paced {
+        fn on_ack(&mut self, _ack: &AckSample) {}
+        fn on_congestion(&mut self, _signal: CongestionSignal, _ack: &AckSample) {}
+        fn cwnd(&self) -> u64 {
+            10 * MSS
+        }
+        fn pacing_rate(&self) -> Option<Rate> {
+            Some(self.0)
+        }
+    }
+
+    #[test]
+    fn a_pacing_rate_spaces_segments_by_their_size() {
+        // 1052 bytes at 8.416 Mbit/s take a millisecond.
+        let mut sender = sender_with(true, Box::new(Paced(Rate(8_416_000))));
+        sender.write(u64::MAX);
+        for ms in 0..10 {
+            assert_eq!(drain(&mut sender, at(ms)), [ms]);
+            assert_eq!(sender.pacing_deadline(), Some(at(ms + 1)));
+        }
+        assert_eq!(drain(&mut sender, at(10)), [0; 0], "the window is full");
+        assert_eq!(sender.pacing_deadline(), None);
+    }
+
+    #[test]
+    fn the_sample_tells_the_rate_of_delivery_and_who_set_it() {
+        #[derive(Debug)]
+        struct Fixed(std::sync::mpsc::Sender<AckSample>);
+        impl CongestionControl for Fixed {
+            fn on_ack(&mut self, ack: &AckSample) {
+                self.0.send(*ack).expect("the test listens");
+            }
+            fn on_congestion(&mut self, _signal: CongestionSignal, _ack: &AckSample) {}
+            fn cwnd(&self) -> u64 {
+                10 * MSS
+            }
+        }
+        let (tell, samples) = std::sync::mpsc::channel();
+        let mut sender = sender_with(true, Box::new(Fixed(tell)));
+        sender.write(14 * MSS);
+        drain(&mut sender, at(0));
+        // A path of 100 ms that delivers a segment a millisecond.
+        for n in 1..=10 {
+            ack(&mut sender, 99 + n, n, &[]);
+        }
+        ack(&mut sender, 200, 12, &[]);
+        let samples: Vec<AckSample> = samples.try_iter().collect();
+        assert_eq!(
+            samples[0].delivery_rate,
+            Some(Rate(80_000)),
+            "1000 bytes in 100 ms"
+        );
+        assert_eq!(samples[9].delivery_rate, Some(Rate(10 * 8_000_000 / 109)));
+        assert_eq!(samples[10].delivered, 12 * MSS);
+        assert_eq!(samples[0].rtt, Some(Duration::from_millis(100)));
+        assert_eq!(samples[0].one_way_delay, Some(Duration::from_millis(50)));
+        assert_eq!(
+            (samples[0].prior_in_flight, samples[0].in_flight),
+            (10_000, 9_000)
+        );
+        assert!(!samples[0].app_limited && !samples[9].app_limited);
+        assert!(samples[0].cwnd_limited && !samples[10].cwnd_limited);
+        assert_eq!(
+            (samples[0].round, samples[9].round, samples[10].round),
+            (1, 1, 2)
+        );
+    }
 }

@@ -18,7 +18,8 @@ use crate::metrics::table::Column;
 use crate::qdisc::{BacklogLimit, Fifo, Framing, Queue};
 use crate::rng::Rng;
 use crate::simulation::{AppSetup, Parts, Simulation};
-use crate::trace::{DropReason, QueueId};
+use crate::trace::{DropReason, QueueId, Sink, TraceEvent};
+use crate::traffic::bulk::{self, Bulk};
 use crate::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
 use crate::units::{Probability, Rate};
 
@@ -27,8 +28,6 @@ use crate::units::{Probability, Rate};
 struct Exchange {
     /// Bytes sent by each side.
     bytes: [u64; 2],
-    /// Whether the stream's reader closes both sides once all has arrived.
-    closes: bool,
     received: usize,
     log: Log,
 }
@@ -55,7 +54,7 @@ impl Application for Exchange {
                 self.log.lock().unwrap().push((cx.now, news));
                 if let News::Received { .. } = news {
                     self.received += 1;
-                    if self.received == 2 && self.closes {
+                    if self.received == 2 {
                         cx.close(flow, Side::Host);
                         cx.close(flow, Side::Peer);
                     }
@@ -66,9 +65,14 @@ impl Application for Exchange {
     }
 }
 
-/// A link without rate or queue that loses, delays or marks what a test tells it to.
+/// A link without rate or queue that loses or changes what a test tells it to.
 struct Scripted {
     fate: Box<dyn FnMut(&mut Packet) -> Fate + Send>,
+}
+
+fn scripted(fate: impl FnMut(&mut Packet) -> Fate + Send + 'static) -> Box<dyn Link> {
+    let fate = Box::new(fate);
+    Box::new(Scripted { fate })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,12 +101,13 @@ impl Link for Scripted {
     }
 }
 
-/// A simulation of one connection, or several alike.
+/// A simulation of one application, by default with one connection.
 struct Setup {
     link: Box<dyn Link>,
-    tcp: Vec<Config>,
+    tcp: Config,
+    /// What runs instead of an [`Exchange`].
+    app: Option<Box<dyn Application>>,
     bytes: [u64; 2],
-    closes: bool,
     one_way: Duration,
     loss: f64,
     duration: Duration,
@@ -112,12 +117,10 @@ struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Self {
-            link: Box::new(Scripted {
-                fate: Box::new(|_| Fate::Pass),
-            }),
-            tcp: vec![Config::default()],
+            link: scripted(|_| Fate::Pass),
+            tcp: Config::default(),
+            app: None,
             bytes: [0, 100_000],
-            closes: true,
             one_way: Duration::from_millis(20),
             loss: 0.0,
             duration: Duration::from_secs(300),
@@ -127,7 +130,7 @@ impl Default for Setup {
 }
 
 impl Setup {
-    fn build(self) -> (Simulation, Vec<Log>) {
+    fn build(self) -> (Simulation, Log) {
         let mut flows = FlowTable::default();
         let link = |port| Hop::Link {
             link: 0,
@@ -137,47 +140,27 @@ impl Setup {
             flows.add_route(vec![link(0), Hop::Line(0), Hop::End]),
             flows.add_route(vec![link(1), Hop::Line(1), Hop::End]),
         ];
-        let logs: Vec<Log> = self.tcp.iter().map(|_| Log::default()).collect();
-        let apps = self
-            .tcp
-            .iter()
-            .zip(&logs)
-            .enumerate()
-            .map(|(n, (tcp, log))| AppSetup {
-                app: Box::new(Exchange {
-                    bytes: self.bytes,
-                    closes: self.closes,
-                    received: 0,
-                    log: Arc::clone(log),
-                }),
-                rng: Rng::for_path(self.seed, "app"),
-                group: GroupSetup {
-                    address: 1,
-                    peers: vec![Peer { routes, address: 2 }],
-                    tcp: tcp.clone(),
-                    dscp: 0,
-                    name: format!("transfer{n}"),
-                    seed: self.seed,
-                    opened: 0,
-                },
-                start: Instant::ZERO,
-                stop: None,
-            });
-        let groups = (0..self.tcp.len()).map(|n| GroupInfo {
-            name: format!("transfer{n}"),
-            application: "exchange",
-            transport: "tcp",
-            carries_data: [true; 2],
-            is_bulk: true,
-        });
-        let queues = [0, 1].map(|direction| QueueInfo {
-            name: format!("link.{direction}"),
-            link: "link".to_owned(),
-            direction: "up",
-            discipline: "fifo",
-            rate_bps: 0,
-            limit_bytes: None,
-        });
+        let log = Log::default();
+        let exchange = Exchange {
+            bytes: self.bytes,
+            received: 0,
+            log: Arc::clone(&log),
+        };
+        let app = AppSetup {
+            app: self.app.unwrap_or(Box::new(exchange)),
+            rng: Rng::for_path(self.seed, "app"),
+            group: GroupSetup {
+                address: 1,
+                peers: vec![Peer { routes, address: 2 }],
+                tcp: self.tcp,
+                dscp: 0,
+                name: "transfer".to_owned(),
+                seed: self.seed,
+                opened: 0,
+            },
+            start: Instant::ZERO,
+            stop: None,
+        };
         let lines = [0, 1].map(|n| {
             let rng = Rng::for_path(self.seed, &format!("line{n}"));
             let jitter = Duration::from_micros(100);
@@ -186,30 +169,45 @@ impl Setup {
         let simulation = Simulation::new(Parts {
             links: vec![self.link],
             lines: lines.into(),
-            apps: apps.collect(),
-            recorder: Recorder::new(
-                groups.collect(),
-                queues.into(),
-                self.duration / 10,
-                self.duration,
-            ),
+            apps: vec![app],
+            recorder: recorder(self.duration),
             flows,
             bucket: Duration::from_micros(100),
             warmup: Duration::ZERO,
             duration: self.duration,
         });
-        (simulation, logs)
+        (simulation, log)
     }
 
-    /// Runs to the end; the news of the first connection.
+    /// Runs to the end; what the application was told.
     fn run(self) -> (Simulation, Vec<(Instant, News)>) {
         let end = Instant::ZERO + self.duration;
-        let (mut simulation, logs) = self.build();
+        let (mut simulation, log) = self.build();
         simulation.run_until(end);
+        // The tables check that packets are conserved.
         let _ = simulation.tables();
-        let news = logs[0].lock().unwrap().clone();
+        let news = log.lock().unwrap().clone();
         (simulation, news)
     }
+}
+
+fn recorder(duration: Duration) -> Recorder {
+    let group = GroupInfo {
+        name: "transfer".to_owned(),
+        application: "exchange",
+        transport: "tcp",
+        carries_data: [true; 2],
+        is_bulk: true,
+    };
+    let queues = ["up", "down"].map(|direction| QueueInfo {
+        name: format!("link.{direction}"),
+        link: "link".to_owned(),
+        direction,
+        discipline: "fifo",
+        rate_bps: 0,
+        limit_bytes: None,
+    });
+    Recorder::new(vec![group], queues.into(), duration / 10, duration)
 }
 
 /// A bottleneck of `rate` with a drop-tail queue of `buffer` IP bytes in each direction.
@@ -320,7 +318,7 @@ proptest! {
         for config in variants() {
             let bytes = [up, down];
             let setup = Setup {
-                tcp: vec![Config { syn_retries: 30, ..config }],
+                tcp: Config { syn_retries: 30, ..config },
                 bytes,
                 loss,
                 seed,
@@ -342,10 +340,10 @@ fn reno_fills_a_line_whose_buffer_is_one_bandwidth_delay_product() {
         // 40 Mbit/s · 50 ms = 250 kB.
         let setup = Setup {
             link: bottleneck(Rate(40_000_000), 250_000),
-            tcp: vec![Config {
+            tcp: Config {
                 congestion,
                 ..Config::default()
-            }],
+            },
             bytes: [0, u64::MAX],
             one_way: Duration::from_millis(25),
             duration: Duration::from_secs(60),
@@ -356,9 +354,223 @@ fn reno_fills_a_line_whose_buffer_is_one_bandwidth_delay_product() {
         let most = 40_000_000_u64 / 8 * 60 * 1448 / 1500;
         let share = goodput as f64 / most as f64;
         assert!(share > 0.95, "{share}");
-        println!(
-            "{share} {}",
-            total(&mut simulation, "flows", "retransmitted")
-        );
     }
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_and_leaves_an_initial_window_of_one_segment() {
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&sizes);
+    let mut syns = 0;
+    let setup = Setup {
+        link: scripted(move |packet| {
+            seen.lock().unwrap().push((packet.from, packet.size));
+            let syn = packet.flags.has(Flags::SYN) && packet.from == Side::Host;
+            syns += u32::from(syn);
+            if syn && syns <= 2 {
+                Fate::Lose
+            } else {
+                Fate::Pass
+            }
+        }),
+        bytes: [100_000, 0],
+        ..Setup::default()
+    };
+    let (_, news) = setup.run();
+    assert_complete(&news, [100_000, 0]);
+    // After 1 s and 2 s more, and a round trip.
+    let (connected, _) = news
+        .iter()
+        .find(|(_, news)| *news == News::Connected)
+        .unwrap();
+    assert!(
+        (3.04..3.05).contains(&connected.as_secs_f64()),
+        "{connected}"
+    );
+    let start = [
+        (Side::Host, 60),
+        (Side::Host, 60),
+        (Side::Host, 60),
+        (Side::Peer, 60),
+        (Side::Host, 1500),
+        (Side::Peer, 52),
+        (Side::Host, 1500),
+        (Side::Host, 1500),
+    ];
+    assert_eq!(sizes.lock().unwrap()[..8], start);
+}
+
+#[test]
+fn a_connection_nobody_answers_is_given_up_and_closed() {
+    // Nothing gets through; or only the SYN does, and both sides wait.
+    for from in [Side::Host, Side::Peer] {
+        let setup = Setup {
+            link: scripted(move |packet| {
+                if packet.from == from {
+                    Fate::Lose
+                } else {
+                    Fate::Pass
+                }
+            }),
+            tcp: Config {
+                syn_retries: 2,
+                ..Config::default()
+            },
+            ..Setup::default()
+        };
+        let (simulation, news) = setup.run();
+        let closed = Instant::ZERO + Duration::from_secs(1 + 2 + 4);
+        let rest: Vec<_> = news
+            .iter()
+            .filter(|(_, news)| !matches!(news, News::Received { .. }))
+            .collect();
+        assert_eq!(rest, [&(closed, News::Closed)]);
+        assert!(simulation.events() < 50);
+    }
+}
+
+#[test]
+fn a_marked_window_is_answered_once_and_nothing_but_new_data_is_ecn_capable() {
+    let (reductions, marks) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+    let (counted, marked) = (Arc::clone(&reductions), Arc::clone(&marks));
+    let mut highest = 0;
+    let setup = Setup {
+        link: scripted(move |packet| {
+            let new_data = packet.payload > 0 && packet.seq >= highest;
+            highest = highest.max(packet.seq + u64::from(packet.payload));
+            let expected = if new_data { Ecn::Ect0 } else { Ecn::NotEct };
+            assert_eq!(packet.ecn, expected, "{packet:?}");
+            let syn = packet.flags.has(Flags::SYN);
+            *counted.lock().unwrap() += u32::from(packet.flags.has(Flags::CWR) && !syn);
+            // Five packets in a row of one window, and one that is lost.
+            if new_data && (300_000..307_000).contains(&packet.seq) {
+                packet.ecn = Ecn::Ce;
+                *marked.lock().unwrap() += 1;
+            }
+            if new_data && (600_000..601_000).contains(&packet.seq) {
+                return Fate::Lose;
+            }
+            Fate::Pass
+        }),
+        tcp: Config {
+            congestion: reno(),
+            ecn: EcnMode::On,
+            ..Config::default()
+        },
+        bytes: [0, 1_000_000],
+        ..Setup::default()
+    };
+    let (mut simulation, news) = setup.run();
+    assert_complete(&news, [0, 1_000_000]);
+    assert_eq!(
+        (*marks.lock().unwrap(), *reductions.lock().unwrap()),
+        (5, 1)
+    );
+    assert_eq!(total(&mut simulation, "flows", "retransmitted"), 1);
+}
+
+#[test]
+fn a_receive_window_of_64_kib_limits_the_transfer_to_it_each_round_trip() {
+    let setup = Setup {
+        tcp: Config {
+            receive_window: ByteCount(65_536),
+            ..Config::default()
+        },
+        bytes: [0, u64::MAX],
+        duration: Duration::from_secs(20),
+        ..Setup::default()
+    };
+    let (mut simulation, _) = setup.run();
+    let goodput = total(&mut simulation, "flows", "goodput_bytes") as f64;
+    // 45 whole segments fit; 500 round trips of 40 ms. Jitter, the handshake and an odd segment that waits for its second take 3 %.
+    let most = 500.0 * 45.0 * 1448.0;
+    assert!((0.95 * most..most).contains(&goodput), "{}", goodput / most);
+}
+
+#[test]
+fn about_every_second_segment_is_acknowledged() {
+    let acks = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&acks);
+    let setup = Setup {
+        link: scripted(move |packet| {
+            *counted.lock().unwrap() += u32::from(packet.size == 52 && packet.from == Side::Host);
+            Fate::Pass
+        }),
+        bytes: [0, 1448 * 1000],
+        ..Setup::default()
+    };
+    setup.run();
+    let acks = *acks.lock().unwrap();
+    assert!((500..530).contains(&acks), "{acks}");
+}
+
+#[test]
+fn sack_blocks_take_room_in_acknowledgements_only() {
+    let setup = Setup {
+        link: scripted(|packet| {
+            if packet.sack.is_some() {
+                assert!([64, 72, 80].contains(&packet.size) && packet.payload == 0);
+            } else {
+                assert!(packet.size <= 1500);
+            }
+            Fate::Pass
+        }),
+        bytes: [500_000, 500_000],
+        loss: 0.02,
+        ..Setup::default()
+    };
+    let (_, news) = setup.run();
+    assert_complete(&news, [500_000; 2]);
+}
+
+/// Notes the highest slot any packet belonged to.
+struct HighestSlot(Arc<Mutex<u32>>);
+
+impl Sink for HighestSlot {
+    fn record(&mut self, _at: Instant, event: &TraceEvent) {
+        if let TraceEvent::Sent { packet } = event {
+            let mut highest = self.0.lock().unwrap();
+            *highest = packet.flow.0.max(*highest);
+        }
+    }
+}
+
+#[test]
+fn the_slot_of_a_closed_connection_is_used_again() {
+    let files = bulk::Config {
+        from: Side::Peer,
+        size: Some(20_000),
+        files: Some(50),
+        pause: Duration::from_millis(500),
+    };
+    let setup = Setup {
+        app: Some(Box::new(Bulk::new(files))),
+        loss: 0.05,
+        ..Setup::default()
+    };
+    let (mut simulation, _) = setup.build();
+    let highest = Arc::new(Mutex::new(0));
+    simulation.add_sink(Box::new(HighestSlot(Arc::clone(&highest))));
+    simulation.run_until(simulation.end());
+    assert_eq!(
+        total(&mut simulation, "flows", "goodput_bytes"),
+        50 * 20_000
+    );
+    assert!(*highest.lock().unwrap() < 10);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = |seed| {
+        let setup = Setup {
+            bytes: [300_000; 2],
+            loss: 0.03,
+            seed,
+            ..Setup::default()
+        };
+        let (simulation, news) = setup.run();
+        (simulation.events(), news)
+    };
+    assert_eq!(run(5), run(5));
+    assert_ne!(run(5), run(6));
 }

@@ -68,7 +68,12 @@ impl Desk {
                 opened: 0,
             },
             endpoints: Vec::new(),
-            world: World::new(EventQueue::new(Duration::from_millis(1)), flows, recorder),
+            world: World::new(
+                EventQueue::new(Duration::from_millis(1)),
+                flows,
+                Vec::new(),
+                recorder,
+            ),
         }
     }
 

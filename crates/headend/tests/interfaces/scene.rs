@@ -7,6 +7,7 @@ use headend::clock::{Arrival, VirtualClock};
 use headend::context::Context;
 use headend::event::AppId;
 use headend::flow::{FlowTable, Hop, Port};
+use headend::line::Line;
 use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
@@ -18,7 +19,7 @@ use headend::tcp;
 use headend::time::{Duration, Instant};
 use headend::trace::{DropReason, FrameStore, QueueId};
 use headend::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
-use headend::units::Rate;
+use headend::units::{Probability, Rate};
 
 pub(crate) const RATE: Rate = Rate(10_000_000);
 const DURATION: Duration = Duration::from_secs(20);
@@ -168,6 +169,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
                 link: 0,
                 port: Port(port),
             },
+            Hop::Line(u32::from(port)),
             Hop::End,
         ])
     });
@@ -180,7 +182,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
                 routes,
                 address: 0x0b00_0001,
             }],
-            tcp: tcp::Config { mtu: 1500 },
+            tcp: tcp::Config::default(),
             dscp: source.dscp,
             name: format!("source{index}"),
             seed: 1,
@@ -194,7 +196,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
     let queues = ["up", "down"].map(queue_info).to_vec();
     Simulation::new(Parts {
         links: vec![Box::new(link(queue))],
-        lines: Vec::new(),
+        lines: [0, 1].map(|_| no_delay()).into(),
         flows,
         apps: sources.iter().enumerate().map(app).collect(),
         recorder: Recorder::new(groups, queues, second, DURATION),
@@ -202,6 +204,11 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
         warmup: Duration::ZERO,
         duration: DURATION,
     })
+}
+
+fn no_delay() -> Line {
+    let rng = Rng::for_path(1, "line");
+    Line::new(Duration::ZERO, Duration::ZERO, Probability(0.0), rng)
 }
 
 fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {

@@ -383,11 +383,54 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
         .map_err(|why| ScenarioError::invalid(format!("{at}.direction"), why))?;
     flow.direction = Some(direction);
     if application.transport() == "tcp" {
-        return Ok(flow.tcp.get_or_insert_default().clone());
+        let tcp = flow.tcp.get_or_insert_default().clone();
+        check_tcp(&tcp).map_err(|(key, expected)| {
+            ScenarioError::invalid(format!("{at}.tcp.{key}"), format!("expected {expected}"))
+        })?;
+        return Ok(tcp);
     }
     if flow.tcp.is_some() {
         let why = format!("the application \"{name}\" does not use TCP");
         return Err(ScenarioError::invalid(format!("{at}.tcp"), why));
     }
     Ok(tcp::Config::default())
+}
+
+/// The key of a value that makes no sense, and what is expected there.
+fn check_tcp(tcp: &tcp::Config) -> Result<(), (&'static str, &'static str)> {
+    let checks = [
+        // RFC 791's smallest, and the largest packet that the links carry.
+        ((68..=1500).contains(&tcp.mtu), "mtu", "68 to 1500 bytes"),
+        (
+            (1..=1000).contains(&tcp.initial_window),
+            "initial_window",
+            "1 to 1000 segments",
+        ),
+        // RFC 7323 §2.3.
+        (
+            (1..=1 << 30).contains(&tcp.receive_window.0),
+            "receive_window",
+            "1 B to 1 GiB",
+        ),
+        // RFC 5681 §4.2.
+        (
+            tcp.delayed_ack <= Duration::from_millis(500),
+            "delayed_ack",
+            "at most 500 ms",
+        ),
+        (tcp.min_rto <= tcp.max_rto, "min_rto", "at most max_rto"),
+        (
+            tcp.max_rto <= Duration::from_secs(600),
+            "max_rto",
+            "at most 10 minutes",
+        ),
+        (
+            (Duration::from_millis(1)..=tcp.max_rto).contains(&tcp.initial_rto),
+            "initial_rto",
+            "1 ms to max_rto",
+        ),
+        (tcp.syn_retries <= 100, "syn_retries", "at most 100"),
+    ];
+    let wrong = checks.into_iter().find(|(holds, ..)| !holds);
+    wrong.map_or(Ok(()), |(_, key, expected)| Err((key, expected)))
 }
