@@ -23,7 +23,8 @@ help: ## What can be made
 
 .PHONY: demo
 demo: build ## An upload ruins a call under a bloated buffer, and does not under Buffer Control or an AQM
-	@$(HEADEND) compare upload-and-call --vary 'queue=drop_tail,buffer_control,docsis_pie' --out results/demo --force
+	@$(HEADEND) compare upload-and-call --vary 'queue={drop_tail={limit="250 ms"}},{buffer_control={target="32 KiB"}},docsis_pie' \
+		--label 'bloated buffer' --label 'Buffer Control' --label DOCSIS-PIE --out results/demo --force
 
 .PHONY: build
 build: .venv/.built ## The virtual environment with the compiled engine in it
