@@ -94,7 +94,7 @@ pub struct Results {
 #[serde(rename_all = "snake_case")]
 pub enum LinkConfig {
     /// A DOCSIS cable line.
-    Docsis(Docsis),
+    Docsis(Box<Docsis>),
     /// An 802.11b cell. Not available in this version.
     Dot11b(Dot11b),
     /// A plain rate-limited link.

@@ -1,17 +1,287 @@
 //! What can be written in a scenario, as a JSON Schema and as a reference page: both made from the doc comments of the structs.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+
 use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
 
 use super::raw::Raw;
 
 /// The JSON Schema of a scenario (draft 2020-12).
 pub fn schema() -> String {
-    let generator = SchemaSettings::draft2020_12().into_generator();
-    let schema = generator.into_root_schema_for::<Raw>();
-    serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
+    serde_json::to_string_pretty(&schema_value()).expect("a schema is plain JSON") + "\n"
 }
 
 /// The reference page, in Markdown.
 pub fn reference() -> String {
-    String::new()
+    let schema = schema_value();
+    let definitions = schema["$defs"]
+        .as_object()
+        .expect("the schema has definitions");
+    let mut page = Page {
+        definitions,
+        sections: BTreeMap::new(),
+        waiting: VecDeque::new(),
+        text: PREFACE.to_owned(),
+    };
+    page.write_keys("", &schema);
+    while let Some((path, node)) = page.waiting.pop_front() {
+        page.write_section(&path, node);
+    }
+    page.text
+}
+
+const PREFACE: &str = "\
+# Scenario reference
+
+<!-- Made by `make generate` from the doc comments of crates/headend/src. Do not edit. -->
+
+Every key a scenario can hold. The grammar and its reasons: [decision record 0010](../adr/0010-scenario-grammar.md). For editors:
+[scenario.schema.json](scenario.schema.json).
+
+Values carry units: durations `\"10 ms\"` (ns, us, ms, s, min, h), rates `\"10 Mbit/s\"` (bit/s, kbit/s, Mbit/s, Gbit/s), sizes `\"64 KiB\"` (B, kB, MB, GB by thousands; KiB, MiB, GiB by
+1024), shares `\"10 %\"` or `\"0.1\"`, buffer limits as a size, a duration at the line's rate, `\"60 packets\"` or `\"unlimited\"`. Where one of several kinds is
+chosen, its name alone takes all defaults: `queue = \"codel\"` or `queue.codel.target = \"10 ms\"`. `NAME` stands for a name of your own.
+
+## The scenario
+
+";
+
+fn schema_value() -> Value {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    generator.into_root_schema_for::<Raw>().to_value()
+}
+
+/// The page while it is being written, breadth first.
+struct Page<'a> {
+    definitions: &'a Map<String, Value>,
+    /// Path of the section of each definition that has one.
+    sections: BTreeMap<&'a str, String>,
+    /// Sections still to be written.
+    waiting: VecDeque<(String, &'a Value)>,
+    text: String,
+}
+
+impl<'a> Page<'a> {
+    fn write_section(&mut self, path: &str, node: &'a Value) {
+        let _ = write!(self.text, "\n## `{path}`\n\n{}\n\n", description(node));
+        if node.get("oneOf").is_some() {
+            self.write_kinds(path, node);
+        } else {
+            self.write_keys(path, node);
+        }
+    }
+
+    /// A table of the keys of an object.
+    fn write_keys(&mut self, path: &str, node: &'a Value) {
+        let Some(keys) = node.get("properties").and_then(Value::as_object) else {
+            return self.text.push_str("No parameters.\n");
+        };
+        if keys.is_empty() {
+            return self.text.push_str("No parameters.\n");
+        }
+        self.text
+            .push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
+        for (key, value) in keys {
+            let below = if path.is_empty() {
+                key.clone()
+            } else {
+                format!("{path}.{key}")
+            };
+            let form = self.form(&below, value);
+            let default = default(node, key, value);
+            let meaning = self.meaning(value);
+            let _ = writeln!(self.text, "| `{key}` | {form} | {default} | {meaning} |");
+        }
+    }
+
+    /// A list of the kinds of a choice, with a section for each that has parameters.
+    fn write_kinds(&mut self, path: &str, node: &'a Value) {
+        self.text.push_str("| kind | meaning |\n|---|---|\n");
+        for kind in elements(node, "oneOf") {
+            let meaning = description(kind);
+            if let Some(name) = kind.get("const").and_then(Value::as_str) {
+                let _ = writeln!(self.text, "| `{name}` | {meaning} |");
+                continue;
+            }
+            for (name, parameters) in kind["properties"].as_object().into_iter().flatten() {
+                let form = self.form(&format!("{path}.{name}"), parameters);
+                let name = form
+                    .strip_prefix("table ")
+                    .map_or(format!("`{name}`"), str::to_owned);
+                let _ = writeln!(self.text, "| {name} | {meaning} |");
+            }
+        }
+    }
+
+    /// What form a value at `path` has; what needs a section of its own is put on the list.
+    fn form(&mut self, path: &str, node: &'a Value) -> String {
+        if let Some(name) = reference_of(node) {
+            return self.form_of_definition(path, name);
+        }
+        if node.get("anyOf").is_some() {
+            let forms = elements(node, "anyOf").map(|form| self.form(path, form));
+            let mut forms: Vec<String> = forms.filter(|form| form != "nothing").collect();
+            forms.dedup();
+            return forms.join(" or ");
+        }
+        if let Some(values) = node
+            .get("additionalProperties")
+            .filter(|values| values.is_object())
+        {
+            return format!("by name: {}", self.form(&format!("{path}.NAME"), values));
+        }
+        if node.get("enum").is_some() {
+            return "name".to_owned();
+        }
+        if node.get("prefixItems").is_some() {
+            let parts: Vec<String> = elements(node, "prefixItems")
+                .map(|part| self.form(path, part))
+                .collect();
+            return format!("[{}]", parts.join(", "));
+        }
+        if let Some(items) = node.get("items") {
+            return format!("list of {}", self.form(path, items));
+        }
+        plain_form(node).to_owned()
+    }
+
+    fn form_of_definition(&mut self, path: &str, name: &'a str) -> String {
+        let node = &self.definitions[name];
+        if elements(node, "oneOf").next().is_some()
+            && names(node).len() == elements(node, "oneOf").count()
+        {
+            return names(node).join(", ");
+        }
+        let section = self.sections.entry(name).or_insert_with(|| {
+            self.waiting.push_back((path.to_owned(), node));
+            path.to_owned()
+        });
+        format!("table [`{section}`](#{})", anchor(section))
+    }
+
+    /// The description, with that of each name that can be chosen.
+    fn meaning(&self, node: &Value) -> String {
+        let mut meaning = description(node);
+        let referred =
+            reference_of(node).or_else(|| elements(node, "anyOf").find_map(reference_of));
+        let definition = referred.map_or(node, |name| &self.definitions[name]);
+        for choice in elements(definition, "oneOf") {
+            if let Some(name) = choice.get("const").and_then(Value::as_str)
+                && names(definition).len() == elements(definition, "oneOf").count()
+            {
+                let _ = write!(meaning, " `\"{name}\"`: {}", description(choice));
+            }
+        }
+        meaning
+    }
+}
+
+fn reference_of(node: &Value) -> Option<&str> {
+    node.get("$ref")?.as_str()?.rsplit('/').next()
+}
+
+fn elements<'a>(node: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    node.get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+}
+
+/// The names of a choice that have no parameters.
+fn names(node: &Value) -> Vec<String> {
+    let constants = elements(node, "oneOf").filter_map(|kind| kind.get("const")?.as_str());
+    constants.map(|name| format!("`\"{name}\"`")).collect()
+}
+
+fn description(node: &Value) -> String {
+    let text = node
+        .get("description")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('|', "\\|")
+}
+
+fn plain_form(node: &Value) -> &'static str {
+    let format = node
+        .get("format")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let kind = match node.get("type") {
+        Some(Value::Array(kinds)) => kinds.first().and_then(Value::as_str),
+        Some(kind) => kind.as_str(),
+        None => None,
+    };
+    match (kind.unwrap_or_default(), format) {
+        ("string", "ByteCount") => "size",
+        ("string", "Duration") => "duration",
+        ("string", "Limit") => "buffer limit",
+        ("string", "Probability") => "share",
+        ("string", "Rate") => "rate",
+        ("string", _) => "text",
+        ("integer", _) => "whole number",
+        ("number", _) => "number",
+        ("boolean", _) => "true or false",
+        ("null", _) => "nothing",
+        _ => "table",
+    }
+}
+
+fn default(parent: &Value, key: &str, node: &Value) -> String {
+    if elements(parent, "required").any(|required| required == key) {
+        return "required".to_owned();
+    }
+    match node.get("default") {
+        Some(Value::Object(table)) if table.len() == 1 && reference_of(node).is_none() => {
+            let name = table.keys().next().expect("it holds one");
+            format!("`\"{name}\"`")
+        }
+        // Tables have sections of their own, and nothing needs no words.
+        None | Some(Value::Null | Value::Object(_)) => String::new(),
+        Some(value) => match value.to_string() {
+            nothing if nothing == "[]" || nothing == "\"\"" => String::new(),
+            text => format!("`{text}`"),
+        },
+    }
+}
+
+/// The anchor that Markdown makes of a heading.
+fn anchor(heading: &str) -> String {
+    heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+        .collect::<String>()
+        .to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_link_of_the_page_leads_to_a_section_of_it() {
+        let page = reference();
+        let headings: Vec<String> = (page.lines())
+            .filter_map(|line| line.strip_prefix("## "))
+            .map(anchor)
+            .collect();
+        let mut links = 0;
+        for link in page.split("](#").skip(1) {
+            let target = link.split(')').next().expect("a link ends");
+            assert!(headings.iter().any(|heading| heading == target), "{target}");
+            links += 1;
+        }
+        assert!(links > 20, "{links}");
+    }
+
+    #[test]
+    fn no_key_is_without_a_meaning() {
+        for line in reference().lines().filter(|line| line.starts_with("| `")) {
+            assert!(!line.ends_with("|  |"), "{line}");
+        }
+    }
 }

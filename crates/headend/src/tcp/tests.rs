@@ -21,7 +21,7 @@ use crate::simulation::{AppSetup, Parts, Simulation};
 use crate::trace::{DropReason, QueueId, Sink, TraceEvent};
 use crate::traffic::bulk::{self, Bulk};
 use crate::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
-use crate::units::{Probability, Rate};
+use crate::units::{ByteCount, Probability, Rate};
 
 /// What an application does on its one connection: sends, expects as much, closes each side once it has read all.
 #[derive(Debug)]
@@ -538,13 +538,13 @@ impl Sink for HighestSlot {
 #[test]
 fn the_slot_of_a_closed_connection_is_used_again() {
     let files = bulk::Config {
-        from: Side::Peer,
-        size: Some(20_000),
+        size: Some(ByteCount(20_000)),
         files: Some(50),
         pause: Duration::from_millis(500),
+        ..bulk::Config::default()
     };
     let setup = Setup {
-        app: Some(Box::new(Bulk::new(files))),
+        app: Some(Box::new(Bulk::new(files, Side::Peer))),
         loss: 0.05,
         ..Setup::default()
     };

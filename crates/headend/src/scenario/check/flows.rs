@@ -214,13 +214,11 @@ impl Planner {
             return Ok((host.address, host.via.clone()));
         }
         let mut ports = self.ports.values();
-        match (ports.next(), ports.next()) {
-            (Some(only), None) => Ok((UNNAMED_CUSTOMERS, vec![*only])),
-            _ => {
-                let why = "with several links a flow must name its host (and [host.NAME] say where it is: via = […])";
-                Err(ScenarioError::invalid(path, why))
-            }
+        if let (Some(only), None) = (ports.next(), ports.next()) {
+            return Ok((UNNAMED_CUSTOMERS, vec![*only]));
         }
+        let why = "with several links a flow must name its host (and [host.NAME] say where it is: via = […])";
+        Err(ScenarioError::invalid(path, why))
     }
 
     fn host(&self, path: &str, name: &str) -> Result<&HostPlan, ScenarioError> {
