@@ -371,6 +371,10 @@ impl Sender {
             return;
         }
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
+        if self.board.is_empty() {
+            // Nothing to acknowledge: data of the other side, mostly.
+            return;
+        }
         let prior_una = self.board.una();
         let prior_in_flight = self.in_flight();
         let was_fast = matches!(self.recovery, Recovery::Fast { .. });
