@@ -23,7 +23,8 @@ help: ## What can be made
 
 .PHONY: demo
 demo: build ## An upload ruins a call under a bloated buffer, and does not under Buffer Control or an AQM
-	@$(HEADEND) compare upload-and-call --vary 'queue=drop_tail,buffer_control,docsis_pie' --out results/demo --force
+	@$(HEADEND) compare upload-and-call --vary 'queue={drop_tail={limit="250 ms"}},{buffer_control={target="32 KiB"}},docsis_pie' \
+		--label 'bloated buffer' --label 'Buffer Control' --label DOCSIS-PIE --out results/demo --force
 
 .PHONY: build
 build: .venv/.built ## The virtual environment with the compiled engine in it
@@ -48,7 +49,9 @@ lint: lint-python tools ## Formats, lints and types, Rust and Python
 lint-python: build ## Formats, lints and types of the Python side
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
-	$(BIN)/mypy
+	$(BIN)/mypy --no-error-summary
+	@for analysis in studies/*/*/analysis.py; do $(BIN)/mypy --no-error-summary "$$analysis"; done
+	cd python && ../$(BIN)/python -m mypy.stubtest headend._engine
 
 .PHONY: format
 format: build ## Format all sources

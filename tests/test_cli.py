@@ -195,7 +195,9 @@ def test_an_interrupted_run_keeps_what_it_has_and_says_so(
     assert "Partial: stopped at" in answer.stdout
     result = RunResult.load("out")
     assert result.is_partial
-    assert "<strong>Partial.</strong>" in (home_line.parent / "out/report.html").read_text()
+    assert answer.stdout.splitlines()[-1] == "Kept in out; headend report out makes a report of it"
+    assert call("report", "out").exit_code == 0
+    assert "<strong>Partial.</strong>" in Path("out/report.html").read_text()
 
 
 def test_a_comparison_is_one_folder_with_one_report(fake: Any, home_line: Path) -> None:

@@ -1,12 +1,19 @@
-# The compiled engine as Python sees it. Kept by hand; the Rust side is crates/headend-python.
+# The compiled engine as Python sees it. Kept by hand and held against the module by stubtest; the Rust side is
+# crates/headend-python.
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, ClassVar, final
 
-import numpy as np
-import numpy.typing as npt
-
-Table: TypeAlias = dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64] | list[str]]
+__all__ = [
+    "Run",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "parse",
+    "reference",
+    "required_files",
+    "schema",
+]
 
 class ScenarioError(ValueError):
     path: str | None
@@ -16,6 +23,7 @@ class ScenarioError(ValueError):
 
 class RunError(RuntimeError): ...
 
+@final
 class Scenario:
     @property
     def title(self) -> str: ...
@@ -35,11 +43,13 @@ class Scenario:
     def queue_path(self) -> str | None: ...
     def resolved_json(self) -> str: ...
 
+@final
 class Run:
-    engine_version: str
-    def __init__(self, scenario: Scenario, seed: int | None = None) -> None: ...
+    engine_version: ClassVar[str]
+    def __new__(cls, scenario: Scenario, seed: int | None = None) -> Run: ...
     def advance(self, wall_seconds: float) -> tuple[int, bool]: ...
-    def finish(self) -> dict[str, Table]: ...
+    # Tables by name; each a dictionary of columns: NumPy arrays, or lists of text.
+    def finish(self) -> dict[str, dict[str, Any]]: ...
 
 def parse(
     text: str,
@@ -48,6 +58,7 @@ def parse(
     overrides: Sequence[tuple[str, str]] = ...,
     files: Mapping[str, str] = ...,
 ) -> Scenario: ...
+def reference() -> str: ...
 def required_files(
     text: str, *, format: str = "toml", overrides: Sequence[tuple[str, str]] = ...
 ) -> list[str]: ...

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from headend._engine import Scenario, Table
+    from headend._engine import Scenario
 
 #: How long the engine runs before it is asked again whether to go on; Ctrl-C is answered within it.
 SLICE_SECONDS = 0.1
@@ -29,7 +29,7 @@ Outcome = TypeVar("Outcome")
 class Execution:
     """What one run gave."""
 
-    tables: dict[str, Table]
+    tables: dict[str, dict[str, Any]]
     simulated_ns: int
     finished: bool
     wall_seconds: float

@@ -43,6 +43,8 @@ class Plan:
         stop: threading.Event | None = None,
     ) -> Result:
         """Run it and judge its expectations."""
+        import headend.columns  # noqa: F401 - now, so that an interrupted run is kept without delay
+
         execution = execute(
             self.loaded.scenario, seed=self.seed, on_progress=on_progress, stop=stop
         )

@@ -16,6 +16,7 @@ from headend.cli.run import (
     SetOption,
     choose_exit_code,
     describe_result,
+    print_report,
 )
 from headend.cli.terminal import answer_errors, make_output, print_json, show_progress
 from headend.errors import InputError
@@ -106,7 +107,8 @@ def _run_varied(
             raise KeyboardInterrupt
         comparison = Comparison(results, first.name, first.scenario.title, target)
         comparison.write_into(fresh)
-    comparison.report(target / "report.html")
+    if not any(result.is_partial for result in results):
+        comparison.report(target / "report.html")
     return comparison
 
 
@@ -165,4 +167,4 @@ def _print_comparison(comparison: Comparison) -> None:
                     f"[red]✗[/red] {result.label}: {outcome.expected}, measured {outcome.measured_text}"
                 )
     if comparison.folder:
-        console.print(f"Report: {comparison.folder / 'report.html'}", soft_wrap=True)
+        print_report(comparison.folder)

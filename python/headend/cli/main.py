@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headend.cli import catalogue, compare, report, run, scenarios, study
-from headend.cli.terminal import ExitCode
+from headend.cli.terminal import ExitCode, print_error
 
 app = typer.Typer(
     name="headend",
@@ -52,8 +52,18 @@ def options(
 
 
 def start() -> None:
-    """Start the command line."""
+    """Start the command line; a mistake in its words gets one line, as every other."""
     try:
-        app()
-    except KeyboardInterrupt:
+        code = app(standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(ExitCode.INTERRUPTED)
+    except Exception as error:
+        explain = getattr(error, "format_message", None)
+        if explain is None:
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            sys.stdout.write(explain() + "\n")
+            sys.exit(ExitCode.BAD_INPUT)
+        print_error(explain().rstrip("."))
+        sys.exit(ExitCode.BAD_INPUT)
+    sys.exit(code or ExitCode.OK)

@@ -74,7 +74,8 @@ def run(
             result = plan.carry_out(bars[plan.label], stop)
         result.write_into(fresh)
     result.folder = target
-    result.report(target / "report.html")
+    if not result.is_partial:  # who interrupts wants to be gone
+        result.report(target / "report.html")
     if as_json:
         print_json(describe_result(result))
     elif quiet:
@@ -128,7 +129,18 @@ def print_result(result: Result) -> None:
         speed = result.manifest["simulated_ns"] / 1e9 / result.wall_seconds
         console.print(f"[dim]{result.wall_seconds:.1f} s, {speed:,.0f} × real time[/dim]")
     if result.folder:
-        console.print(f"Report: {result.folder / 'report.html'}", soft_wrap=True)
+        print_report(result.folder)
+
+
+def print_report(folder: Path) -> None:
+    """Say where the report is, or how to make it."""
+    path = folder / "report.html"
+    made = (
+        f"Report: {path}"
+        if path.is_file()
+        else f"Kept in {folder}; headend report {folder} makes a report of it"
+    )
+    make_output().print(made, soft_wrap=True)
 
 
 def print_missed(result: Result) -> None:

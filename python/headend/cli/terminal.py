@@ -68,8 +68,13 @@ def fail(message: str, *, as_json: bool = False) -> None:
     line = " ".join(message.split())
     if as_json:
         print_json({"error": line})
-    make_messages().print(Text.assemble(("error", "bold red"), ": ", line), soft_wrap=True)
+    print_error(line)
     raise typer.Exit(ExitCode.BAD_INPUT)
+
+
+def print_error(line: str) -> None:
+    """Print what is wrong on standard error."""
+    make_messages().print(Text.assemble(("error", "bold red"), ": ", line), soft_wrap=True)
 
 
 def print_json(document: Any) -> None:

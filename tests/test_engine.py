@@ -1,0 +1,137 @@
+"""The real engine behind the Python side: the tables it gives, determinism, pairing, interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import headend
+from conftest import HOME_LINE
+from headend._engine import Run
+from headend.cli.main import app
+from headend.columns import TABLES
+from headend.errors import InputError
+from headend.expect import FLOW_METRICS, MEASURES, QUEUE_METRICS, Vocabulary, parse_quantity_name
+from headend.experiment import compare
+from headend.library import list_scenarios
+from headend.result import Result
+from headend.scenario import read_scenario
+from headend.vocabulary import list_choices
+
+BRIEF = {"duration": "8 s", "warmup": "2 s"}
+
+
+@pytest.fixture
+def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "home-line.toml"
+    path.write_text(HOME_LINE, encoding="utf-8")
+    return path
+
+
+def test_the_tables_are_those_of_the_reference(line: Path) -> None:
+    columns = Run(read_scenario(line).load().scenario).finish()
+    assert set(columns) == set(TABLES)
+    result = headend.run(line, set=BRIEF)
+    for name, types in TABLES.items():
+        assert dict(result.tables[name].schema) == types, name
+
+
+def test_every_metric_of_the_language_can_be_read(line: Path) -> None:
+    text = read_scenario(line)
+    result = headend.run(line, set=BRIEF)
+    vocabulary = Vocabulary.from_resolved(text.load().resolved)
+    assert set(result.queues["queue"]) <= set(vocabulary.queues)
+    for subject, metrics in (("upload", FLOW_METRICS), ("cable.up", QUEUE_METRICS)):
+        for name, metric in metrics.items():
+            for statistic in metric.statistics or ("",):
+                quantity = parse_quantity_name(
+                    f"{subject}.{name}.{statistic}".rstrip("."), vocabulary
+                )
+                assert quantity.read(result.tables), quantity.text
+    assert set(result.measures["measure"]) <= set(MEASURES)
+
+
+def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(
+    line: Path, tmp_path: Path
+) -> None:
+    alone = headend.run(line, set={**BRIEF, "queue": "codel"})
+    beside = compare(line, {"queue": ["codel", "drop_tail", "docsis_pie"]}, set=BRIEF).results[0]
+    for name in TABLES:
+        assert alone.tables[name].equals(beside.tables[name]), name
+    other = headend.run(line, set={**BRIEF, "queue": "codel"}, seed=2)
+    assert not alone.samples.equals(other.samples)
+
+
+def test_another_queue_leaves_the_traffic_of_a_call_as_it_was(line: Path) -> None:
+    runs = compare(line, {"queue": ["codel", "drop_tail"]}, set=BRIEF).results
+    calls = [
+        run.flows.filter(pl.col("flow") == "call").select("direction", "packets_sent", "bytes_sent")
+        for run in runs
+    ]
+    assert calls[0].equals(calls[1])
+
+
+def test_members_of_a_flow_are_named_as_the_language_expects(line: Path) -> None:
+    content = {**BRIEF, "flow.upload.count": 2}
+    flows = headend.run(line, set=content).flows["flow"].unique().to_list()
+    assert {"upload.1", "upload.2"} <= set(flows)
+
+
+def test_an_error_names_file_key_and_what_is_meant(line: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        headend.run(line, set={"queue": "codl"})
+    assert 'did you mean "codel"?' in str(caught.value)
+    line.write_text(HOME_LINE.replace("upstream.rate", "upstream.rte"))
+    with pytest.raises(InputError) as caught:
+        headend.run(line)
+    assert str(caught.value).startswith(f"{line}: link.cable.docsis.upstream.rte: ")
+    assert "(line 11, column " in str(caught.value)
+
+
+def test_what_can_be_written_has_names_and_descriptions() -> None:
+    for kind in ("queue", "congestion", "application"):
+        choices = list_choices(kind)
+        assert len(choices) > 1, kind
+        for choice in choices:
+            assert choice.description, choice.name
+            for parameter in choice.parameters:
+                assert parameter.description, f"{choice.name}.{parameter.name}"
+
+
+@pytest.mark.parametrize("name", list_scenarios())
+def test_a_shipped_scenario_teaches_something_and_runs(name: str) -> None:
+    loaded = read_scenario(name).load()
+    assert loaded.scenario.title
+    assert len(loaded.scenario.description) > 40
+    result = headend.run(name, set={"warmup": "0 s", "duration": "2 s"})
+    assert result.flows.height
+
+
+def test_ctrl_c_stops_at_once_and_keeps_a_partial_run(
+    line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = threading.Event()
+    monkeypatch.setattr("headend.cli.terminal._ignore", lambda _now: began.set())
+
+    def interrupt() -> None:
+        began.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    command = ["run", "home-line.toml", "--out", "out", "--set", "duration=100000 s"]
+    answer = CliRunner().invoke(app, command)
+    interrupter.join()
+    assert answer.exit_code == 130, answer.output
+    assert "Partial: stopped at" in answer.stdout
+    result = Result.load("out")
+    assert result.is_partial
+    assert 0 < result.manifest["simulated_ns"] < result.manifest["duration_ns"]
+    assert sorted(path.name for path in Path().iterdir()) == ["home-line.toml", "out"]
