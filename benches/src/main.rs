@@ -39,7 +39,25 @@ const CASES: [(&str, &str, &[&str], f64); 3] = [
 const REPEATS: usize = 3;
 
 fn main() -> ExitCode {
-    let only: Option<String> = std::env::args().nth(1);
+    // `headend-bench CASE DURATION` runs one case once, for a profiler to look at.
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [case, duration] = &arguments[..] {
+        for (_, text, queues, _) in CASES.iter().filter(|(name, ..)| name == case) {
+            let row = measure(
+                "profile",
+                text,
+                queues[queues.len() - 1],
+                duration,
+                f64::NAN,
+            );
+            println!(
+                "{:.1} ns per packet, {} packets",
+                row.ns_per_packet, row.packets
+            );
+        }
+        return ExitCode::SUCCESS;
+    }
+    let only = arguments.first();
     let floors = [200_000_000, 1_000_000_000].map(floor_ns);
     println!(
         "floor: {:.1} ns per packet at 200 Mb/s, {:.1} at 1 Gb/s\n",
@@ -51,13 +69,13 @@ fn main() -> ExitCode {
     let mut rows = Vec::new();
     let mut met = true;
     for (case, text, queues, goal) in CASES {
-        if only.as_ref().is_some_and(|only| only != case) {
+        if only.is_some_and(|only| only != case) {
             continue;
         }
         let floor = if case == "c" { floors[1] } else { floors[0] };
         for queue in queues {
             let row = (0..REPEATS)
-                .map(|_| measure(case, text, queue, floor))
+                .map(|_| measure(case, text, queue, "60 s", floor))
                 .min_by(|a, b| a.ns_per_packet.total_cmp(&b.ns_per_packet))
                 .expect("at least one repeat");
             println!(
@@ -101,7 +119,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(case: &'static str, text: &str, queue: &str, floor: f64) -> Row {
+fn measure(case: &'static str, text: &str, queue: &str, duration: &str, floor: f64) -> Row {
     let parse = |overrides: &[(String, String)]| {
         Scenario::parse(text, Format::Toml, overrides, &BTreeMap::new())
             .expect("the bench's scenarios are valid")
@@ -109,13 +127,12 @@ fn measure(case: &'static str, text: &str, queue: &str, floor: f64) -> Row {
     let path = parse(&[])
         .queue_path()
         .expect("the bench's scenarios have a bottleneck");
+    let mut overrides = vec![("duration".to_owned(), duration.to_owned())];
     // The scenario's own queue keeps its parameters.
-    let own = text.contains(&format!("queue.{queue}."));
-    let scenario = if own {
-        parse(&[])
-    } else {
-        parse(&[(path, queue.to_owned())])
-    };
+    if !text.contains(&format!("queue.{queue}.")) {
+        overrides.push((path, queue.to_owned()));
+    }
+    let scenario = parse(&overrides);
     let before = allocator::live();
     allocator::reset_peak();
     let mut simulation = scenario.build(1);

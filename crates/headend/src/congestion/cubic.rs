@@ -78,7 +78,7 @@ pub struct Cubic {
 
 impl Cubic {
     /// The window at the start of a connection.
-    pub fn new(config: Config, mss: u64, initial_window: u64) -> Self {
+    pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         let beta = config.beta.0;
         Self {
             slow_start: SlowStart::new(config.slow_start_limit),
@@ -87,7 +87,7 @@ impl Cubic {
             // A user's C of zero would put the plateau at infinity.
             config: Config {
                 c: config.c.max(1e-6),
-                ..config
+                ..config.clone()
             },
             mss,
             cwnd: initial_window,
@@ -252,7 +252,7 @@ mod tests {
 
     /// A window of `segments` that has just lost something.
     fn after_loss_at(segments: u64) -> Cubic {
-        let mut cubic = Cubic::new(Config::default(), MSS, segments * MSS);
+        let mut cubic = Cubic::new(&Config::default(), MSS, segments * MSS);
         cubic.on_congestion(CongestionSignal::Loss { lost: MSS }, &loss(segments * MSS));
         cubic
     }
@@ -292,7 +292,7 @@ mod tests {
     fn a_loss_keeps_seventy_percent_of_what_was_in_flight() {
         let cubic = after_loss_at(100);
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (70_000, Some(70_000)));
-        let mut idle = Cubic::new(Config::default(), MSS, 100 * MSS);
+        let mut idle = Cubic::new(&Config::default(), MSS, 100 * MSS);
         idle.on_congestion(CongestionSignal::Ecn, &loss(10 * MSS));
         assert_eq!(idle.cwnd(), 7_000);
         idle.on_congestion(CongestionSignal::Ecn, &loss(MSS));
@@ -345,7 +345,7 @@ mod tests {
             fast_convergence: false,
             ..Config::default()
         };
-        let mut cubic = Cubic::new(plain, MSS, 100 * MSS);
+        let mut cubic = Cubic::new(&plain, MSS, 100 * MSS);
         cubic.on_congestion(CongestionSignal::Ecn, &loss(100 * MSS));
         cubic.on_congestion(CongestionSignal::Ecn, &loss(70 * MSS));
         let (w_max, _) = cubic.last_loss.expect("a loss is remembered");
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn after_a_timeout_the_next_stage_starts_on_its_own_plateau() {
-        let mut cubic = Cubic::new(Config::default(), MSS, 100 * MSS);
+        let mut cubic = Cubic::new(&Config::default(), MSS, 100 * MSS);
         cubic.on_congestion(CongestionSignal::Timeout, &loss(100 * MSS));
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (1000, Some(70_000)));
         // Slow start with one segment an acknowledgement up to ssthresh.

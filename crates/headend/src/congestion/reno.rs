@@ -39,7 +39,7 @@ pub struct Reno {
 
 impl Reno {
     /// The window at the start of a connection.
-    pub fn new(config: Config, mss: u64, initial_window: u64) -> Self {
+    pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         Self {
             slow_start: SlowStart::new(config.slow_start_limit),
             mss,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn reno(segments: u64) -> Reno {
-        Reno::new(Config::default(), MSS, segments * MSS)
+        Reno::new(&Config::default(), MSS, segments * MSS)
     }
 
     #[test]

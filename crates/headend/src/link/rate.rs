@@ -23,7 +23,7 @@ pub enum RateSchedule {
 }
 
 /// Bytes that one Mahimahi opportunity carries.
-pub const OPPORTUNITY_BYTES: u64 = 1504;
+pub(super) const OPPORTUNITY_BYTES: u64 = 1504;
 
 impl RateSchedule {
     /// The rate at `at`; for opportunities, the mean over the trace.

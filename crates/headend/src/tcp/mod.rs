@@ -333,7 +333,7 @@ impl Connection {
         }
         let blocks = cx.sack(packet);
         let ack = Ack {
-            ack: packet.ack,
+            next: packet.ack,
             window: packet.window,
             echo: packet.echo,
             sent_at: packet.sent_at,

@@ -115,3 +115,124 @@ impl RateSampler {
 fn short(span: Duration) -> u32 {
     u32::try_from(span.as_nanos()).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::scoreboard::{Delivery, Scoreboard};
+
+    const MSS: u16 = 1000;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// Segments on a scoreboard, stamped and acknowledged as the sender does.
+    struct Path {
+        board: Scoreboard,
+        rate: RateSampler,
+    }
+
+    impl Path {
+        fn new() -> Self {
+            Self {
+                board: Scoreboard::new(u64::from(MSS)),
+                rate: RateSampler::default(),
+            }
+        }
+
+        fn send(&mut self, segments: u64, now: Instant) {
+            for _ in 0..segments {
+                let stamp = self.rate.stamp(now, self.board.is_empty());
+                self.board.push(MSS, false, stamp);
+            }
+        }
+
+        fn acknowledge(&mut self, segments: u64, now: Instant) -> RateSample {
+            let mut delivery = Delivery::default();
+            self.board
+                .acknowledge(segments * u64::from(MSS), &mut delivery);
+            let newest = delivery.newest.expect("something is acknowledged");
+            self.rate.delivered(delivery.bytes, &newest, None, now)
+        }
+    }
+
+    #[test]
+    fn a_burst_is_delivered_at_the_pace_of_its_acknowledgements() {
+        let mut path = Path::new();
+        path.send(10, at(0));
+        // One a millisecond, the first after 100 ms.
+        for n in 1..10 {
+            path.acknowledge(n, at(99 + n));
+        }
+        assert_eq!(
+            path.acknowledge(10, at(109)).rate,
+            Some(Rate(10 * 8_000_000 / 109))
+        );
+        // Sent when ten were delivered; 11 ms later, and 100 ms after that, all are: ten in 100 ms.
+        path.send(10, at(120));
+        assert_eq!(path.acknowledge(20, at(220)).rate, Some(Rate(10 * 80_000)));
+    }
+
+    #[test]
+    fn acknowledgements_bunched_up_do_not_make_the_rate_higher_than_what_was_sent() {
+        let mut path = Path::new();
+        // Two segments, 50 ms apart; their acknowledgements come together.
+        path.send(1, at(0));
+        path.send(1, at(50));
+        let sample = path.acknowledge(2, at(120));
+        assert_eq!(sample.rate, Some(Rate(2 * 8_000_000 / 120)));
+        path.send(1, at(130));
+        path.send(1, at(230));
+        path.acknowledge(3, at(231));
+        // Since the third was acknowledged only a millisecond has passed; the two took 100 ms to send.
+        assert_eq!(
+            path.acknowledge(4, at(232)).rate,
+            Some(Rate(2 * 80_000 * 100 / 102))
+        );
+    }
+
+    #[test]
+    fn an_interval_shorter_than_the_smallest_round_trip_gives_no_rate() {
+        let mut path = Path::new();
+        path.send(1, at(0));
+        let mut delivery = Delivery::default();
+        path.board.acknowledge(u64::from(MSS), &mut delivery);
+        let newest = delivery.newest.expect("something is acknowledged");
+        let min_rtt = Some(Duration::from_millis(30));
+        assert_eq!(
+            path.rate.delivered(1000, &newest, min_rtt, at(20)).rate,
+            None
+        );
+    }
+
+    #[test]
+    fn samples_are_the_applications_until_what_was_in_flight_is_delivered() {
+        let mut path = Path::new();
+        path.send(2, at(0));
+        path.rate.app_limited(path.board.pipe());
+        path.send(1, at(10));
+        assert!(
+            !path.acknowledge(2, at(100)).app_limited,
+            "sent before the application ran dry"
+        );
+        assert!(path.acknowledge(3, at(110)).app_limited);
+        path.send(1, at(120));
+        assert!(!path.acknowledge(4, at(220)).app_limited);
+    }
+
+    #[test]
+    fn a_round_ends_when_something_sent_after_its_start_is_acknowledged() {
+        let mut path = Path::new();
+        path.send(4, at(0));
+        let mut rounds = Vec::new();
+        for n in 1..=4 {
+            path.acknowledge(n, at(100));
+            path.send(1, at(100));
+            rounds.push(path.rate.round());
+        }
+        assert_eq!(rounds, [1, 1, 1, 1]);
+        path.acknowledge(5, at(200));
+        assert_eq!(path.rate.round(), 2);
+    }
+}

@@ -182,7 +182,7 @@ impl Scoreboard {
         });
     }
 
-    /// Marks as lost what RFC 6675 §4 IsLost() says is lost; the bytes newly so.
+    /// Marks as lost what RFC 6675 §4 `IsLost()` says is lost; the bytes newly so.
     pub(super) fn detect_losses(&mut self) -> u64 {
         let Some(boundary) = self.loss_boundary() else {
             return 0;

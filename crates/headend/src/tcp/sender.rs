@@ -40,7 +40,7 @@ pub(super) struct Setup {
 #[derive(Debug)]
 pub(super) struct Ack<'a> {
     /// Next byte the other side expects.
-    pub(super) ack: u64,
+    pub(super) next: u64,
     /// How many more it takes.
     pub(super) window: u32,
     /// Timestamp echo: when the segment it answers was sent.
@@ -81,6 +81,17 @@ enum Recovery {
     Timeout { point: u64 },
 }
 
+/// How far the stream's end is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// No more will be written; the FIN follows the last byte.
+    Closing,
+    /// The FIN is out.
+    FinSent,
+    /// More may be written.
+    Open,
+}
+
 /// The sending half.
 #[derive(Debug)]
 pub(super) struct Sender {
@@ -94,9 +105,7 @@ pub(super) struct Sender {
     pacing_rate: Option<Rate>,
     /// Bytes of the stream so far; `u64::MAX` never runs dry.
     written: u64,
-    /// No more will be written.
-    closing: bool,
-    fin_sent: bool,
+    end: End,
     /// The other side takes nothing from here on.
     right_edge: u64,
     recovery: Recovery,
@@ -117,8 +126,8 @@ pub(super) struct Sender {
     last_sent_at: Instant,
     /// Pacing: not before.
     next_send_at: Instant,
-    /// Pacing: something waits for `next_send_at`.
-    paced: bool,
+    /// Pacing: until when something may be waiting.
+    paced_until: Option<Instant>,
     rto_deadline: Option<Instant>,
 }
 
@@ -139,8 +148,7 @@ impl Sender {
             rate: RateSampler::default(),
             control,
             written: 0,
-            closing: false,
-            fin_sent: false,
+            end: End::Open,
             right_edge,
             recovery: Recovery::None,
             dup_acks: 0,
@@ -152,23 +160,25 @@ impl Sender {
             cwnd_limited: false,
             last_sent_at: Instant::ZERO,
             next_send_at: Instant::ZERO,
-            paced: false,
+            paced_until: None,
             rto_deadline: None,
         }
     }
 
     /// The application appends bytes to the stream.
     pub(super) fn write(&mut self, bytes: u64) {
-        assert!(!self.closing, "a closed stream takes no more data");
+        assert_eq!(self.end, End::Open, "a closed stream takes no more data");
         self.written = self.written.saturating_add(bytes);
     }
 
     /// The application closes the stream: an endless one ends with what has been sent.
     pub(super) fn close(&mut self) {
-        if self.written == u64::MAX {
-            self.written = self.board.nxt();
+        if self.end == End::Open {
+            self.end = End::Closing;
+            if self.written == u64::MAX {
+                self.written = self.board.nxt();
+            }
         }
-        self.closing = true;
     }
 
     /// The handshake is complete: it took `rtt`, if it could be timed. A repeated handshake starts over with the window of `control`.
@@ -192,11 +202,12 @@ impl Sender {
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.pacing_rate.is_some() && now < self.next_send_at {
             // Whether anything waits is found out when the time has come.
-            self.paced = true;
+            self.paced_until = Some(self.next_send_at);
             return None;
         }
-        self.paced = false;
+        self.paced_until = None;
         match self.next_segment()? {
+            Next::Wait => None,
             Next::New { len } => Some(self.send_new(len, now)),
             Next::Again { number, counts } => Some(self.send_again(number, counts, now)),
         }
@@ -209,7 +220,7 @@ impl Sender {
         if self.recovery != Recovery::None
             && let Some(next) = self.next_repair(room)
         {
-            return next;
+            return Some(next);
         }
         if let Some(len) = self.unsent() {
             // A FIN takes a sequence number, but nobody's room.
@@ -226,8 +237,8 @@ impl Sender {
         self.next_speculative(room)
     }
 
-    /// What is known to be lost comes first. `Some(None)`: a repair is due but has no room.
-    fn next_repair(&mut self, room: u64) -> Option<Option<Next>> {
+    /// What is known to be lost comes first.
+    fn next_repair(&mut self, room: u64) -> Option<Next> {
         let again = |number| Next::Again {
             number,
             counts: true,
@@ -235,14 +246,14 @@ impl Sender {
         if std::mem::take(&mut self.repair_first)
             && let Some(number) = self.board.first_unrepaired()
         {
-            return Some(Some(again(number)));
+            return Some(again(number));
         }
         let number = self.board.next_lost()?;
         if self.board.len_of(number) > room {
             self.cwnd_limited = true;
-            return Some(None);
+            return Some(Next::Wait);
         }
-        Some(Some(again(number)))
+        Some(again(number))
     }
 
     /// RFC 6675 §4, `NextSeg()` rules 3 and 4: with nothing else to send, segments that are perhaps lost, then one rescue.
@@ -280,13 +291,13 @@ impl Sender {
     /// Length of the next new segment the receiver has room for; 0 is the FIN.
     #[inline]
     fn unsent(&self) -> Option<u64> {
-        let nxt = self.board.nxt();
-        if self.fin_sent {
+        if self.end == End::FinSent {
             return None;
         }
+        let nxt = self.board.nxt();
         let len = (self.written - nxt).min(self.setup.mss);
         if len == 0 {
-            return self.closing.then_some(0);
+            return (self.end == End::Closing).then_some(0);
         }
         (nxt + len <= self.right_edge).then_some(len)
     }
@@ -299,7 +310,9 @@ impl Sender {
         let fin = len == 0;
         let stamp = self.rate.stamp(now, self.board.is_empty());
         self.board.push(len.max(1), fin, stamp);
-        self.fin_sent |= fin;
+        if fin {
+            self.end = End::FinSent;
+        }
         self.sent(len, now);
         Transmit {
             seq,
@@ -354,16 +367,20 @@ impl Sender {
 
     /// Takes in an acknowledgement.
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant) {
-        if ack.ack > self.board.nxt() {
+        if ack.next > self.board.nxt() {
             return;
         }
-        self.right_edge = self.right_edge.max(ack.ack + u64::from(ack.window));
+        self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
+        if self.board.is_empty() {
+            // Nothing to acknowledge: data of the other side, mostly.
+            return;
+        }
         let prior_una = self.board.una();
         let prior_in_flight = self.in_flight();
         let was_fast = matches!(self.recovery, Recovery::Fast { .. });
         let mut delivery = Delivery::default();
-        if ack.ack > prior_una {
-            self.board.acknowledge(ack.ack, &mut delivery);
+        if ack.next > prior_una {
+            self.board.acknowledge(ack.next, &mut delivery);
         }
         if self.setup.sack {
             for &block in ack.blocks {
@@ -401,7 +418,7 @@ impl Sender {
             // "Regardless of its status as a cumulative acknowledgment" (RFC 6675 §5).
             delivery.sacked
         } else {
-            !advanced && !ack.carries_data && ack.ack == self.board.una() && !self.board.is_empty()
+            !advanced && !ack.carries_data && ack.next == self.board.una() && !self.board.is_empty()
         }
     }
 
@@ -618,7 +635,7 @@ impl Sender {
 
     /// When pacing lets the next segment out, if one may be waiting.
     pub(super) fn pacing_deadline(&self) -> Option<Instant> {
-        self.paced.then_some(self.next_send_at)
+        self.paced_until
     }
 
     /// When the control wants to be woken.
@@ -634,7 +651,7 @@ impl Sender {
 
     /// Whether the FIN is acknowledged.
     pub(super) fn is_finished(&self) -> bool {
-        self.fin_sent && self.board.is_empty()
+        self.end == End::FinSent && self.board.is_empty()
     }
 
     /// Next sequence number to be sent.
@@ -667,6 +684,8 @@ enum Next {
     New { len: u16 },
     /// A segment sent before; whether the copy counts as in flight.
     Again { number: u64, counts: bool },
+    /// A repair is due, and has no room yet.
+    Wait,
 }
 
 #[cfg(test)]
@@ -696,7 +715,7 @@ mod tests {
 
     /// NewReno with a window of ten segments and an endless stream.
     fn sender(sack: bool) -> Sender {
-        let control = Reno::new(reno::Config::default(), MSS, 10 * MSS);
+        let control = Reno::new(&reno::Config::default(), MSS, 10 * MSS);
         let mut sender = sender_with(sack, Box::new(control));
         sender.write(u64::MAX);
         sender
@@ -716,7 +735,7 @@ mod tests {
             .collect();
         sender.on_ack(
             &Ack {
-                ack: segments * MSS,
+                next: segments * MSS,
                 window: WINDOW,
                 echo: at(ms.saturating_sub(100)),
                 sent_at: at(ms.saturating_sub(50)),
@@ -731,7 +750,7 @@ mod tests {
 
     fn echo(sender: &mut Sender, ms: u64, segments: u64) -> Vec<Transmit> {
         let ack = Ack {
-            ack: segments * MSS,
+            next: segments * MSS,
             window: WINDOW,
             echo: at(ms - 100),
             sent_at: at(ms - 50),
@@ -865,7 +884,7 @@ mod tests {
 
     #[test]
     fn when_nothing_else_is_left_the_last_segment_is_rescued_once() {
-        let control = Reno::new(reno::Config::default(), MSS, 10 * MSS);
+        let control = Reno::new(&reno::Config::default(), MSS, 10 * MSS);
         let mut sender = sender_with(true, Box::new(control));
         sender.write(8 * MSS);
         drain(&mut sender, at(0));
@@ -915,7 +934,7 @@ mod tests {
 
     #[test]
     fn a_receivers_window_bounds_what_is_in_flight_and_the_fin_needs_none() {
-        let control = Reno::new(reno::Config::default(), MSS, 10 * MSS);
+        let control = Reno::new(&reno::Config::default(), MSS, 10 * MSS);
         let mut sender = sender_with(true, Box::new(control));
         sender.right_edge = 3 * MSS;
         sender.write(3 * MSS + 1);
@@ -923,7 +942,7 @@ mod tests {
         assert!(!sender.cwnd_limited);
         sender.close();
         let mut small = Ack {
-            ack: MSS,
+            next: MSS,
             window: 2000,
             echo: at(0),
             sent_at: at(50),
@@ -940,7 +959,7 @@ mod tests {
         let fin = sender.poll_transmit(at(101)).expect("the FIN");
         assert_eq!((fin.seq, fin.payload, fin.fin), (3001, 0, true));
         assert!(!sender.is_finished());
-        (small.ack, small.window) = (3002, 2000);
+        (small.next, small.window) = (3002, 2000);
         sender.on_ack(&small, at(200));
         assert!(sender.is_finished());
         assert_eq!(sender.rto_deadline(), None);

@@ -43,3 +43,81 @@ impl Timer {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::World;
+    use crate::event::{AppId, EventQueue, Source};
+    use crate::flow::{FlowHeader, FlowTable, GroupId, Hop, Protocol};
+    use crate::metrics::Recorder;
+    use crate::time::Duration;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn world() -> (World, FlowId) {
+        let mut flows = FlowTable::default();
+        let route = flows.add_route(vec![Hop::End]);
+        let flow = flows.open(FlowHeader {
+            group: GroupId(0),
+            app: AppId(0),
+            ordinal: 0,
+            generation: 0,
+            protocol: Protocol::Tcp,
+            addresses: [0; 2],
+            ports: [0; 2],
+            dscp: 0,
+            routes: [route; 2],
+            alive: 0,
+            closed: false,
+        });
+        let second = Duration::from_secs(1);
+        let recorder = Recorder::new(Vec::new(), Vec::new(), second, second);
+        let events = EventQueue::new(Duration::from_millis(1));
+        (World::new(events, flows, Vec::new(), recorder), flow)
+    }
+
+    /// Arms `timer` at `now`.
+    fn arm(timer: &mut Timer, deadline: u64, now: u64, world: &mut World, flow: FlowId) {
+        let mut cx = Context::new(at(now), world, Source::Endpoint(0));
+        timer.arm(Some(at(deadline)), flow, &mut cx);
+    }
+
+    #[test]
+    fn a_deadline_that_moves_later_costs_no_event() {
+        let (mut world, flow) = world();
+        let mut timer = Timer::new(3);
+        for ms in 0..100 {
+            arm(&mut timer, 200 + ms, ms, &mut world, flow);
+        }
+        assert_eq!(world.events.len(), 1);
+        assert!(timer.woken(at(200)), "early, for its owner to arm it again");
+        arm(&mut timer, 299, 200, &mut world, flow);
+        assert_eq!(world.events.len(), 2);
+    }
+
+    #[test]
+    fn a_deadline_that_moves_earlier_makes_the_first_wake_up_out_of_date() {
+        let (mut world, flow) = world();
+        let mut timer = Timer::new(3);
+        arm(&mut timer, 1000, 0, &mut world, flow);
+        arm(&mut timer, 300, 0, &mut world, flow);
+        assert!(timer.woken(at(300)));
+        assert!(!timer.woken(at(1000)));
+    }
+
+    #[test]
+    fn without_a_deadline_nothing_is_asked_for() {
+        let (mut world, flow) = world();
+        let mut timer = Timer::new(3);
+        timer.arm(
+            None,
+            flow,
+            &mut Context::new(at(0), &mut world, Source::Endpoint(0)),
+        );
+        assert!(world.events.is_empty());
+        assert!(!timer.woken(at(5)));
+    }
+}
