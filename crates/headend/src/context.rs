@@ -262,6 +262,10 @@ impl<'a> Context<'a> {
     }
 
     /// A packet ends: gives back what it held outside itself.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "a packet that has ended is nowhere"
+    )]
     pub(crate) fn end(&mut self, packet: Packet) {
         if let Some(id) = packet.sack {
             self.world.sacks.release(id);

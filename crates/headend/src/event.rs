@@ -203,16 +203,19 @@ impl EventQueue {
 
     /// Opens the next bucket that holds anything; false if none does.
     fn open_next(&mut self) -> bool {
-        let wheel = (self.in_wheel > 0).then(|| self.next_occupied());
-        let later = self
-            .later
-            .peek()
-            .map(|Reverse(entry)| entry.at >> self.shift);
-        let Some(bucket) = wheel.into_iter().chain(later).min() else {
-            return false;
+        // No bucket has the highest number.
+        let wheel = if self.in_wheel > 0 {
+            self.next_occupied()
+        } else {
+            u64::MAX
         };
+        let later = (self.later.peek()).map_or(u64::MAX, |Reverse(entry)| entry.at >> self.shift);
+        let bucket = wheel.min(later);
+        if bucket == u64::MAX {
+            return false;
+        }
         self.current = bucket;
-        if wheel == Some(bucket) {
+        if wheel == bucket {
             let slot = (bucket % BUCKETS) as usize;
             let mut index = self.heads[slot];
             self.heads[slot] = NIL;
@@ -226,14 +229,18 @@ impl EventQueue {
             }
             self.in_wheel -= self.open.len();
         }
-        while let Some(Reverse(entry)) = self.later.peek() {
-            if entry.at >> self.shift != bucket {
-                break;
+        if later == bucket {
+            while let Some(Reverse(entry)) = self.later.peek() {
+                if entry.at >> self.shift != bucket {
+                    break;
+                }
+                self.open.push(*entry);
+                self.later.pop();
             }
-            self.open.push(*entry);
-            self.later.pop();
         }
-        self.open.sort_unstable_by_key(|entry| Reverse(entry.key()));
+        if self.open.len() > 1 {
+            self.open.sort_unstable_by_key(|entry| Reverse(entry.key()));
+        }
         true
     }
 

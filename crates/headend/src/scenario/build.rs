@@ -29,8 +29,9 @@ use crate::units::{Probability, Rate};
 
 /// Largest packet of a plain link, IP bytes.
 const MTU: u16 = 1500;
-/// Packet times of the fastest link that one bucket of the event queue spans: with one, few events are put into a bucket already open.
-const PACKETS_PER_BUCKET: u64 = 1;
+/// Packet times of the fastest link that one bucket of the event queue spans: few events are then put into a bucket
+/// already open, and the horizon still covers the usual delays.
+const PACKETS_PER_BUCKET: u64 = 2;
 
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
