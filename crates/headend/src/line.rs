@@ -9,7 +9,10 @@ use std::collections::VecDeque;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::units::Probability;
+use crate::units::{Probability, Rate};
+
+/// Bytes of most packets that fill a line.
+const USUAL_PACKET: u64 = 1500;
 
 /// A delay line.
 #[derive(Debug)]
@@ -35,6 +38,12 @@ impl Line {
             packets: VecDeque::with_capacity(16),
             last: Instant::ZERO,
         }
+    }
+
+    /// Makes room for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow during the run.
+    pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
+        let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
+        self.packets.reserve(most.min(packets as usize));
     }
 
     /// Whether the line loses the next packet. Draws only on lines that lose.

@@ -32,6 +32,8 @@ const MTU: u16 = 1500;
 /// Packet times of the fastest link that one bucket of the event queue spans: few events are then put into a bucket
 /// already open, and the horizon still covers the usual delays.
 const PACKETS_PER_BUCKET: u64 = 2;
+/// Packets for which room is made on all delay lines together.
+const ROOM_ON_LINES: usize = 1 << 17;
 
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
@@ -42,6 +44,10 @@ impl Scenario {
         }
         for group in &self.groups {
             builder.add_group(group);
+        }
+        let room = ROOM_ON_LINES / builder.lines.len().max(1);
+        for line in &mut builder.lines {
+            line.make_room(builder.fastest, room);
         }
         let raw = self.raw();
         let recorder = Recorder::new(
