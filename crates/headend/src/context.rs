@@ -258,6 +258,10 @@ impl<'a> Context<'a> {
     }
 
     /// A packet ends: gives back what it held outside itself.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the packet is gone after this"
+    )]
     pub(crate) fn end(&mut self, packet: Packet) {
         if let Some(id) = packet.sack {
             self.world.sacks.release(id);
