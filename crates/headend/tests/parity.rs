@@ -216,7 +216,8 @@ fn assert_parity(text_of: &str) -> Vec<(FrameId, Instant, End)> {
         .iter()
         .map(|(frame, _, _)| frame.0.get())
         .collect();
-    (arrivals.sort_unstable(), ended.sort_unstable());
+    arrivals.sort_unstable();
+    ended.sort_unstable();
     assert!(
         ended == arrivals,
         "every frame ends once: {} of {}",
@@ -256,7 +257,7 @@ fn a_late_clock_changes_no_departure_mark_or_drop_behind_codel() {
     let ends = assert_parity(OVER_CODEL);
     let marked = count(&ends, |end| end == End::Delivered(Ecn::Ce));
     let dropped = count(&ends, |end| end == End::Discarded(DropReason::Congested));
-    println!(
+    eprintln!(
         "CoDel: {} frames, {marked} marked, {dropped} dropped",
         ends.len()
     );
@@ -271,7 +272,7 @@ fn a_late_clock_changes_no_departure_mark_or_drop_behind_codel() {
 fn a_late_clock_changes_no_departure_or_drop_on_a_cable_line() {
     let ends = assert_parity(OVER_CABLE);
     let dropped = count(&ends, |end| end == End::Discarded(DropReason::Congested));
-    println!("cable: {} frames, {dropped} dropped", ends.len());
+    eprintln!("cable: {} frames, {dropped} dropped", ends.len());
     assert!(
         ends.len() > 5000 && dropped > 20,
         "{} {dropped}",
