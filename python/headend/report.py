@@ -21,6 +21,7 @@ from headend.verdict import Verdict, judge, summarise_comparison
 
 if TYPE_CHECKING:
     import jinja2
+    import markupsafe
 
     from headend.figures import Figure, Panel
     from headend.result import Result
@@ -143,6 +144,19 @@ def _flatten(value: Any, path: str = "") -> list[tuple[str, Any]]:
     return [(path, value)]
 
 
+def mark_code(text: str) -> markupsafe.Markup:
+    """Show what stands between backticks as code; everything else is escaped.
+
+    Examples
+    --------
+    >>> mark_code("try `--set x=<1>`")
+    Markup('try <code>--set x=&lt;1&gt;</code>')
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
 def _make_environment() -> jinja2.Environment:
     import jinja2
 
@@ -154,5 +168,6 @@ def _make_environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
+    environment.filters["code"] = mark_code
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
     return environment

@@ -13,7 +13,7 @@ use crate::metrics::Recorder;
 use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::tcp::sack::{SackBlocks, SackPool};
 use crate::time::{Duration, Instant};
-use crate::trace::{DropReason, FrameStore, PacketView, QueueId, TraceEvent};
+use crate::trace::{DropReason, FrameStore, QueueId};
 
 /// State of a TCP connection for the series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,9 +115,8 @@ impl<'a> Context<'a> {
         packet.sent_at = self.now;
         packet.hop = 0;
         self.world.entered += 1;
-        self.world.flows.entered(packet.flow);
-        let view = self.view(&packet);
-        self.record(TraceEvent::Sent { packet: view });
+        let group = self.world.flows.entered(packet.flow);
+        self.world.recorder.sent(self.now, &packet, group);
         self.hand_over(packet, 0, self.now);
     }
 
@@ -155,12 +154,10 @@ impl<'a> Context<'a> {
 
     /// The only early end of a packet.
     pub fn discard(&mut self, packet: Packet, reason: DropReason) {
-        let view = self.view(&packet);
-        self.record(TraceEvent::Discarded {
-            queue: self.queue,
-            packet: view,
-            reason,
-        });
+        let group = self.group(&packet);
+        self.world
+            .recorder
+            .discarded(self.now, self.queue, &packet, group, reason);
         self.world.discarded += 1;
         if let (Some(frame), Some(frames)) = (packet.frame, &mut self.world.frames) {
             frames.discarded(self.now, frame, reason);
@@ -175,24 +172,36 @@ impl<'a> Context<'a> {
         }
         packet.ecn = Ecn::Ce;
         if let Some(queue) = self.queue {
-            let view = self.view(packet);
-            self.record(TraceEvent::Marked {
-                queue,
-                packet: view,
-            });
+            let group = self.group(packet);
+            self.world.recorder.marked(self.now, queue, packet, group);
         }
         true
     }
 
-    /// Tells the recorder and whoever listens.
+    /// A packet was taken into the queue this call is in.
     #[inline]
-    pub fn record(&mut self, event: TraceEvent) {
-        self.world.recorder.record(self.now, &event);
+    pub fn note_enqueued(&mut self, packet: &Packet) {
+        if let Some(queue) = self.queue {
+            let World {
+                recorder, flows, ..
+            } = &mut *self.world;
+            recorder.enqueued(self.now, queue, packet, || flows.header(packet.flow).group);
+        }
     }
 
-    /// What listeners learn of `packet`.
-    pub fn view(&self, packet: &Packet) -> PacketView {
-        PacketView::of(packet, self.world.flows.header(packet.flow).group)
+    /// The queue this call is in gave a packet up for transmission.
+    #[inline]
+    pub fn note_dequeued(&mut self, packet: &Packet) {
+        if let Some(queue) = self.queue {
+            let World {
+                recorder, flows, ..
+            } = &mut *self.world;
+            recorder.dequeued(self.now, queue, packet, || flows.header(packet.flow).group);
+        }
+    }
+
+    fn group(&self, packet: &Packet) -> GroupId {
+        self.world.flows.header(packet.flow).group
     }
 
     /// The header fields of a flow: for classifiers, hashing and per-flow laws.
@@ -249,6 +258,10 @@ impl<'a> Context<'a> {
     }
 
     /// A packet ends: gives back what it held outside itself.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the packet is gone after this"
+    )]
     pub(crate) fn end(&mut self, packet: Packet) {
         if let Some(id) = packet.sack {
             self.world.sacks.release(id);
@@ -258,12 +271,8 @@ impl<'a> Context<'a> {
 
     /// A packet has reached its receiver; the endpoint reads it next, then the simulation calls [`Self::end`].
     pub(crate) fn deliver(&mut self, packet: &Packet) {
-        let view = self.view(packet);
-        let delay = self.now - packet.sent_at;
-        self.record(TraceEvent::Delivered {
-            packet: view,
-            delay,
-        });
+        let group = self.group(packet);
+        self.world.recorder.delivered(self.now, packet, group);
         self.world.delivered += 1;
         if let (Some(frame), Some(frames)) = (packet.frame, &mut self.world.frames) {
             frames.delivered(self.now, frame, packet.ecn);

@@ -134,9 +134,11 @@ impl FlowTable {
         both
     }
 
-    /// A packet of the flow entered the network.
-    pub fn entered(&mut self, id: FlowId) {
-        self.flows[id.0 as usize].alive += 1;
+    /// A packet of the flow entered the network; the flow's group.
+    pub fn entered(&mut self, id: FlowId) -> GroupId {
+        let flow = &mut self.flows[id.0 as usize];
+        flow.alive += 1;
+        flow.group
     }
 
     /// A packet of the flow ended.

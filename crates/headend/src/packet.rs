@@ -20,7 +20,7 @@ pub struct Packet {
     pub sent_at: Instant,
     /// When it entered the queue it stands in, or stood in last.
     pub enqueued_at: Instant,
-    /// TCP timestamp echo: `sent_at` of the segment this one acknowledges (RFC 7323 TSecr, in nanoseconds).
+    /// TCP timestamp echo: `sent_at` of the segment this one acknowledges (RFC 7323 `TSecr`, in nanoseconds).
     pub echo: Instant,
     /// Whose packet it is.
     pub flow: FlowId,
@@ -71,6 +71,7 @@ impl Side {
     pub const BOTH: [Self; 2] = [Self::Host, Self::Peer];
 
     /// The other end.
+    #[must_use]
     pub const fn other(self) -> Self {
         match self {
             Self::Host => Self::Peer,

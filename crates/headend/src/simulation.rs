@@ -291,7 +291,7 @@ impl Simulation {
         recorder.close_interval(self.now);
         for link in &self.links {
             link.visit_queues(self.now, &mut |queue, internals| {
-                recorder.queue_row(self.now, length, queue, internals)
+                recorder.queue_row(self.now, length, queue, internals);
             });
         }
         for endpoint in self.endpoints.iter().flatten() {

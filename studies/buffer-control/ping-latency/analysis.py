@@ -16,6 +16,14 @@ from headend.study.fitting import Slope, fit_slope
 #: The bench's own round trip, which the guideline holds as the intercept, in ms.
 INTERCEPT_MS = 17.0
 
+#: Why the controls differ: the mean of a saw tooth, where what is in flight outside the buffer is small against it.
+SAW_TEETH = {
+    "cubic": "CUBIC keeps 70 % of its window at a loss: the saw tooth averages 85 % of buffer and path together,"
+    " less the path",
+    "reno": "Reno keeps half of its window at a loss: the saw tooth averages 75 % of buffer and path together,"
+    " less the path",
+}
+
 #: The guideline's slope.
 PUBLISHED_SLOPE = 0.8462
 
@@ -40,11 +48,11 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the fitted slope against its limits."""
     slope, count = fit(points, limits["congestion"])
     verdict = _decide(limits["low"] <= slope.value <= limits["high"])
-    why = ""
+    why = SAW_TEETH[limits["congestion"]]
     if slope.value > limits["high"]:
-        why = "the sender backs off less, or less often, than its saw tooth over this buffer says"
+        why += ". Here the sender backs off less, or less often"
     elif slope.value < limits["low"]:
-        why = "the buffer is emptier than the saw tooth over it says: the sender backs off further, or recovers slowly"
+        why += ". Here it backs off further, or recovers more slowly"
     return Finding(f"{slope.value:.4f} over {count} points", verdict, (slope.low, slope.high), why)
 
 

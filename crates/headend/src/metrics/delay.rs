@@ -33,6 +33,7 @@ impl Default for DelayStats {
 
 impl DelayStats {
     /// Counts one delay.
+    #[inline]
     pub fn record(&mut self, delay: Duration) {
         let nanos = delay.as_nanos();
         self.histogram.saturating_record(nanos / UNIT_NS);

@@ -7,9 +7,9 @@ use super::delay::DelayStats;
 use super::table::{FLOAT, INTEGER, TEXT, Table};
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
-use crate::packet::Side;
+use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
-use crate::trace::{DropReason, QueueId, Sink, TraceEvent, TraceKinds};
+use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
 
 /// What an application measures about its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,67 +104,127 @@ pub struct MacCounters {
     pub maps: u64,
 }
 
-#[derive(Debug, Default)]
-struct Interval {
-    bytes: u64,
-    goodput: u64,
-    count: u64,
+/// Counters of a flow direction. They only grow: what an interval or the measured part saw is the difference of two.
+#[derive(Debug, Clone, Copy, Default)]
+struct FlowCounters {
+    packets_sent: u64,
+    bytes_sent: u64,
+    packets_delivered: u64,
+    bytes_delivered: u64,
     delay_sum: u64,
-    delay_max: u64,
-    discarded: u64,
+    goodput_bytes: u64,
+    discarded: [u64; DropReason::COUNT],
     marked: u64,
-    backlog_max: u64,
+    retransmitted: u64,
 }
 
-impl Interval {
-    fn delay(&mut self, delay: Duration) {
-        self.count += 1;
-        self.delay_sum += delay.as_nanos();
-        self.delay_max = self.delay_max.max(delay.as_nanos());
-    }
-
-    fn delay_mean_and_max(&self) -> (f64, f64) {
-        if self.count == 0 {
-            (f64::NAN, f64::NAN)
-        } else {
-            (
-                self.delay_sum as f64 / self.count as f64,
-                self.delay_max as f64,
-            )
+impl FlowCounters {
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            packets_sent: self.packets_sent - earlier.packets_sent,
+            bytes_sent: self.bytes_sent - earlier.bytes_sent,
+            packets_delivered: self.packets_delivered - earlier.packets_delivered,
+            bytes_delivered: self.bytes_delivered - earlier.bytes_delivered,
+            delay_sum: self.delay_sum - earlier.delay_sum,
+            goodput_bytes: self.goodput_bytes - earlier.goodput_bytes,
+            discarded: difference(self.discarded, earlier.discarded),
+            marked: self.marked - earlier.marked,
+            retransmitted: self.retransmitted - earlier.retransmitted,
         }
     }
 }
 
 #[derive(Debug, Default)]
 struct DirectionStats {
-    packets_sent: u64,
-    bytes_sent: u64,
-    packets_delivered: u64,
-    bytes_delivered: u64,
-    goodput_bytes: u64,
-    discarded: [u64; DropReason::COUNT],
-    marked: u64,
-    retransmitted: u64,
+    total: FlowCounters,
+    at_warmup: FlowCounters,
+    at_interval: FlowCounters,
     delay: DelayStats,
+    /// Longest delay of the interval.
+    delay_max: u64,
     jitter: f64,
     last_transit: Option<u64>,
-    interval: Interval,
+}
+
+impl DirectionStats {
+    fn measured(&self) -> FlowCounters {
+        self.total.since(&self.at_warmup)
+    }
+}
+
+/// Counters of a queue, as those of a flow.
+#[derive(Debug, Clone, Copy, Default)]
+struct QueueCounters {
+    packets_enqueued: u64,
+    packets_dequeued: u64,
+    bytes_dequeued: u64,
+    delay_sum: u64,
+    discarded: [u64; DropReason::COUNT],
+    marked: u64,
+}
+
+impl QueueCounters {
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            packets_enqueued: self.packets_enqueued - earlier.packets_enqueued,
+            packets_dequeued: self.packets_dequeued - earlier.packets_dequeued,
+            bytes_dequeued: self.bytes_dequeued - earlier.bytes_dequeued,
+            delay_sum: self.delay_sum - earlier.delay_sum,
+            discarded: difference(self.discarded, earlier.discarded),
+            marked: self.marked - earlier.marked,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 struct QueueStats {
-    packets_enqueued: u64,
-    packets_dequeued: u64,
-    bytes_dequeued: u64,
-    discarded: [u64; DropReason::COUNT],
-    marked: u64,
+    total: QueueCounters,
+    at_warmup: QueueCounters,
+    at_interval: QueueCounters,
     delay: DelayStats,
+    /// Longest delay of the interval.
+    delay_max: u64,
     backlog: u64,
     backlog_since: Instant,
-    backlog_integral: f64,
+    /// Byte-nanoseconds.
+    backlog_integral: u128,
     backlog_max: u64,
+    /// Largest backlog of the interval.
+    backlog_max_interval: u64,
     mac: MacCounters,
-    interval: Interval,
+}
+
+impl QueueStats {
+    fn measured(&self) -> QueueCounters {
+        self.total.since(&self.at_warmup)
+    }
+
+    /// It now holds `bytes`.
+    #[inline]
+    fn holds(&mut self, at: Instant, bytes: u64) {
+        self.backlog_integral +=
+            u128::from(self.backlog) * u128::from(at.since(self.backlog_since).as_nanos());
+        self.backlog_since = at;
+        self.backlog = bytes;
+        self.backlog_max = self.backlog_max.max(bytes);
+        self.backlog_max_interval = self.backlog_max_interval.max(bytes);
+    }
+}
+
+fn difference(
+    now: [u64; DropReason::COUNT],
+    earlier: [u64; DropReason::COUNT],
+) -> [u64; DropReason::COUNT] {
+    std::array::from_fn(|index| now[index] - earlier[index])
+}
+
+/// Mean and largest of an interval's delays.
+fn mean_and_max(count: u64, sum: u64, max: u64) -> (f64, f64) {
+    if count == 0 {
+        (f64::NAN, f64::NAN)
+    } else {
+        (sum as f64 / count as f64, max as f64)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -286,82 +346,184 @@ impl Recorder {
         self.data_delivered
     }
 
-    /// Takes note of an event.
+    /// Whether anybody listens to events of this kind.
     #[inline]
-    pub fn record(&mut self, at: Instant, event: &TraceEvent) {
-        match *event {
-            TraceEvent::Delivered { packet, delay } => {
-                let stats = &mut self.groups[packet.group.0 as usize].1[packet.from.index()];
-                stats.packets_delivered += 1;
-                stats.bytes_delivered += u64::from(packet.size);
-                stats.delay.record(delay);
-                stats.interval.bytes += u64::from(packet.size);
-                stats.interval.delay(delay);
-                // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
-                if let Some(last) = stats.last_transit.replace(delay.as_nanos()) {
-                    stats.jitter += (last.abs_diff(delay.as_nanos()) as f64 - stats.jitter) / 16.0;
-                }
-                self.delivered += 1;
-                self.data_delivered += u64::from(packet.payload > 0);
-            }
-            TraceEvent::Dequeued {
-                queue,
-                packet,
-                sojourn,
-            } => {
-                let stats = &mut self.queues[queue.0 as usize].1;
-                stats.packets_dequeued += 1;
-                stats.bytes_dequeued += u64::from(packet.size);
-                stats.delay.record(sojourn);
-                stats.interval.bytes += u64::from(packet.size);
-                stats.interval.delay(sojourn);
-            }
-            TraceEvent::Discarded {
-                queue,
-                packet,
-                reason,
-            } => {
-                let stats = &mut self.groups[packet.group.0 as usize].1[packet.from.index()];
-                stats.discarded[reason as usize] += 1;
-                stats.interval.discarded += 1;
-                if let Some(queue) = queue {
-                    let stats = &mut self.queues[queue.0 as usize].1;
-                    stats.discarded[reason as usize] += 1;
-                    stats.interval.discarded += 1;
-                }
-            }
-            TraceEvent::Enqueued { queue, .. } => {
-                self.queues[queue.0 as usize].1.packets_enqueued += 1
-            }
-            TraceEvent::Granted { queue, bytes, .. } => {
-                let mac = &mut self.queues[queue.0 as usize].1.mac;
-                mac.grants += 1;
-                mac.granted_bytes += bytes;
-            }
-            TraceEvent::Marked { queue, packet } => {
-                let stats = &mut self.groups[packet.group.0 as usize].1[packet.from.index()];
-                stats.marked += 1;
-                stats.interval.marked += 1;
-                let stats = &mut self.queues[queue.0 as usize].1;
-                stats.marked += 1;
-                stats.interval.marked += 1;
-            }
-            TraceEvent::Requested {
-                queue, contention, ..
-            } => {
-                let mac = &mut self.queues[queue.0 as usize].1.mac;
-                mac.requests_contention += u64::from(contention);
-                mac.requests_piggyback += u64::from(!contention);
-            }
-            TraceEvent::Sent { packet } => {
-                let stats = &mut self.groups[packet.group.0 as usize].1[packet.from.index()];
-                stats.packets_sent += 1;
-                stats.bytes_sent += u64::from(packet.size);
-            }
+    fn is_heard(&self, kind: TraceKinds) -> bool {
+        self.interest.meets(kind)
+    }
+
+    /// A host sent a packet.
+    #[inline]
+    pub fn sent(&mut self, at: Instant, packet: &Packet, group: GroupId) {
+        let total = &mut self.direction(group, packet.from).total;
+        total.packets_sent += 1;
+        total.bytes_sent += u64::from(packet.size);
+        if self.is_heard(TraceKinds::SENT) {
+            self.tell(
+                at,
+                &TraceEvent::Sent {
+                    packet: PacketView::of(packet, group),
+                },
+            );
         }
-        if self.interest != TraceKinds::NONE {
-            self.tell(at, event);
+    }
+
+    /// A packet reached its receiver.
+    #[inline]
+    pub fn delivered(&mut self, at: Instant, packet: &Packet, group: GroupId) {
+        let delay = at - packet.sent_at;
+        let nanos = delay.as_nanos();
+        let stats = self.direction(group, packet.from);
+        stats.total.packets_delivered += 1;
+        stats.total.bytes_delivered += u64::from(packet.size);
+        stats.total.delay_sum += nanos;
+        stats.delay.record(delay);
+        stats.delay_max = stats.delay_max.max(nanos);
+        // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
+        if let Some(last) = stats.last_transit.replace(nanos) {
+            stats.jitter += (last.abs_diff(nanos) as f64 - stats.jitter) / 16.0;
         }
+        self.delivered += 1;
+        self.data_delivered += u64::from(packet.payload > 0);
+        if self.is_heard(TraceKinds::DELIVERED) {
+            self.tell(
+                at,
+                &TraceEvent::Delivered {
+                    packet: PacketView::of(packet, group),
+                    delay,
+                },
+            );
+        }
+    }
+
+    /// A queue took a packet in; `group` is asked for only if somebody listens.
+    #[inline]
+    pub fn enqueued(
+        &mut self,
+        at: Instant,
+        queue: QueueId,
+        packet: &Packet,
+        group: impl FnOnce() -> GroupId,
+    ) {
+        self.queues[queue.0 as usize].1.total.packets_enqueued += 1;
+        if self.is_heard(TraceKinds::ENQUEUED) {
+            self.tell(
+                at,
+                &TraceEvent::Enqueued {
+                    queue,
+                    packet: PacketView::of(packet, group()),
+                },
+            );
+        }
+    }
+
+    /// A queue gave a packet up for transmission.
+    #[inline]
+    pub fn dequeued(
+        &mut self,
+        at: Instant,
+        queue: QueueId,
+        packet: &Packet,
+        group: impl FnOnce() -> GroupId,
+    ) {
+        let sojourn = at - packet.enqueued_at;
+        let nanos = sojourn.as_nanos();
+        let stats = &mut self.queues[queue.0 as usize].1;
+        stats.total.packets_dequeued += 1;
+        stats.total.bytes_dequeued += u64::from(packet.size);
+        stats.total.delay_sum += nanos;
+        stats.delay.record(sojourn);
+        stats.delay_max = stats.delay_max.max(nanos);
+        if self.is_heard(TraceKinds::DEQUEUED) {
+            self.tell(
+                at,
+                &TraceEvent::Dequeued {
+                    queue,
+                    packet: PacketView::of(packet, group()),
+                    sojourn,
+                },
+            );
+        }
+    }
+
+    /// A packet ended early, in `queue` if in one.
+    pub fn discarded(
+        &mut self,
+        at: Instant,
+        queue: Option<QueueId>,
+        packet: &Packet,
+        group: GroupId,
+        reason: DropReason,
+    ) {
+        self.direction(group, packet.from).total.discarded[reason as usize] += 1;
+        if let Some(queue) = queue {
+            self.queues[queue.0 as usize].1.total.discarded[reason as usize] += 1;
+        }
+        if self.is_heard(TraceKinds::DISCARDED) {
+            self.tell(
+                at,
+                &TraceEvent::Discarded {
+                    queue,
+                    packet: PacketView::of(packet, group),
+                    reason,
+                },
+            );
+        }
+    }
+
+    /// A packet was given CE in `queue`.
+    pub fn marked(&mut self, at: Instant, queue: QueueId, packet: &Packet, group: GroupId) {
+        self.direction(group, packet.from).total.marked += 1;
+        self.queues[queue.0 as usize].1.total.marked += 1;
+        if self.is_heard(TraceKinds::MARKED) {
+            self.tell(
+                at,
+                &TraceEvent::Marked {
+                    queue,
+                    packet: PacketView::of(packet, group),
+                },
+            );
+        }
+    }
+
+    /// A modem asked for `bytes`, in a contention region or in a burst.
+    pub fn requested(&mut self, at: Instant, queue: QueueId, bytes: u64, contention: bool) {
+        let mac = self.mac(queue);
+        mac.requests_contention += u64::from(contention);
+        mac.requests_piggyback += u64::from(!contention);
+        if self.is_heard(TraceKinds::REQUESTED) {
+            self.tell(
+                at,
+                &TraceEvent::Requested {
+                    queue,
+                    bytes,
+                    contention,
+                },
+            );
+        }
+    }
+
+    /// A MAP's grant of `bytes`, whose burst begins at `start`, became known to the modem.
+    pub fn granted(&mut self, at: Instant, queue: QueueId, bytes: u64, start: Instant) {
+        let mac = self.mac(queue);
+        mac.grants += 1;
+        mac.maps += 1;
+        mac.granted_bytes += bytes;
+        if self.is_heard(TraceKinds::GRANTED) {
+            self.tell(
+                at,
+                &TraceEvent::Granted {
+                    queue,
+                    bytes,
+                    start,
+                },
+            );
+        }
+    }
+
+    #[inline]
+    fn direction(&mut self, group: GroupId, from: Side) -> &mut DirectionStats {
+        &mut self.groups[group.0 as usize].1[from.index()]
     }
 
     #[cold]
@@ -375,27 +537,20 @@ impl Recorder {
     }
 
     /// The receiving application of a direction read `bytes`.
+    #[inline]
     pub fn goodput(&mut self, group: GroupId, from: Side, bytes: u64) {
-        let stats = &mut self.groups[group.0 as usize].1[from.index()];
-        stats.goodput_bytes += bytes;
-        stats.interval.goodput += bytes;
+        self.direction(group, from).total.goodput_bytes += bytes;
     }
 
     /// A sender sent a segment again.
     pub fn retransmitted(&mut self, group: GroupId, from: Side) {
-        self.groups[group.0 as usize].1[from.index()].retransmitted += 1;
+        self.direction(group, from).total.retransmitted += 1;
     }
 
     /// A queue now holds `bytes`.
     #[inline]
     pub fn backlog(&mut self, at: Instant, queue: QueueId, bytes: u64) {
-        let stats = &mut self.queues[queue.0 as usize].1;
-        stats.backlog_integral +=
-            stats.backlog as f64 * at.since(stats.backlog_since).as_nanos() as f64;
-        stats.backlog_since = at;
-        stats.backlog = bytes;
-        stats.backlog_max = stats.backlog_max.max(bytes);
-        stats.interval.backlog_max = stats.interval.backlog_max.max(bytes);
+        self.queues[queue.0 as usize].1.holds(at, bytes);
     }
 
     /// The MAC counters of a queue, to be added to by its link.
@@ -417,30 +572,21 @@ impl Recorder {
     pub fn start_measuring(&mut self, at: Instant) {
         self.measuring_since = at;
         self.samples.clear();
-        for (_, directions) in &mut self.groups {
-            for stats in directions {
-                stats.delay.reset();
-                let kept = DirectionStats {
-                    delay: std::mem::take(&mut stats.delay),
-                    jitter: stats.jitter,
-                    last_transit: stats.last_transit,
-                    interval: std::mem::take(&mut stats.interval),
-                    ..DirectionStats::default()
-                };
-                *stats = kept;
-            }
+        for stats in self
+            .groups
+            .iter_mut()
+            .flat_map(|(_, directions)| directions)
+        {
+            stats.delay.reset();
+            stats.at_warmup = stats.total;
         }
         for (_, stats) in &mut self.queues {
+            stats.holds(at, stats.backlog);
             stats.delay.reset();
-            let kept = QueueStats {
-                delay: std::mem::take(&mut stats.delay),
-                backlog: stats.backlog,
-                backlog_since: at,
-                backlog_max: stats.backlog,
-                interval: std::mem::take(&mut stats.interval),
-                ..QueueStats::default()
-            };
-            *stats = kept;
+            stats.at_warmup = stats.total;
+            stats.backlog_integral = 0;
+            stats.backlog_max = stats.backlog;
+            stats.mac = MacCounters::default();
         }
         (self.delivered, self.data_delivered) = (0, 0);
     }
@@ -450,27 +596,27 @@ impl Recorder {
     pub fn close_interval(&mut self, at: Instant) {
         let seconds = at.since(self.interval_start).as_secs_f64();
         self.interval_start = at;
-        if seconds == 0.0 {
-            return;
-        }
         for (index, (info, directions)) in self.groups.iter_mut().enumerate() {
             for side in Side::BOTH {
                 let stats = &mut directions[side.index()];
-                if !info.carries_data[side.index()] && stats.packets_sent == 0 {
+                if !info.carries_data[side.index()] && stats.total.packets_sent == 0 {
                     continue;
                 }
-                let interval = std::mem::take(&mut stats.interval);
-                let (delay_mean_ns, delay_max_ns) = interval.delay_mean_and_max();
+                let seen = stats.total.since(&stats.at_interval);
+                stats.at_interval = stats.total;
+                let max = std::mem::take(&mut stats.delay_max);
+                let (delay_mean_ns, delay_max_ns) =
+                    mean_and_max(seen.packets_delivered, seen.delay_sum, max);
                 self.flow_rows.push(FlowRow {
                     at,
                     group: GroupId(index as u32),
                     side,
-                    throughput_bps: interval.bytes as f64 * 8.0 / seconds,
-                    goodput_bps: interval.goodput as f64 * 8.0 / seconds,
+                    throughput_bps: seen.bytes_delivered as f64 * 8.0 / seconds,
+                    goodput_bps: seen.goodput_bytes as f64 * 8.0 / seconds,
                     delay_mean_ns,
                     delay_max_ns,
-                    discarded: interval.discarded,
-                    marked: interval.marked,
+                    discarded: seen.discarded.iter().sum(),
+                    marked: seen.marked,
                 });
             }
         }
@@ -485,19 +631,21 @@ impl Recorder {
         internals: QueueInternals,
     ) {
         let stats = &mut self.queues[queue.0 as usize].1;
-        let interval = std::mem::take(&mut stats.interval);
-        stats.interval.backlog_max = stats.backlog;
-        let (delay_mean_ns, delay_max_ns) = interval.delay_mean_and_max();
+        let seen = stats.total.since(&stats.at_interval);
+        stats.at_interval = stats.total;
+        let max = std::mem::take(&mut stats.delay_max);
+        let (delay_mean_ns, delay_max_ns) =
+            mean_and_max(seen.packets_dequeued, seen.delay_sum, max);
         self.queue_rows.push(QueueRow {
             at,
             queue,
             backlog_bytes: stats.backlog,
-            backlog_max_bytes: interval.backlog_max.max(stats.backlog),
+            backlog_max_bytes: std::mem::replace(&mut stats.backlog_max_interval, stats.backlog),
             delay_mean_ns,
             delay_max_ns,
-            discarded: interval.discarded,
-            marked: interval.marked,
-            rate_bps: interval.bytes as f64 * 8.0 / length.as_secs_f64(),
+            discarded: seen.discarded.iter().sum(),
+            marked: seen.marked,
+            rate_bps: seen.bytes_dequeued as f64 * 8.0 / length.as_secs_f64(),
             internals,
         });
     }
@@ -532,8 +680,9 @@ impl Recorder {
         for (info, directions) in &self.groups {
             for side in Side::BOTH {
                 let stats = &directions[side.index()];
+                let seen = stats.measured();
                 let carries_data = info.carries_data[side.index()];
-                if !carries_data && stats.packets_sent == 0 {
+                if !carries_data && stats.total.packets_sent == 0 {
                     continue;
                 }
                 table.text("flow", &info.name);
@@ -541,20 +690,20 @@ impl Recorder {
                 table.text("application", info.application);
                 table.text("transport", info.transport);
                 table.text("carries", if carries_data { "data" } else { "control" });
-                table.integer("packets_sent", stats.packets_sent);
-                table.integer("bytes_sent", stats.bytes_sent);
-                table.integer("packets_delivered", stats.packets_delivered);
-                table.integer("bytes_delivered", stats.bytes_delivered);
-                table.integer("goodput_bytes", stats.goodput_bytes);
+                table.integer("packets_sent", seen.packets_sent);
+                table.integer("bytes_sent", seen.bytes_sent);
+                table.integer("packets_delivered", seen.packets_delivered);
+                table.integer("bytes_delivered", seen.bytes_delivered);
+                table.integer("goodput_bytes", seen.goodput_bytes);
                 table.float(
                     "throughput_bps",
-                    stats.bytes_delivered as f64 * 8.0 / measured,
+                    seen.bytes_delivered as f64 * 8.0 / measured,
                 );
-                table.float("goodput_bps", stats.goodput_bytes as f64 * 8.0 / measured);
-                let discarded = discards(&mut table, &stats.discarded);
-                table.integer("marked", stats.marked);
-                table.float("loss_ratio", discarded as f64 / stats.packets_sent as f64);
-                table.integer("retransmitted", stats.retransmitted);
+                table.float("goodput_bps", seen.goodput_bytes as f64 * 8.0 / measured);
+                let discarded = discards(&mut table, &seen.discarded);
+                table.integer("marked", seen.marked);
+                table.float("loss_ratio", discarded as f64 / seen.packets_sent as f64);
+                table.integer("retransmitted", seen.retransmitted);
                 delays(&mut table, &stats.delay);
                 table.float("jitter_ns", stats.jitter);
             }
@@ -565,6 +714,7 @@ impl Recorder {
     fn queues_table(&self, measured: f64) -> Table {
         let mut table = Table::default();
         for (info, stats) in &self.queues {
+            let seen = stats.measured();
             table.text("queue", &info.name);
             table.text("link", &info.link);
             table.text("direction", info.direction);
@@ -574,18 +724,18 @@ impl Recorder {
                 "limit_bytes",
                 info.limit_bytes.map_or(f64::NAN, |bytes| bytes as f64),
             );
-            table.integer("packets_enqueued", stats.packets_enqueued);
-            table.integer("packets_dequeued", stats.packets_dequeued);
-            table.integer("bytes_dequeued", stats.bytes_dequeued);
-            discards(&mut table, &stats.discarded);
-            table.integer("marked", stats.marked);
+            table.integer("packets_enqueued", seen.packets_enqueued);
+            table.integer("packets_dequeued", seen.packets_dequeued);
+            table.integer("bytes_dequeued", seen.bytes_dequeued);
+            discards(&mut table, &seen.discarded);
+            table.integer("marked", seen.marked);
             table.float(
                 "utilisation",
-                stats.bytes_dequeued as f64 * 8.0 / (info.rate_bps as f64 * measured),
+                seen.bytes_dequeued as f64 * 8.0 / (info.rate_bps as f64 * measured),
             );
             table.float(
                 "backlog_mean_bytes",
-                stats.backlog_integral / (measured * 1e9),
+                stats.backlog_integral as f64 / (measured * 1e9),
             );
             table.integer("backlog_max_bytes", stats.backlog_max);
             delays(&mut table, &stats.delay);
@@ -805,7 +955,7 @@ impl Recorder {
             .map(|(_, directions)| {
                 directions
                     .iter()
-                    .map(|stats| stats.goodput_bytes as f64)
+                    .map(|stats| stats.measured().goodput_bytes as f64)
                     .sum()
             })
             .collect();

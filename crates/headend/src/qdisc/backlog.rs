@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{Depth, LineView};
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::trace::{DropReason, TraceEvent};
+use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
 /// How much a backlog may hold.
@@ -56,10 +56,7 @@ impl Backlog {
             return false;
         }
         self.bytes += line.framing.bytes(&packet);
-        if let Some(queue) = cx.queue() {
-            let packet = cx.view(&packet);
-            cx.record(TraceEvent::Enqueued { queue, packet });
-        }
+        cx.note_enqueued(&packet);
         self.packets.push_back(packet);
         // Set in place: a field written just before the move would hold the move up.
         if let Some(packet) = self.packets.back_mut() {

@@ -4,7 +4,7 @@ use super::{Depth, LineView, QueueDiscipline};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
 use crate::time::Instant;
-use crate::trace::{QueueId, TraceEvent};
+use crate::trace::QueueId;
 
 /// A queue of a link.
 #[derive(Debug)]
@@ -47,13 +47,7 @@ impl Queue {
         let packet = self.discipline.dequeue(line, cx);
         cx.note_backlog(self.id, self.discipline.depth().bytes);
         if let Some(packet) = &packet {
-            let sojourn = cx.now - packet.enqueued_at;
-            let view = cx.view(packet);
-            cx.record(TraceEvent::Dequeued {
-                queue: self.id,
-                packet: view,
-                sojourn,
-            });
+            cx.note_dequeued(packet);
         }
         self.arm(cx);
         packet

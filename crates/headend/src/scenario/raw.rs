@@ -98,7 +98,7 @@ pub enum LinkConfig {
     /// An 802.11b cell. Not available in this version.
     Dot11b(Dot11b),
     /// A plain rate-limited link.
-    PointToPoint(PointToPoint),
+    PointToPoint(Box<PointToPoint>),
 }
 
 /// A plain link: two directions, each with a rate, a propagation delay and a queue.

@@ -165,20 +165,35 @@ impl TraceKinds {
     /// All.
     pub const ALL: Self = Self(u16::MAX);
 
+    /// [`TraceEvent::Delivered`].
+    pub const DELIVERED: Self = Self(1 << 0);
+    /// [`TraceEvent::Dequeued`].
+    pub const DEQUEUED: Self = Self(1 << 1);
+    /// [`TraceEvent::Discarded`].
+    pub const DISCARDED: Self = Self(1 << 2);
+    /// [`TraceEvent::Enqueued`].
+    pub const ENQUEUED: Self = Self(1 << 3);
+    /// [`TraceEvent::Granted`].
+    pub const GRANTED: Self = Self(1 << 4);
+    /// [`TraceEvent::Marked`].
+    pub const MARKED: Self = Self(1 << 5);
+    /// [`TraceEvent::Requested`].
+    pub const REQUESTED: Self = Self(1 << 6);
+    /// [`TraceEvent::Sent`].
+    pub const SENT: Self = Self(1 << 7);
+
     /// The kind of `event`.
     pub const fn of(event: &TraceEvent) -> Self {
-        Self(
-            1 << match event {
-                TraceEvent::Delivered { .. } => 0,
-                TraceEvent::Dequeued { .. } => 1,
-                TraceEvent::Discarded { .. } => 2,
-                TraceEvent::Enqueued { .. } => 3,
-                TraceEvent::Granted { .. } => 4,
-                TraceEvent::Marked { .. } => 5,
-                TraceEvent::Requested { .. } => 6,
-                TraceEvent::Sent { .. } => 7,
-            },
-        )
+        match event {
+            TraceEvent::Delivered { .. } => Self::DELIVERED,
+            TraceEvent::Dequeued { .. } => Self::DEQUEUED,
+            TraceEvent::Discarded { .. } => Self::DISCARDED,
+            TraceEvent::Enqueued { .. } => Self::ENQUEUED,
+            TraceEvent::Granted { .. } => Self::GRANTED,
+            TraceEvent::Marked { .. } => Self::MARKED,
+            TraceEvent::Requested { .. } => Self::REQUESTED,
+            TraceEvent::Sent { .. } => Self::SENT,
+        }
     }
 
     /// Whether the two sets share a kind.

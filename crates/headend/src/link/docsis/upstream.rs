@@ -11,7 +11,7 @@ use crate::link::RateSchedule;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::trace::{QueueId, TraceEvent};
+use crate::trace::QueueId;
 
 /// What an upstream wake-up is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,11 +138,8 @@ impl Upstream {
         cx: &mut Context<'_>,
     ) {
         let queue = self.flows[flow].queue().id();
-        cx.record(TraceEvent::Requested {
-            queue,
-            bytes,
-            contention,
-        });
+        let now = cx.now;
+        cx.recorder().requested(now, queue, bytes, contention);
         self.cmts.request(flow, sent, bytes);
         self.expect_map(self.timing.first_map_for(sent, cx.now), cx);
     }
@@ -188,12 +185,8 @@ impl Upstream {
         let queue = self.flows[grant.flow].queue().id();
         let bytes = grant.minislots * self.timing.minislot_bytes;
         let start = self.timing.minislot_start(grant.map, grant.first);
-        cx.record(TraceEvent::Granted {
-            queue,
-            bytes,
-            start,
-        });
-        cx.recorder().mac(queue).maps += 1;
+        let now = cx.now;
+        cx.recorder().granted(now, queue, bytes, start);
         let prepare = self.flows[grant.flow].granted(grant, &self.timing, cx);
         cx.wake_at(prepare, Wake::Burst(grant.flow).token());
     }
