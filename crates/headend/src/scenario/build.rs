@@ -35,6 +35,11 @@ const PACKETS_PER_BUCKET: u64 = 4;
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
     pub fn build(&self, seed: u64) -> Simulation {
+        Simulation::new(self.parts(seed))
+    }
+
+    /// The parts of that simulation, for whoever wants to change one.
+    pub fn parts(&self, seed: u64) -> Parts {
         let mut builder = Builder::new(seed);
         for link in &self.links {
             builder.add_link(link);
@@ -49,7 +54,7 @@ impl Scenario {
             self.interval,
             raw.duration,
         );
-        Simulation::new(Parts {
+        Parts {
             links: builder.links,
             lines: builder.lines,
             flows: builder.flows,
@@ -58,7 +63,7 @@ impl Scenario {
             bucket: builder.fastest.time_for(u64::from(MTU)) * PACKETS_PER_BUCKET,
             warmup: raw.warmup,
             duration: raw.duration,
-        })
+        }
     }
 }
 
