@@ -384,7 +384,7 @@ fn one_reno_flow_fills_seven_ninths_of_the_queue_and_path() {
     assert_occupancy("reno", 10, 0.5, &[1.25, 1.5, 2.0, 3.0]);
 }
 
-/// 5 ms and at most 20 ms with the queue: so short that CUBIC's own curve is below standard TCP's throughout.
+/// 5 ms, and 15 ms with the queue at most: so short that CUBIC's own curve is below standard TCP's throughout.
 #[test]
 fn one_cubic_flow_in_its_friendly_region_fills_86_percent_of_the_queue_and_path() {
     assert_occupancy("cubic", 5, 0.7, &[1.0, 1.5, 2.0]);
