@@ -38,7 +38,7 @@ impl Default for Config {
             beta: Probability(0.7),
             // RFC 9438 §4.7.
             fast_convergence: true,
-            // RFC 3465 §2.2.
+            // RFC 3465 §2.3: the most it allows.
             slow_start_limit: 2,
         }
     }
