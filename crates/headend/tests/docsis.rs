@@ -1,4 +1,4 @@
-//! The cable line as a whole, against the worked timings of docsis.md §1.10 and the limits of §2.1.
+//! The cable line as a whole, against the worked timings of the public ns-3 module's tests and the limits of RFC 8034 §3.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ impl Sink for Recording {
     }
 }
 
-/// docsis.md §1.10's first case: defaults, 1 ms MAPs, one packet of 1000 IP bytes at 100.001 ms, and nothing in the wide area.
+/// The ns-3 module's test of one packet: defaults, 1 ms MAPs, one packet of 1000 IP bytes at 100.001 ms, and nothing in the wide area.
 const WORKED_EXAMPLE: &str = r#"
 duration = "200 ms"
 
