@@ -9,13 +9,14 @@ use std::collections::BinaryHeap;
 
 use crate::time::{Duration, Instant};
 
-/// Who is woken. The order of the variants is the order of events at the same instant, and load-bearing.
+/// Who is woken. The order of the variants is the order of events at the same instant, and load-bearing: a link that has finished
+/// sending takes its next packet before others arrive at that instant, so that a departure may as well be known in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// A delay line has a packet to hand over.
-    Line(u32),
     /// A link.
     Link(u32),
+    /// A delay line has a packet to hand over.
+    Line(u32),
     /// One end of a flow: twice the slot, plus the side's index.
     Endpoint(u32),
     /// An application.
@@ -45,8 +46,8 @@ const INDEX_BITS: u32 = 21;
 impl Source {
     fn code(self) -> u64 {
         let (kind, index) = match self {
-            Self::Line(index) => (0, index),
-            Self::Link(index) => (1, index),
+            Self::Link(index) => (0, index),
+            Self::Line(index) => (1, index),
             Self::Endpoint(index) => (2, index),
             Self::App(AppId(index)) => (3, index),
             Self::Sampler => (4, 0),
@@ -61,8 +62,8 @@ impl Source {
     fn from_code(code: u64) -> Self {
         let index = (code & ((1 << INDEX_BITS) - 1)) as u32;
         match code >> INDEX_BITS {
-            0 => Self::Line(index),
-            1 => Self::Link(index),
+            0 => Self::Link(index),
+            1 => Self::Line(index),
             2 => Self::Endpoint(index),
             3 => Self::App(AppId(index)),
             _ => Self::Sampler,

@@ -19,7 +19,8 @@ pub struct Line {
     jitter: Duration,
     loss: Probability,
     rng: Rng,
-    packets: VecDeque<(Instant, Packet)>,
+    /// In order; a packet's `enqueued_at` is here the instant at which it is handed over.
+    packets: VecDeque<Packet>,
     last: Instant,
 }
 
@@ -31,23 +32,26 @@ impl Line {
             jitter,
             loss,
             rng,
-            packets: VecDeque::new(),
+            packets: VecDeque::with_capacity(64),
             last: Instant::ZERO,
         }
     }
 
     /// Whether the line loses the next packet. Draws only on lines that lose.
+    #[inline]
     pub(crate) fn loses(&mut self) -> bool {
-        self.loss.0 > 0.0 && self.rng.uniform() < self.loss.0
+        self.is_lossy() && self.rng.uniform() < self.loss.0
     }
 
     /// Whether a packet that enters now leaves now: no delay, and nothing before it.
+    #[inline]
     pub(crate) fn is_transparent(&self) -> bool {
         self.delay.is_zero() && self.jitter.is_zero() && self.packets.is_empty()
     }
 
-    /// Takes a packet that enters at `at`, position `hop` of its route; the wake-up to ask for, if it is now the only one.
-    pub(crate) fn push(&mut self, packet: Packet, hop: u8, at: Instant) -> Option<Instant> {
+    /// Takes a packet that enters at `at` and goes on to position `next` of its route; the wake-up to ask for, if it is now the only one.
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet, next: u8, at: Instant) -> Option<Instant> {
         let jitter = if self.jitter.is_zero() {
             Duration::ZERO
         } else {
@@ -55,25 +59,32 @@ impl Line {
         };
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
-        self.packets.push_back((self.last, packet));
+        self.packets.push_back(packet);
         // Set in place: a byte written just before the move would hold the move up.
-        if let Some((_, packet)) = self.packets.back_mut() {
-            packet.hop = hop;
+        if let Some(packet) = self.packets.back_mut() {
+            packet.hop = next;
+            packet.enqueued_at = self.last;
         }
         (self.packets.len() == 1).then_some(self.last)
     }
 
-    /// The next packet that is due at `now`.
+    /// The next packet that is due at `now`, standing before its next hop.
+    #[inline]
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Packet> {
-        if self.packets.front()?.0 > now {
+        if self.packets.front()?.enqueued_at > now {
             return None;
         }
-        self.packets.pop_front().map(|(_, packet)| packet)
+        self.packets.pop_front()
     }
 
     /// When the next packet is due.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.packets.front().map(|(at, _)| *at)
+        self.packets.front().map(|packet| packet.enqueued_at)
+    }
+
+    /// Whether it may lose packets.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.loss.0 > 0.0
     }
 
     /// Packets on the line.

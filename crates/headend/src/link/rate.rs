@@ -110,6 +110,11 @@ impl Transmitter {
         &self.schedule
     }
 
+    /// Whether it always sends, and always at the same rate.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.schedule, RateSchedule::Constant(rate) if rate.0 > 0)
+    }
+
     /// Sends `bytes` from `start` on: the instant the last bit leaves. A rate of zero waits for the next step; if there is none,
     /// the end is [`Instant::FAR_FUTURE`].
     pub fn send(&mut self, start: Instant, bytes: u64) -> Instant {

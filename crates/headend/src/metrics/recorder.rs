@@ -427,13 +427,7 @@ impl Recorder {
         group: impl FnOnce() -> GroupId,
     ) {
         let sojourn = at - packet.enqueued_at;
-        let nanos = sojourn.as_nanos();
-        let stats = &mut self.queues[queue.0 as usize].1;
-        stats.total.packets_dequeued += 1;
-        stats.total.bytes_dequeued += u64::from(packet.size);
-        stats.total.delay_sum += nanos;
-        stats.delay.record(sojourn);
-        stats.delay_max = stats.delay_max.max(nanos);
+        self.departed(queue, packet.size, sojourn);
         if self.is_heard(TraceKinds::DEQUEUED) {
             self.tell(
                 at,
@@ -444,6 +438,18 @@ impl Recorder {
                 },
             );
         }
+    }
+
+    /// The part of [`Self::dequeued`] that needs no packet.
+    #[inline]
+    pub fn departed(&mut self, queue: QueueId, size: u16, sojourn: Duration) {
+        let nanos = sojourn.as_nanos();
+        let stats = &mut self.queues[queue.0 as usize].1;
+        stats.total.packets_dequeued += 1;
+        stats.total.bytes_dequeued += u64::from(size);
+        stats.total.delay_sum += nanos;
+        stats.delay.record(sojourn);
+        stats.delay_max = stats.delay_max.max(nanos);
     }
 
     /// A packet ended early, in `queue` if in one.

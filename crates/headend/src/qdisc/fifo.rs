@@ -40,6 +40,14 @@ impl QueueDiscipline for Fifo {
         self.law.next_update()
     }
 
+    fn is_periodic(&self) -> bool {
+        self.law.is_periodic()
+    }
+
+    fn limit_alone(&self) -> Option<BacklogLimit> {
+        self.law.is_absent().then(|| self.backlog.limit())
+    }
+
     fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.law.update(&self.backlog, line, cx);
     }

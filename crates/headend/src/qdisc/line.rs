@@ -56,7 +56,7 @@ impl Framing {
 }
 
 /// A token-bucket pair that decides how fast a queue may drain (RFC 8034 §3).
-pub trait Shaper: Debug {
+pub trait Shaper: Debug + Sync {
     /// Maximum sustained rate R.
     fn sustained(&self) -> Rate;
     /// Peak rate P.
