@@ -255,11 +255,10 @@ impl<'a> Context<'a> {
     }
 
     /// The SACK blocks a packet carries.
-    pub fn sack(&self, packet: &Packet) -> SackBlocks {
+    pub fn sack(&self, packet: &Packet) -> &[(u64, u64)] {
         packet
             .sack
-            .map(|id| *self.world.sacks.blocks(id))
-            .unwrap_or_default()
+            .map_or(&[], |id| self.world.sacks.blocks(id).as_slice())
     }
 
     /// A packet ends: gives back what it held outside itself.

@@ -165,11 +165,7 @@ impl EventQueue {
         if self.open.is_empty() && !self.open_next() {
             return None;
         }
-        let entry = *self.open.last()?;
-        if entry.at > until.as_nanos() {
-            return None;
-        }
-        self.open.pop();
+        let entry = (self.open).pop_if(|entry| entry.at <= until.as_nanos())?;
         Some(Event {
             at: Instant::from_nanos(entry.at),
             source: Source::from_code(entry.order >> SOURCE_SHIFT),

@@ -32,7 +32,7 @@ impl Line {
             jitter,
             loss,
             rng,
-            packets: VecDeque::with_capacity(64),
+            packets: VecDeque::with_capacity(16),
             last: Instant::ZERO,
         }
     }
@@ -59,6 +59,10 @@ impl Line {
         };
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
+        if self.packets.len() == self.packets.capacity() {
+            // Steep growth soon reaches what the line will ever hold.
+            self.packets.reserve(3 * self.packets.len());
+        }
         self.packets.push_back(packet);
         // Set in place: a byte written just before the move would hold the move up.
         if let Some(packet) = self.packets.back_mut() {

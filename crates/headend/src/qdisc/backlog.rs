@@ -41,6 +41,11 @@ impl BacklogLimit {
     }
 }
 
+/// Bytes of most packets that fill a queue.
+const USUAL_PACKET: u64 = 1500;
+/// Packets for which room is made in advance, at most.
+const MOST_ROOM: u64 = 1 << 13;
+
 /// Packets in order of arrival.
 #[derive(Debug)]
 pub struct Backlog {
@@ -53,10 +58,22 @@ impl Backlog {
     /// An empty backlog.
     pub fn new(limit: BacklogLimit) -> Self {
         Self {
-            packets: VecDeque::with_capacity(64),
+            packets: VecDeque::new(),
             bytes: 0,
             limit,
         }
+    }
+
+    /// Makes room for what the limit allows, packets of the usual largest size, at once; an unlimited backlog grows.
+    #[must_use]
+    pub fn with_room(mut self) -> Self {
+        let packets = match self.limit {
+            BacklogLimit::Bytes(bytes) => bytes / USUAL_PACKET,
+            BacklogLimit::Packets(packets) => packets,
+            BacklogLimit::Unlimited => 0,
+        };
+        self.packets.reserve(packets.min(MOST_ROOM) as usize);
+        self
     }
 
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.

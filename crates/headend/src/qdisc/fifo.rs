@@ -17,7 +17,7 @@ impl Fifo {
     /// An empty queue of at most `limit` under `law`.
     pub fn new(limit: BacklogLimit, law: Box<dyn Aqm>) -> Self {
         Self {
-            backlog: Backlog::new(limit),
+            backlog: Backlog::new(limit).with_room(),
             law,
         }
     }

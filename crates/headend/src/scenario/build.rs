@@ -29,8 +29,8 @@ use crate::units::{Probability, Rate};
 
 /// Largest packet of a plain link, IP bytes.
 const MTU: u16 = 1500;
-/// Packet times of the fastest link that one bucket of the event queue spans.
-const PACKETS_PER_BUCKET: u64 = 4;
+/// Packet times of the fastest link that one bucket of the event queue spans: with one, few events are put into a bucket already open.
+const PACKETS_PER_BUCKET: u64 = 1;
 
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.

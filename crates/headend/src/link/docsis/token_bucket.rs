@@ -51,9 +51,22 @@ impl Bucket {
         self.tokens + u128::from(self.rate.0) * u128::from(elapsed.as_nanos())
     }
 
+    /// Whole bytes that `tokens` are good for. The short division is the usual one: it covers two gigabytes.
+    #[inline]
+    fn whole_bytes(tokens: u128) -> u64 {
+        match u64::try_from(tokens) {
+            Ok(tokens) => tokens / PER_BYTE as u64,
+            Err(_) => (tokens / PER_BYTE) as u64,
+        }
+    }
+
     /// How long until there are tokens for `bytes`.
+    #[inline]
     fn wait_for(&self, bytes: u64) -> Duration {
         let missing = (u128::from(bytes) * PER_BYTE).saturating_sub(self.tokens);
+        if let Ok(missing) = u64::try_from(missing) {
+            return Duration::from_nanos(missing.div_ceil(self.rate.0));
+        }
         Duration::from_nanos(
             missing
                 .div_ceil(u128::from(self.rate.0))
@@ -91,8 +104,10 @@ impl TokenBuckets {
     /// More bytes wait.
     pub fn add(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
-        self.waiting += bytes;
-        self.advance(now);
+        if bytes > 0 {
+            self.waiting += bytes;
+            self.advance(now);
+        }
     }
 
     /// Waiting bytes are gone without having been sent: first those not cleared yet, as a law that drops from the queue costs no tokens.
@@ -110,7 +125,9 @@ impl TokenBuckets {
         let mut clear = self.waiting;
         for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
             bucket.tokens = bucket.after(elapsed);
-            clear = clear.min((bucket.tokens / PER_BYTE) as u64);
+            if bucket.tokens < u128::from(clear) * PER_BYTE {
+                clear = Bucket::whole_bytes(bucket.tokens);
+            }
         }
         // Clearing first and cutting afterwards is exact: while bytes wait, the bucket that binds cannot be full.
         for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
@@ -177,7 +194,7 @@ impl Shaper for TokenBuckets {
     fn tokens(&self, now: Instant) -> u64 {
         let elapsed = now.since(self.updated);
         self.sustained.map_or(u64::MAX, |bucket| {
-            (bucket.after(elapsed).min(bucket.depth) / PER_BYTE) as u64
+            Bucket::whole_bytes(bucket.after(elapsed).min(bucket.depth))
         })
     }
 }
