@@ -83,6 +83,8 @@ pub struct QueueInfo {
     pub rate_bps: u64,
     /// Its limit in bytes, if it has one in bytes.
     pub limit_bytes: Option<u64>,
+    /// Bytes the line counts beyond a packet's IP bytes.
+    pub overhead_bytes: u64,
 }
 
 /// Counters of a DOCSIS upstream MAC.
@@ -735,10 +737,10 @@ impl Recorder {
             table.integer("bytes_dequeued", seen.bytes_dequeued);
             discards(&mut table, &seen.discarded);
             table.integer("marked", seen.marked);
-            table.float(
-                "utilisation",
-                seen.bytes_dequeued as f64 * 8.0 / (info.rate_bps as f64 * measured),
-            );
+            // In the bytes that the line's rate counts.
+            let sent = seen.bytes_dequeued + seen.packets_dequeued * info.overhead_bytes;
+            let possible = info.rate_bps as f64 * measured;
+            table.float("utilisation", sent as f64 * 8.0 / possible);
             table.float(
                 "backlog_mean_bytes",
                 stats.backlog_integral as f64 / (measured * 1e9),

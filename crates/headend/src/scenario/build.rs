@@ -128,7 +128,7 @@ impl Builder {
         let token = PointToPoint::update_token(port);
         self.fastest = self.fastest.max(rate);
         DirectionSetup {
-            queue: self.queue(link, direction, &plan.queue, rate, token),
+            queue: self.queue(link, direction, &plan.queue, (rate, Framing::IP), token),
             transmitter: Transmitter::new(plan.schedule.clone()),
             delay: plan.delay,
             framing: Framing::IP,
@@ -174,7 +174,13 @@ impl Builder {
         token: u64,
     ) -> (Queue, TokenBuckets) {
         self.fastest = self.fastest.max(plan.rate);
-        let queue = self.queue(link, direction, &plan.queue, plan.rate, token);
+        let queue = self.queue(
+            link,
+            direction,
+            &plan.queue,
+            (plan.rate, Framing::ETHERNET),
+            token,
+        );
         (queue, TokenBuckets::new(plan.limits))
     }
 
@@ -184,7 +190,7 @@ impl Builder {
         link: &str,
         direction: &'static str,
         config: &QueueConfig,
-        rate: Rate,
+        (rate, framing): (Rate, Framing),
         token: u64,
     ) -> Queue {
         let id = QueueId(self.queue_infos.len() as u32);
@@ -195,6 +201,7 @@ impl Builder {
             discipline: config.name(),
             rate_bps: rate.0,
             limit_bytes: config.limit_bytes(rate),
+            overhead_bytes: u64::from(framing.overhead),
         });
         let rng = self.rng(&format!("link.{link}.{direction}.queue"));
         let discipline = config
