@@ -30,7 +30,7 @@ demo: build ## An upload ruins a call under a bloated buffer, and does not under
 build: .venv/.built ## The virtual environment with the compiled engine in it
 
 .PHONY: test
-test: lint-python test-rust test-python generate-check ## Everything that must pass: Rust and Python tests, checks, generated files
+test: lint test-rust test-python generate-check ## Everything that must pass: Rust and Python tests, checks, generated files
 
 .PHONY: test-rust
 test-rust: tools ## The engine's tests

@@ -97,6 +97,8 @@ def plan_run(
     except InputError as error:
         raise InputError(f"{text.shown_as}: {error}") from error
     chosen = loaded.scenario.seed if seed is None else seed
+    if not 0 <= chosen < 2**64:
+        raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {chosen}")
     return Plan(loaded, expectations, label or loaded.name, overrides, chosen)
 
 

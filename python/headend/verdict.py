@@ -6,6 +6,7 @@ Marks, and where they come from:
   scoring periods (a call is as good as its bad spells);
 - one-way delay: ITU-T G.114's 150 ms (good) and 400 ms (unacceptable);
 - ping: 130 ms round trip, what games ask for, then 250 and 400 ms;
+- loss of pings and datagrams: 1, 2.5 and 5 %, ours;
 - page load: 2, 4 and 10 s, ours.
 """
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from headend.result import Result
+
+#: Loss of pings and of datagrams, as shares.
+LOSS_MARKS = (0.01, 0.025, 0.05)
 
 #: Queue delay, in ns, from which a queue that stays is called standing.
 STANDING_QUEUE_NS = 50e6
@@ -174,14 +178,20 @@ def _grade(
         row = stats["page_load_time"]
         text = f"pages in {_text(row['p50'])}, 1 in 20 over {_text(row['p95'])}"
         return _grade_falling(_number(row["p50"]), (2e9, 4e9, 10e9)), text
+    if application == "web":
+        return Grade.NONE, f"no page loaded to its end, {_text(goodput, 'rate')}"
     if "rtt" in stats:
         row = stats["rtt"]
-        text = f"{_text(row['p50'])}, 1 in 20 over {_text(row['p95'])}"
-        return _grade_falling(_number(row["p95"]), (130e6, 250e6, 400e6)), text
+        by_time = _grade_falling(_number(row["p95"]), (130e6, 250e6, 400e6))
+        # The round-trip times are those of the answers: who gets none is not well off.
+        by_loss = _grade_falling(loss, LOSS_MARKS)
+        lost = f", {_text(loss, 'ratio')} lost" if loss else ""
+        text = f"{_text(row['p50'])}, 1 in 20 over {_text(row['p95'])}{lost}"
+        return max(by_time, by_loss, key=_ORDER.index), text
     if transport == "udp":
         marks = (65e6, 125e6, 200e6) if application == "game" else (150e6, 275e6, 400e6)
         by_delay = _grade_falling(delay_p95, marks)
-        by_loss = _grade_falling(loss, (0.01, 0.025, 0.05))
+        by_loss = _grade_falling(loss, LOSS_MARKS)
         text = f"1 packet in 20 over {_text(delay_p95)}, {_text(loss, 'ratio')} lost"
         return max(by_delay, by_loss, key=_ORDER.index), text
     done = stats.get("completion_time")
@@ -204,7 +214,7 @@ def _grade_rising(value: float | None, marks: tuple[float, float, float]) -> Gra
 
 
 def _find_bottleneck(result: Result) -> QueueState | None:
-    """Take the queue the scenario names, or the one whose packets waited longest in all."""
+    """Take the queue the scenario is about, or the one whose packets waited longest in all."""
     import polars as pl
 
     queues = result.queues.filter(pl.col("packets_dequeued") > 0)
@@ -213,9 +223,20 @@ def _find_bottleneck(result: Result) -> QueueState | None:
         queues = queues if named.is_empty() else named
     if queues.is_empty():
         return None
-    row = queues.sort(pl.col("delay_mean_ns").fill_nan(0) * pl.col("packets_dequeued")).row(
-        -1, named=True
-    )
+    waited = pl.col("delay_mean_ns").fill_nan(0) * pl.col("packets_dequeued")
+    return _describe_queue(queues.sort(waited).row(-1, named=True))
+
+
+def _find_standing(result: Result) -> QueueState | None:
+    """Take the queue that stood highest, if any stood."""
+    import polars as pl
+
+    median = pl.col("delay_p50_ns").fill_nan(0)
+    queues = result.queues.filter(median > STANDING_QUEUE_NS).sort(median)
+    return None if queues.is_empty() else _describe_queue(queues.row(-1, named=True))
+
+
+def _describe_queue(row: dict[str, Any]) -> QueueState:
     return QueueState(
         queue=row["queue"],
         discipline=row["discipline"],
@@ -254,13 +275,22 @@ def _write_paragraph(result: Result, findings: list[Finding], queue: QueueState 
         listed = _list_names([f"{f.flow} {_text(f.goodput_bps, 'rate')}" for f in transfers])
         sentences.append(f"Goodput: {listed}.")
     if queue:
-        sentences.append(
-            f"The queue {queue.queue} ({queue.discipline}) held packets {_text(queue.delay_p50_ns)} at the median"
-            f" and {_text(queue.delay_p99_ns)} at the 99th percentile, with the line"
-            f" {_text(queue.utilisation, 'ratio')} used."
-        )
+        sentences.append(_tell_queue(queue))
+        if (queue.delay_p50_ns or 0.0) <= STANDING_QUEUE_NS:
+            # The scenario is about one queue, and another may be the trouble.
+            standing = _find_standing(result)
+            sentences += [_tell_queue(standing)] if standing else []
+            queue = standing or queue
         sentences += _explain_queue(queue, suffers=bool(suffering))
     return " ".join(sentences)
+
+
+def _tell_queue(queue: QueueState) -> str:
+    return (
+        f"The queue {queue.queue} ({queue.discipline}) held packets {_text(queue.delay_p50_ns)} at the median"
+        f" and {_text(queue.delay_p99_ns)} at the 99th percentile, with the line"
+        f" {_text(queue.utilisation, 'ratio')} used."
+    )
 
 
 def _tell(findings: list[Finding]) -> str:

@@ -262,9 +262,9 @@ impl<'a> Context<'a> {
     }
 
     /// A packet ends: gives back what it held outside itself.
-    #[allow(
+    #[expect(
         clippy::needless_pass_by_value,
-        reason = "a packet that has ended is nowhere"
+        reason = "the packet is gone after this"
     )]
     pub(crate) fn end(&mut self, packet: Packet) {
         if let Some(id) = packet.sack {

@@ -1,7 +1,7 @@
 //! The event queue: a timing wheel whose buckets are sorted when they are opened.
 //!
 //! Order is total and part of the model: time, then source, then the order of scheduling. The bucket width never changes the
-//! order, only the speed (facts: about 30 ns an event where a bucket holds a few packet times of the fastest link).
+//! order, only the speed (measured: about 30 ns an event where a bucket holds a few packet times of the fastest link).
 //! Nothing is cancelled: a component ignores a wake-up it no longer expects.
 
 use std::cmp::Reverse;

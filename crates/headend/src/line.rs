@@ -2,7 +2,7 @@
 //!
 //! Constant delay with small seeded jitter, perhaps loss. It keeps order, holds its packets itself, and has one pending
 //! event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and one of
-//! them takes most of the link, which no real host would show (facts: 58 % of a link shared by ten).
+//! them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
 
 use std::collections::VecDeque;
 

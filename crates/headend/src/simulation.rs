@@ -174,7 +174,7 @@ impl Simulation {
         self.now == self.end
     }
 
-    /// Runs under `clock` to the end of the run, or until the clock says it is over.
+    /// Runs under `clock` to the end of the run, or until the clock says it is over. What arrives after the end stays outside.
     ///
     /// # Errors
     ///
@@ -185,10 +185,14 @@ impl Simulation {
             clock.wait_until(Some(deadline), &mut self.arrivals)?
         } {
             let mut arrivals = std::mem::take(&mut self.arrivals);
-            for arrival in arrivals.drain(..) {
+            for mut arrival in arrivals.drain(..) {
                 // What was due before the arrival comes first: by scheduled time, however late the clock woke us.
                 self.run_until(arrival.at);
-                self.inject(arrival);
+                // Handed over after events up to a later time were handled: it enters now, which is the best that is left.
+                arrival.at = arrival.at.max(self.now);
+                if arrival.at <= self.end {
+                    self.inject(arrival);
+                }
             }
             self.arrivals = arrivals;
             self.run_until(now);

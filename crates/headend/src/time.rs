@@ -88,11 +88,13 @@ impl Duration {
     }
 
     /// `self − other`, or zero.
+    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// `self` scaled by `factor`, rounded to the nearest nanosecond.
+    #[must_use]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
     }

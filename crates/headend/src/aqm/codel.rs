@@ -40,9 +40,9 @@ impl Default for Config {
         Self {
             // The limit of the Linux and ns-3 implementations.
             limit: Limit::Packets(1000),
-            // RFC 8289 §3.2 and §5.3: 5 to 10 % of the round-trip time; 5 ms for the Internet.
+            // RFC 8289 §3.2 and §4.3: 5 to 10 % of the round-trip time; 5 ms for the Internet.
             target: Duration::from_millis(5),
-            // RFC 8289 §5.3: 100 ms suits round-trip times from 10 ms to 1 s.
+            // RFC 8289 §4.2: 100 ms suits round-trip times from 10 ms to 1 s.
             interval: Duration::from_millis(100),
             ecn: true,
         }

@@ -67,7 +67,7 @@ impl Default for Config {
         Self {
             // "Active Queue Management in DOCSIS 3.x Cable Modems" §9: 250 ms at the sustained rate when AQM is on.
             limit: Limit::Time(Duration::from_millis(250)),
-            // All others: RFC 8034 appendix A, constants.
+            // All others: RFC 8034 appendix A.1.2; the target: §4.1.
             target: Duration::from_millis(10),
             update_interval: Duration::from_millis(16),
             alpha: 0.25,
@@ -115,7 +115,7 @@ impl Config {
     }
 }
 
-/// How much the law has to do with the traffic (RFC 8034 §4.5).
+/// How much the law has to do with the traffic (RFC 8034 §4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// In control.
@@ -126,7 +126,7 @@ enum State {
     Quiescent,
 }
 
-/// The law's state (RFC 8034 appendix A).
+/// The law's state (RFC 8034 appendix A.1.3).
 #[derive(Debug)]
 pub struct DocsisPie {
     config: Config,
@@ -217,7 +217,7 @@ impl Aqm for DocsisPie {
     }
 }
 
-/// The data path: RFC 8034 appendix A.1, at each arrival.
+/// The data path: RFC 8034 appendix A.3, at each arrival.
 impl DocsisPie {
     /// `drop_early`, in the order of the RFC: the order is part of the law.
     fn drops_early(&mut self, size: u64, backlog: &Backlog, line: &LineView<'_>) -> bool {

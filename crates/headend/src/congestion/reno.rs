@@ -20,7 +20,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // RFC 3465 §2.2.
+            // RFC 3465 §2.3: the most it allows.
             slow_start_limit: 2,
         }
     }

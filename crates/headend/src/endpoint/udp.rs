@@ -6,7 +6,7 @@ use crate::flow::FlowId;
 use crate::packet::{Packet, Side};
 
 /// IPv4 and UDP header bytes.
-pub(super) const HEADER_BYTES: u16 = 28;
+const HEADER_BYTES: u16 = 28;
 
 /// One side of a datagram stream.
 #[derive(Debug)]

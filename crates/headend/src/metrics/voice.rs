@@ -21,8 +21,8 @@ pub struct Config {
     pub burst_ratio: BurstRatio,
     /// Whether the decoder conceals lost packets. Without it a loss of 1 % costs five times as many points of R.
     pub concealment: bool,
-    /// How long the receiver holds packets back: `fixed = "40 ms"`, or `"adaptive"`. A deeper buffer loses fewer packets and adds its depth to
-    /// the mouth-to-ear delay.
+    /// How long the receiver holds packets back: `fixed = "40 ms"`, the default, or `"adaptive"`. A deeper buffer loses fewer packets and
+    /// adds its depth to the mouth-to-ear delay.
     pub de_jitter: DeJitter,
     /// How long after its end a period waits for packets under way; what comes later counts as never arrived. At most `period`.
     pub grace: Duration,
@@ -67,7 +67,7 @@ pub enum BurstRatio {
 pub enum DeJitter {
     /// The period's 95th percentile of delay less its smallest delay.
     Adaptive,
-    /// Always so much.
+    /// Always so much: a duration.
     Fixed(Duration),
 }
 
@@ -264,14 +264,6 @@ pub fn mos(rating: f64) -> f64 {
     }
 }
 
-/// Cole and Rosenbluth's approximation of the rating of a G.711 call with concealment ("Voice over IP performance monitoring", ACM CCR 31(2), 2001):
-/// for comparison. Within 2 points of [`rating`] up to 350 ms; it falls faster beyond.
-pub fn cole_rosenbluth(mouth_to_ear: Duration, loss: f64) -> f64 {
-    let delay = mouth_to_ear.as_secs_f64() * 1000.0;
-    let interactivity = 0.024 * delay + 0.11 * (delay - 177.3).max(0.0);
-    94.2 - interactivity - 30.0 * math::ln(1.0 + 15.0 * loss)
-}
-
 /// Ro (7-2): speech against circuit and room noise.
 fn basic_signal_to_noise() -> f64 {
     15.0 - 1.5 * (SEND_LOUDNESS + NOISE)
@@ -439,6 +431,14 @@ mod tests {
         assert_near(mos(-5.0), 1.0, 0.0);
         assert_near(mos(3.0), 1.0, 0.0);
         assert_near(mos(120.0), 4.5, 0.0);
+    }
+
+    /// Cole and Rosenbluth's approximation of the rating of a G.711 call with concealment ("Voice over IP performance monitoring", ACM CCR 31(2),
+    /// 2001); beyond 350 ms it falls faster than [`rating`].
+    fn cole_rosenbluth(mouth_to_ear: Duration, loss: f64) -> f64 {
+        let delay = mouth_to_ear.as_secs_f64() * 1000.0;
+        let interactivity = 0.024 * delay + 0.11 * (delay - 177.3).max(0.0);
+        94.2 - interactivity - 30.0 * math::ln(1.0 + 15.0 * loss)
     }
 
     #[test]

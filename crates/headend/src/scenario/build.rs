@@ -38,6 +38,11 @@ const ROOM_ON_LINES: usize = 1 << 17;
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
     pub fn build(&self, seed: u64) -> Simulation {
+        Simulation::new(self.parts(seed))
+    }
+
+    /// The parts of that simulation, for whoever wants to change one.
+    pub fn parts(&self, seed: u64) -> Parts {
         let mut builder = Builder::new(seed);
         for link in &self.links {
             builder.add_link(link);
@@ -56,7 +61,7 @@ impl Scenario {
             self.interval,
             raw.duration,
         );
-        Simulation::new(Parts {
+        Parts {
             links: builder.links,
             lines: builder.lines,
             flows: builder.flows,
@@ -65,7 +70,7 @@ impl Scenario {
             bucket: builder.fastest.time_for(u64::from(MTU)) * PACKETS_PER_BUCKET,
             warmup: raw.warmup,
             duration: raw.duration,
-        })
+        }
     }
 }
 
@@ -130,7 +135,7 @@ impl Builder {
         let token = PointToPoint::update_token(port);
         self.fastest = self.fastest.max(rate);
         DirectionSetup {
-            queue: self.queue(link, direction, &plan.queue, rate, token),
+            queue: self.queue(link, direction, &plan.queue, (rate, Framing::IP), token),
             transmitter: Transmitter::new(plan.schedule.clone()),
             delay: plan.delay,
             framing: Framing::IP,
@@ -176,7 +181,13 @@ impl Builder {
         token: u64,
     ) -> (Queue, TokenBuckets) {
         self.fastest = self.fastest.max(plan.rate);
-        let queue = self.queue(link, direction, &plan.queue, plan.rate, token);
+        let queue = self.queue(
+            link,
+            direction,
+            &plan.queue,
+            (plan.rate, Framing::ETHERNET),
+            token,
+        );
         (queue, TokenBuckets::new(plan.limits))
     }
 
@@ -186,7 +197,7 @@ impl Builder {
         link: &str,
         direction: &'static str,
         config: &QueueConfig,
-        rate: Rate,
+        (rate, framing): (Rate, Framing),
         token: u64,
     ) -> Queue {
         let id = QueueId(self.queue_infos.len() as u32);
@@ -197,6 +208,7 @@ impl Builder {
             discipline: config.name(),
             rate_bps: rate.0,
             limit_bytes: config.limit_bytes(rate),
+            overhead_bytes: u64::from(framing.overhead),
         });
         let rng = self.rng(&format!("link.{link}.{direction}.queue"));
         let discipline = config

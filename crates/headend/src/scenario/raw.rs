@@ -52,7 +52,7 @@ pub struct Raw {
     pub flow: BTreeMap<String, Flow>,
     /// Expectations by name, such as `"call.mos.p5 >= 4.0"`: a run that misses one is reported as failed.
     pub expect: BTreeMap<String, String>,
-    /// Emulation: how real time is kept.
+    /// Emulation: how real time is kept. Not available in this version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulation: Option<Emulation>,
 }

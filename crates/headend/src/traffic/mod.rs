@@ -269,7 +269,7 @@ impl AppContext<'_> {
             generation: 0,
             protocol,
             addresses: [self.group.address, peer.address],
-            // Ephemeral ports in turn; well-known ones by what they are does not matter to any model.
+            // Ephemeral ports in turn, so that hashes tell connections apart; no model asks which well-known port it is.
             ports: [49152 + (ordinal % 16384) as u16, 443],
             dscp: self.group.dscp,
             routes: peer.routes,

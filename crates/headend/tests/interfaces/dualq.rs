@@ -11,7 +11,7 @@ use super::scene::{Controller, Outcome, Source, run, seconds, signal};
 
 const UPDATE: Duration = Duration::from_millis(16);
 const COUPLING: f64 = 2.0;
-/// RFC 9332 §4.2.1.2: a low-latency packet goes first unless a classic one has waited so much longer.
+/// RFC 9332 §4.2.2: a low-latency packet goes first unless a classic one has waited so much longer.
 const SHIFT: Duration = Duration::from_millis(30);
 const STEP: Duration = Duration::from_millis(1);
 

@@ -1,7 +1,7 @@
 //! Plants: the physical parameters of a DOCSIS line, and the presets of the generations.
 //!
-//! Every number is a parameter. OFDMA defaults are those of the public DOCSIS module for ns-3 (docsis.md §1.9), SC-QAM ones those of four
-//! bonded 6.4 MHz 64-QAM channels (docsis.md §1.8); what stands there from memory is marked so in docs/models/docsis.md.
+//! Every number is a parameter. OFDMA defaults are those of the public DOCSIS module for ns-3, SC-QAM ones those of four bonded 6.4 MHz
+//! 64-QAM channels. docs/models/docsis.md names each number's source, and marks what is from memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -309,7 +309,7 @@ impl Preset {
 }
 
 impl Plant {
-    /// One OFDMA and one OFDM channel with the defaults of docsis.md §1.9.
+    /// One OFDMA and one OFDM channel with the ns-3 module's defaults.
     pub fn docsis31() -> Self {
         Self {
             distance_km: 8.0,
@@ -317,7 +317,7 @@ impl Plant {
             cmts_map_processing: Duration::from_micros(200),
             // 600 µs + frame·(K+1)/K.
             modem_map_processing: Duration::from_nanos(757_500),
-            // A tenth of the channel used in bursts of 150 B (docsis.md §1.9).
+            // The ns-3 module's average load: a tenth of the channel, in bursts of 150 B.
             elements_per_map: 111,
             upstream_mac_header: 10,
             downstream_mac_header: 10,
@@ -436,7 +436,7 @@ impl Plant {
             DownstreamChannel::Ofdm(ofdm) => ofdm.timing(),
             DownstreamChannel::ScQam(qam) => qam.timing(),
         };
-        // A MAP is 46 B and 4 B for each information element (docsis.md §1.3).
+        // As the ns-3 module counts: a MAP is 46 B and 4 B for each information element.
         let map_bits = upstreams * (46 + 4 * self.elements_per_map) * 8;
         let maps = (map_bits as f64 / self.map_interval.as_secs_f64()) as u64;
         timing.rate = Rate(timing.rate.0.saturating_sub(maps));
@@ -455,7 +455,7 @@ fn expect(
 }
 
 impl Ofdma {
-    /// Ranges: docsis.md §1.8 and §1.9.
+    /// Ranges: DOCS-IF31-MIB's, and those of the ns-3 module.
     fn check(&self) -> Result<(), (&'static str, &'static str)> {
         let spacing = [25, 50].contains(&self.spacing_khz);
         expect(spacing, "upstream.ofdma.spacing_khz", "25 or 50")?;
@@ -625,7 +625,7 @@ impl UpstreamTiming {
 }
 
 impl Ofdm {
-    /// Ranges: docsis.md §1.8 and §1.9.
+    /// Ranges: DOCS-IF31-MIB's, and those of the ns-3 module.
     fn check(&self) -> Result<(), (&'static str, &'static str)> {
         let spacing = [25, 50].contains(&self.spacing_khz);
         expect(spacing, "downstream.ofdm.spacing_khz", "25 or 50")?;
@@ -687,7 +687,7 @@ impl Ofdm {
     }
 
     fn timing(&self) -> DownstreamTiming {
-        // LDPC codewords of 2025 B carry 1777 B; each has a pointer of 48 bits (docsis.md §1.8).
+        // LDPC codewords of 2025 B carry 1777 B; each has a pointer of 48 bits (ns-3 module).
         let pointer = 48.0 / f64::from(self.pointer_bits);
         let codeword = 2025.0 * 8.0 / self.bits_per_subcarrier;
         let codewords = (f64::from(self.subcarriers) - pointer) / (codeword + pointer);

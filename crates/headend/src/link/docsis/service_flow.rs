@@ -36,7 +36,7 @@ pub enum DequeueAt {
     Map,
 }
 
-/// Requests count in units of so many bytes (docsis.md §1.5, multiplier of TLV 24.26).
+/// Requests count in units of so many bytes (DOCS-QOS3-MIB: the multiplier of TLV 24.26 and its default).
 const REQUEST_UNIT: u64 = 4;
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The two token buckets of a service flow, exact to the bit and nanosecond.
 //!
 //! RFC 8034 §3 (and MULPI's Annex C, after the AQM paper's Appendix C): over every interval of length t the bytes let through are at most `R·t + B`
-//! and at most `P·t + 1522`. Bytes are MAC PDU bytes: from after the HCS to the CRC (docsis.md §2.1).
+//! and at most `P·t + 1522`. Bytes are MAC PDU bytes: from after the HCS to the CRC (RFC 8034 appendix A.1.4).
 //!
 //! Upstream the buckets decide which waiting bytes a modem may *ask for*: bytes are cleared one by one, as soon as both buckets
 //! hold a token for them. That is a fluid, and is brought up to date only when somebody looks. Downstream the CMTS lets whole packets through.
@@ -256,7 +256,7 @@ mod tests {
     }
 
     proptest! {
-        /// docsis.md §2.1 over all intervals between any two looks, at awkward rates, whatever arrives when.
+        /// RFC 8034 §3 over all intervals between any two looks, at awkward rates, whatever arrives when.
         #[test]
         fn bytes_cleared_obey_both_limits_over_every_interval(
             sustained in 1_000_u64..300_000_000,

@@ -87,6 +87,8 @@ pub struct QueueInfo {
     pub rate_bps: u64,
     /// Its limit in bytes, if it has one in bytes.
     pub limit_bytes: Option<u64>,
+    /// Bytes the line counts beyond a packet's IP bytes.
+    pub overhead_bytes: u64,
 }
 
 /// Counters of a DOCSIS upstream MAC.

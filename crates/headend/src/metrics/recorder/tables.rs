@@ -83,10 +83,10 @@ impl Recorder {
             table.integer("bytes_dequeued", seen.bytes_dequeued);
             discards(&mut table, &seen.discarded);
             table.integer("marked", seen.marked);
-            table.float(
-                "utilisation",
-                seen.bytes_dequeued as f64 * 8.0 / (info.rate_bps as f64 * measured),
-            );
+            // In the bytes that the line's rate counts.
+            let sent = seen.bytes_dequeued + seen.packets_dequeued * info.overhead_bytes;
+            let possible = info.rate_bps as f64 * measured;
+            table.float("utilisation", sent as f64 * 8.0 / possible);
             table.float(
                 "backlog_mean_bytes",
                 stats.backlog_integral as f64 / (measured * 1e9),

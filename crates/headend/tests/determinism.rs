@@ -1,0 +1,233 @@
+//! The same scenario and seed give the same bytes: again, on several threads, whatever the event queue's buckets. One component's randomness is
+//! its own: another queue shifts nobody else's.
+
+mod from_text;
+
+use from_text::{Log, Tables, scenario};
+use headend::flow::GroupId;
+use headend::metrics::table::{Column, Table};
+use headend::scenario::Scenario;
+use headend::simulation::Simulation;
+use headend::time::{Duration, Instant};
+use headend::trace::{PacketView, TraceEvent};
+
+const CABLE: &str = r#"
+duration = "12 s"
+warmup = "2 s"
+bottleneck = "cable.up"
+
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "10 Mbit/s"
+downstream.rate = "100 Mbit/s"
+placement = "random"
+
+[flow.call]
+application = "voice"
+
+[flow.game]
+application = "game"
+
+[flow.others]
+application.poisson.rate = "300 kbit/s"
+application.poisson.sizes = "exponential"
+
+[flow.page]
+application = "web"
+rtt.sites = "boston"
+
+[flow.ping]
+application = "ping"
+
+[flow.upload]
+application = "bulk"
+count = 3
+path.loss = "0.1 %"
+start = { from = "0 s", to = "2 s" }
+"#;
+
+const PLAIN: &str = r#"
+duration = "12 s"
+warmup = "2 s"
+
+[link.line.point_to_point]
+up.rate = "10 Mbit/s"
+up.queue = "codel"
+down.rate = "100 Mbit/s"
+
+[flow.call]
+application = "voice"
+
+[flow.upload]
+application = "bulk"
+count = 3
+tcp.ecn = "on"
+start = { from = "0 s", to = "2 s" }
+"#;
+
+/// Every bit of every column: also those of NaN, which equals nothing.
+fn bits(tables: &[(&'static str, Table)]) -> Vec<u64> {
+    let mut bits = Vec::new();
+    for (name, table) in tables {
+        bits.extend(name.bytes().map(u64::from));
+        for (name, column) in &table.columns {
+            bits.extend(name.bytes().map(u64::from));
+            match column {
+                Column::Float(values) => bits.extend(values.iter().map(|value| value.to_bits())),
+                Column::Integer(values) => bits.extend(values),
+                Column::Text(values) => {
+                    bits.extend(values.iter().flat_map(|text| text.bytes()).map(u64::from));
+                }
+            }
+        }
+    }
+    bits
+}
+
+fn run(scenario: &Scenario, seed: u64) -> Vec<u64> {
+    bits(&Tables::finish(scenario.build(seed)).0)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
+    for text in [CABLE, PLAIN] {
+        let scenario = scenario(text, &[]);
+        let first = run(&scenario, 1);
+        assert!(first.len() > 10_000, "there is something to compare");
+        assert!(first == run(&scenario, 1), "the same seed");
+        assert!(first != run(&scenario, 2), "another seed");
+    }
+}
+
+#[test]
+fn runs_on_several_threads_at_once_do_not_meet() {
+    let scenario = scenario(CABLE, &[]);
+    let alone = run(&scenario, 1);
+    let beside: Vec<Vec<u64>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = [1, 2, 1, 1]
+            .map(|seed| {
+                scope.spawn({
+                    let scenario = &scenario;
+                    move || run(scenario, seed)
+                })
+            })
+            .into();
+        (threads.into_iter())
+            .map(|thread| thread.join().expect("the run ends well"))
+            .collect()
+    });
+    for same in [0, 2, 3] {
+        assert!(beside[same] == alone, "run {same}");
+    }
+    assert!(beside[1] != alone);
+}
+
+#[test]
+fn the_width_of_the_event_queues_buckets_changes_nothing() {
+    for text in [CABLE, PLAIN] {
+        let scenario = scenario(text, &[]);
+        let with = |bucket| {
+            let mut parts = scenario.parts(1);
+            parts.bucket = bucket;
+            bits(&Tables::finish(Simulation::new(parts)).0)
+        };
+        let own = run(&scenario, 1);
+        // The narrowest, the widest, and one between.
+        for micros in [1, 100, 4200] {
+            assert!(with(Duration::from_micros(micros)) == own, "{micros} µs");
+        }
+    }
+}
+
+/// A run of `text` through a queue, and what happened.
+fn listen(text: &str, queue: &str) -> (Log, Tables) {
+    let mut simulation = scenario(text, &[("queue", queue)]).build(1);
+    let log = Log::of(&mut simulation);
+    (log, Tables::finish(simulation))
+}
+
+const QUEUES: [&str; 5] = [
+    "\"none\"",
+    "\"drop_tail\"",
+    "\"buffer_control\"",
+    "\"codel\"",
+    "\"docsis_pie\"",
+];
+
+/// The game server, the others on the line and the caller send what they send, whether it arrives or not.
+#[test]
+fn another_queue_leaves_what_unresponsive_sources_send_as_it_was() {
+    let unresponsive = |event: &TraceEvent| match event {
+        // Groups are numbered by their names: call, game, others come first.
+        TraceEvent::Sent {
+            packet:
+                PacketView {
+                    group: GroupId(group),
+                    from,
+                    seq,
+                    size,
+                    ..
+                },
+        } if *group < 3 => Some((*group, *from, *seq, *size)),
+        _ => None,
+    };
+    let runs = QUEUES.map(|queue| listen(CABLE, queue));
+    let sent = runs[0].0.choose(unresponsive);
+    assert!(sent.len() > 2000, "{}", sent.len());
+    for (run, queue) in runs.iter().zip(QUEUES) {
+        assert!(run.0.choose(unresponsive) == sent, "{queue}");
+    }
+    let delay = |run: &(Log, Tables)| run.1.floats("queues", "delay_p99_ns")[0];
+    assert!(
+        delay(&runs[0]) > 2.0 * delay(&runs[3]),
+        "the queues do differ"
+    );
+}
+
+/// A line with so little on it that no queue drops anything; packets come at random, so requests contend.
+const QUIET_CABLE: &str = r#"
+duration = "60 s"
+bottleneck = "cable.up"
+
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "10 Mbit/s"
+downstream.rate = "100 Mbit/s"
+placement = "random"
+
+[flow.call]
+application = "voice"
+
+[flow.others]
+application.poisson.rate = "500 kbit/s"
+application.poisson.sizes = "exponential"
+"#;
+
+/// The time of a request in contention shows the backoff drawn for it, a grant's start where in its MAP the CMTS placed it.
+#[test]
+fn another_queue_leaves_the_macs_draws_as_they_were() {
+    #[derive(PartialEq)]
+    enum Mac {
+        Request(u64),
+        Grant(u64, Instant),
+    }
+    let mac = |event: &TraceEvent| match *event {
+        TraceEvent::Requested {
+            bytes,
+            contention: true,
+            ..
+        } => Some(Mac::Request(bytes)),
+        TraceEvent::Granted { bytes, start, .. } => Some(Mac::Grant(bytes, start)),
+        _ => None,
+    };
+    let runs = QUEUES.map(|queue| listen(QUIET_CABLE, queue));
+    let expected = runs[0].0.choose(mac);
+    assert!(runs[0].1.integers("queues", "requests_contention")[0] > 3000);
+    for (run, queue) in runs.iter().zip(QUEUES) {
+        let dropped = run
+            .0
+            .choose(|event| matches!(event, TraceEvent::Discarded { .. }).then_some(()));
+        assert_eq!(dropped.len(), 0, "{queue} drops nothing here");
+        assert!(run.0.choose(mac) == expected, "{queue}");
+    }
+}

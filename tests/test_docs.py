@@ -1,0 +1,146 @@
+"""The documents say what is so: columns, measures, metrics, commands, examples, links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headend.cli.main import app
+from headend.columns import TABLES
+from headend.expect import FLOW_METRICS, MEASURES, QUEUE_METRICS, RUN_METRICS
+from headend.scenario import Text
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "studies/**/*.md")
+    for path in ROOT.glob(pattern)
+    if "target" not in path.parts
+)
+
+DELAYS = {name for name in TABLES["queues"] if name.startswith("delay_")}
+DISCARDED = {name for name in TABLES["queues"] if name.startswith("discarded_")}
+
+#: What results.md writes in short, and the columns it stands for.
+SHORT = {"delay_*_ns": DELAYS, "discarded_*": DISCARDED}
+
+
+def test_the_documented_columns_are_those_of_the_tables() -> None:
+    documented = dict(_document_columns())
+    assert set(documented) == set(TABLES)
+    for table, columns in documented.items():
+        assert columns == set(TABLES[table]), table
+
+
+def test_the_documented_measures_are_those_of_the_language() -> None:
+    rows = _rows(_sections()["measures"])
+    assert {name for row in rows for name in _code(row[0])} == set(MEASURES)
+
+
+def test_the_documented_metrics_are_those_of_the_language() -> None:
+    found: dict[str, set[str]] = {}
+    for subject, metrics, *_ in _rows(_read("docs/reference/expectations.md")):
+        found.setdefault(subject, set()).update(_code(metrics))
+    assert found == {
+        "flow": {*FLOW_METRICS, *MEASURES},
+        "queue": set(QUEUE_METRICS),
+        "run": set(RUN_METRICS),
+    }
+
+
+def test_the_commands_of_the_readme_are_there() -> None:
+    words = {line.split()[1] for line in _read("README.md").splitlines() if _is_command(line)}
+    shown = CliRunner().invoke(app, ["--help"]).output
+    assert words
+    assert [word for word in words if f" {word} " not in shown] == []
+
+
+def test_the_scenario_of_the_readme_is_one() -> None:
+    (example,) = re.findall(r"```toml\n(format = 1.*?)```", _read("README.md"), re.DOTALL)
+    loaded = Text("readme", "README.md", example, "toml", ROOT).load()
+    assert loaded.scenario.bottleneck == "cable.up"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", re.sub(r"`[^`\n]*`", "", text))
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_files_that_are_named_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    starts = ("crates/", "python/", "tests/", "scenarios/", "studies/", "docs/", "benches/")
+    named = [name for name in re.findall(r"`([\w./-]+)`", text) if name.startswith(starts)]
+    # A word in capitals stands for a name of the reader's own.
+    named = [name for name in named if not re.search(r"\b[A-Z]{2,}\b", name)]
+    homes = (ROOT, ROOT / "crates/headend", page.parent)
+    assert [name for name in named if not any((home / name).exists() for home in homes)] == []
+
+
+def _document_columns() -> Iterator[tuple[str, set[str]]]:
+    """Give what results.md says of each table."""
+    sections = _sections()
+    yield "flows", {name for row in _rows(sections["flows"]) for name in _code(row[0])}
+    queues = _code(re.sub(r"\([^)]*\)", "", sections["queues"]))
+    same = DISCARDED if "the same `discarded_*` columns" in sections["queues"] else set()
+    yield "queues", _spell_out(queues - SHORT.keys()) | same | _spell_out(queues & SHORT.keys())
+    lists = {**_lists(sections["measures"]), **_lists(sections["Series"])}
+    yield from lists.items()
+    for table in ("histograms", "summary"):
+        text = re.sub(r"\([^)]*\)", "", sections[table])
+        yield table, _code(text)
+
+
+def _lists(text: str) -> dict[str, set[str]]:
+    """Read paragraphs of the form: `table`: `column` (what it is), `column`, …; the next table follows a full stop."""
+    plain = re.sub(r"\([^)]*\)", "", "\n".join(_prose(text)))
+    parts = re.split(r"(?:^|(?<=\. ))`(\w+)`: ", plain, flags=re.MULTILINE)
+    return {
+        table: _code(body) - {"results.interval"}
+        for table, body in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def _prose(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if not line.startswith("|"))
+
+
+def _spell_out(names: set[str]) -> set[str]:
+    return {column for name in names for column in SHORT.get(name, {name})}
+
+
+def _sections() -> dict[str, str]:
+    """Split results.md at its headings; a heading goes by its first word."""
+    parts = re.split(r"^## `?(\w+)`?.*$", _read("docs/reference/results.md"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _rows(text: str) -> list[list[str]]:
+    """Read the rows of a text's tables without their heads."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+    rules = [index for index, row in enumerate(rows) if set("".join(row)) <= {"-"}]
+    heads = {index - 1 for index in rules} | set(rules)
+    return [row for index, row in enumerate(rows) if index not in heads]
+
+
+def _code(text: str) -> set[str]:
+    return set(re.findall(r"`([^`]+)`", text))
+
+
+def _is_command(line: str) -> bool:
+    return line.startswith("headend ") and not line.startswith("headend --")
+
+
+def _read(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
