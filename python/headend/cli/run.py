@@ -121,7 +121,7 @@ def print_result(result: Result) -> None:
     verdict = judge(result)
     console.print(f"\n[bold]{result.title}[/bold]  [dim]seed {result.manifest['seed']}[/dim]")
     console.print(draw_people(verdict))
-    console.print(draw_queues(result))
+    console.print(draw_queues(result, verdict.queue.queue if verdict.queue else None))
     console.print(verdict.paragraph, end="\n\n")
     if result.expectations:
         console.print(draw_expectations(result))
