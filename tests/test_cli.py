@@ -229,6 +229,11 @@ def test_figures_are_written_in_every_format(fake: Any, home_line: Path) -> None
     call("run", "home-line.toml", "--quiet", "--out", "a")
     answer = call("figures", "a", "--format", "svg,pdf,png", "--out", "f")
     assert answer.exit_code == 0, answer.output
+    names = {path.name for path in Path("f").iterdir()}
+    assert {"mos.svg", "queue-delay.svg", "cable.up-backlog-over-time.svg"} <= names
+    call("run", "home-line.toml", "--quiet", "--set", "queue=docsis_pie", "--out", "b")
+    call("figures", "a", "b", "--out", "g")
+    assert {"call-mos.svg", "cable.up-queue-delay.svg"} <= {p.name for p in Path("g").iterdir()}
     starts = {path.suffix: path.read_bytes()[:4] for path in Path("f").iterdir()}
     assert starts == {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     fails_with(
