@@ -122,6 +122,61 @@ def test_the_marks_people_know_are_drawn(kept: Path) -> None:
         assert mark in text
 
 
+def test_the_mark_of_games_is_drawn_where_pings_come_near_it(fake: Any, home_line: Path) -> None:
+    def draw(queue: str) -> str:
+        figures = {f.name: f for f in draw_figures([headend.run(home_line, set={"queue": queue})])}
+        return json.dumps(figures["ping"].panels[0].specify())
+
+    assert "130 ms: games" in draw("drop_tail")
+    assert "130 ms: games" not in draw("docsis_pie")
+
+
+def test_lost_pings_are_shown_at_the_time_they_were_sent(fake: Any, home_line: Path) -> None:
+    import polars as pl
+
+    result = headend.run(home_line, set={"queue": "docsis_pie"})
+    lost = pl.col("flow").eq("ping") & pl.col("time_ns").eq(40_000_000_000)
+    result.tables["samples"] = result.samples.with_columns(
+        value=pl.when(lost).then(float("nan")).otherwise(pl.col("value"))
+    )
+    figure = next(figure for figure in draw_figures([result]) if figure.name == "ping")
+    assert "never answered" in figure.explanation
+    specification = figure.panels[0].specify()
+    line, crosses = specification["layer"]
+    assert line["mark"]["invalid"] == "break-paths-filter-domains"
+    drawn = specification["datasets"]
+    values = [row["value"] for row in drawn[line["data"]["name"]]]
+    assert sum(value is None for value in values) == 1
+    assert [row["time_s"] for row in drawn[crosses["data"]["name"]]] == [35.0]
+
+
+def test_no_two_of_many_series_look_alike() -> None:
+    import polars as pl
+
+    from headend.figures.theme import colour, dash, shape
+
+    rows = pl.DataFrame({"series": [f"s{n:02}" for n in range(28)], "slot": list(range(28))})
+    ranges = [
+        [json.dumps(look) for look in encoding.to_dict()["scale"]["range"]]  # type: ignore[call-overload]
+        for encoding in (colour(rows), dash(rows), dash(rows, smooth=True), shape(rows))
+    ]
+    for other in ranges[1:]:
+        assert len(set(zip(ranges[0], other, strict=True))) == 28
+    assert len(set(ranges[1][:7])) == 1
+    assert len(set(ranges[2][:7])) == 7
+
+
+def test_a_legend_of_long_names_has_fewer_columns() -> None:
+    from headend.figures.theme import make_legend
+
+    def columns(name: str) -> int:
+        found: int = make_legend([name]).to_dict()["columns"]
+        return found
+
+    assert columns("call") == 3
+    assert columns("buffer_control target 32 KiB") == 1
+
+
 def test_a_run_keeps_its_colour_in_every_panel(fake: Any, home_line: Path) -> None:
     comparison = compare(home_line, {"queue": ["drop_tail", "docsis_pie"]})
     for figure in draw_figures(comparison.results):

@@ -7,6 +7,7 @@ from typing import Any
 
 import headend
 from headend.experiment import compare
+from headend.quantity import format_quantity
 from headend.verdict import Grade, judge, summarise_comparison
 
 
@@ -33,37 +34,126 @@ def test_a_full_line_with_a_short_queue_is_praised(fake: Any, home_line: Path) -
     assert "the queue stayed short" in paragraph
 
 
-def test_a_queue_that_stands_is_found_whatever_queue_the_scenario_is_about() -> None:
-    rate = {"rate": "10 Mbit/s"}
-    scenario = {
-        "duration": "10 s",
-        "warmup": "5 s",
-        "bottleneck": "line.up",
-        "link": {"line": {"point_to_point": {"up": rate, "down": rate}}},
-        "flow": {"get": {"application": "bulk", "direction": "down"}},
-    }
-    paragraph = judge(headend.run(scenario)).paragraph
-    assert "The queue line.down (drop_tail) held packets" in paragraph
-    assert "That is a standing queue" in paragraph
+def make_line(up: dict[str, Any], down: dict[str, Any], **rest: Any) -> dict[str, Any]:
+    """Make a scenario of one plain link; the rest are its other keys, such as its flows."""
+    link = {"line": {"point_to_point": {"up": up, "down": down}}}
+    return {"duration": "20 s", "warmup": "5 s", "link": link, **rest}
 
 
-def test_pings_without_answers_and_pages_that_never_come_are_told() -> None:
-    scenario = {
-        "duration": "20 s",
-        "link": {"line": {"point_to_point": {"up": {"rate": "100 kbit/s"}}}},
-        "flow": {
-            "page": {"application": "web", "rtt": "600 ms"},
-            "ping": {"application": "ping", "path": {"loss": "40 %"}, "start": "1 s"},
-        },
+TEN = {"rate": "10 Mbit/s"}
+GET = {"application": "bulk", "direction": "down"}
+
+
+def test_of_a_download_the_down_queue_is_blamed() -> None:
+    verdict = judge(headend.run(make_line(TEN, TEN, flow={"get": GET})))
+    assert verdict.queue is not None
+    assert verdict.queue.queue == "line.down"
+    assert "The queue line.down (drop_tail) held packets" in verdict.paragraph
+    assert "That is a standing queue" in verdict.paragraph
+    assert "--set link.line.point_to_point.down.queue=… tries one" in verdict.paragraph
+    assert "line.up" not in verdict.paragraph
+
+
+def test_a_bottleneck_that_is_named_and_is_none_is_told() -> None:
+    scenario = make_line(TEN, TEN, flow={"get": GET}, bottleneck="line.up")
+    verdict = judge(headend.run(scenario))
+    assert verdict.queue is not None
+    assert verdict.queue.queue == "line.down"
+    assert "The scenario calls line.up its bottleneck, which held packets" in verdict.paragraph
+
+
+def test_a_comparison_is_by_the_queue_that_does_the_harm() -> None:
+    path = "link.line.point_to_point.down.queue"
+    runs = compare(make_line(TEN, TEN, flow={"get": GET}), {path: ["drop_tail", "codel"]}).results
+    assert summarise_comparison(runs)[-1].startswith("Median delay in the queue line.down: ")
+
+
+def test_who_gets_nothing_through_is_badly_off() -> None:
+    # Too small for any packet: Buffer Control keeps to sizes of its own.
+    tiny = {**TEN, "queue": {"buffer_control": {"target": "16 B", "block": "16 B"}}}
+    names = {"put": "bulk", "call": "voice", "ping": "ping", "page": "web"}
+    flow = {name: {"application": kind} for name, kind in names.items()}
+    good = make_line(TEN, TEN, flow=flow)
+    bad = make_line(tiny, TEN, flow=flow)
+    verdict = judge(headend.run(bad))
+    told = {finding.flow: finding.experience for finding in verdict.findings}
+    assert {finding.grade for finding in verdict.findings} == {Grade.BAD}
+    assert told == {
+        "put": "nothing got through",
+        "call": "MOS 1, 1 in bad spells: no packet arrived",
+        "ping": "no answer",
+        "page": "no page finished in 15 s",
     }
-    findings = {finding.flow: finding for finding in judge(headend.run(scenario)).findings}
-    assert findings["ping"].grade is Grade.BAD
-    assert "lost" in findings["ping"].experience
-    assert findings["page"].experience.startswith("no page loaded to its end")
+    assert "let no packet through" in verdict.paragraph
+    assert "room to spare" not in verdict.paragraph
+    lines = summarise_comparison([headend.run(good), headend.run(bad)])
+    assert "The choice changes nobody's grade." not in lines
+    assert any(line.startswith("ping: ") and "(no answer)" in line for line in lines)
+
+
+def test_lost_pings_count_and_are_told() -> None:
+    flow = {
+        "page": {"application": "web", "rtt": "600 ms"},
+        "ping": {"application": "ping", "path": {"loss": "40 %"}, "start": "1 s"},
+    }
+    slow = {"rate": "100 kbit/s"}
+    result = headend.run(make_line(slow, slow, flow=flow))
+    findings = {finding.flow: finding for finding in judge(result).findings}
+    answers = result.samples.filter(measure="rtt")["value"]
+    ping = findings["ping"]
+    assert ping.grade is Grade.BAD
+    # Lost on the way there or back: more than either way alone loses.
+    assert ping.loss_ratio is not None
+    assert ping.loss_ratio == answers.is_nan().sum() / len(answers)
+    assert ping.loss_ratio > 0.5
+    assert f"{format_quantity(ping.loss_ratio, 'ratio')} lost" in ping.experience
+    assert findings["page"].experience.startswith("no page finished in")
+
+
+def test_a_page_is_not_late_before_it_had_time() -> None:
+    flow = {"page": {"application": "web", "start": "19 s", "rtt": "600 ms"}}
+    finding = judge(headend.run(make_line(TEN, TEN, flow=flow))).findings[0]
+    assert finding.grade is Grade.GOOD
+    assert finding.experience.startswith("no page finished in")
+
+
+def test_a_bad_call_is_told_why() -> None:
+    call = {"call": {"application": "voice"}}
+    late = judge(headend.run(make_line(TEN, TEN, flow={"get": GET, **call}))).findings[0]
+    assert "of its packets came too late to be played" in late.experience
+    call["call"]["path"] = {"loss": "20 %"}  # type: ignore[assignment]
+    lost = judge(headend.run(make_line(TEN, TEN, flow=call))).findings[0]
+    assert "of its packets were lost" in lost.experience
+    call["call"] = {"application": "voice", "rtt": "1200 ms"}
+    slow = judge(headend.run(make_line(TEN, TEN, flow=call))).findings[0]
+    assert "each way takes 6" in slow.experience
+
+
+def test_advice_is_for_the_queue_that_is_there() -> None:
+    flood = {"flood": {"application": {"cbr": {"rate": "20 Mbit/s"}}}}
+    aqm = {**TEN, "queue": {"codel": {"limit": "2 s"}}}
+    paragraph = judge(headend.run(make_line(aqm, TEN, flow=flood))).paragraph
+    assert "Its AQM (codel) dropped or marked" in paragraph
+    assert "A smaller buffer" not in paragraph
+    plain = {**TEN, "queue": "none"}
+    paragraph = judge(headend.run(make_line(plain, TEN, flow=flood))).paragraph
+    assert "A limit or an AQM shortens it; --set queue=… tries one." in paragraph
+
+
+def test_a_comparison_of_many_runs_keeps_to_four_sentences(fake: Any, home_line: Path) -> None:
+    calls = "\n".join(f'[flow.call{number}]\napplication = "voice"' for number in range(6))
+    with home_line.open("a") as file:
+        file.write(calls)
+    queues = ["drop_tail", "docsis_pie", "codel", "none", "buffer_control"]
+    lines = summarise_comparison(compare(home_line, {"queue": queues}).results)
+    assert len(lines) == 4
+    assert any("good under docsis_pie, codel, none and buffer_control" in line for line in lines)
+    assert lines[2].startswith("The grades of ")
+    assert ": from " in lines[3]
 
 
 def test_a_comparison_says_whose_grade_changes(fake: Any, home_line: Path) -> None:
     lines = summarise_comparison(compare(home_line, {"queue": ["drop_tail", "docsis_pie"]}).results)
     assert any(line.startswith("call: bad under drop_tail") for line in lines)
     assert not any(line.startswith("upload:") for line in lines)
-    assert lines[-1].startswith("Median delay in the bottleneck's queue:")
+    assert lines[-1].startswith("Median delay in the queue cable.up: ")

@@ -11,6 +11,7 @@ __all__ = [
     "ScenarioError",
     "parse",
     "reference",
+    "refuse",
     "required_files",
     "schema",
 ]
@@ -59,6 +60,14 @@ def parse(
     files: Mapping[str, str] = ...,
 ) -> Scenario: ...
 def reference() -> str: ...
+def refuse(
+    text: str,
+    path: str,
+    why: str,
+    *,
+    format: str = "toml",
+    overrides: Sequence[tuple[str, str]] = ...,
+) -> str: ...
 def required_files(
     text: str, *, format: str = "toml", overrides: Sequence[tuple[str, str]] = ...
 ) -> list[str]: ...

@@ -17,7 +17,7 @@ from headend.figures import draw_figures
 from headend.figures.theme import HEIGHT, configure
 from headend.folder import describe
 from headend.quantity import format_quantity
-from headend.verdict import Verdict, judge, summarise_comparison
+from headend.verdict import Verdict, describe_shared_queue, judge, summarise_comparison
 
 if TYPE_CHECKING:
     import jinja2
@@ -55,6 +55,7 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
         shown=shown,
         summary=summarise_comparison(results) if len(results) > 1 else [],
         flows=list(dict.fromkeys(f.flow for item in shown for f in item.verdict.findings)),
+        queues=describe_shared_queue(results),
         differences=find_differences([result.manifest["scenario"] for result in results]),
     )
     return write_page(page, path)

@@ -105,6 +105,23 @@ pub(crate) fn required_files(
         .map_err(|error| scenario_error(py, &error))
 }
 
+/// The line of text that refuses the value at `path` because of `why`: with the place where it was written.
+#[pyfunction]
+#[pyo3(signature = (text, path, why, *, format = "toml", overrides = Vec::new()))]
+pub(crate) fn refuse(
+    py: Python<'_>,
+    text: &str,
+    path: &str,
+    why: &str,
+    format: &str,
+    overrides: Vec<Override>,
+) -> PyResult<String> {
+    let format = read_format(format)?;
+    catch_panic(|| scenario::refuse(text, format, &overrides, path, why))?
+        .map(|error| error.to_string())
+        .map_err(|error| scenario_error(py, &error))
+}
+
 /// The JSON Schema of a scenario (draft 2020-12).
 #[pyfunction]
 pub(crate) fn schema() -> String {

@@ -215,7 +215,7 @@ impl fmt::Display for Limit {
 
 /// Ties a quantity's text form to serde and to the JSON Schema, so that scenarios read and write it as people do.
 macro_rules! written_with_unit {
-    ($type:ty, $parse:expr, $name:literal, $example:literal) => {
+    ($type:ty, $parse:expr, $name:literal, $example:literal, $range:literal) => {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -227,6 +227,7 @@ macro_rules! written_with_unit {
                 deserializer.deserialize_any(Quantity {
                     parse: $parse,
                     expected: concat!($name, " such as ", $example),
+                    in_range: concat!($name, " ", $range),
                 })
             }
         }
@@ -251,16 +252,59 @@ macro_rules! written_with_unit {
     };
 }
 
-written_with_unit!(Duration, parse_duration, "a duration", "\"10 ms\"");
-written_with_unit!(Rate, parse_rate, "a rate", "\"10 Mbit/s\"");
-written_with_unit!(ByteCount, parse_bytes, "a size", "\"64 KiB\"");
-written_with_unit!(Probability, parse_probability, "a share", "\"10 %\"");
-written_with_unit!(Limit, parse_limit, "a buffer limit", "\"250 ms\"");
+// What 64 bits hold: 584 years, 18 Ebit/s, 18 EB.
+written_with_unit!(
+    Duration,
+    parse_duration,
+    "a duration",
+    "\"10 ms\"",
+    "from 0 s to 5e6 h"
+);
+written_with_unit!(
+    Rate,
+    parse_rate,
+    "a rate",
+    "\"10 Mbit/s\"",
+    "from 0 bit/s to 1.8e10 Gbit/s"
+);
+written_with_unit!(
+    ByteCount,
+    parse_bytes,
+    "a size",
+    "\"64 KiB\"",
+    "from 0 B to 1.8e10 GB"
+);
+written_with_unit!(
+    Probability,
+    parse_probability,
+    "a share",
+    "\"10 %\"",
+    "from 0 % to 100 %"
+);
+written_with_unit!(
+    Limit,
+    parse_limit,
+    "a buffer limit",
+    "\"250 ms\"",
+    "from 0 s or 0 B to 5e6 h or 1.8e10 GB, in whole packets, or \"unlimited\""
+);
 
 /// Reads a quantity from its text.
 struct Quantity<T> {
     parse: fn(&str) -> Option<T>,
     expected: &'static str,
+    /// What is expected of a number whose unit is right.
+    in_range: &'static str,
+}
+
+impl<T> Quantity<T> {
+    /// Whether a one in place of the number could be read.
+    fn is_unit_right(&self, text: &str) -> bool {
+        let number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E');
+        let text = text.trim();
+        let unit = text.trim_start_matches(number);
+        unit.len() < text.len() && (self.parse)(&format!("1 {unit}")).is_some()
+    }
 }
 
 impl<T> serde::de::Visitor<'_> for Quantity<T> {
@@ -271,7 +315,14 @@ impl<T> serde::de::Visitor<'_> for Quantity<T> {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
-        (self.parse)(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+        let found = serde::de::Unexpected::Str(text);
+        (self.parse)(text).ok_or_else(|| {
+            if self.is_unit_right(text) {
+                E::invalid_value(found, &self.in_range)
+            } else {
+                E::invalid_value(found, &self)
+            }
+        })
     }
 }
 
@@ -304,6 +355,31 @@ mod tests {
         assert_eq!(parse_probability("110 %"), None);
         assert_eq!(parse_bytes("5 exabytes"), None);
         assert_eq!(parse_duration("1e300 s"), None);
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_told_the_range_and_a_wrong_unit_an_example() {
+        let refuse = |text: &str| {
+            let read = serde_json::from_value::<Duration>(text.into());
+            read.expect_err("it is no duration").to_string()
+        };
+        for beyond in ["-1 s", "1e300 ms"] {
+            let why = refuse(beyond);
+            assert!(
+                why.ends_with("expected a duration from 0 s to 5e6 h"),
+                "{why}"
+            );
+        }
+        for strange in ["10", "10 parsecs", "s", ""] {
+            let why = refuse(strange);
+            assert!(
+                why.ends_with("expected a duration such as \"10 ms\""),
+                "{why}"
+            );
+        }
+        let share = serde_json::from_value::<Probability>("110 %".into());
+        let why = share.expect_err("it is more than all").to_string();
+        assert!(why.ends_with("expected a share from 0 % to 100 %"), "{why}");
     }
 
     #[test]

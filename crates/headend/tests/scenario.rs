@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use headend::metrics::table::{Column, Table};
-use headend::scenario::{Format, Raw, Scenario, ScenarioError, reference, required_files, schema};
+use headend::scenario::{
+    Format, Override, Raw, Scenario, ScenarioError, reference, refuse, required_files, schema,
+};
 use headend::time::Instant;
 use proptest::prelude::*;
 
@@ -253,6 +255,60 @@ fn a_missing_key_is_named_with_the_table_that_lacks_it() {
 }
 
 #[test]
+fn a_queue_with_no_room_for_a_packet_is_refused() {
+    let limit = |limit: &str| {
+        let line = format!("up.queue.drop_tail.limit = \"{limit}\"");
+        error_where("up.queue.drop_tail.limit = \"100 ms\"", &line)
+    };
+    let start = "link.dsl.point_to_point.up.queue.drop_tail.limit: expected room for";
+    assert_eq!(
+        limit("0 packets"),
+        format!("{start} at least one packet, found \"0 packets\" (line 9, column 28)")
+    );
+    assert_eq!(
+        limit("1499 B"),
+        format!(
+            "{start} one packet of 1500 B at least (1500 B), found \"1499 B\" (line 9, column 28)"
+        )
+    );
+    assert_eq!(
+        limit("11 ms"),
+        format!(
+            "{start} one packet of 1500 B at least (1500 B), found \"11 ms\" (1375 B at 1 Mbit/s) (line 9, column 28)"
+        )
+    );
+    let codel = "queue = { codel = { limit = \"1500 B\" } }";
+    let cable = error(&CABLE.replace("queue = \"codel\"", codel));
+    assert!(cable.contains("(1518 B), found \"1.5 kB\""), "{cable}");
+}
+
+#[test]
+fn what_others_refuse_is_located_too() {
+    let text = "[expect]\ncall = \"caal.mos.p5 >= 4.0\"\n";
+    let refused = |overrides: &[Override]| {
+        refuse(text, Format::Toml, overrides, "expect.call", "no caal")
+            .expect("it can be read")
+            .to_string()
+    };
+    assert_eq!(refused(&[]), "expect.call: no caal (line 2, column 8)");
+    let given = [("expect.call".to_owned(), "call.mso > 1".to_owned())];
+    assert_eq!(
+        refused(&given),
+        "expect.call: no caal (from --set expect.call=call.mso > 1)"
+    );
+}
+
+#[test]
+fn without_a_bottleneck_an_override_means_the_up_queue_of_the_only_link() {
+    let scenario = right(PLAIN, &[]);
+    assert_eq!(scenario.bottleneck(), None);
+    assert_eq!(
+        scenario.queue_path().as_deref(),
+        Some("link.dsl.point_to_point.up.queue")
+    );
+}
+
+#[test]
 fn two_kinds_where_one_is_due_are_refused() {
     assert_eq!(
         error_where("down.rate", "up.queue.codel.target = \"5 ms\"\ndown.rate"),
@@ -263,7 +319,7 @@ fn two_kinds_where_one_is_due_are_refused() {
 #[test]
 fn times_that_make_no_sense_are_refused() {
     assert!(error_with("duration", "0 s").starts_with("duration: a run takes more than no time"));
-    assert!(error_with("duration", "11000 h").starts_with("duration: a run of more than 10 days"));
+    assert!(error_with("duration", "11000 h").starts_with("duration: expected at most 10 days"));
     assert_eq!(
         error_with("warmup", "2 s"),
         "warmup: a warm-up of 2 s leaves nothing to measure of a run of 2 s (from --set warmup=2 s)"
@@ -486,7 +542,7 @@ fn a_trace_is_read_from_its_file_and_kept() {
         Scenario::parse(&json, Format::Json, &[], &BTreeMap::new()),
         Ok(scenario)
     );
-    assert!(error(&text).contains("the file \"cell.up\" was not given"));
+    assert!(error(&text).contains("the file \"cell.up\" cannot be read"));
     let wrong = |contents: &str| with(contents).expect_err("the trace is wrong").to_string();
     assert_eq!(
         wrong("1\nx\n"),

@@ -31,9 +31,7 @@ SetOption = Annotated[
         help="Change a value of the scenario; [b]queue[/b] means the bottleneck's queue.",
     ),
 ]
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", min=0, help="In place of the scenario's seed.")
-]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="In place of the scenario's seed.")]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="The results folder; by default results/NAME."),
@@ -121,7 +119,7 @@ def print_result(result: Result) -> None:
     verdict = judge(result)
     console.print(f"\n[bold]{result.title}[/bold]  [dim]seed {result.manifest['seed']}[/dim]")
     console.print(draw_people(verdict))
-    console.print(draw_queues(result))
+    console.print(draw_queues(result, verdict.queue.queue if verdict.queue else None))
     console.print(verdict.paragraph, end="\n\n")
     if result.expectations:
         console.print(draw_expectations(result))

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headend.quantity import format_quantity
+from headend.verdict import describe_shared_queue
 
 if TYPE_CHECKING:
     from headend.result import Result
@@ -42,12 +43,14 @@ def draw_people(verdict: Verdict) -> Table:
     return table
 
 
-def draw_queues(result: Result) -> Table:
+def draw_queues(result: Result, bottleneck: str | None) -> Table:
     """Draw a row for each queue that carried packets."""
     import polars as pl
 
     table = _new_table("queue", "discipline")
-    rows = result.queues.filter(pl.col("packets_enqueued") > 0)
+    rows = result.queues.filter(
+        (pl.col("packets_enqueued") > 0) | (pl.col("discarded_overlimit") > 0)
+    )
     marks = bool(rows["marked"].sum())
     for name in (
         "rate",
@@ -60,7 +63,7 @@ def draw_queues(result: Result) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows.iter_rows(named=True):
         dropped = sum(value for name, value in row.items() if name.startswith("discarded_"))
-        label = Text(row["queue"], style="bold" if row["queue"] == result.bottleneck else "")
+        label = Text(row["queue"], style="bold" if row["queue"] == bottleneck else "")
         table.add_row(
             label,
             row["discipline"],
@@ -98,7 +101,7 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
                 text = Text.assemble(draw_grade(finding.grade), "\n", text)
             cells.append(text)
         table.add_row(Text(flow, style="bold"), *cells)
-    queues = [verdict.queue for verdict in verdicts]
+    queues = describe_shared_queue(results)
     if any(queues):
         table.add_section()
         name = next(queue.queue for queue in queues if queue)

@@ -97,7 +97,7 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> AnyChart:
                 axis=alt.Axis(values=[1, 0.1, 0.01, 1e-3, 1e-4], format="~%"),
             ),
             color=colour(rows),
-            strokeDash=dash(rows),
+            strokeDash=dash(rows, smooth=True),
             opacity=fade(chosen),
             tooltip=[
                 alt.Tooltip("series:N", title=" "),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import altair as alt
@@ -13,12 +14,15 @@ from headend.figures.selection import name_flow_keys, place_flows
 from headend.figures.theme import (
     PALETTE,
     colour,
+    dash,
     fade,
     highlight,
     make_chart,
     mark_across,
+    shape,
     time_axis,
 )
+from headend.quantity import parse_quantity
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
@@ -26,6 +30,12 @@ if TYPE_CHECKING:
 
 #: Samples drawn per flow; of more, evenly chosen ones.
 MOST_SAMPLES = 400
+
+#: How long a ping waits for its answer, where the scenario does not say.
+PING_TIMEOUT_NS = 5e9
+
+#: The round trip that games ask for.
+GAMES_MS = 130
 
 #: The engine's reasons for a discard, in words.
 REASONS = {
@@ -66,11 +76,18 @@ def draw_voice(results: Sequence[Result]) -> Figure | None:
 
 def draw_ping(results: Sequence[Result]) -> Figure | None:
     """Draw round-trip times over time."""
-    frames = {result.label: _gather(result, {"rtt": ""}, 1e-6) for result in results}
+    frames = {
+        result.label: _gather(_date_pings(result), {"rtt": ""}, 1e-6, lost=True)
+        for result in results
+    }
+    lost = any(bool(frame["value"].is_nan().any()) for frame in frames.values() if len(frame))
 
     def draw(rows: pl.DataFrame) -> AnyChart:
-        chart = _draw_samples(rows, "round trip (ms)", alt.Scale(zero=True), line=True)
-        return alt.layer(chart, mark_across(130, "130 ms: games"))
+        layers = [_draw_samples(rows, "round trip (ms)", alt.Scale(zero=True), line=True)]
+        if (rows["value"].fill_nan(None).max() or 0) > GAMES_MS / 2:  # type: ignore[operator]
+            layers.append(mark_across(GAMES_MS, f"{GAMES_MS} ms: games"))
+        missing = rows.filter(pl.col("value").is_nan())
+        return alt.layer(*layers, *([] if missing.is_empty() else [_draw_lost(missing, rows)]))
 
     panels, note = lay_out(frames, draw, place_flows(results))
     if not panels:
@@ -78,8 +95,9 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     return Figure(
         "ping",
         "Ping over time",
-        "Round-trip time of a small packet beside the other traffic. Games ask for less than 130 ms; what lies above the"
-        f" line's empty value is time spent in queues.{note}",
+        f"Round-trip time of a small packet beside the other traffic. Games ask for less than {GAMES_MS} ms; what lies"
+        " above the line's empty value is time spent in queues."
+        f"{' A × at the bottom is a ping that was never answered.' if lost else ''}{note}",
         panels,
     )
 
@@ -173,11 +191,15 @@ def _draw_durations(
     return Figure(name, title, explanation + note, panels)
 
 
-def _gather(result: Result, suffixes: dict[str, str], factor: float) -> pl.DataFrame:
-    """Take samples of some measures; a suffix tells them apart where a flow has several."""
-    rows = result.samples.filter(
-        pl.col("measure").is_in(list(suffixes)) & pl.col("value").is_not_nan()
-    )
+def _gather(
+    result: Result, suffixes: dict[str, str], factor: float, *, lost: bool = False
+) -> pl.DataFrame:
+    """Take samples of some measures; a suffix tells them apart where a flow has several.
+
+    With ``lost``, those without a value are kept, however many there are of the others.
+    """
+    rows = result.samples.filter(pl.col("measure").is_in(list(suffixes)))
+    rows = rows if lost else rows.filter(pl.col("value").is_not_nan())
     several = rows["measure"].n_unique() > 1
     parts = []
     order = pl.col("measure").replace_strict(
@@ -187,8 +209,9 @@ def _gather(result: Result, suffixes: dict[str, str], factor: float) -> pl.DataF
     for (flow, measure), own in groups:
         step = -(-own.height // MOST_SAMPLES)
         key = f"{flow}{suffixes[str(measure)] if several else ''}"
+        number = pl.int_range(pl.len())
         parts.append(
-            own.gather_every(step).select(
+            own.filter((number % step == 0) | pl.col("value").is_nan()).select(
                 time_s=(pl.col("time_ns") / 1e9).round_sig_figs(6),
                 value=(pl.col("value") * factor).round_sig_figs(4),
                 key=pl.lit(key),
@@ -197,13 +220,36 @@ def _gather(result: Result, suffixes: dict[str, str], factor: float) -> pl.DataF
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
+def _date_pings(result: Result) -> Result:
+    """Put each ping at the time it was sent: one without an answer is recorded only when it is given up."""
+    waits = {flow: _find_timeout(result, flow) for flow in result.samples["flow"].unique()}
+    waited = (
+        pl.col("value")
+        .fill_nan(None)
+        .fill_null(pl.col("flow").replace_strict(waits, default=0.0, return_dtype=pl.Float64))
+    )
+    pings = result.samples.filter(pl.col("measure") == "rtt").with_columns(
+        time_ns=(pl.col("time_ns") - waited).clip(0)
+    )
+    return replace(result, tables={**result.tables, "samples": pings.sort("time_ns")})
+
+
+def _find_timeout(result: Result, flow: str) -> float:
+    flows = result.manifest["scenario"].get("flow", {})
+    application = flows.get(flow, flows.get(flow.rpartition(".")[0], {})).get("application")
+    try:
+        return parse_quantity(application["ping"]["timeout"], "time").value
+    except (KeyError, TypeError, ValueError):
+        return PING_TIMEOUT_NS
+
+
 def _draw_samples(rows: pl.DataFrame, title: str, scale: alt.Scale, *, line: bool) -> AnyChart:
     chosen = highlight()
     few = rows.height <= 60 * rows["series"].n_unique()
     base = make_chart(rows.select("time_s", "value", "series", "slot")).encode(
         x=time_axis(),
         y=alt.Y("value:Q", title=title, scale=scale),
-        color=colour(rows, "stroke" if line else "circle"),
+        color=colour(rows),
         opacity=fade(chosen),
         tooltip=[
             alt.Tooltip("series:N", title=" "),
@@ -212,12 +258,39 @@ def _draw_samples(rows: pl.DataFrame, title: str, scale: alt.Scale, *, line: boo
         ],
     )
     if not line:
-        points: AnyChart = base.mark_point(filled=True, size=32).add_params(chosen)
+        points: AnyChart = (
+            base.encode(shape=shape(rows)).mark_point(filled=True, size=32).add_params(chosen)
+        )
         return points
-    lines: AnyChart = base.mark_line(
-        point={"filled": True, "size": 30} if few else False, strokeWidth=1.6
-    ).add_params(chosen)
+    lines: AnyChart = (
+        base.encode(strokeDash=dash(rows))
+        .mark_line(
+            # A line does not lead across what is missing.
+            invalid="break-paths-filter-domains",
+            point={"filled": True, "size": 30} if few else False,
+            strokeWidth=1.6,
+        )
+        .add_params(chosen)
+    )
     return lines
+
+
+def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> AnyChart:
+    """Draw a cross at the bottom for each sample that has no value."""
+    crosses: AnyChart = (
+        make_chart(missing.select("time_s", "series", "slot"))
+        .mark_text(text="×", fontSize=13, fontWeight="bold", dy=-5)
+        .encode(
+            x=time_axis(),
+            y=alt.value("height"),
+            color=colour(rows),
+            tooltip=[
+                alt.Tooltip("series:N", title=" "),
+                alt.Tooltip("time_s:Q", title="no answer at s", format=".4~g"),
+            ],
+        )
+    )
+    return crosses
 
 
 def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> AnyChart:

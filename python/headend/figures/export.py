@@ -42,7 +42,7 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
         folder.mkdir(parents=True, exist_ok=True)
         for figure in figures:
             stems = name_folders(
-                [f"{figure.name} {panel.title}".strip() for panel in figure.panels]
+                [panel.name or f"{panel.title} {figure.name}" for panel in figure.panels]
             )
             for panel, stem in zip(figure.panels, stems, strict=True):
                 title = ": ".join(filter(None, (figure.title, panel.title)))

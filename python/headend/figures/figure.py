@@ -17,10 +17,14 @@ MOST_SERIES = 7
 
 @dataclass(frozen=True)
 class Panel:
-    """One chart; its title says which flow, queue or value it shows, or is empty when it is alone."""
+    """One chart; its title says which flow, queue or value it shows, or is empty when it is alone.
+
+    Its name is for files; by default, what it shows and the figure's name.
+    """
 
     title: str
     chart: AnyChart
+    name: str = ""
 
     def specify(self) -> dict[str, Any]:
         """Give its Vega-Lite specification without an address in it; tests check it against the schema."""

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from headend.bottleneck import find_shared_bottleneck
 from headend.figures.figure import Figure, Panel, lay_out
-from headend.figures.selection import choose_bottleneck, name_flow_keys, place_flows
+from headend.figures.selection import name_flow_keys, place_flows
 from headend.figures.theme import (
     colour,
+    dash,
     fade,
     highlight,
     make_chart,
@@ -44,8 +46,8 @@ def draw_rates(results: Sequence[Result]) -> Figure | None:
         most = float(results[0].flow_series["throughput_bps"].max() or 0) / 1e6  # type: ignore[arg-type]
         read = _draw_flow_rates(results, "goodput_bps", "goodput (Mbit/s)", most=most)[0]
         panels = [
-            Panel("Throughput: all that was delivered", panels[0].chart),
-            Panel("Goodput: what applications read", read[0].chart),
+            Panel("Throughput: all that was delivered", panels[0].chart, "throughput"),
+            Panel("Goodput: what applications read", read[0].chart, "goodput"),
         ]
         text += (
             " A gap between throughput and goodput is data sent twice, or held back behind a loss: once that is"
@@ -56,14 +58,14 @@ def draw_rates(results: Sequence[Result]) -> Figure | None:
 
 def draw_line_rate(results: Sequence[Result]) -> Figure | None:
     """Draw what left the bottleneck over time, against its nominal rate."""
-    frames = {}
+    frames, queue = {}, find_shared_bottleneck(results)
     for result in results:
-        chosen = _bottleneck_rows(result)
+        chosen = _bottleneck_rows(result, queue)
         rows = thin_series(chosen, ["queue"], ["rate_bps"])
         frames[result.label] = rows.select(
             "time_s", key="queue", value=(pl.col("rate_bps") / 1e6).round_sig_figs(4)
         )
-    nominal = _nominal_rates(results)
+    nominal = _nominal_rates(results, queue)
 
     def draw(rows: pl.DataFrame) -> AnyChart:
         chart = _draw_lines(rows, "leaving the queue (Mbit/s)", results)
@@ -86,9 +88,10 @@ def draw_line_rate(results: Sequence[Result]) -> Figure | None:
 def draw_queue_over_time(results: Sequence[Result]) -> Figure | None:
     """Draw delay and backlog of the bottleneck's queue over time."""
     delays, backlogs = {}, {}
+    queue = find_shared_bottleneck(results)
     for result in results:
         rows = thin_series(
-            _bottleneck_rows(result),
+            _bottleneck_rows(result, queue),
             ["queue"],
             ["delay_mean_ns", "backlog_bytes"],
             ["delay_max_ns", "backlog_max_bytes"],
@@ -105,8 +108,10 @@ def draw_queue_over_time(results: Sequence[Result]) -> Figure | None:
     panels = []
     for frames, title in ((delays, "queue delay (ms)"), (backlogs, "backlog (KiB)")):
         drawn, _ = lay_out(frames, lambda rows, title=title: _draw_with_top(rows, title, results))  # type: ignore[misc]
+        shown = title.split(" (")[0]
         panels += [
-            Panel(f"{panel.title} {title.split(' (')[0]}".strip(), panel.chart) for panel in drawn
+            Panel(f"{panel.title} {shown}".strip(), panel.chart, f"{queue} {shown} over time")
+            for panel in drawn
         ]
     if not panels:
         return None
@@ -121,18 +126,19 @@ def draw_queue_over_time(results: Sequence[Result]) -> Figure | None:
 
 def draw_internals(results: Sequence[Result]) -> Figure | None:
     """Draw what the bottleneck's discipline knows of itself: drop probability, tokens, allowance."""
-    panels = []
+    panels, queue = [], find_shared_bottleneck(results)
     for column, title, factor in INTERNALS:
         frames = {}
         for result in results:
-            rows = _bottleneck_rows(result).filter(pl.col(column).is_not_nan())
+            rows = _bottleneck_rows(result, queue).filter(pl.col(column).is_not_nan())
             frames[result.label] = thin_series(rows, ["queue"], [column]).select(
                 "time_s", key="queue", value=_scaled(column, factor)
             )
         if all(frame.is_empty() for frame in frames.values()):
             continue
         drawn, _ = lay_out(frames, lambda rows, title=title: _draw_lines(rows, title, results))  # type: ignore[misc]
-        panels += [Panel(title.split(" (")[0], panel.chart) for panel in drawn]
+        shown = title.split(" (")[0]
+        panels += [Panel(shown, panel.chart, f"{queue} {shown}") for panel in drawn]
     if not panels:
         return None
     return Figure(
@@ -205,17 +211,15 @@ def _draw_flow_rates(
     )
 
 
-def _bottleneck_rows(result: Result) -> pl.DataFrame:
-    return result.queue_series.filter(pl.col("queue").is_in(choose_bottleneck(result)))
+def _bottleneck_rows(result: Result, queue: str | None) -> pl.DataFrame:
+    return result.queue_series.filter(pl.col("queue") == pl.lit(queue))
 
 
-def _nominal_rates(results: Sequence[Result]) -> set[float]:
+def _nominal_rates(results: Sequence[Result], queue: str | None) -> set[float]:
     return {
         rate
         for result in results
-        for rate in result.queues.filter(pl.col("queue").is_in(choose_bottleneck(result)))[
-            "rate_bps"
-        ]
+        for rate in result.queues.filter(pl.col("queue") == pl.lit(queue))["rate_bps"]
     }
 
 
@@ -228,6 +232,7 @@ def _encode(rows: pl.DataFrame, title: str, most: float | None) -> dict[str, Any
         "x": time_axis(),
         "y": alt.Y("value:Q", title=title, scale=_scale(most)),
         "color": colour(rows),
+        "strokeDash": dash(rows),
         "tooltip": [
             alt.Tooltip("series:N", title=" "),
             alt.Tooltip("time_s:Q", title="s", format=".4~g"),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from headend.bottleneck import find_bottleneck
+
 if TYPE_CHECKING:
     from headend.result import Result
 
@@ -47,17 +49,13 @@ def place_flows(results: Sequence[Result]) -> dict[str, int]:
 
 
 def choose_queues(result: Result) -> list[str]:
-    """Choose the bottleneck's queue, and after it the others whose packets waited, longest first."""
+    """Choose the queue that did the harm, and after it the others whose packets waited, longest first."""
     rows = result.queues.filter(pl.col("packets_dequeued") > 0).sort(
         pl.col("delay_mean_ns").fill_nan(0), descending=True
     )
     names: list[str] = rows["queue"].to_list()
-    if result.bottleneck in names:
-        names.remove(result.bottleneck)
-        names.insert(0, result.bottleneck)
+    worst = find_bottleneck(result)
+    if worst in names:
+        names.remove(worst)
+        names.insert(0, worst)
     return names
-
-
-def choose_bottleneck(result: Result) -> list[str]:
-    """Choose the bottleneck's queue alone."""
-    return choose_queues(result)[:1]

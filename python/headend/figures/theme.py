@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar
 
 import altair as alt
 import polars as pl
 import polars.selectors as cs
+
+Form = TypeVar("Form")
 
 #: What Altair gives for a chart, alone or layered.
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
@@ -15,10 +18,15 @@ AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 #: Okabe and Ito's colours, without black and yellow, which one of the two backgrounds swallows.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
 
-#: Dashes go with the colours where curves are smooth, for those who see no colour at all.
+#: Dashes go with the colours where curves are smooth, for those who see no colour at all; elsewhere once those are used up.
 DASHES = ([1, 0], [7, 3], [2, 2], [8, 3, 2, 3], [4, 1], [12, 3], [1, 3])
 
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+
 WIDTH, HEIGHT = 640, 260
+
+#: Room for a legend above the narrowest panel of a page, and for one entry's symbol; what one letter takes, in pixels.
+LEGEND_WIDTH, SYMBOL_WIDTH, LETTER_WIDTH = 400, 50, 6.5
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
@@ -28,6 +36,7 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
     text = "#d8dee6" if dark else "#24292f"
     faint = "#3a424c" if dark else "#e2e5e9"
     soft = "#9aa5b1" if dark else "#57606a"
+    page = "#14181d" if dark else "#ffffff"
     return {
         "background": "transparent" if dark else None,
         "font": FONT,
@@ -49,14 +58,15 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
             "orient": "top",
             "direction": "horizontal",
             "labelFontSize": 12,
-            "labelLimit": 320,
-            "columns": 3,
+            "labelLimit": LEGEND_WIDTH - SYMBOL_WIDTH,
             "symbolStrokeWidth": 3,
             "title": None,
         },
         "title": {"color": text, "anchor": "start", "fontSize": 14},
         "rule": {"color": soft},
         "text": {"color": soft, "font": FONT, "fontSize": 11},
+        # Keeps what is written on a chart legible over its lines.
+        "style": {"halo": {"stroke": page, "strokeWidth": 4, "strokeJoin": "round"}},
     }
 
 
@@ -79,22 +89,46 @@ def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -
     return alt.Color(
         "series:N",
         scale=alt.Scale(domain=names, range=[PALETTE[slot % len(PALETTE)] for _, slot in series]),
-        legend=alt.Legend(title=None, symbolType=symbol),
+        legend=make_legend(names, symbol),
         sort=names,
     )
 
 
-def dash(rows: pl.DataFrame) -> alt.StrokeDash:
-    """Tell series apart by dashes too."""
+def dash(rows: pl.DataFrame, *, smooth: bool = False) -> alt.StrokeDash:
+    """Tell series apart by dashes too: smooth curves always, others once the colours are used up."""
     series = list_series(rows)
+    names = [name for name, _ in series]
     return alt.StrokeDash(
         "series:N",
         scale=alt.Scale(
-            domain=[name for name, _ in series],
-            range=[list(DASHES[slot % len(DASHES)]) for _, slot in series],
+            domain=names, range=[list(_choose(DASHES, slot, smooth)) for _, slot in series]
         ),
-        legend=None,
+        legend=make_legend(names, "stroke"),
+        sort=names,
     )
+
+
+def shape(rows: pl.DataFrame) -> alt.Shape:
+    """Tell points apart by shape once the colours are used up."""
+    series = list_series(rows)
+    names = [name for name, _ in series]
+    return alt.Shape(
+        "series:N",
+        scale=alt.Scale(domain=names, range=[_choose(SHAPES, slot) for _, slot in series]),
+        legend=make_legend(names),
+        sort=names,
+    )
+
+
+def make_legend(
+    names: Sequence[str], symbol: Literal["stroke", "circle"] | None = None
+) -> alt.Legend:
+    """Make a legend that keeps inside its panel, in as many columns as the longest name leaves room for."""
+    widest = SYMBOL_WIDTH + LETTER_WIDTH * max(map(len, names), default=0)
+    columns = int(min(3, max(1, LEGEND_WIDTH // widest)))
+    if symbol is None:
+        return alt.Legend(title=None, columns=columns)
+    return alt.Legend(title=None, columns=columns, symbolType=symbol)
 
 
 def time_axis() -> alt.X:
@@ -132,13 +166,14 @@ def mark_across(value: float, text: str, *, near_left: bool = False) -> AnyChart
     label = (
         make_chart(data)
         .mark_text(
+            style="halo",
             align="left" if near_left else "right",
             dy=8 if near_left else -6,
             dx=0 if near_left else -2,
         )
         .encode(y="mark:Q", x=alt.value(side), text="meaning:N")
     )
-    return alt.layer(line, label)
+    return alt.layer(line, *_write_over(label))
 
 
 def mark_along(value: float, text: str, field: str) -> AnyChart:
@@ -147,7 +182,20 @@ def mark_along(value: float, text: str, field: str) -> AnyChart:
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
     label = (
         make_chart(data)
-        .mark_text(align="left", dx=4, baseline="top")
+        .mark_text(style="halo", align="left", dx=4, baseline="top")
         .encode(x=f"{field}:Q", y=alt.value(2), text="meaning:N")
     )
-    return alt.layer(line, label)
+    return alt.layer(line, *_write_over(label))
+
+
+def _write_over(label: alt.Chart) -> tuple[alt.Chart, alt.Chart]:
+    """Write a label on a halo of the page's colour, so that lines below do not run through its letters."""
+    letters = label.copy()
+    letters.mark = alt.MarkDef(**{**label.mark.to_dict(), "style": "text"})
+    return label, letters
+
+
+def _choose(forms: Sequence[Form], slot: int, smooth: bool = False) -> Form:
+    """Choose a form to go with the colour of a slot, such that no two of the first 49 slots look alike."""
+    rounds = slot // len(PALETTE)
+    return forms[(slot + rounds if smooth else rounds) % len(forms)]

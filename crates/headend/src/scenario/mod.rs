@@ -17,7 +17,7 @@ mod raw;
 mod reference;
 mod sites;
 
-pub use check::{Scenario, required_files};
+pub use check::{Scenario, refuse, required_files};
 pub use error::{Origin, Problem, ScenarioError};
 pub use named::{Named, OrTable};
 pub use parse::{Format, Override};

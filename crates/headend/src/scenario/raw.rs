@@ -39,7 +39,8 @@ pub struct Raw {
     pub duration: Duration,
     /// How much of the start is left out of every figure but the series over time, so that slow starts do not colour averages.
     pub warmup: Duration,
-    /// The queue the scenario is about, such as `cable.up`: what `queue` means on the command line. Default: the up queue of the only link.
+    /// The queue the scenario is about, such as `cable.up`: what `queue` means on the command line.
+    /// Without it, `queue` is the up queue of the only link, and reports take the queue that did the harm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<String>,
     /// What is kept.

@@ -8,7 +8,7 @@ use crate::link::docsis::cmts::Placement;
 use crate::link::docsis::preset::{Plant, PlantConfig, Preset};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
-use crate::qdisc::QueueConfig;
+use crate::qdisc::{Framing, QueueConfig};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::named::OrTable;
 use crate::scenario::raw::{Docsis, Queue, VaryingRate};
@@ -119,7 +119,13 @@ impl Direction<'_> {
             .transpose()?;
         let given = capacity.as_ref().map_or(channel, RateSchedule::nominal);
         let rate = channel.min(given).min(self.rate.unwrap_or(channel));
-        let queue = plan_queue(&format!("{}.queue", self.path), self.queue, rate)?.clone();
+        let queue = plan_queue(
+            &format!("{}.queue", self.path),
+            self.queue,
+            rate,
+            Framing::ETHERNET,
+        )?
+        .clone();
         let limits = Limits {
             sustained: self.rate,
             burst: self.burst.0,

@@ -6,13 +6,13 @@ use super::cable::{self, CablePlan};
 use super::{LONGEST_DELAY, queue_path, unavailable};
 use crate::flow::Port;
 use crate::link::RateSchedule;
-use crate::qdisc::QueueConfig;
+use crate::qdisc::{BacklogLimit, Framing, QueueConfig};
 use crate::rng::Rng;
 use crate::scenario::error::{Problem, ScenarioError};
 use crate::scenario::named::{Named, OrTable};
 use crate::scenario::raw::{LinkConfig, LinkDirection, PointToPoint, Queue, Raw, VaryingRate};
 use crate::time::Duration;
-use crate::units::Rate;
+use crate::units::{Limit, Rate};
 
 /// A link, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +123,7 @@ fn plan_direction(path: &str, direction: &LinkDirection) -> Result<DirectionPlan
         &format!("{path}.queue"),
         &direction.queue,
         schedule.nominal(),
+        Framing::IP,
     )?
     .clone();
     Ok(DirectionPlan {
@@ -137,13 +138,55 @@ pub(super) fn plan_queue<'a>(
     path: &str,
     queue: &'a Queue,
     rate: Rate,
+    framing: Framing,
 ) -> Result<&'a QueueConfig, ScenarioError> {
-    match queue {
-        Queue::Known(config) => match config.build(rate, Rng::for_path(0, path)) {
-            Ok(_) => Ok(config),
-            Err(why) => Err(ScenarioError::invalid(path, why)),
-        },
-        Queue::Planned(name) => Err(unavailable(path, format!("the queue \"{name}\""))),
+    let config = match queue {
+        Queue::Known(config) => config,
+        Queue::Planned(name) => {
+            return Err(unavailable(path, format!("the queue \"{name}\"")));
+        }
+    };
+    if let Err(why) = config.build(rate, Rng::for_path(0, path)) {
+        return Err(ScenarioError::invalid(path, why));
+    }
+    check_limit(path, config, rate, framing)?;
+    Ok(config)
+}
+
+/// The largest packet that links carry, IP bytes.
+const MTU: u16 = 1500;
+
+/// A queue that never has room for a whole packet lets no transfer begin. The sizes of Buffer Control have rules of their own.
+fn check_limit(
+    path: &str,
+    config: &QueueConfig,
+    rate: Rate,
+    framing: Framing,
+) -> Result<(), ScenarioError> {
+    let limit = match config {
+        QueueConfig::Codel(config) => config.limit,
+        QueueConfig::DocsisPie(config) => config.limit,
+        QueueConfig::DropTail(config) => config.limit,
+        QueueConfig::BufferControl(_) | QueueConfig::None => return Ok(()),
+    };
+    let least = framing.of_size(MTU);
+    let path = format!("{path}.{}.limit", config.name());
+    match BacklogLimit::at_rate(limit, rate) {
+        BacklogLimit::Packets(0) => {
+            let why = "expected room for at least one packet, found \"0 packets\"";
+            Err(ScenarioError::invalid(path, why))
+        }
+        BacklogLimit::Bytes(bytes) if bytes < least => {
+            let at_rate = match limit {
+                Limit::Time(_) => format!(" ({bytes} B at {rate})"),
+                _ => String::new(),
+            };
+            let why = format!(
+                "expected room for one packet of {MTU} B at least ({least} B), found \"{limit}\"{at_rate}"
+            );
+            Err(ScenarioError::invalid(path, why))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -266,7 +309,7 @@ pub(super) fn embed_traces(
         }
         let path = format!("{path}.trace");
         let Some(text) = files.get(&name) else {
-            let why = format!("the file \"{name}\" was not given");
+            let why = format!("the file \"{name}\" cannot be read");
             return Err(ScenarioError::invalid(path, why));
         };
         rate.opportunities = read_trace(&path, &name, text)?;

@@ -68,14 +68,15 @@ impl Scenario {
         self.raw.bottleneck.as_deref()
     }
 
-    /// Path of the key that holds that queue.
+    /// Path of the key that holds the queue which overrides call `queue`: that one, or the up queue of the only link.
     pub fn queue_path(&self) -> Option<String> {
-        let bottleneck = self.bottleneck()?;
-        let queues = self.links.iter().flat_map(LinkPlan::queues);
-        queues
-            .into_iter()
-            .find(|(name, _)| name == bottleneck)
-            .map(|(_, path)| path)
+        let mut queues = self.links.iter().flat_map(LinkPlan::queues);
+        let found = match self.bottleneck() {
+            Some(bottleneck) => queues.find(|(name, _)| name == bottleneck),
+            None if self.links.len() == 1 => queues.next(),
+            None => None,
+        };
+        found.map(|(_, path)| path)
     }
 }
 
@@ -99,6 +100,22 @@ pub fn required_files(
     Ok(names)
 }
 
+/// The error of a value that somebody other than the engine refuses, such as an expectation: with the place where it was written.
+///
+/// # Errors
+///
+/// Whatever keeps the scenario from being read.
+pub fn refuse(
+    text: &str,
+    format: Format,
+    overrides: &[Override],
+    path: &str,
+    why: &str,
+) -> Result<ScenarioError, ScenarioError> {
+    let document = Document::read(text, format, overrides)?;
+    Ok(document.locate(ScenarioError::invalid(path, why)))
+}
+
 impl TryFrom<Raw> for Scenario {
     type Error = ScenarioError;
 
@@ -109,7 +126,7 @@ impl TryFrom<Raw> for Scenario {
         check_emulation(&raw)?;
         let links = links::plan(&mut raw)?;
         let groups = flows::plan(&mut raw, &links)?;
-        raw.bottleneck = resolve_bottleneck(&raw, &links)?;
+        check_bottleneck(&raw, &links)?;
         let interval = resolve_interval(&raw)?;
         raw.results = Results {
             interval: Some(interval),
@@ -140,7 +157,7 @@ fn check_times(raw: &Raw) -> Result<(), ScenarioError> {
         ));
     }
     if raw.duration > LONGEST_RUN {
-        let why = format!("a run of more than 10 days, found {}", raw.duration);
+        let why = format!("expected at most 10 days, found {}", raw.duration);
         return Err(ScenarioError::invalid("duration", why));
     }
     if raw.warmup >= raw.duration {
@@ -191,18 +208,16 @@ fn check_emulation(raw: &Raw) -> Result<(), ScenarioError> {
     Err(unavailable(path, "emulation of real hosts"))
 }
 
-fn resolve_bottleneck(raw: &Raw, links: &[LinkPlan]) -> Result<Option<String>, ScenarioError> {
-    let queues: Vec<String> = links
-        .iter()
-        .flat_map(LinkPlan::queues)
-        .map(|(name, _)| name)
-        .collect();
-    match &raw.bottleneck {
-        None if links.len() == 1 => Ok(queues.into_iter().next()),
-        None => Ok(None),
-        Some(name) if queues.contains(name) => Ok(Some(name.clone())),
-        Some(name) => Err(unknown("bottleneck", "queue", name, queues)),
+fn check_bottleneck(raw: &Raw, links: &[LinkPlan]) -> Result<(), ScenarioError> {
+    let Some(bottleneck) = &raw.bottleneck else {
+        return Ok(());
+    };
+    let queues = links.iter().flat_map(LinkPlan::queues);
+    let names: Vec<String> = queues.map(|(name, _)| name).collect();
+    if names.contains(bottleneck) {
+        return Ok(());
     }
+    Err(unknown("bottleneck", "queue", bottleneck, names))
 }
 
 /// A round number (1, 2 or 5 times a power of ten) at or above duration / 600, at least 10 ms.

@@ -1,0 +1,80 @@
+"""Which queue a run is about: the one that did the harm, whatever the scenario calls its bottleneck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from headend.result import Result
+
+#: Queue delay, in ns at the median, from which a queue that stays is called standing.
+STANDING_QUEUE_NS = 50e6
+
+#: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its rate.
+LOSSY_SHARE = 0.05
+
+
+def find_bottleneck(result: Result) -> str | None:
+    """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most."""
+    import polars as pl
+
+    queues = weigh_queues(result)
+    standing = queues.filter(pl.col("median") > STANDING_QUEUE_NS)
+    lossy = queues.filter(pl.col("lost_ratio") > LOSSY_SHARE)
+    for chosen, by in ((standing, "median"), (lossy, "lost")):
+        if not chosen.is_empty():
+            return str(chosen.sort(by)["queue"][-1])
+    names: list[str] = queues.sort("waited")["queue"].to_list()
+    if result.bottleneck in names:
+        return result.bottleneck
+    return names[-1] if names else None
+
+
+def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
+    """Find the one queue that several runs are compared by: of those that did harm in one, the worst."""
+    worst: dict[str, tuple[bool, float]] = {}
+    for result in results:
+        name = find_bottleneck(result)
+        for row in weigh_queues(result).iter_rows(named=True):
+            if row["queue"] == name:
+                harm = (row["median"] > STANDING_QUEUE_NS, row["lost_ratio"] + row["median"])
+                worst[row["queue"]] = max(worst.get(row["queue"], harm), harm)
+    named = results[0].bottleneck
+    if named in worst and not any(stands for stands, _ in worst.values()):
+        return named
+    return max(worst, key=lambda name: worst[name], default=None)
+
+
+def weigh_queues(result: Result) -> pl.DataFrame:
+    """Give the queues that had packets, with their ``median`` delay, ``waited`` in all, ``lost``, and ``lost_ratio``."""
+    import polars as pl
+    import polars.selectors as cs
+
+    lost = pl.sum_horizontal(cs.starts_with("discarded_"))
+    offered = pl.col("packets_enqueued") + pl.col("discarded_overlimit")
+    return (
+        result.queues.with_columns(lost=lost)
+        .filter(offered + pl.col("lost") > 0)
+        .with_columns(
+            median=pl.col("delay_p50_ns").fill_nan(0),
+            waited=pl.col("delay_mean_ns").fill_nan(0) * pl.col("packets_dequeued"),
+            lost_ratio=(pl.col("lost") / offered.clip(1)).clip(0, 1),
+        )
+    )
+
+
+def name_queue_key(result: Result, queue: str) -> str | None:
+    """Give what stands for a queue in ``--set``: ``queue`` for the bottleneck's, or the path of its key."""
+    link, _, direction = queue.rpartition(".")
+    links = result.manifest["scenario"].get("link", {})
+    if queue == result.bottleneck or (
+        result.bottleneck is None and len(links) == 1 and direction == "up"
+    ):
+        return "queue"
+    if link not in links:
+        return None
+    kind = next(iter(links[link]))
+    return f"link.{link}.{kind}.{direction}{'stream' if kind == 'docsis' else ''}.queue"
