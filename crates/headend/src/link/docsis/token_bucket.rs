@@ -104,8 +104,10 @@ impl TokenBuckets {
     /// More bytes wait.
     pub fn add(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
-        if bytes > 0 {
-            self.waiting += bytes;
+        let backlogged = self.waiting > 0;
+        self.waiting += bytes;
+        // Behind others that still wait there is no token for them.
+        if !backlogged {
             self.advance(now);
         }
     }
