@@ -72,6 +72,13 @@ def required_files(text: str, *, format: str = "toml", overrides: Any = ()) -> l
     return list(content.get("files", []))
 
 
+def refuse(text: str, path: str, why: str, *, format: str = "toml", overrides: Any = ()) -> str:
+    for given, value in overrides:
+        if given == path:
+            return f"{path}: {why} (from --set {given}={value})"
+    return f"{path}: {why} (line 1, column 1)"
+
+
 def schema() -> str:
     return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {}})
 
@@ -102,6 +109,8 @@ def _read(text: str, format: str, overrides: Any) -> dict[str, Any]:
 
 
 def _override(content: dict[str, Any], path: str, value: str) -> None:
+    if path.split(".")[0] == "queue":
+        path = path.replace("queue", "link.cable.docsis.upstream.queue", 1)
     *parents, last = path.split(".")
     node: Any = content
     for name in parents:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+import headend
 from headend.cli.main import app
+from headend.errors import InputError
 from headend.result import Result as RunResult
 
 
@@ -73,7 +75,8 @@ def test_an_expectation_that_is_not_understood_stops_before_the_run(
     with home_line.open("a") as file:
         file.write('[expect]\ncall = "caal.mos.p5 >= 4.0"\n')
     fails_with(
-        'home-line.toml: expect.call: no flow or queue is called "caal"; did you mean "call"?',
+        'home-line.toml: expect.call: no flow or queue is called "caal"; did you mean "call"?'
+        " (line 1, column 1)",
         "run",
         "home-line.toml",
     )
@@ -106,6 +109,38 @@ def test_a_huge_file_is_not_read(fake: Any, home_line: Path, tmp_path: Path) -> 
     fails_with(
         "huge.toml: 1024 MiB is too large for a scenario (at most 16 MiB)", "run", "huge.toml"
     )
+
+
+def test_what_never_ends_or_waits_is_not_read(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    refusal = "expected a file, found a pipe or a device"
+    fails_with(f"pipe.toml: {refusal}", "run", "pipe.toml")
+    fails_with(f"/dev/zero: {refusal}", "run", "/dev/zero")
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**64)])
+def test_a_seed_out_of_range_is_refused(fake: Any, home_line: Path, seed: str) -> None:
+    message = f"seed: expected a whole number from 0 to {2**64 - 1}, found {seed}"
+    fails_with(message, "run", "home-line.toml", "--seed", seed)
+    with pytest.raises(InputError, match="seed: expected"):
+        headend.run(home_line, seed=int(seed))
+
+
+def test_values_that_are_no_toml_are_refused_as_typed(fake: Any, home_line: Path) -> None:
+    hint = 'not valid TOML; a table is written {name = "value"}, a text in quotes'
+    bad = "queue={codel = {target = 5 ms}}"
+    fails_with(f"--set {bad}: {hint}", "run", "home-line.toml", "--set", bad)
+    fails_with(f"--vary {bad}: {hint}", "compare", "home-line.toml", "--vary", bad)
+
+
+def test_an_empty_or_repeated_value_to_vary_is_refused(fake: Any, home_line: Path) -> None:
+    for values in ("a,,b", "a,", ",a"):
+        message = f"--vary queue={values}: a value between two commas is empty"
+        fails_with(message, "compare", "home-line.toml", "--vary", f"queue={values}")
+    fails_with(
+        "--vary queue: given twice; one --vary takes all its values",
+        "compare", "home-line.toml", "--vary", "queue=a", "--vary", "queue=b",
+    )  # fmt: skip
 
 
 def test_bad_options_are_refused_in_one_line(fake: Any, home_line: Path, tmp_path: Path) -> None:

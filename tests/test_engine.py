@@ -95,6 +95,42 @@ def test_an_error_names_file_key_and_what_is_meant(line: Path) -> None:
     assert "(line 11, column " in str(caught.value)
 
 
+def test_an_expectation_that_is_not_understood_is_located(line: Path) -> None:
+    line.write_text(HOME_LINE + '\n[expect]\ncall = "caal.mos.p5 >= 4.0"\n')
+    with pytest.raises(InputError, match=r"expect\.call: no flow .*\(line 30, column 8\)$"):
+        headend.run(line)
+    with pytest.raises(InputError, match=r"\(from --set expect\.call=call\.mso\.p5 > 1\)$"):
+        headend.run(line, set=[("expect.call", "call.mso.p5 > 1")])
+
+
+def test_a_trace_that_cannot_be_read_is_named_with_its_key(line: Path) -> None:
+    link = '[link.radio.point_to_point]\nup.rate = { trace = "cell.up" }\n'
+    line.write_text(f'{link}[flow.a]\napplication = "ping"\n')
+    start = r"home-line\.toml: link\.radio\.point_to_point\.up\.rate\.trace: "
+    with pytest.raises(
+        InputError, match=start + r'the file "cell\.up" cannot be read \(line 2, col'
+    ):
+        headend.run(line)
+    with pytest.raises(InputError, match=r"cell\.up: no such file or directory$"):
+        headend.run(line)
+
+
+def test_an_error_echoes_the_option_that_was_typed(line: Path) -> None:
+    with pytest.raises(InputError, match=r'\(from --vary queue="codl"\)$'):
+        compare(line, {"queue": ["codel", "codl"]})
+    with pytest.raises(InputError, match=r"\(from --set queue=codl\)$"):
+        headend.run(line, set=[("queue", "codl")])
+
+
+def test_a_queue_nobody_named_is_told(line: Path) -> None:
+    other = "[link.wire.point_to_point]\nup.rate = '1 Mbit/s'\n[flow.upload]\nvia = ['cable']"
+    line.write_text(
+        HOME_LINE.replace('bottleneck = "cable.up"\n', "").replace("[flow.upload]", other)
+    )
+    with pytest.raises(InputError, match="names no bottleneck: add"):
+        headend.run(line, set={"queue": "codel"})
+
+
 def test_what_can_be_written_has_names_and_descriptions() -> None:
     for kind in ("queue", "congestion", "application"):
         choices = list_choices(kind)

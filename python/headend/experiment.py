@@ -13,10 +13,13 @@ from typing import Any
 
 from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
-from headend.expect import Expectation, Vocabulary, parse_expectations
+from headend.expect import Expectation, Vocabulary, parse_expectation
 from headend.folder import MANIFEST, create_folder
 from headend.result import RESULT_FORMAT, Result, read_manifest
 from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
+
+#: Seeds are 64 bits.
+LARGEST_SEED = 2**64 - 1
 
 #: The largest comparison that one report can show.
 MOST_RUNS = 12
@@ -88,14 +91,20 @@ def plan_run(
     label: str = "",
 ) -> Plan:
     """Check everything that can be checked before running."""
+    if seed is not None and (
+        isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED
+    ):
+        raise InputError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {seed!r}")
     text = read_scenario(source)
     loaded = text.load(overrides)
-    try:
-        expectations = parse_expectations(
-            loaded.scenario.expect, Vocabulary.from_resolved(loaded.resolved)
-        )
-    except InputError as error:
-        raise InputError(f"{text.shown_as}: {error}") from error
+    vocabulary = Vocabulary.from_resolved(loaded.resolved)
+    expectations = []
+    for name, wanted in loaded.scenario.expect:
+        try:
+            expectations.append(parse_expectation(name, wanted, vocabulary))
+        except InputError as error:
+            path = f"expect.{name}"
+            raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
     chosen = loaded.scenario.seed if seed is None else seed
     return Plan(loaded, expectations, label or loaded.name, overrides, chosen)
 
@@ -256,9 +265,12 @@ def plan_comparison(
         )
     plans = []
     for number, combination in enumerate(combinations):
-        label = labels[number] if labels else ", ".join(map(shorten_value, combination))
-        pairs = [*overrides, *zip(vary, combination, strict=True)]
-        plans.append(plan_run(source, pairs, seed=seed, label=label))
+        varied = list(zip(vary, combination, strict=True))
+        label = labels[number] if labels else label_values(varied)
+        try:
+            plans.append(plan_run(source, [*overrides, *varied], seed=seed, label=label))
+        except InputError as error:
+            raise InputError(_echo_vary(str(error), varied)) from error
     found = [plan.label for plan in plans]
     for label in found:
         if found.count(label) > 1:
@@ -346,7 +358,47 @@ def split_values(text: str) -> list[str]:
         elif character == "," and depth == 0:
             values.append(text[start:position])
             start = position + 1
-    return [value.strip() for value in [*values, text[start:]] if value.strip()]
+    return [value.strip() for value in [*values, text[start:]]]
+
+
+def label_values(pairs: Sequence[tuple[str, str]]) -> str:
+    """Say what a run has that others have not: its values, each after its key where there are several.
+
+    Examples
+    --------
+    >>> label_values([("queue", "codel")])
+    'codel'
+    >>> label_values([("flow.near.tcp.congestion", "reno"), ("flow.far.tcp.congestion", "cubic")])
+    'near=reno, far=cubic'
+    >>> label_values([("queue", "codel"), ("flow.call.rtt", "40 ms")])
+    'queue=codel, rtt=40 ms'
+    """
+    values = [shorten_value(value) for _, value in pairs]
+    if len(pairs) == 1:
+        return values[0]
+    keys = _shorten_paths([path for path, _ in pairs])
+    return ", ".join(f"{key}={value}" for key, value in zip(keys, values, strict=True))
+
+
+def _shorten_paths(paths: Sequence[str]) -> list[str]:
+    """Give each path by its last key, or where those are alike, by the keys in which it differs."""
+    keys = [path.split(".") for path in paths]
+    lasts = [own[-1] for own in keys]
+    if len(set(lasts)) == len(lasts):
+        return lasts
+    while all(own and own[-1] == keys[0][-1] for own in keys):
+        keys = [own[:-1] for own in keys]
+    while all(own and own[0] == keys[0][0] for own in keys):
+        keys = [own[1:] for own in keys]
+    short = [".".join(own) for own in keys]
+    return short if all(short) else list(paths)
+
+
+def _echo_vary(message: str, varied: Sequence[tuple[str, str]]) -> str:
+    """Name the option that was typed: to the engine, all that is changed is set."""
+    for path, value in varied:
+        message = message.replace(f"(from --set {path}={value})", f"(from --vary {path}={value})")
+    return message
 
 
 def shorten_value(text: str) -> str:

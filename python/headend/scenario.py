@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import stat
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,38 +61,56 @@ class Text:
         from headend import _engine
 
         try:
-            overrides = self._resolve_alias(overrides)
-            needed = _engine.required_files(
-                self.content, format=self.format, overrides=list(overrides)
-            )
-            files = {name: _read_text(self.folder / name) for name in needed}
-            scenario = _engine.parse(
-                self.content, format=self.format, overrides=list(overrides), files=files
-            )
+            scenario = self._parse(overrides)
         except _engine.ScenarioError as error:
             raise InputError(f"{self.shown_as}: {error}") from error
         return Loaded(self.name, scenario)
 
-    def _resolve_alias(self, overrides: Overrides) -> Overrides:
+    def refuse(self, path: str, why: str, overrides: Overrides = ()) -> InputError:
+        """Give the error of a value that the engine takes and headend does not, with the place where it was written."""
         from headend import _engine
 
+        line = _engine.refuse(
+            self.content, path, why, format=self.format, overrides=list(overrides)
+        )
+        return InputError(f"{self.shown_as}: {line}")
+
+    def _parse(self, overrides: Overrides) -> Scenario:
+        from headend import _engine
+
+        self._check_alias(overrides)
+        needed = _engine.required_files(self.content, format=self.format, overrides=list(overrides))
+        files, missing = {}, ""
+        for name in needed:
+            try:
+                files[name] = read_text(self.folder / name)
+            except InputError as error:
+                missing = missing or f": {error}"
+        try:
+            return _engine.parse(
+                self.content, format=self.format, overrides=list(overrides), files=files
+            )
+        except _engine.ScenarioError as error:
+            # The engine knows where the file was named, and we know what is wrong with it.
+            raise InputError(f"{self.shown_as}: {error}{missing}") from error
+
+    def _check_alias(self, overrides: Overrides) -> None:
+        """Say it before the engine does when ``queue`` means nothing, in words about the command line."""
         if not any(path.split(".")[0] == QUEUE_ALIAS for path, _ in overrides):
-            return overrides
-        plain = [pair for pair in overrides if pair[0].split(".")[0] != QUEUE_ALIAS]
-        needed = _engine.required_files(self.content, format=self.format, overrides=plain)
-        files = {name: _read_text(self.folder / name) for name in needed}
-        scenario = _engine.parse(self.content, format=self.format, overrides=plain, files=files)
-        if scenario.queue_path is None:
+            return
+        try:
+            content = (
+                tomllib.loads(self.content) if self.format == "toml" else json.loads(self.content)
+            )
+            links = content.get("link", {})
+            named = "bottleneck" in content or any(path == "bottleneck" for path, _ in overrides)
+        except (AttributeError, ValueError):
+            return  # the engine says what is wrong with it
+        if not named and len(links) != 1:
             raise InputError(
                 f'{self.shown_as}: "{QUEUE_ALIAS}" means the bottleneck\'s queue, but the scenario'
                 ' names no bottleneck: add bottleneck = "LINK.up", or give the whole path'
             )
-        return [
-            (scenario.queue_path + path[len(QUEUE_ALIAS) :], value)
-            if path.split(".")[0] == QUEUE_ALIAS
-            else (path, value)
-            for path, value in overrides
-        ]
 
 
 def read_scenario(source: Source) -> Text:
@@ -104,7 +124,7 @@ def read_scenario(source: Source) -> Text:
     if isinstance(source, Mapping):
         return Text("scenario", "scenario", json.dumps(source), "json", Path())
     name, path = find_scenario(str(source))
-    content = _read_text(path)
+    content = read_text(path)
     if not content.strip():
         raise InputError(
             f"{source}: the file is empty; a scenario needs at least a link and a flow"
@@ -127,7 +147,29 @@ def parse_override(text: str) -> tuple[str, str]:
         raise InputError(
             f'--set {text}: expected PATH=VALUE, such as --set "flow.upload.rtt=80 ms"'
         )
-    return path.strip(), value.strip()
+    return path.strip(), check_value(value.strip(), f"--set {text}")
+
+
+def check_value(text: str, typed: str) -> str:
+    """Refuse a value that begins as TOML and is none, echoing what was typed; plain words need no quotes.
+
+    Examples
+    --------
+    >>> check_value("40 ms", "--set x=40 ms")
+    '40 ms'
+    >>> check_value("{codel}", "--set x={codel}")
+    Traceback (most recent call last):
+    ...
+    headend.errors.InputError: --set x={codel}: not valid TOML; a table is written {name = "value"}, a text in quotes
+    """
+    if text[:1] in ("{", "[", '"', "'"):
+        try:
+            tomllib.loads(f"value = {text}")
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(
+                f'{typed}: not valid TOML; a table is written {{name = "value"}}, a text in quotes'
+            ) from error
+    return text
 
 
 def write_overrides(values: Mapping[str, Any] | Overrides) -> list[tuple[str, str]]:
@@ -156,19 +198,31 @@ def _write_toml(value: Any) -> str:
     raise InputError(f"expected text, a number, a list or a table, found {type(value).__name__}")
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a file of text, as far as one may be long; nothing that never ends or waits is opened.
+
+    Raises
+    ------
+    InputError
+        In one line that begins with the path.
+    """
     try:
-        if path.stat().st_size > LARGEST_SCENARIO_BYTES:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise InputError(f"{path}: expected a file, found a directory")
+        if not stat.S_ISREG(kind):
+            raise InputError(f"{path}: expected a file, found a pipe or a device")
+        with path.open("rb") as file:
+            content = file.read(LARGEST_SCENARIO_BYTES + 1)
+        if len(content) > LARGEST_SCENARIO_BYTES:
             raise InputError(
                 f"{path}: {path.stat().st_size / 2**20:.0f} MiB is too large for a scenario"
                 f" (at most {LARGEST_SCENARIO_BYTES // 2**20} MiB)"
             )
-        return path.read_bytes().decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not a text file (byte {error.start} is not UTF-8); a scenario is TOML"
         ) from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path}: expected a file, found a directory") from error
     except OSError as error:
         raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error

@@ -92,7 +92,7 @@ def _run_varied(
 
     plans = plan_comparison(
         source,
-        dict(map(_parse_vary, vary)),
+        _collect_vary(vary),
         overrides=[parse_override(text) for text in settings],
         labels=labels,
         seed=seed,
@@ -139,15 +139,28 @@ def _load_finished(
     return comparison
 
 
+def _collect_vary(texts: list[str]) -> dict[str, list[str]]:
+    varied: dict[str, list[str]] = {}
+    for path, values in map(_parse_vary, texts):
+        if path in varied:
+            raise InputError(f"--vary {path}: given twice; one --vary takes all its values")
+        varied[path] = values
+    return varied
+
+
 def _parse_vary(text: str) -> tuple[str, list[str]]:
     from headend.experiment import split_values
+    from headend.scenario import check_value
 
-    path, equals, values = text.partition("=")
-    if not equals or not path.strip() or not split_values(values):
+    path, equals, after = text.partition("=")
+    values = split_values(after)
+    if not equals or not path.strip() or values == [""]:
         raise InputError(
             f"--vary {text}: expected PATH=A,B,…, such as --vary queue=drop_tail,docsis_pie"
         )
-    return path.strip(), split_values(values)
+    if "" in values:
+        raise InputError(f"--vary {text}: a value between two commas is empty")
+    return path.strip(), [check_value(value, f"--vary {text}") for value in values]
 
 
 def _print_comparison(comparison: Comparison) -> None:

@@ -31,9 +31,7 @@ SetOption = Annotated[
         help="Change a value of the scenario; [b]queue[/b] means the bottleneck's queue.",
     ),
 ]
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", min=0, help="In place of the scenario's seed.")
-]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="In place of the scenario's seed.")]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="The results folder; by default results/NAME."),
