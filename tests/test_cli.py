@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -205,6 +207,70 @@ def test_a_seed_that_no_run_can_have_is_refused(fake: Any, home_line: Path) -> N
     )  # fmt: skip
 
 
+def test_force_replaces_the_default_folder(fake: Any, home_line: Path) -> None:
+    for _ in range(2):
+        call("run", "home-line.toml", "--quiet", "--force")
+        call("compare", "home-line.toml", "--vary", "queue=drop_tail,codel", "--quiet", "--force")
+    assert sorted(path.name for path in Path("results").iterdir()) == [
+        "home-line",
+        "home-line-compared",
+    ]
+
+
+def test_missing_folders_are_not_made_for_one_file(fake: Any, home_line: Path) -> None:
+    call("run", "home-line.toml", "--quiet", "--out", "a")
+    message = "cannot be written: no such file or directory"
+    fails_with(f"new/a.html: {message}", "report", "a", "--out", "new/a.html")
+    fails_with(f"new/b.toml: {message}", "scenarios", "copy", "aimd", "new/b.toml")
+    assert not Path("new").exists()
+
+
+def start(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Start the command as the shell does."""
+    command = [sys.executable, "-m", "headend", *arguments]
+    path = str(Path(headend.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.parametrize("command", [["run"], ["report"], ["figures"], ["study", "run"]])
+def test_an_empty_path_is_refused(command: list[str]) -> None:
+    answer = start(*command, "x", "--out", "", stdout=subprocess.PIPE)
+    assert answer.stderr == "error: Invalid value for '--out': expected a path, found nothing\n"
+    assert (answer.returncode, answer.stdout) == (2, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "command", [["schema"], ["scenarios"], ["scenarios", "--json"], ["--help"]]
+)
+def test_output_that_cannot_be_written_is_told_in_one_line(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        answer = start(*command, stdout=full)
+    message = "standard output: cannot be written: no space left on device"
+    assert answer.stderr == f"error: {message}\n"
+    assert answer.returncode == 2
+
+
+@pytest.mark.parametrize(
+    "command", [["schema"], ["scenarios"], ["scenarios", "--json"], ["--help"]]
+)
+def test_who_reads_no_further_changes_nothing(command: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    answer = start(*command, stdout=writer)
+    os.close(writer)
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+def test_a_missed_expectation_is_missed_whoever_reads(home_line: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    missed = ["--set", "duration=6 s", "--set", "expect.call=call.loss > 50 %"]
+    assert start("run", "home-line.toml", *missed, stdout=writer).returncode == 1
+    os.close(writer)
+
+
 def test_an_error_is_json_too(fake: Any, home_line: Path) -> None:
     answer = call("run", "nowhere.toml", "--json")
     assert json.loads(answer.stdout) == {"error": "nowhere.toml: no such file"}
@@ -294,9 +360,6 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
 
 
 def test_help_is_quick_and_lists_every_command() -> None:
-    import subprocess
-    import sys
-
     heavy = "[m for m in ('polars', 'altair', 'numpy', 'jinja2', 'headend._engine') if m in sys.modules]"
     code = f"import sys, headend.cli.main; print({heavy})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

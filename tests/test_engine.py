@@ -116,7 +116,7 @@ def test_a_trace_that_cannot_be_read_is_named_with_its_key(line: Path) -> None:
 
 
 def test_an_error_echoes_the_option_that_was_typed(line: Path) -> None:
-    with pytest.raises(InputError, match=r"\(from --vary queue="codl"\)$"):
+    with pytest.raises(InputError, match=r'\(from --vary queue="codl"\)$'):
         compare(line, {"queue": ["codel", "codl"]})
     with pytest.raises(InputError, match=r"\(from --set queue=codl\)$"):
         headend.run(line, set=[("queue", "codl")])

@@ -84,6 +84,33 @@ def test_default_folders_are_numbered(tmp_path: Path) -> None:
     assert choose_folder("home", tmp_path) == tmp_path / "home-3"
 
 
+def test_a_full_disk_is_told_in_one_line_and_leaves_nothing(
+    fake: Any, home_line: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import polars as pl
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise pl.exceptions.ComputeError("No space left on device (os error 28)")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", fail)
+    with pytest.raises(InputError, match=r"out: cannot be written: no space left on device$"):
+        headend.run(home_line, out=tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["home-line.toml"]
+
+
+def test_tables_with_other_columns_are_named(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    result = headend.run(home_line, out=tmp_path / "out")
+    path = tmp_path / "out" / "queues.parquet"
+    result.queues.drop("delay_p50_ns").write_parquet(path)
+    with pytest.raises(
+        InputError, match=r'queues\.parquet: damaged: it has no column "delay_p50_ns"$'
+    ):
+        Result.load(tmp_path / "out")
+    result.queues.cast({"marked": str}).write_parquet(path)
+    with pytest.raises(InputError, match='the column "marked" holds String, expected Int64'):
+        Result.load(tmp_path / "out")
+
+
 def test_damaged_results_are_named(fake: Any, home_line: Path, tmp_path: Path) -> None:
     headend.run(home_line, out=tmp_path / "out")
     (tmp_path / "out" / "flows.parquet").write_bytes(b"rubbish")

@@ -157,3 +157,10 @@ def test_a_comparison_says_whose_grade_changes(fake: Any, home_line: Path) -> No
     assert any(line.startswith("call: bad under drop_tail") for line in lines)
     assert not any(line.startswith("upload:") for line in lines)
     assert lines[-1].startswith("Median delay in the queue cable.up: ")
+
+
+def test_a_comparison_says_which_run_is_partial(fake: Any, home_line: Path) -> None:
+    results = compare(home_line, {"queue": ["drop_tail", "docsis_pie"]}).results
+    results[1].manifest["partial"] = True
+    lines = summarise_comparison(results)
+    assert lines[-1] == "Partial, stopped before its end: docsis_pie."

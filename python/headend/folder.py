@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,10 +17,10 @@ from headend.errors import InputError
 MANIFEST = "manifest.json"
 
 
-def choose_folder(name: str, parent: Path = Path("results")) -> Path:
-    """Give the first of ``results/NAME``, ``results/NAME-2``, … that does not exist."""
+def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = False) -> Path:
+    """Give the first of ``results/NAME``, ``results/NAME-2``, … that does not exist; with ``force`` the first."""
     candidate, number = parent / name, 2
-    while candidate.exists():
+    while not force and candidate.exists():
         candidate, number = parent / f"{name}-{number}", number + 1
     return candidate
 
@@ -54,7 +56,9 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         yield fresh
         fresh.chmod(0o777 & ~_current_umask())
         _move(fresh, target)
-    except OSError as error:
+    except Exception as error:
+        if not is_write_failure(error):
+            raise
         raise InputError(f"{target}: cannot be written: {describe(error)}") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -69,9 +73,18 @@ def is_results_folder(path: Path) -> bool:
     return isinstance(manifest, dict) and "headend" in manifest
 
 
-def describe(error: OSError) -> str:
-    """Say what the system said, in lower case and without the number."""
-    return (error.strerror or str(error)).lower()
+def is_write_failure(error: Exception) -> bool:
+    """Say whether the disk is at fault, which Polars tells in errors of its own."""
+    if isinstance(error, OSError):
+        return True
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(error, polars.exceptions.PolarsError)
+
+
+def describe(error: Exception) -> str:
+    """Say what the system said, in lower case, in one line and without the number."""
+    text = (getattr(error, "strerror", None) or str(error)).splitlines()[0].lower()
+    return re.sub(r" \(os error \d+\)", "", text)
 
 
 def _check_replaceable(target: Path, *, force: bool) -> None:

@@ -84,7 +84,6 @@ def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str
 def write_page(page: str, path: Path) -> Path:
     """Write a page, whole or not at all."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,6 +128,9 @@ class Result:
             raise InputError(
                 f"{folder}: expected the results of one run, found a {manifest['kind']}"
             )
+        for key in ("scenario", "seed", "duration_ns", "simulated_ns"):
+            if key not in manifest:
+                raise InputError(f'{folder / MANIFEST}: damaged: it has no "{key}"')
         tables = {}
         for name in TABLES:
             path = folder / f"{name}.parquet"
@@ -136,6 +140,7 @@ class Result:
                 raise InputError(f"{path}: {describe(error)}") from error
             except pl.exceptions.PolarsError as error:
                 raise InputError(f"{path}: damaged: {str(error).splitlines()[0]}") from error
+            _check_columns(path, tables[name], TABLES[name])
         label = str(manifest.get("label") or manifest.get("name") or folder.name)
         return cls(tables, manifest, label, folder)
 
@@ -172,6 +177,16 @@ class Result:
         from headend.report import write_report
 
         return write_report([self], Path(path))
+
+
+def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, pl.DataType]) -> None:
+    for name, kind in types.items():
+        if name not in table.columns:
+            raise InputError(f'{path}: damaged: it has no column "{name}"')
+        if table.schema[name] != kind:
+            raise InputError(
+                f'{path}: damaged: the column "{name}" holds {table.schema[name]}, expected {kind}'
+            )
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -162,7 +162,8 @@ def summarise_comparison(results: Sequence[Result]) -> list[str]:
     if not lines:
         lines.append(_tell_unchanged(verdicts))
     lines += _tell_shared_queue(results)
-    return lines
+    partial = [result.label for result in results if result.is_partial]
+    return [*lines, f"Partial, stopped before its end: {_join(partial)}."] if partial else lines
 
 
 def _tell_fates(fates: list[tuple[str, Finding]]) -> str:

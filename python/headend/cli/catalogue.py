@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from headend.cli.run import JsonOption
-from headend.cli.terminal import answer_errors, make_output, print_json
+from headend.cli.terminal import answer_errors, make_output, print_json, print_text
 
 NameArgument = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its parameters.")
@@ -37,7 +37,7 @@ def schema() -> None:
     """Print the JSON Schema of scenarios, for editors and checks."""
     from headend import _engine
 
-    typer.echo(_engine.schema())
+    print_text(_engine.schema() + "\n")
 
 
 def _list(kind: str, name: str | None, as_json: bool) -> None:

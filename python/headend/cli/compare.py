@@ -98,7 +98,7 @@ def _run_varied(
         seed=seed,
     )
     first = plans[0].loaded
-    target = out or choose_folder(f"{first.name}-compared")
+    target = out or choose_folder(f"{first.name}-compared", force=force)
     with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
         longest = max(plan.duration_ns for plan in plans)
         with show_progress([plan.label for plan in plans], longest, hidden=hidden) as bars:
@@ -135,7 +135,7 @@ def _load_finished(
     comparison = Comparison(
         results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"
     )
-    comparison.save(out or choose_folder("compared"), force=force)
+    comparison.save(out or choose_folder("compared", force=force), force=force)
     return comparison
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headend.cli import catalogue, compare, report, run, scenarios, study
-from headend.cli.terminal import ExitCode, print_error
+from headend.cli.terminal import ExitCode, close_output, finish_output, print_error, refuse_output
 
 app = typer.Typer(
     name="headend",
@@ -57,6 +57,11 @@ def start() -> None:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(ExitCode.INTERRUPTED)
+    except (BrokenPipeError, SystemExit):  # Rich leaves so when nobody reads the help
+        close_output()
+        sys.exit(ExitCode.OK)
+    except OSError as error:  # of the help; commands answer their own
+        sys.exit(refuse_output(error))
     except Exception as error:
         explain = getattr(error, "format_message", None)
         if explain is None:
@@ -66,4 +71,4 @@ def start() -> None:
             sys.exit(ExitCode.BAD_INPUT)
         print_error(explain().rstrip("."))
         sys.exit(ExitCode.BAD_INPUT)
-    sys.exit(code or ExitCode.OK)
+    sys.exit(finish_output() or code or ExitCode.OK)

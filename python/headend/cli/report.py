@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headend.cli.run import JsonOption
+from headend.cli.run import JsonOption, read_path
 from headend.cli.terminal import answer_errors, make_output, print_json
 from headend.errors import InputError
 
@@ -22,7 +22,12 @@ def report(
     folders: FoldersArgument,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="By default report.html in the first folder."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="By default report.html in the first folder.",
+            parser=read_path,
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +56,9 @@ def figures(
     ] = "svg",
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="By default figures in the first folder."),
+        typer.Option(
+            "--out", metavar="DIR", help="By default figures in the first folder.", parser=read_path
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

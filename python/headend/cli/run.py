@@ -32,9 +32,23 @@ SetOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="In place of the scenario's seed.")]
+
+
+def read_path(text: str | Path) -> Path:
+    """Take a path as it is typed; nothing is no path."""
+    if not str(text).strip():
+        raise typer.BadParameter("expected a path, found nothing")
+    return Path(text)
+
+
 OutOption = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="The results folder; by default results/NAME."),
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="The results folder; by default results/NAME.",
+        parser=read_path,
+    ),
 ]
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Replace a results folder that is there.")
@@ -66,7 +80,7 @@ def run(
     from headend.scenario import parse_override
 
     plan = plan_run(scenario, [parse_override(text) for text in settings or []], seed=seed)
-    target = out or choose_folder(plan.loaded.name)
+    target = out or choose_folder(plan.loaded.name, force=force)
     with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
         with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:
             result = plan.carry_out(bars[plan.label], stop)

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from headend.cli.run import JsonOption
-from headend.cli.terminal import answer_errors, make_output, print_json
+from headend.cli.terminal import answer_errors, make_output, print_json, print_text
 from headend.errors import InputError, suggest
+from headend.folder import describe
 from headend.library import list_scenarios
 
 app = typer.Typer(help="What is shipped: list, show NAME, copy NAME.", invoke_without_command=True)
@@ -48,7 +49,7 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
             {"name": name, "scenario": _read(path), "text": path.read_text(encoding="utf-8")}
         )
     else:
-        typer.echo(path.read_text(encoding="utf-8"), nl=False)
+        print_text(path.read_text(encoding="utf-8"))
 
 
 @app.command()
@@ -70,7 +71,7 @@ def copy(
     except FileExistsError as error:
         raise InputError(f"{target}: exists already; give another name") from error
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror}") from error
+        raise InputError(f"{target}: cannot be written: {describe(error)}") from error
     if as_json:
         print_json({"file": str(target)})
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headend.cli.run import JsonOption, QuietOption
+from headend.cli.run import JsonOption, QuietOption, read_path
 from headend.cli.terminal import (
     ExitCode,
     answer_errors,
@@ -77,7 +77,9 @@ def run(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="By default results/studies/NAME."),
+        typer.Option(
+            "--out", metavar="DIR", help="By default results/studies/NAME.", parser=read_path
+        ),
     ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,

@@ -90,7 +90,7 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
     """Draw a row for each flow and a column for each run, then the bottleneck's queue."""
     table = _new_table("")
     for result in results:
-        table.add_column(result.label)
+        table.add_column(Text(f"{result.label} (partial)" if result.is_partial else result.label))
     flows = list(dict.fromkeys(f.flow for verdict in verdicts for f in verdict.findings))
     for flow in flows:
         cells = []

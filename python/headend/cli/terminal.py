@@ -33,9 +33,39 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+class _Output(Console):
+    """Standard output, whose reader may have read enough: the command goes on, and its exit code stays what it is."""
+
+    def on_broken_pipe(self) -> None:
+        close_output()
+
+
 def make_output() -> Console:
     """Make the console for what was asked for."""
-    return Console(highlight=False)
+    return _Output(highlight=False)
+
+
+def close_output() -> None:
+    """Let what is still written to standard output, now or as Python ends, go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def finish_output() -> ExitCode | None:
+    """Write out what waits for standard output; an exit code where that cannot be."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_output()
+    except OSError as error:
+        return refuse_output(error)
+    return None
+
+
+def refuse_output(error: OSError) -> ExitCode:
+    """Say that standard output cannot be written."""
+    close_output()
+    print_error(f"standard output: cannot be written: {(error.strerror or str(error)).lower()}")
+    return ExitCode.BAD_INPUT
 
 
 def make_messages() -> Console:
@@ -52,10 +82,10 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
             command(*args, **kwargs)
         except InputError as error:
             fail(str(error), as_json=bool(kwargs.get("as_json")))
-        except BrokenPipeError:
-            # Whoever read the output has read enough.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(ExitCode.OK) from None
+        except OSError as error:
+            if error.filename is not None:
+                fail(f"{error.filename}: {(error.strerror or str(error)).lower()}")
+            raise typer.Exit(refuse_output(error)) from None
         except KeyboardInterrupt:
             make_messages().print("interrupted")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -79,8 +109,16 @@ def print_error(line: str) -> None:
 
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output; what is not a number becomes null."""
-    json.dump(_without_nan(document), sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    print_text(json.dumps(_without_nan(document), indent=2, ensure_ascii=False) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print text on standard output as it is."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_output()
 
 
 @contextmanager

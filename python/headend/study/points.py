@@ -76,7 +76,7 @@ class PointStore:
                 fresh = Path(scratch) / self.path.name
                 frame.write_parquet(fresh)
                 fresh.replace(self.path)
-        except OSError as error:
+        except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{self.path}: cannot be written: {describe(error)}") from error
 
 
