@@ -215,6 +215,13 @@ def test_a_folder_without_permission_is_refused(fake: Any, home_line: Path, tmp_
     )  # fmt: skip
 
 
+def test_a_seed_that_no_run_can_have_is_refused(fake: Any, home_line: Path) -> None:
+    fails_with(
+        f"seed: expected a whole number from 0 to 2^64 - 1, found {2**64}",
+        "run", "home-line.toml", "--seed", str(2**64),
+    )  # fmt: skip
+
+
 def test_force_replaces_the_default_folder(fake: Any, home_line: Path) -> None:
     for _ in range(2):
         call("run", "home-line.toml", "--quiet", "--force")

@@ -134,6 +134,8 @@ def plan_run(
             path = f"expect.{name}"
             raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
     chosen = loaded.scenario.seed if seed is None else seed
+    if not 0 <= chosen < 2**64:
+        raise InputError(f"seed: expected a whole number from 0 to 2^64 - 1, found {chosen}")
     return Plan(loaded, expectations, label or loaded.name, overrides, chosen)
 
 

@@ -113,7 +113,6 @@ impl<'a> Context<'a> {
     /// Lets a new packet into the network: stamps it and hands it to its first hop.
     pub fn emit(&mut self, mut packet: Packet) {
         packet.sent_at = self.now;
-        packet.hop = 0;
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
         self.world.recorder.sent(self.now, &packet, group);
@@ -132,23 +131,30 @@ impl<'a> Context<'a> {
     }
 
     /// Puts a packet on the delay line at position `hop` of its route, or out for the simulation to carry.
-    fn hand_over(&mut self, mut packet: Packet, hop: u8, at: Instant) {
-        let route = self.world.flows.header(packet.flow).routes[packet.from.index()];
-        let Hop::Line(index) = self.world.flows.hop(route, hop) else {
-            assert_eq!(
-                at, self.now,
-                "only a delay line takes a packet ahead of time"
-            );
-            packet.hop = hop;
-            return self.world.outbox.push_back(packet);
+    pub(crate) fn hand_over(&mut self, packet: Packet, hop: u8, at: Instant) {
+        let Hop::Line(index) = self.world.flows.hop_of(&packet, hop) else {
+            return self.put_out(packet, hop, at);
         };
         let line = &mut self.world.lines[index as usize];
         if line.loses() {
             self.discard(packet, DropReason::Corrupted);
         } else if at == self.now && line.is_transparent() {
             self.hand_over(packet, hop + 1, at);
-        } else if let Some(due) = line.push(packet, hop, at) {
+        } else if let Some(due) = line.push(packet, hop + 1, at) {
             self.world.events.push(due, Source::Line(index), 0);
+        }
+    }
+
+    /// Puts a packet out before position `hop` of its route, for the simulation to carry.
+    fn put_out(&mut self, packet: Packet, hop: u8, at: Instant) {
+        assert_eq!(
+            at, self.now,
+            "only a delay line takes a packet ahead of time"
+        );
+        self.world.outbox.push_back(packet);
+        // Set in place, as on a line.
+        if let Some(packet) = self.world.outbox.back_mut() {
+            packet.hop = hop;
         }
     }
 
@@ -191,13 +197,11 @@ impl<'a> Context<'a> {
 
     /// The queue this call is in gave a packet up for transmission.
     #[inline]
-    pub fn note_dequeued(&mut self, packet: &Packet) {
-        if let Some(queue) = self.queue {
-            let World {
-                recorder, flows, ..
-            } = &mut *self.world;
-            recorder.dequeued(self.now, queue, packet, || flows.header(packet.flow).group);
-        }
+    pub fn note_dequeued(&mut self, queue: QueueId, packet: &Packet) {
+        let World {
+            recorder, flows, ..
+        } = &mut *self.world;
+        recorder.dequeued(self.now, queue, packet, || flows.header(packet.flow).group);
     }
 
     fn group(&self, packet: &Packet) -> GroupId {
@@ -225,6 +229,7 @@ impl<'a> Context<'a> {
     }
 
     /// A queue now holds `bytes`.
+    #[inline]
     pub fn note_backlog(&mut self, queue: QueueId, bytes: u64) {
         self.world.recorder.backlog(self.now, queue, bytes);
     }
@@ -250,11 +255,10 @@ impl<'a> Context<'a> {
     }
 
     /// The SACK blocks a packet carries.
-    pub fn sack(&self, packet: &Packet) -> SackBlocks {
+    pub fn sack(&self, packet: &Packet) -> &[(u64, u64)] {
         packet
             .sack
-            .map(|id| *self.world.sacks.blocks(id))
-            .unwrap_or_default()
+            .map_or(&[], |id| self.world.sacks.blocks(id).as_slice())
     }
 
     /// A packet ends: gives back what it held outside itself.

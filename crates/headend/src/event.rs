@@ -1,7 +1,7 @@
 //! The event queue: a timing wheel whose buckets are sorted when they are opened.
 //!
 //! Order is total and part of the model: time, then source, then the order of scheduling. The bucket width never changes the
-//! order, only the speed (facts: about 30 ns an event where a bucket holds a few packet times of the fastest link).
+//! order, only the speed (measured: about 30 ns an event where a bucket holds a few packet times of the fastest link).
 //! Nothing is cancelled: a component ignores a wake-up it no longer expects.
 
 use std::cmp::Reverse;
@@ -9,13 +9,14 @@ use std::collections::BinaryHeap;
 
 use crate::time::{Duration, Instant};
 
-/// Who is woken. The order of the variants is the order of events at the same instant, and load-bearing.
+/// Who is woken. The order of the variants is the order of events at the same instant, and load-bearing: a link that has finished
+/// sending takes its next packet before others arrive at that instant, so that a departure may as well be known in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// A delay line has a packet to hand over.
-    Line(u32),
     /// A link.
     Link(u32),
+    /// A delay line has a packet to hand over.
+    Line(u32),
     /// One end of a flow: twice the slot, plus the side's index.
     Endpoint(u32),
     /// An application.
@@ -45,8 +46,8 @@ const INDEX_BITS: u32 = 21;
 impl Source {
     fn code(self) -> u64 {
         let (kind, index) = match self {
-            Self::Line(index) => (0, index),
-            Self::Link(index) => (1, index),
+            Self::Link(index) => (0, index),
+            Self::Line(index) => (1, index),
             Self::Endpoint(index) => (2, index),
             Self::App(AppId(index)) => (3, index),
             Self::Sampler => (4, 0),
@@ -61,8 +62,8 @@ impl Source {
     fn from_code(code: u64) -> Self {
         let index = (code & ((1 << INDEX_BITS) - 1)) as u32;
         match code >> INDEX_BITS {
-            0 => Self::Line(index),
-            1 => Self::Link(index),
+            0 => Self::Link(index),
+            1 => Self::Line(index),
             2 => Self::Endpoint(index),
             3 => Self::App(AppId(index)),
             _ => Self::Sampler,
@@ -164,11 +165,7 @@ impl EventQueue {
         if self.open.is_empty() && !self.open_next() {
             return None;
         }
-        let entry = *self.open.last()?;
-        if entry.at > until.as_nanos() {
-            return None;
-        }
-        self.open.pop();
+        let entry = (self.open).pop_if(|entry| entry.at <= until.as_nanos())?;
         Some(Event {
             at: Instant::from_nanos(entry.at),
             source: Source::from_code(entry.order >> SOURCE_SHIFT),
@@ -206,16 +203,19 @@ impl EventQueue {
 
     /// Opens the next bucket that holds anything; false if none does.
     fn open_next(&mut self) -> bool {
-        let wheel = (self.in_wheel > 0).then(|| self.next_occupied());
-        let later = self
-            .later
-            .peek()
-            .map(|Reverse(entry)| entry.at >> self.shift);
-        let Some(bucket) = wheel.into_iter().chain(later).min() else {
-            return false;
+        // No bucket has the highest number.
+        let wheel = if self.in_wheel > 0 {
+            self.next_occupied()
+        } else {
+            u64::MAX
         };
+        let later = (self.later.peek()).map_or(u64::MAX, |Reverse(entry)| entry.at >> self.shift);
+        let bucket = wheel.min(later);
+        if bucket == u64::MAX {
+            return false;
+        }
         self.current = bucket;
-        if wheel == Some(bucket) {
+        if wheel == bucket {
             let slot = (bucket % BUCKETS) as usize;
             let mut index = self.heads[slot];
             self.heads[slot] = NIL;
@@ -229,14 +229,18 @@ impl EventQueue {
             }
             self.in_wheel -= self.open.len();
         }
-        while let Some(Reverse(entry)) = self.later.peek() {
-            if entry.at >> self.shift != bucket {
-                break;
+        if later == bucket {
+            while let Some(Reverse(entry)) = self.later.peek() {
+                if entry.at >> self.shift != bucket {
+                    break;
+                }
+                self.open.push(*entry);
+                self.later.pop();
             }
-            self.open.push(*entry);
-            self.later.pop();
         }
-        self.open.sort_unstable_by_key(|entry| Reverse(entry.key()));
+        if self.open.len() > 1 {
+            self.open.sort_unstable_by_key(|entry| Reverse(entry.key()));
+        }
         true
     }
 

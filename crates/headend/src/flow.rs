@@ -4,7 +4,7 @@
 //! ports. A slot is used again once its flow is closed and none of its packets is left in the network.
 
 use crate::event::AppId;
-use crate::packet::Side;
+use crate::packet::{Packet, Side};
 
 /// A slot of the flow table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,6 +153,15 @@ impl FlowTable {
     /// The header of a flow.
     pub fn header(&self, id: FlowId) -> &FlowHeader {
         &self.flows[id.0 as usize]
+    }
+
+    /// The hop at `position` of the packet's route.
+    #[inline]
+    pub fn hop_of(&self, packet: &Packet, position: u8) -> Hop {
+        self.hop(
+            self.header(packet.flow).routes[packet.from.index()],
+            position,
+        )
     }
 
     /// The hop at `position` of a route.

@@ -2,14 +2,17 @@
 //!
 //! Constant delay with small seeded jitter, perhaps loss. It keeps order, holds its packets itself, and has one pending
 //! event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and one of
-//! them takes most of the link, which no real host would show (facts: 58 % of a link shared by ten).
+//! them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
 
 use std::collections::VecDeque;
 
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::units::Probability;
+use crate::units::{Probability, Rate};
+
+/// Bytes of most packets that fill a line.
+const USUAL_PACKET: u64 = 1500;
 
 /// A delay line.
 #[derive(Debug)]
@@ -19,7 +22,8 @@ pub struct Line {
     jitter: Duration,
     loss: Probability,
     rng: Rng,
-    packets: VecDeque<(Instant, Packet)>,
+    /// In order; a packet's `enqueued_at` is here the instant at which it is handed over.
+    packets: VecDeque<Packet>,
     last: Instant,
 }
 
@@ -31,23 +35,32 @@ impl Line {
             jitter,
             loss,
             rng,
-            packets: VecDeque::new(),
+            packets: VecDeque::with_capacity(16),
             last: Instant::ZERO,
         }
     }
 
+    /// Makes room for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow during the run.
+    pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
+        let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
+        self.packets.reserve(most.min(packets as usize));
+    }
+
     /// Whether the line loses the next packet. Draws only on lines that lose.
+    #[inline]
     pub(crate) fn loses(&mut self) -> bool {
-        self.loss.0 > 0.0 && self.rng.uniform() < self.loss.0
+        self.is_lossy() && self.rng.uniform() < self.loss.0
     }
 
     /// Whether a packet that enters now leaves now: no delay, and nothing before it.
+    #[inline]
     pub(crate) fn is_transparent(&self) -> bool {
         self.delay.is_zero() && self.jitter.is_zero() && self.packets.is_empty()
     }
 
-    /// Takes a packet that enters at `at`, position `hop` of its route; the wake-up to ask for, if it is now the only one.
-    pub(crate) fn push(&mut self, packet: Packet, hop: u8, at: Instant) -> Option<Instant> {
+    /// Takes a packet that enters at `at` and goes on to position `next` of its route; the wake-up to ask for, if it is now the only one.
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet, next: u8, at: Instant) -> Option<Instant> {
         let jitter = if self.jitter.is_zero() {
             Duration::ZERO
         } else {
@@ -55,25 +68,36 @@ impl Line {
         };
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
-        self.packets.push_back((self.last, packet));
+        if self.packets.len() == self.packets.capacity() {
+            // Steep growth soon reaches what the line will ever hold.
+            self.packets.reserve(3 * self.packets.len());
+        }
+        self.packets.push_back(packet);
         // Set in place: a byte written just before the move would hold the move up.
-        if let Some((_, packet)) = self.packets.back_mut() {
-            packet.hop = hop;
+        if let Some(packet) = self.packets.back_mut() {
+            packet.hop = next;
+            packet.enqueued_at = self.last;
         }
         (self.packets.len() == 1).then_some(self.last)
     }
 
-    /// The next packet that is due at `now`.
+    /// The next packet that is due at `now`, standing before its next hop.
+    #[inline]
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Packet> {
-        if self.packets.front()?.0 > now {
+        if self.packets.front()?.enqueued_at > now {
             return None;
         }
-        self.packets.pop_front().map(|(_, packet)| packet)
+        self.packets.pop_front()
     }
 
     /// When the next packet is due.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.packets.front().map(|(at, _)| *at)
+        self.packets.front().map(|packet| packet.enqueued_at)
+    }
+
+    /// Whether it may lose packets.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.loss.0 > 0.0
     }
 
     /// Packets on the line.

@@ -18,7 +18,7 @@ pub struct Packet {
     pub ack: u64,
     /// When the sending host handed it to its first hop.
     pub sent_at: Instant,
-    /// When it entered the queue it stands in, or stood in last.
+    /// When it entered the queue it stands in; on a delay line, when it leaves that.
     pub enqueued_at: Instant,
     /// TCP timestamp echo: `sent_at` of the segment this one acknowledges (RFC 7323 `TSecr`, in nanoseconds).
     pub echo: Instant,

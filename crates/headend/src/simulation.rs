@@ -17,7 +17,7 @@ use crate::metrics::table::Table;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::trace::{FrameStore, Sink};
+use crate::trace::{FrameStore, Sink, TraceKinds};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
 
 /// Connections of a group whose state goes into the series.
@@ -107,9 +107,16 @@ impl Simulation {
         if warmup > Instant::ZERO {
             world.events.push(warmup, Source::Sampler, WARMED_UP);
         }
+        let mut links = parts.links;
+        if world.lines.iter().any(Line::is_lossy) {
+            // A loss counts when the packet is sent, so that must be an event.
+            for link in &mut links {
+                link.wake_for_departures();
+            }
+        }
         Self {
             world,
-            links: parts.links,
+            links,
             endpoints: Vec::new(),
             apps: parts.apps,
             now: Instant::ZERO,
@@ -121,8 +128,14 @@ impl Simulation {
         }
     }
 
-    /// Adds a listener.
+    /// Adds a listener, before the run begins.
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
+        if sink.interest().meets(TraceKinds::DEQUEUED) {
+            // It is told of departures when they happen, not when they can be known.
+            for link in &mut self.links {
+                link.wake_for_departures();
+            }
+        }
         self.world.recorder.add_sink(sink);
     }
 
@@ -206,6 +219,7 @@ impl Simulation {
     /// The result tables so far, after the conservation check.
     pub fn tables(&mut self) -> Vec<(&'static str, Table)> {
         self.check_conservation();
+        self.catch_up();
         if self.now > self.sampled_at {
             self.sample();
         }
@@ -255,7 +269,7 @@ impl Simulation {
 
     fn wake_line(&mut self, index: u32) {
         while let Some(packet) = self.world.lines[index as usize].pop_due(self.now) {
-            Context::new(self.now, &mut self.world, Source::Line(index)).forward(packet);
+            self.carry(packet);
             // What one packet sets off comes before the next packet.
             self.settle();
         }
@@ -274,6 +288,7 @@ impl Simulation {
 
     fn wake_sampler(&mut self, token: u64) {
         if token == WARMED_UP {
+            self.catch_up();
             self.world.recorder.start_measuring(self.warmup);
             return;
         }
@@ -284,7 +299,15 @@ impl Simulation {
         }
     }
 
+    /// Links that know departures in advance report those that have happened by now.
+    fn catch_up(&mut self) {
+        for link in &mut self.links {
+            link.catch_up(self.now, &mut self.world.recorder);
+        }
+    }
+
     fn sample(&mut self) {
+        self.catch_up();
         let length = self.now.since(self.sampled_at);
         self.sampled_at = self.now;
         let recorder = &mut self.world.recorder;
@@ -304,7 +327,14 @@ impl Simulation {
     }
 
     /// Carries out what components have put out, until nothing is left.
+    #[inline]
     fn settle(&mut self) {
+        if !self.world.outbox.is_empty() || !self.world.notices.is_empty() {
+            self.settle_all();
+        }
+    }
+
+    fn settle_all(&mut self) {
         loop {
             if let Some(packet) = self.world.outbox.pop_front() {
                 self.carry(packet);
@@ -316,16 +346,19 @@ impl Simulation {
         }
     }
 
-    /// Takes a packet into the link it stands before, or to its receiver.
+    /// Takes a packet into what it stands before.
     fn carry(&mut self, packet: Packet) {
-        let route = self.world.flows.header(packet.flow).routes[packet.from.index()];
-        match self.world.flows.hop(route, packet.hop) {
+        match self.world.flows.hop_of(&packet, packet.hop) {
             Hop::Link { link, port } => {
                 let source = Source::Link(u32::from(link));
                 let mut cx = Context::new(self.now, &mut self.world, source);
                 self.links[usize::from(link)].offer(port, packet, &mut cx);
             }
-            Hop::Line(_) => unreachable!("a delay line takes its packets itself"),
+            Hop::Line(index) => {
+                let hop = packet.hop;
+                Context::new(self.now, &mut self.world, Source::Line(index))
+                    .hand_over(packet, hop, self.now);
+            }
             Hop::End => {
                 let (flow, to) = (packet.flow, packet.from.other());
                 let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);

@@ -143,6 +143,7 @@ fn recorder() -> Recorder {
         discipline: "bench",
         rate_bps: 0,
         limit_bytes: None,
+        overhead_bytes: 0,
     };
     let second = Duration::from_secs(1);
     Recorder::new(vec![group], vec![queue], second, second)

@@ -398,6 +398,8 @@ fn flows_that_make_no_sense_are_refused() {
     assert!(bulk("flow.stream.tcp.mtu", "9000").contains("expected 68 to 1500 bytes"));
     assert!(bulk("flow.stream.tcp.receive_window", "0 B").contains("1 B to 1 GiB"));
     assert!(bulk("flow.stream.tcp.min_rto", "2 min").contains("at most max_rto"));
+    let negative = bulk("flow.stream.tcp.congestion.cubic.c", "-5");
+    assert!(negative.starts_with("flow.stream.tcp.congestion.cubic.c: expected a number above 0"));
     assert!(error_where("[flow.stream]", "[flow.dsl]").contains("of the same name"));
     assert!(error_where("[flow.stream]", "[flow.\"a b\"]").contains("a name begins with a letter"));
     let hosts = "[host.s]\n[flow.stream]\nhost = \"s\"";

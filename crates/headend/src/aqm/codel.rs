@@ -115,6 +115,10 @@ impl Aqm for Codel {
             self.start_dropping(backlog, line, cx)
         }
     }
+
+    fn is_periodic(&self) -> bool {
+        false
+    }
 }
 
 impl Codel {

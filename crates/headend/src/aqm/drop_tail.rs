@@ -28,4 +28,12 @@ impl Default for Config {
 #[derive(Debug, Default)]
 pub struct DropTail;
 
-impl Aqm for DropTail {}
+impl Aqm for DropTail {
+    fn is_periodic(&self) -> bool {
+        false
+    }
+
+    fn is_absent(&self) -> bool {
+        true
+    }
+}

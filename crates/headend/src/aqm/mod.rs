@@ -44,6 +44,14 @@ pub trait Aqm: Debug + Send {
     fn next_update(&self) -> Option<Instant> {
         None
     }
+    /// Whether [`Self::next_update`] may ever name a time. Asked once, when the queue is built.
+    fn is_periodic(&self) -> bool {
+        true
+    }
+    /// Whether it is no law at all: the backlog's limit decides alone.
+    fn is_absent(&self) -> bool {
+        false
+    }
     /// The periodic part of the law.
     fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
         let _ = (backlog, line, cx);

@@ -44,6 +44,19 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// A C of zero puts the plateau at infinity; a β of 1 never gives way.
+    pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        if !(self.c.is_finite() && self.c > 0.0) {
+            return Err(("cubic.c", "a number above 0"));
+        }
+        if !(self.beta.0 > 0.0 && self.beta.0 < 1.0) {
+            return Err(("cubic.beta", "a share above 0 and below 1"));
+        }
+        Ok(())
+    }
+}
+
 /// A stage of congestion avoidance: from a loss, or from the end of slow start, to the next loss. Units: segments and seconds.
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
@@ -84,11 +97,7 @@ impl Cubic {
             slow_start: SlowStart::new(config.slow_start_limit),
             // RFC 9438 §4.3: the increase with which a decrease by β is on average as large as standard TCP's window.
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
-            // A user's C of zero would put the plateau at infinity.
-            config: Config {
-                c: config.c.max(1e-6),
-                ..config.clone()
-            },
+            config: config.clone(),
             mss,
             cwnd: initial_window,
             fraction: 0.0,

@@ -33,6 +33,25 @@ impl Default for CongestionConfig {
 }
 
 impl CongestionConfig {
+    /// Finds values that their types allow and that make no sense.
+    ///
+    /// # Errors
+    ///
+    /// The path of the key, and what is expected there.
+    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        let (limit, limit_key) = match self {
+            Self::Cubic(config) => {
+                config.check()?;
+                (config.slow_start_limit, "cubic.slow_start_limit")
+            }
+            Self::Reno(config) => (config.slow_start_limit, "reno.slow_start_limit"),
+        };
+        if limit == 0 {
+            return Err((limit_key, "at least 1 segment"));
+        }
+        Ok(())
+    }
+
     /// A control for segments of `mss` bytes that starts with `initial_window` bytes. `rng` is its own random stream; a control
     /// that draws none ignores it.
     #[allow(
@@ -155,7 +174,7 @@ impl SlowStart {
     /// Slow start that grows by at most `limit` segments an acknowledgement.
     pub(crate) fn new(limit: u32) -> Self {
         Self {
-            limit: u64::from(limit.max(1)),
+            limit: u64::from(limit),
             after_timeout: false,
         }
     }
@@ -173,5 +192,42 @@ impl SlowStart {
     /// The retransmission timer has expired.
     pub(crate) fn after_timeout(&mut self) {
         self.after_timeout = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Probability;
+
+    #[test]
+    fn parameters_that_make_no_sense_are_refused() {
+        let cubic = |change: fn(&mut cubic::Config)| {
+            let mut config = cubic::Config::default();
+            change(&mut config);
+            CongestionConfig::Cubic(config)
+                .check()
+                .map_err(|(key, _)| key)
+        };
+        assert_eq!(cubic(|_| {}), Ok(()));
+        assert_eq!(cubic(|config| config.c = 0.0), Err("cubic.c"));
+        assert_eq!(cubic(|config| config.c = -5.0), Err("cubic.c"));
+        assert_eq!(
+            cubic(|config| config.beta = Probability(0.0)),
+            Err("cubic.beta")
+        );
+        assert_eq!(
+            cubic(|config| config.beta = Probability(1.0)),
+            Err("cubic.beta")
+        );
+        let none = Err("cubic.slow_start_limit");
+        assert_eq!(cubic(|config| config.slow_start_limit = 0), none);
+        let reno = CongestionConfig::Reno(reno::Config {
+            slow_start_limit: 0,
+        });
+        assert_eq!(
+            reno.check(),
+            Err(("reno.slow_start_limit", "at least 1 segment"))
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Links: media with ports that take packets from their queues when they may send, and hand them on at the far end.
 
 pub mod docsis;
+mod fused;
 mod point_to_point;
 mod rate;
 
@@ -11,6 +12,7 @@ pub use rate::{RateSchedule, Transmitter};
 
 use crate::context::{Context, QueueInternals};
 use crate::flow::Port;
+use crate::metrics::Recorder;
 use crate::packet::Packet;
 use crate::trace::QueueId;
 
@@ -30,4 +32,10 @@ pub trait Link: Debug + Send {
     );
     /// Packets it holds, waiting or partly sent: for the conservation check.
     fn held(&self) -> u64;
+    /// Records the departures up to `now` that it has computed in advance.
+    fn catch_up(&mut self, now: crate::time::Instant, recorder: &mut Recorder) {
+        let _ = (now, recorder);
+    }
+    /// From the start of the run, departures are to be recorded in order with everything else: none may be computed in advance.
+    fn wake_for_departures(&mut self) {}
 }

@@ -110,24 +110,36 @@ impl Transmitter {
         &self.schedule
     }
 
+    /// Whether it always sends, and always at the same rate.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.schedule, RateSchedule::Constant(rate) if rate.0 > 0)
+    }
+
     /// Sends `bytes` from `start` on: the instant the last bit leaves. A rate of zero waits for the next step; if there is none,
     /// the end is [`Instant::FAR_FUTURE`].
+    #[inline]
     pub fn send(&mut self, start: Instant, bytes: u64) -> Instant {
+        let RateSchedule::Constant(rate) = self.schedule else {
+            return self.send_by_schedule(start, bytes);
+        };
+        if rate.0 == 0 {
+            return Instant::FAR_FUTURE;
+        }
+        // Back to back, the fraction is carried on; after a pause it is forgotten.
+        let carried = if start == self.last_end {
+            self.remainder
+        } else {
+            0
+        };
+        let bits_ns = bytes * 8_000_000_000 + carried;
+        self.remainder = bits_ns % rate.0;
+        self.last_end = start + Duration::from_nanos(bits_ns / rate.0);
+        self.last_end
+    }
+
+    fn send_by_schedule(&mut self, start: Instant, bytes: u64) -> Instant {
         let end = match &self.schedule {
-            RateSchedule::Constant(rate) => {
-                if rate.0 == 0 {
-                    return Instant::FAR_FUTURE;
-                }
-                // Back to back, the fraction is carried on; after a pause it is forgotten.
-                let carried = if start == self.last_end {
-                    self.remainder
-                } else {
-                    0
-                };
-                let bits_ns = bytes * 8_000_000_000 + carried;
-                self.remainder = bits_ns % rate.0;
-                start + Duration::from_nanos(bits_ns / rate.0)
-            }
+            RateSchedule::Constant(_) => unreachable!("a constant rate needs no schedule"),
             RateSchedule::Steps { steps, period } => {
                 let mut now = start;
                 let mut bits_ns = u128::from(bytes) * 8_000_000_000;

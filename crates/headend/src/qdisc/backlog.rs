@@ -29,7 +29,22 @@ impl BacklogLimit {
             Limit::Unlimited => Self::Unlimited,
         }
     }
+
+    /// Whether a packet of `bytes` may join what waits.
+    #[inline]
+    pub fn admits(self, waiting: Depth, bytes: u64) -> bool {
+        match self {
+            Self::Bytes(limit) => waiting.bytes + bytes <= limit,
+            Self::Packets(limit) => waiting.packets < limit,
+            Self::Unlimited => true,
+        }
+    }
 }
+
+/// Bytes of most packets that fill a queue.
+const USUAL_PACKET: u64 = 1500;
+/// Packets for which room is made in advance, at most.
+const MOST_ROOM: u64 = 1 << 13;
 
 /// Packets in order of arrival.
 #[derive(Debug)]
@@ -49,13 +64,26 @@ impl Backlog {
         }
     }
 
+    /// Makes room for what the limit allows, packets of the usual largest size, at once; an unlimited backlog grows.
+    #[must_use]
+    pub fn with_room(mut self) -> Self {
+        let packets = match self.limit {
+            BacklogLimit::Bytes(bytes) => bytes / USUAL_PACKET,
+            BacklogLimit::Packets(packets) => packets,
+            BacklogLimit::Unlimited => 0,
+        };
+        self.packets.reserve(packets.min(MOST_ROOM) as usize);
+        self
+    }
+
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
-        if !self.fits(&packet, line) {
+        let bytes = line.framing.bytes(&packet);
+        if !self.limit.admits(self.depth(), bytes) {
             cx.discard(packet, DropReason::Overlimit);
             return false;
         }
-        self.bytes += line.framing.bytes(&packet);
+        self.bytes += bytes;
         cx.note_enqueued(&packet);
         self.packets.push_back(packet);
         // Set in place: a field written just before the move would hold the move up.
@@ -66,15 +94,13 @@ impl Backlog {
     }
 
     /// Whether `packet` fits under the limit.
+    #[inline]
     pub fn fits(&self, packet: &Packet, line: &LineView<'_>) -> bool {
-        match self.limit {
-            BacklogLimit::Bytes(limit) => self.bytes + line.framing.bytes(packet) <= limit,
-            BacklogLimit::Packets(limit) => (self.packets.len() as u64) < limit,
-            BacklogLimit::Unlimited => true,
-        }
+        self.limit.admits(self.depth(), line.framing.bytes(packet))
     }
 
     /// Takes the oldest packet.
+    #[inline]
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
         self.bytes -= line.framing.bytes(&packet);
@@ -99,6 +125,7 @@ impl Backlog {
     }
 
     /// What waits.
+    #[inline]
     pub fn depth(&self) -> Depth {
         Depth {
             packets: self.packets.len() as u64,

@@ -17,7 +17,7 @@ impl Fifo {
     /// An empty queue of at most `limit` under `law`.
     pub fn new(limit: BacklogLimit, law: Box<dyn Aqm>) -> Self {
         Self {
-            backlog: Backlog::new(limit),
+            backlog: Backlog::new(limit).with_room(),
             law,
         }
     }
@@ -38,6 +38,14 @@ impl QueueDiscipline for Fifo {
 
     fn next_update(&self) -> Option<Instant> {
         self.law.next_update()
+    }
+
+    fn is_periodic(&self) -> bool {
+        self.law.is_periodic()
+    }
+
+    fn limit_alone(&self) -> Option<BacklogLimit> {
+        self.law.is_absent().then(|| self.backlog.limit())
     }
 
     fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {

@@ -38,7 +38,7 @@ impl Framing {
         minimum: 0,
         overhead: 0,
     };
-    /// A DOCSIS MAC PDU from after the HCS to the CRC: Ethernet header, payload of at least 46 B, FCS (docsis.md §2.1).
+    /// A DOCSIS MAC PDU from after the HCS to the CRC: Ethernet header, payload of at least 46 B, FCS (RFC 8034 appendix A.1.4).
     pub const ETHERNET: Self = Self {
         minimum: 46,
         overhead: 18,
@@ -56,7 +56,7 @@ impl Framing {
 }
 
 /// A token-bucket pair that decides how fast a queue may drain (RFC 8034 §3).
-pub trait Shaper: Debug {
+pub trait Shaper: Debug + Sync {
     /// Maximum sustained rate R.
     fn sustained(&self) -> Rate;
     /// Peak rate P.

@@ -36,6 +36,15 @@ pub trait QueueDiscipline: Debug + Send {
     fn next_update(&self) -> Option<Instant> {
         None
     }
+    /// Whether [`Self::next_update`] may ever name a time. Asked once, when the queue is built.
+    fn is_periodic(&self) -> bool {
+        true
+    }
+    /// The limit, if that alone decides who is refused, on arrival, and packets leave in the order of their arrival. A link may then
+    /// know a packet's departure when it arrives, and keep the queue's records itself. Asked once, while the queue is empty.
+    fn limit_alone(&self) -> Option<BacklogLimit> {
+        None
+    }
     /// The periodic part of its law.
     fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         let _ = (line, cx);

@@ -1,6 +1,6 @@
 //! A discipline in its place at a link: records what passes, and wakes the law when its update is due.
 
-use super::{Depth, LineView, QueueDiscipline};
+use super::{BacklogLimit, Depth, LineView, QueueDiscipline};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
 use crate::time::Instant;
@@ -11,6 +11,10 @@ use crate::trace::QueueId;
 pub struct Queue {
     id: QueueId,
     discipline: Box<dyn QueueDiscipline>,
+    /// Whether the discipline ever asks for updates: most do not, and need not be asked after every packet.
+    is_periodic: bool,
+    /// What waits, after the latest call.
+    depth: Depth,
     /// The earliest update already asked for.
     armed: Option<Instant>,
     /// The link's token for this queue's updates.
@@ -22,6 +26,8 @@ impl Queue {
     pub fn new(id: QueueId, discipline: Box<dyn QueueDiscipline>, token: u64) -> Self {
         Self {
             id,
+            is_periodic: discipline.is_periodic(),
+            depth: discipline.depth(),
             discipline,
             armed: None,
             token,
@@ -37,19 +43,17 @@ impl Queue {
     pub fn offer(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         cx.enter_queue(self.id);
         self.discipline.enqueue(packet, line, cx);
-        cx.note_backlog(self.id, self.discipline.depth().bytes);
-        self.arm(cx);
+        self.look(cx);
     }
 
     /// The link may send: the next packet, if there is one.
     pub fn take(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         cx.enter_queue(self.id);
         let packet = self.discipline.dequeue(line, cx);
-        cx.note_backlog(self.id, self.discipline.depth().bytes);
         if let Some(packet) = &packet {
-            cx.note_dequeued(packet);
+            cx.note_dequeued(self.id, packet);
         }
-        self.arm(cx);
+        self.look(cx);
         packet
     }
 
@@ -61,19 +65,38 @@ impl Queue {
         cx.enter_queue(self.id);
         if self.discipline.next_update().is_some_and(|at| at <= cx.now) {
             self.discipline.update(line, cx);
-            cx.note_backlog(self.id, self.discipline.depth().bytes);
         }
-        self.arm(cx);
+        self.look(cx);
     }
 
     /// What waits.
     pub fn depth(&self) -> Depth {
-        self.discipline.depth()
+        self.depth
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.depth.packets == 0
+    }
+
+    /// The limit, if that alone decides who is refused, on arrival, and order is that of arrival.
+    pub fn limit_alone(&self) -> Option<BacklogLimit> {
+        self.discipline.limit_alone()
     }
 
     /// Its inner state.
     pub fn internals(&self) -> QueueInternals {
         self.discipline.internals()
+    }
+
+    /// Takes note of how the discipline stands after a call.
+    #[inline]
+    fn look(&mut self, cx: &mut Context<'_>) {
+        self.depth = self.discipline.depth();
+        cx.note_backlog(self.id, self.depth.bytes);
+        if self.is_periodic {
+            self.arm(cx);
+        }
     }
 
     fn arm(&mut self, cx: &mut Context<'_>) {

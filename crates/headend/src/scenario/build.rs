@@ -29,8 +29,11 @@ use crate::units::{Probability, Rate};
 
 /// Largest packet of a plain link, IP bytes.
 const MTU: u16 = 1500;
-/// Packet times of the fastest link that one bucket of the event queue spans.
-const PACKETS_PER_BUCKET: u64 = 4;
+/// Packet times of the fastest link that one bucket of the event queue spans: few events are then put into a bucket
+/// already open, and the horizon still covers the usual delays.
+const PACKETS_PER_BUCKET: u64 = 2;
+/// Packets for which room is made on all delay lines together.
+const ROOM_ON_LINES: usize = 1 << 17;
 
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
@@ -46,6 +49,10 @@ impl Scenario {
         }
         for group in &self.groups {
             builder.add_group(group);
+        }
+        let room = ROOM_ON_LINES / builder.lines.len().max(1);
+        for line in &mut builder.lines {
+            line.make_room(builder.fastest, room);
         }
         let raw = self.raw();
         let recorder = Recorder::new(
@@ -128,7 +135,7 @@ impl Builder {
         let token = PointToPoint::update_token(port);
         self.fastest = self.fastest.max(rate);
         DirectionSetup {
-            queue: self.queue(link, direction, &plan.queue, rate, token),
+            queue: self.queue(link, direction, &plan.queue, (rate, Framing::IP), token),
             transmitter: Transmitter::new(plan.schedule.clone()),
             delay: plan.delay,
             framing: Framing::IP,
@@ -174,7 +181,13 @@ impl Builder {
         token: u64,
     ) -> (Queue, TokenBuckets) {
         self.fastest = self.fastest.max(plan.rate);
-        let queue = self.queue(link, direction, &plan.queue, plan.rate, token);
+        let queue = self.queue(
+            link,
+            direction,
+            &plan.queue,
+            (plan.rate, Framing::ETHERNET),
+            token,
+        );
         (queue, TokenBuckets::new(plan.limits))
     }
 
@@ -184,7 +197,7 @@ impl Builder {
         link: &str,
         direction: &'static str,
         config: &QueueConfig,
-        rate: Rate,
+        (rate, framing): (Rate, Framing),
         token: u64,
     ) -> Queue {
         let id = QueueId(self.queue_infos.len() as u32);
@@ -195,6 +208,7 @@ impl Builder {
             discipline: config.name(),
             rate_bps: rate.0,
             limit_bytes: config.limit_bytes(rate),
+            overhead_bytes: u64::from(framing.overhead),
         });
         let rng = self.rng(&format!("link.{link}.{direction}.queue"));
         let discipline = config

@@ -331,13 +331,12 @@ impl Connection {
             cx.recorder().goodput(group, packet.from, read);
             self.tell_if_expected(cx);
         }
-        let blocks = cx.sack(packet);
         let ack = Ack {
             next: packet.ack,
             window: packet.window,
             echo: packet.echo,
             sent_at: packet.sent_at,
-            blocks: blocks.as_slice(),
+            blocks: cx.sack(packet),
             carries_data: packet.payload > 0 || packet.flags.has(Flags::FIN),
             ece: self.ecn && packet.flags.has(Flags::ECE),
         };
@@ -346,6 +345,15 @@ impl Connection {
 
     /// Sends what may be sent, and what must be acknowledged; sets the timers; notices the end.
     fn proceed(&mut self, cx: &mut Context<'_>) {
+        if self.state == State::Open && self.sender.is_silent() {
+            // A side that only receives, as most are.
+            if self.receiver.owes_ack(cx.now) {
+                self.send_ack(cx);
+            }
+            let deadline = self.receiver.ack_deadline();
+            self.ack_timer.arm(deadline, self.flow, cx);
+            return self.arm_control_timer(cx);
+        }
         if self.state == State::Open {
             while let Some(transmit) = self.sender.poll_transmit(cx.now) {
                 self.send_segment(transmit, cx);
@@ -434,8 +442,13 @@ impl Connection {
         self.ack_timer.arm(self.receiver.ack_deadline(), flow, cx);
         self.pacing_timer
             .arm(self.sender.pacing_deadline(), flow, cx);
-        self.control_timer
-            .arm(self.sender.control_deadline(), flow, cx);
+        self.arm_control_timer(cx);
+    }
+
+    #[inline]
+    fn arm_control_timer(&mut self, cx: &mut Context<'_>) {
+        let deadline = self.sender.control_deadline();
+        self.control_timer.arm(deadline, self.flow, cx);
     }
 
     /// The retransmission timer's wake-up has come; its deadline may have moved on since.

@@ -8,6 +8,9 @@ use std::collections::VecDeque;
 /// First number, and the number after the last.
 pub(super) type Range = (u64, u64);
 
+/// Room for so many ranges is made with the first.
+const ROOM: usize = 128;
+
 /// Sorted ranges that neither overlap nor touch.
 #[derive(Debug, Default)]
 pub(super) struct RangeSet {
@@ -33,6 +36,9 @@ impl RangeSet {
             }
             Some(last) if start < last.0 => self.insert_below(start, end, on_gap),
             _ => {
+                if self.ranges.capacity() == 0 {
+                    self.ranges.reserve(ROOM);
+                }
                 on_gap(start, end);
                 self.ranges.push_back((start, end));
                 (start, end)

@@ -37,11 +37,23 @@ impl SackBlocks {
     }
 }
 
+/// Room for the blocks of so many packets is made in advance.
+const ROOM: usize = 4096;
+
 /// Keeps the blocks of packets in flight; memory stays at the most that were in flight at once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SackPool {
     records: Vec<SackBlocks>,
     free: Vec<SackId>,
+}
+
+impl Default for SackPool {
+    fn default() -> Self {
+        Self {
+            records: Vec::with_capacity(ROOM),
+            free: Vec::with_capacity(ROOM),
+        }
+    }
 }
 
 impl SackPool {

@@ -14,9 +14,13 @@ use std::collections::VecDeque;
 
 use super::ranges::RangeSet;
 use super::rate::Stamp;
+use crate::time::Instant;
 
 /// RFC 6675 §2: how many discontiguous ranges above a segment, or segments' worth of bytes plus one, say that it is lost.
 pub(super) const DUP_THRESH: u32 = 3;
+
+/// Most connections never have more segments in flight.
+const FEW: usize = 32;
 
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
@@ -78,8 +82,8 @@ pub(super) struct Delivery {
     pub(super) sacked: bool,
     /// The most recently sent segment among them.
     pub(super) newest: Option<Segment>,
-    /// The first segment cumulatively acknowledged.
-    pub(super) first: Option<Segment>,
+    /// When the first segment cumulatively acknowledged was sent.
+    pub(super) first_sent_at: Option<Instant>,
     /// Whether any of those cumulatively acknowledged was sent more than once.
     pub(super) resent: bool,
 }
@@ -106,6 +110,8 @@ pub(super) struct Scoreboard {
     /// SND.NXT: the next number to be sent.
     nxt: u64,
     mss: u64,
+    /// Segments that the other side's window has room for.
+    room: usize,
     sacked: RangeSet,
     pipe: u64,
     /// Number of the first segment not yet judged by [`Self::detect_losses`].
@@ -123,6 +129,7 @@ impl Scoreboard {
             una: 0,
             nxt: 0,
             mss,
+            room: 0,
             sacked: RangeSet::default(),
             pipe: 0,
             judged: 0,
@@ -130,8 +137,17 @@ impl Scoreboard {
         }
     }
 
+    /// Room for a window of so many bytes is made at once when more than a few segments are in flight.
+    pub(super) fn with_room_for(self, window: u64) -> Self {
+        let room = (window / self.mss) as usize + 1;
+        Self { room, ..self }
+    }
+
     /// Notes a new segment of `len` sequence numbers.
     pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
+        if self.segments.len() == FEW {
+            self.segments.reserve(self.room.saturating_sub(FEW));
+        }
         self.segments.push_back(Segment {
             seq: self.nxt,
             stamp,
@@ -149,7 +165,7 @@ impl Scoreboard {
             if !segment.has(SACKED) {
                 delivery.add(segment);
             }
-            delivery.first.get_or_insert(*segment);
+            (delivery.first_sent_at).get_or_insert(segment.stamp.sent_at);
             delivery.resent |= segment.is_resent();
             self.pipe -= segment.in_pipe();
             self.una = segment.end();
@@ -474,7 +490,7 @@ mod tests {
         let delivery = acknowledge(&mut board, 3);
         let newest = delivery.newest.expect("something was acknowledged");
         assert_eq!((newest.seq, newest.is_resent()), (0, true));
-        assert_eq!(delivery.first.expect("likewise").seq, 0);
+        assert_eq!(delivery.first_sent_at, Some(sent_at));
     }
 
     /// RFC 6675 word for word: looks at every segment, every time.

@@ -140,7 +140,7 @@ impl Sender {
         right_edge: u64,
     ) -> Self {
         Self {
-            board: Scoreboard::new(setup.mss),
+            board: Scoreboard::new(setup.mss).with_room_for(right_edge),
             cwnd: control.cwnd(),
             pacing_rate: control.pacing_rate(),
             setup,
@@ -444,8 +444,8 @@ impl Sender {
                 // RFC 7323 §4.1: timed by the echo, if SND.UNA moves; retransmissions are no exception.
                 self.rtt.sample(now.since(ack.echo));
                 one_way_delay = Some(ack.sent_at.since(ack.echo));
-            } else if let Some(first) = delivery.first.filter(|_| !delivery.resent) {
-                self.rtt.sample(now.since(first.stamp.sent_at));
+            } else if let Some(sent_at) = delivery.first_sent_at.filter(|_| !delivery.resent) {
+                self.rtt.sample(now.since(sent_at));
             }
         }
         let RateSample { rate, app_limited } = match &delivery.newest {
@@ -652,6 +652,12 @@ impl Sender {
     /// Whether the FIN is acknowledged.
     pub(super) fn is_finished(&self) -> bool {
         self.end == End::FinSent && self.board.is_empty()
+    }
+
+    /// Whether nothing is to be sent, to be timed or to be finished before something else happens.
+    #[inline]
+    pub(super) fn is_silent(&self) -> bool {
+        self.board.is_empty() && self.end == End::Open && self.written == self.board.nxt()
     }
 
     /// Next sequence number to be sent.

@@ -206,6 +206,7 @@ fn recorder(duration: Duration) -> Recorder {
         discipline: "fifo",
         rate_bps: 0,
         limit_bytes: None,
+        overhead_bytes: 0,
     });
     Recorder::new(vec![group], queues.into(), duration / 10, duration)
 }

@@ -249,6 +249,7 @@ fn queue_info(direction: &'static str) -> QueueInfo {
         discipline: "prototype",
         rate_bps: RATE.0,
         limit_bytes: None,
+        overhead_bytes: 0,
     }
 }
 

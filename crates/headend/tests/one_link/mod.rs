@@ -120,6 +120,7 @@ impl Setup {
             discipline: "drop_tail",
             rate_bps: self.rate.0,
             limit_bytes: None,
+            overhead_bytes: 0,
         }
     }
 }

@@ -101,11 +101,6 @@ impl Cmts {
         self.backlog.iter().any(|&bytes| bytes > 0)
     }
 
-    /// Bytes a service flow still waits for.
-    pub fn backlog(&self, flow: usize) -> u64 {
-        self.backlog[flow]
-    }
-
     /// Makes MAP `map`: its grants, appended to `grants`.
     pub fn schedule(&mut self, map: u64, timing: &UpstreamTiming, grants: &mut Vec<Grant>) {
         self.consider(map, timing);

@@ -34,8 +34,10 @@ pub struct Downstream {
     channel: Transmitter,
     /// Taken from the queue, waiting for tokens.
     in_hand: Option<Packet>,
-    /// The channel is sending.
-    busy: bool,
+    /// When the channel has sent what it is sending.
+    busy_until: Instant,
+    /// A wake-up at that time is under way.
+    is_awaited: bool,
 }
 
 impl Downstream {
@@ -55,7 +57,8 @@ impl Downstream {
             rate,
             channel: Transmitter::new(schedule),
             in_hand: None,
-            busy: false,
+            busy_until: Instant::ZERO,
+            is_awaited: false,
         }
     }
 
@@ -63,17 +66,25 @@ impl Downstream {
     pub fn offer(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let line = line(self.rate, &self.buckets);
         self.queue.offer(packet, &line, cx);
-        if !self.busy && self.in_hand.is_none() {
+        if self.is_awaited || self.in_hand.is_some() {
+            return;
+        }
+        if cx.now >= self.busy_until {
             self.next(cx);
+        } else {
+            self.await_end(cx);
         }
     }
 
     /// Handles a wake-up.
     pub fn wake(&mut self, wake: Wake, cx: &mut Context<'_>) {
         match wake {
-            Wake::Admitted => self.send(cx),
+            Wake::Admitted => {
+                let packet = self.in_hand.take().expect("a packet was admitted");
+                self.send(packet, cx);
+            }
             Wake::Sent => {
-                self.busy = false;
+                self.is_awaited = false;
                 self.next(cx);
             }
             Wake::Update => {
@@ -108,26 +119,33 @@ impl Downstream {
             return;
         };
         let admitted = self.buckets.admit(cx.now, Framing::ETHERNET.bytes(&packet));
-        self.in_hand = Some(packet);
         if admitted > cx.now {
+            self.in_hand = Some(packet);
             cx.wake_at(admitted, Wake::Admitted.token());
         } else {
-            self.send(cx);
+            self.send(packet, cx);
         }
     }
 
-    fn send(&mut self, cx: &mut Context<'_>) {
-        let packet = self.in_hand.take().expect("a packet was admitted");
+    fn send(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let bytes = Framing::ETHERNET.bytes(&packet) + self.timing.mac_header;
         let end = self.channel.send(cx.now, bytes);
-        self.busy = true;
+        self.busy_until = end;
         if end == Instant::FAR_FUTURE {
             // The channel's capacity is zero for good: the packet stays.
             self.in_hand = Some(packet);
             return;
         }
         cx.forward_at(packet, self.timing.delivery(end));
-        cx.wake_at(end, Wake::Sent.token());
+        self.await_end(cx);
+    }
+
+    /// Asks to be woken when the channel is free, if anything waits for it.
+    fn await_end(&mut self, cx: &mut Context<'_>) {
+        if !self.queue.is_empty() {
+            self.is_awaited = true;
+            cx.wake_at(self.busy_until, Wake::Sent.token());
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub enum DequeueAt {
     Map,
 }
 
-/// Requests count in units of so many bytes (docsis.md §1.5, multiplier of TLV 24.26).
+/// Requests count in units of so many bytes (DOCS-QOS3-MIB: the multiplier of TLV 24.26 and its default).
 const REQUEST_UNIT: u64 = 4;
 
 #[derive(Debug)]
@@ -212,19 +212,10 @@ impl ServiceFlow {
         let before = self.waiting_pdu();
         let mut sent_pdu = 0;
         while credit > 0 && self.requested > 0 {
-            if self.partial.is_none() {
-                let line = line(self.rate, &self.buckets, self.latest);
-                let Some(packet) = self.queue.take(&line, cx) else {
-                    break;
-                };
-                let pdu = Framing::ETHERNET.bytes(&packet);
-                self.partial = Some(Partial {
-                    packet,
-                    header: timing.mac_header,
-                    pdu,
-                });
-            }
-            let mut partial = self.partial.take().expect("just put there");
+            let Some(mut partial) = self.partial.take().or_else(|| self.next_packet(timing, cx))
+            else {
+                break;
+            };
             let header = partial.header.min(credit);
             let pdu = partial.pdu.min(credit - header).min(self.requested);
             partial.header -= header;
@@ -245,6 +236,19 @@ impl ServiceFlow {
         let room = grant.minislots * timing.minislot_bytes - timing.segment_overhead;
         let queue = self.queue.id();
         cx.recorder().mac(queue).unused_grant_bytes += room - (grant.credit - credit);
+    }
+
+    /// The next packet from the queue, nothing of it sent yet.
+    #[inline]
+    fn next_packet(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<Partial> {
+        let line = line(self.rate, &self.buckets, self.latest);
+        let packet = self.queue.take(&line, cx)?;
+        let pdu = Framing::ETHERNET.bytes(&packet);
+        Some(Partial {
+            packet,
+            header: timing.mac_header,
+            pdu,
+        })
     }
 
     /// PDU bytes waiting, those of a packet partly sent included.

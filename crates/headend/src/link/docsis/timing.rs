@@ -2,7 +2,7 @@
 //!
 //! Upstream time is cut into frames of equal length that hold a whole number of minislots each. For OFDMA a frame is K symbols on all
 //! subcarriers (its minislots lie beside each other in frequency); for SC-QAM it is one minislot's time on each bonded channel.
-//! Formulas: MULPI v3.1 Annex B as restated in docsis.md §1.8.
+//! Formulas: MULPI v3.1 Annex B, as the public ns-3 module has them.
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_ofdma_defaults_give_the_numbers_of_the_fact_sheet() {
-        // docsis.md §1.8, "Derived with defaults".
+        // The ns-3 module's documentation, with its defaults.
         let plant = Plant::docsis31();
         let up = plant.upstream_timing();
         assert_eq!(up.frame.as_nanos(), 135_000);

@@ -1,7 +1,7 @@
 //! The two token buckets of a service flow, exact to the bit and nanosecond.
 //!
 //! RFC 8034 §3 (and MULPI's Annex C, after the AQM paper's Appendix C): over every interval of length t the bytes let through are at most `R·t + B`
-//! and at most `P·t + 1522`. Bytes are MAC PDU bytes: from after the HCS to the CRC (docsis.md §2.1).
+//! and at most `P·t + 1522`. Bytes are MAC PDU bytes: from after the HCS to the CRC (RFC 8034 appendix A.1.4).
 //!
 //! Upstream the buckets decide which waiting bytes a modem may *ask for*: bytes are cleared one by one, as soon as both buckets
 //! hold a token for them. That is a fluid, and is brought up to date only when somebody looks. Downstream the CMTS lets whole packets through.
@@ -51,9 +51,22 @@ impl Bucket {
         self.tokens + u128::from(self.rate.0) * u128::from(elapsed.as_nanos())
     }
 
+    /// Whole bytes that `tokens` are good for. The short division is the usual one: it covers two gigabytes.
+    #[inline]
+    fn whole_bytes(tokens: u128) -> u64 {
+        match u64::try_from(tokens) {
+            Ok(tokens) => tokens / PER_BYTE as u64,
+            Err(_) => (tokens / PER_BYTE) as u64,
+        }
+    }
+
     /// How long until there are tokens for `bytes`.
+    #[inline]
     fn wait_for(&self, bytes: u64) -> Duration {
         let missing = (u128::from(bytes) * PER_BYTE).saturating_sub(self.tokens);
+        if let Ok(missing) = u64::try_from(missing) {
+            return Duration::from_nanos(missing.div_ceil(self.rate.0));
+        }
         Duration::from_nanos(
             missing
                 .div_ceil(u128::from(self.rate.0))
@@ -91,8 +104,12 @@ impl TokenBuckets {
     /// More bytes wait.
     pub fn add(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
+        let backlogged = self.waiting > 0;
         self.waiting += bytes;
-        self.advance(now);
+        // Behind others that still wait there is no token for them.
+        if !backlogged {
+            self.advance(now);
+        }
     }
 
     /// Waiting bytes are gone without having been sent: first those not cleared yet, as a law that drops from the queue costs no tokens.
@@ -110,7 +127,9 @@ impl TokenBuckets {
         let mut clear = self.waiting;
         for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
             bucket.tokens = bucket.after(elapsed);
-            clear = clear.min((bucket.tokens / PER_BYTE) as u64);
+            if bucket.tokens < u128::from(clear) * PER_BYTE {
+                clear = Bucket::whole_bytes(bucket.tokens);
+            }
         }
         // Clearing first and cutting afterwards is exact: while bytes wait, the bucket that binds cannot be full.
         for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
@@ -177,7 +196,7 @@ impl Shaper for TokenBuckets {
     fn tokens(&self, now: Instant) -> u64 {
         let elapsed = now.since(self.updated);
         self.sustained.map_or(u64::MAX, |bucket| {
-            (bucket.after(elapsed).min(bucket.depth) / PER_BYTE) as u64
+            Bucket::whole_bytes(bucket.after(elapsed).min(bucket.depth))
         })
     }
 }
@@ -239,7 +258,7 @@ mod tests {
     }
 
     proptest! {
-        /// docsis.md §2.1 over all intervals between any two looks, at awkward rates, whatever arrives when.
+        /// RFC 8034 §3 over all intervals between any two looks, at awkward rates, whatever arrives when.
         #[test]
         fn bytes_cleared_obey_both_limits_over_every_interval(
             sustained in 1_000_u64..300_000_000,

@@ -164,7 +164,7 @@ impl Upstream {
         for flow in 0..self.flows.len() {
             if !granted(flow) {
                 self.flows[flow].passed_over(&self.timing);
-                // docsis.md §1.9: a MAP without a grant for the flow, and data not asked for: contend.
+                // As in the ns-3 module: a MAP without a grant for the flow, and data not asked for: contend.
                 if self.flows[flow].wants_request() {
                     self.contend(flow, cx.now, cx);
                 }

@@ -382,9 +382,11 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
     flow.direction = Some(direction);
     if application.transport() == "tcp" {
         let tcp = flow.tcp.get_or_insert_default().clone();
-        check_tcp(&tcp).map_err(|(key, expected)| {
-            ScenarioError::invalid(format!("{at}.tcp.{key}"), format!("expected {expected}"))
-        })?;
+        let refuse = |path: &str, (key, expected): (&str, &str)| {
+            ScenarioError::invalid(format!("{at}.{path}.{key}"), format!("expected {expected}"))
+        };
+        check_tcp(&tcp).map_err(|fault| refuse("tcp", fault))?;
+        (tcp.congestion.check()).map_err(|fault| refuse("tcp.congestion", fault))?;
         return Ok(tcp);
     }
     if flow.tcp.is_some() {

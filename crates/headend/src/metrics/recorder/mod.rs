@@ -1,0 +1,545 @@
+//! The recorder: counts everything that happens, per flow direction and per queue, and keeps the series over time.
+//!
+//! What it costs per packet is a few additions and one histogram increment at each of sender, queue and receiver. Memory does not
+//! grow with packets or, with the default interval, with simulated time. [`tables`] makes the results of it; docs/reference/results.md
+//! defines every figure.
+
+mod stats;
+mod tables;
+
+use self::stats::{DirectionStats, QueueStats, mean_and_max};
+pub use self::tables::jain_index;
+use crate::context::{ConnectionSample, QueueInternals};
+use crate::flow::GroupId;
+use crate::packet::{Packet, Side};
+use crate::time::{Duration, Instant};
+use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
+
+/// What an application measures about its own work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measure {
+    /// One file of a bulk transfer, nanoseconds.
+    CompletionTime,
+    /// Share of a scoring period's upstream packets that came too late.
+    Late,
+    /// The same downstream.
+    LateDown,
+    /// Mean opinion score of a scoring period, upstream.
+    Mos,
+    /// The same downstream.
+    MosDown,
+    /// One page, nanoseconds.
+    PageLoadTime,
+    /// One ping, nanoseconds; NaN without an answer.
+    Rtt,
+}
+
+impl Measure {
+    /// Its name in result tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CompletionTime => "completion_time",
+            Self::Late => "late",
+            Self::LateDown => "late_down",
+            Self::Mos => "mos",
+            Self::MosDown => "mos_down",
+            Self::PageLoadTime => "page_load_time",
+            Self::Rtt => "rtt",
+        }
+    }
+
+    /// Its unit in result tables.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::CompletionTime | Self::PageLoadTime | Self::Rtt => "ns",
+            Self::Late | Self::LateDown | Self::Mos | Self::MosDown => "1",
+        }
+    }
+}
+
+/// A flow of the scenario, as results name it.
+#[derive(Debug, Clone)]
+pub struct GroupInfo {
+    /// Its name.
+    pub name: String,
+    /// Its application's name.
+    pub application: &'static str,
+    /// `tcp` or `udp`.
+    pub transport: &'static str,
+    /// Which directions carry application data, by sending side.
+    pub carries_data: [bool; 2],
+    /// Whether it counts for Jain's index.
+    pub is_bulk: bool,
+}
+
+/// A queue of a link, as results name it.
+#[derive(Debug, Clone)]
+pub struct QueueInfo {
+    /// Its name, such as `cable.up`.
+    pub name: String,
+    /// Its link's name.
+    pub link: String,
+    /// `up` or `down`.
+    pub direction: &'static str,
+    /// Its discipline's name.
+    pub discipline: &'static str,
+    /// Nominal rate, bit/s.
+    pub rate_bps: u64,
+    /// Its limit in bytes, if it has one in bytes.
+    pub limit_bytes: Option<u64>,
+    /// Bytes the line counts beyond a packet's IP bytes.
+    pub overhead_bytes: u64,
+}
+
+/// Counters of a DOCSIS upstream MAC.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MacCounters {
+    /// Requests sent in contention regions.
+    pub requests_contention: u64,
+    /// Requests that rode in a burst.
+    pub requests_piggyback: u64,
+    /// Contention requests lost to a collision.
+    pub collisions: u64,
+    /// Grants received.
+    pub grants: u64,
+    /// Bytes of those grants.
+    pub granted_bytes: u64,
+    /// Bytes of those grants that carried nothing.
+    pub unused_grant_bytes: u64,
+    /// MAPs that carried a grant.
+    pub maps: u64,
+}
+#[derive(Debug, Clone, Copy)]
+struct FlowRow {
+    at: Instant,
+    group: GroupId,
+    side: Side,
+    throughput_bps: f64,
+    goodput_bps: f64,
+    delay_mean_ns: f64,
+    delay_max_ns: f64,
+    discarded: u64,
+    marked: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct QueueRow {
+    at: Instant,
+    queue: QueueId,
+    backlog_bytes: u64,
+    backlog_max_bytes: u64,
+    delay_mean_ns: f64,
+    delay_max_ns: f64,
+    discarded: u64,
+    marked: u64,
+    rate_bps: f64,
+    internals: QueueInternals,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ConnectionRow {
+    at: Instant,
+    sample: ConnectionSample,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    group: GroupId,
+    measure: Measure,
+    at: Instant,
+    value: f64,
+}
+
+/// Counts what happens.
+pub struct Recorder {
+    groups: Vec<(GroupInfo, [DirectionStats; 2])>,
+    queues: Vec<(QueueInfo, QueueStats)>,
+    measuring_since: Instant,
+    interval: Duration,
+    interval_start: Instant,
+    flow_rows: Vec<FlowRow>,
+    queue_rows: Vec<QueueRow>,
+    connection_rows: Vec<ConnectionRow>,
+    samples: Vec<Sample>,
+    delivered: u64,
+    data_delivered: u64,
+    sinks: Vec<Box<dyn Sink>>,
+    interest: TraceKinds,
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder")
+            .field("groups", &self.groups.len())
+            .field("queues", &self.queues.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Recorder {
+    /// A recorder that closes an interval of its series every `interval`, over a run of `duration`.
+    pub fn new(
+        groups: Vec<GroupInfo>,
+        queues: Vec<QueueInfo>,
+        interval: Duration,
+        duration: Duration,
+    ) -> Self {
+        assert!(
+            !interval.is_zero(),
+            "an interval of the series has a length"
+        );
+        let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
+        Self {
+            flow_rows: Vec::with_capacity(rows * groups.len() * 2),
+            queue_rows: Vec::with_capacity(rows * queues.len()),
+            connection_rows: Vec::with_capacity(rows * groups.len()),
+            groups: groups
+                .into_iter()
+                .map(|info| (info, Default::default()))
+                .collect(),
+            queues: queues
+                .into_iter()
+                .map(|info| (info, QueueStats::default()))
+                .collect(),
+            measuring_since: Instant::ZERO,
+            interval,
+            interval_start: Instant::ZERO,
+            samples: Vec::with_capacity(4096),
+            delivered: 0,
+            data_delivered: 0,
+            sinks: Vec::new(),
+            interest: TraceKinds::NONE,
+        }
+    }
+
+    /// Adds a listener.
+    pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
+        self.interest = self.interest.union(sink.interest());
+        self.sinks.push(sink);
+    }
+
+    /// Length of an interval of the series.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// Packets delivered that carried application data, since the start of the run.
+    pub fn data_packets_delivered(&self) -> u64 {
+        self.data_delivered
+    }
+
+    /// Whether anybody listens to events of this kind.
+    #[inline]
+    fn is_heard(&self, kind: TraceKinds) -> bool {
+        self.interest.meets(kind)
+    }
+
+    /// A host sent a packet.
+    #[inline]
+    pub fn sent(&mut self, at: Instant, packet: &Packet, group: GroupId) {
+        let total = &mut self.direction(group, packet.from).total;
+        total.packets_sent += 1;
+        total.bytes_sent += u64::from(packet.size);
+        if self.is_heard(TraceKinds::SENT) {
+            self.tell(
+                at,
+                &TraceEvent::Sent {
+                    packet: PacketView::of(packet, group),
+                },
+            );
+        }
+    }
+
+    /// A packet reached its receiver.
+    #[inline]
+    pub fn delivered(&mut self, at: Instant, packet: &Packet, group: GroupId) {
+        let delay = at - packet.sent_at;
+        let nanos = delay.as_nanos();
+        let stats = self.direction(group, packet.from);
+        stats.total.packets_delivered += 1;
+        stats.total.bytes_delivered += u64::from(packet.size);
+        stats.total.delay_sum += nanos;
+        stats.delay.record(delay);
+        stats.delay_max = stats.delay_max.max(nanos);
+        // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
+        if let Some(last) = stats.last_transit.replace(nanos) {
+            stats.jitter += (last.abs_diff(nanos) as f64 - stats.jitter) / 16.0;
+        }
+        self.delivered += 1;
+        self.data_delivered += u64::from(packet.payload > 0);
+        if self.is_heard(TraceKinds::DELIVERED) {
+            self.tell(
+                at,
+                &TraceEvent::Delivered {
+                    packet: PacketView::of(packet, group),
+                    delay,
+                },
+            );
+        }
+    }
+
+    /// A queue took a packet in; `group` is asked for only if somebody listens.
+    #[inline]
+    pub fn enqueued(
+        &mut self,
+        at: Instant,
+        queue: QueueId,
+        packet: &Packet,
+        group: impl FnOnce() -> GroupId,
+    ) {
+        self.queues[queue.0 as usize].1.total.packets_enqueued += 1;
+        if self.is_heard(TraceKinds::ENQUEUED) {
+            self.tell(
+                at,
+                &TraceEvent::Enqueued {
+                    queue,
+                    packet: PacketView::of(packet, group()),
+                },
+            );
+        }
+    }
+
+    /// A queue gave a packet up for transmission.
+    #[inline]
+    pub fn dequeued(
+        &mut self,
+        at: Instant,
+        queue: QueueId,
+        packet: &Packet,
+        group: impl FnOnce() -> GroupId,
+    ) {
+        let sojourn = at - packet.enqueued_at;
+        self.departed(queue, packet.size, sojourn);
+        if self.is_heard(TraceKinds::DEQUEUED) {
+            self.tell(
+                at,
+                &TraceEvent::Dequeued {
+                    queue,
+                    packet: PacketView::of(packet, group()),
+                    sojourn,
+                },
+            );
+        }
+    }
+
+    /// The part of [`Self::dequeued`] that needs no packet.
+    #[inline]
+    pub fn departed(&mut self, queue: QueueId, size: u16, sojourn: Duration) {
+        let nanos = sojourn.as_nanos();
+        let stats = &mut self.queues[queue.0 as usize].1;
+        stats.total.packets_dequeued += 1;
+        stats.total.bytes_dequeued += u64::from(size);
+        stats.total.delay_sum += nanos;
+        stats.delay.record(sojourn);
+        stats.delay_max = stats.delay_max.max(nanos);
+    }
+
+    /// A packet ended early, in `queue` if in one.
+    pub fn discarded(
+        &mut self,
+        at: Instant,
+        queue: Option<QueueId>,
+        packet: &Packet,
+        group: GroupId,
+        reason: DropReason,
+    ) {
+        self.direction(group, packet.from).total.discarded[reason as usize] += 1;
+        if let Some(queue) = queue {
+            self.queues[queue.0 as usize].1.total.discarded[reason as usize] += 1;
+        }
+        if self.is_heard(TraceKinds::DISCARDED) {
+            self.tell(
+                at,
+                &TraceEvent::Discarded {
+                    queue,
+                    packet: PacketView::of(packet, group),
+                    reason,
+                },
+            );
+        }
+    }
+
+    /// A packet was given CE in `queue`.
+    pub fn marked(&mut self, at: Instant, queue: QueueId, packet: &Packet, group: GroupId) {
+        self.direction(group, packet.from).total.marked += 1;
+        self.queues[queue.0 as usize].1.total.marked += 1;
+        if self.is_heard(TraceKinds::MARKED) {
+            self.tell(
+                at,
+                &TraceEvent::Marked {
+                    queue,
+                    packet: PacketView::of(packet, group),
+                },
+            );
+        }
+    }
+
+    /// A modem asked for `bytes`, in a contention region or in a burst.
+    pub fn requested(&mut self, at: Instant, queue: QueueId, bytes: u64, contention: bool) {
+        let mac = self.mac(queue);
+        mac.requests_contention += u64::from(contention);
+        mac.requests_piggyback += u64::from(!contention);
+        if self.is_heard(TraceKinds::REQUESTED) {
+            self.tell(
+                at,
+                &TraceEvent::Requested {
+                    queue,
+                    bytes,
+                    contention,
+                },
+            );
+        }
+    }
+
+    /// A MAP's grant of `bytes`, whose burst begins at `start`, became known to the modem.
+    pub fn granted(&mut self, at: Instant, queue: QueueId, bytes: u64, start: Instant) {
+        let mac = self.mac(queue);
+        mac.grants += 1;
+        mac.maps += 1;
+        mac.granted_bytes += bytes;
+        if self.is_heard(TraceKinds::GRANTED) {
+            self.tell(
+                at,
+                &TraceEvent::Granted {
+                    queue,
+                    bytes,
+                    start,
+                },
+            );
+        }
+    }
+
+    #[inline]
+    fn direction(&mut self, group: GroupId, from: Side) -> &mut DirectionStats {
+        &mut self.groups[group.0 as usize].1[from.index()]
+    }
+
+    #[cold]
+    fn tell(&mut self, at: Instant, event: &TraceEvent) {
+        let kind = TraceKinds::of(event);
+        for sink in &mut self.sinks {
+            if sink.interest().meets(kind) {
+                sink.record(at, event);
+            }
+        }
+    }
+
+    /// The receiving application of a direction read `bytes`.
+    #[inline]
+    pub fn goodput(&mut self, group: GroupId, from: Side, bytes: u64) {
+        self.direction(group, from).total.goodput_bytes += bytes;
+    }
+
+    /// A sender sent a segment again.
+    pub fn retransmitted(&mut self, group: GroupId, from: Side) {
+        self.direction(group, from).total.retransmitted += 1;
+    }
+
+    /// A queue now holds `bytes`.
+    #[inline]
+    pub fn backlog(&mut self, at: Instant, queue: QueueId, bytes: u64) {
+        self.queues[queue.0 as usize].1.holds(at, bytes);
+    }
+
+    /// The MAC counters of a queue, to be added to by its link.
+    pub fn mac(&mut self, queue: QueueId) -> &mut MacCounters {
+        &mut self.queues[queue.0 as usize].1.mac
+    }
+
+    /// An application measured something.
+    pub fn measured(&mut self, at: Instant, group: GroupId, measure: Measure, value: f64) {
+        self.samples.push(Sample {
+            group,
+            measure,
+            at,
+            value,
+        });
+    }
+
+    /// The warm-up is over: counting starts anew. Series and jitter estimates go on.
+    pub fn start_measuring(&mut self, at: Instant) {
+        self.measuring_since = at;
+        self.samples.clear();
+        for stats in self
+            .groups
+            .iter_mut()
+            .flat_map(|(_, directions)| directions)
+        {
+            stats.delay.reset();
+            stats.at_warmup = stats.total;
+        }
+        for (_, stats) in &mut self.queues {
+            stats.holds(at, stats.backlog);
+            stats.delay.reset();
+            stats.at_warmup = stats.total;
+            stats.backlog_integral = 0;
+            stats.backlog_max = stats.backlog;
+            stats.mac = MacCounters::default();
+        }
+        (self.delivered, self.data_delivered) = (0, 0);
+    }
+
+    /// Closes an interval of the flow series; the queues' and connections' rows come by [`Self::queue_row`] and
+    /// [`Self::connection_row`].
+    pub fn close_interval(&mut self, at: Instant) {
+        let seconds = at.since(self.interval_start).as_secs_f64();
+        self.interval_start = at;
+        for (index, (info, directions)) in self.groups.iter_mut().enumerate() {
+            for side in Side::BOTH {
+                let stats = &mut directions[side.index()];
+                if !info.carries_data[side.index()] && stats.total.packets_sent == 0 {
+                    continue;
+                }
+                let seen = stats.total.since(&stats.at_interval);
+                stats.at_interval = stats.total;
+                let max = std::mem::take(&mut stats.delay_max);
+                let (delay_mean_ns, delay_max_ns) =
+                    mean_and_max(seen.packets_delivered, seen.delay_sum, max);
+                self.flow_rows.push(FlowRow {
+                    at,
+                    group: GroupId(index as u32),
+                    side,
+                    throughput_bps: seen.bytes_delivered as f64 * 8.0 / seconds,
+                    goodput_bps: seen.goodput_bytes as f64 * 8.0 / seconds,
+                    delay_mean_ns,
+                    delay_max_ns,
+                    discarded: seen.discarded.iter().sum(),
+                    marked: seen.marked,
+                });
+            }
+        }
+    }
+
+    /// Closes an interval of one queue's series that lasted `length`.
+    pub fn queue_row(
+        &mut self,
+        at: Instant,
+        length: Duration,
+        queue: QueueId,
+        internals: QueueInternals,
+    ) {
+        let stats = &mut self.queues[queue.0 as usize].1;
+        let seen = stats.total.since(&stats.at_interval);
+        stats.at_interval = stats.total;
+        let max = std::mem::take(&mut stats.delay_max);
+        let (delay_mean_ns, delay_max_ns) =
+            mean_and_max(seen.packets_dequeued, seen.delay_sum, max);
+        self.queue_rows.push(QueueRow {
+            at,
+            queue,
+            backlog_bytes: stats.backlog,
+            backlog_max_bytes: std::mem::replace(&mut stats.backlog_max_interval, stats.backlog),
+            delay_mean_ns,
+            delay_max_ns,
+            discarded: seen.discarded.iter().sum(),
+            marked: seen.marked,
+            rate_bps: seen.bytes_dequeued as f64 * 8.0 / length.as_secs_f64(),
+            internals,
+        });
+    }
+
+    /// Adds a connection's state to the series.
+    pub fn connection_row(&mut self, at: Instant, sample: ConnectionSample) {
+        self.connection_rows.push(ConnectionRow { at, sample });
+    }
+}

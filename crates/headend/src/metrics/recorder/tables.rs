@@ -1,0 +1,395 @@
+//! The result tables, made of what has been recorded.
+
+use super::{ConnectionRow, Measure, Recorder};
+use crate::flow::GroupId;
+use crate::metrics::delay::DelayStats;
+use crate::metrics::table::{FLOAT, INTEGER, TEXT, Table};
+use crate::packet::Side;
+use crate::time::Instant;
+use crate::trace::{DropReason, QueueId};
+
+impl Recorder {
+    /// The tables of docs/reference/results.md, at `now`.
+    pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
+        let measured = now.since(self.measuring_since).as_secs_f64();
+        for index in 0..self.queues.len() {
+            let backlog = self.queues[index].1.backlog;
+            self.backlog(now, QueueId(index as u32), backlog);
+        }
+        vec![
+            ("flows", self.flows_table(measured)),
+            ("queues", self.queues_table(measured)),
+            ("measures", self.measures_table()),
+            ("samples", self.samples_table()),
+            ("flow_series", self.flow_series_table()),
+            ("queue_series", self.queue_series_table()),
+            ("connection_series", self.connection_series_table()),
+            ("histograms", self.histograms_table()),
+            ("summary", self.summary_table(now, events)),
+        ]
+    }
+
+    fn flows_table(&self, measured: f64) -> Table {
+        let mut table = Table::default();
+        for (info, directions) in &self.groups {
+            for side in Side::BOTH {
+                let stats = &directions[side.index()];
+                let seen = stats.measured();
+                let carries_data = info.carries_data[side.index()];
+                if !carries_data && stats.total.packets_sent == 0 {
+                    continue;
+                }
+                table.text("flow", &info.name);
+                table.text("direction", direction(side));
+                table.text("application", info.application);
+                table.text("transport", info.transport);
+                table.text("carries", if carries_data { "data" } else { "control" });
+                table.integer("packets_sent", seen.packets_sent);
+                table.integer("bytes_sent", seen.bytes_sent);
+                table.integer("packets_delivered", seen.packets_delivered);
+                table.integer("bytes_delivered", seen.bytes_delivered);
+                table.integer("goodput_bytes", seen.goodput_bytes);
+                table.float(
+                    "throughput_bps",
+                    seen.bytes_delivered as f64 * 8.0 / measured,
+                );
+                table.float("goodput_bps", seen.goodput_bytes as f64 * 8.0 / measured);
+                let discarded = discards(&mut table, &seen.discarded);
+                table.integer("marked", seen.marked);
+                table.float("loss_ratio", discarded as f64 / seen.packets_sent as f64);
+                table.integer("retransmitted", seen.retransmitted);
+                delays(&mut table, &stats.delay);
+                table.float("jitter_ns", stats.jitter);
+            }
+        }
+        table
+    }
+
+    fn queues_table(&self, measured: f64) -> Table {
+        let mut table = Table::default();
+        for (info, stats) in &self.queues {
+            let seen = stats.measured();
+            table.text("queue", &info.name);
+            table.text("link", &info.link);
+            table.text("direction", info.direction);
+            table.text("discipline", info.discipline);
+            table.float("rate_bps", info.rate_bps as f64);
+            table.float(
+                "limit_bytes",
+                info.limit_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+            );
+            table.integer("packets_enqueued", seen.packets_enqueued);
+            table.integer("packets_dequeued", seen.packets_dequeued);
+            table.integer("bytes_dequeued", seen.bytes_dequeued);
+            discards(&mut table, &seen.discarded);
+            table.integer("marked", seen.marked);
+            // In the bytes that the line's rate counts.
+            let sent = seen.bytes_dequeued + seen.packets_dequeued * info.overhead_bytes;
+            let possible = info.rate_bps as f64 * measured;
+            table.float("utilisation", sent as f64 * 8.0 / possible);
+            table.float(
+                "backlog_mean_bytes",
+                stats.backlog_integral as f64 / (measured * 1e9),
+            );
+            table.integer("backlog_max_bytes", stats.backlog_max);
+            delays(&mut table, &stats.delay);
+            table.integer("requests_contention", stats.mac.requests_contention);
+            table.integer("requests_piggyback", stats.mac.requests_piggyback);
+            table.integer("collisions", stats.mac.collisions);
+            table.integer("grants", stats.mac.grants);
+            table.integer("granted_bytes", stats.mac.granted_bytes);
+            table.integer("unused_grant_bytes", stats.mac.unused_grant_bytes);
+            table.integer("maps", stats.mac.maps);
+        }
+        table
+    }
+
+    fn measures_table(&self) -> Table {
+        let mut keys: Vec<(GroupId, Measure)> = self
+            .samples
+            .iter()
+            .map(|sample| (sample.group, sample.measure))
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut table = Table::of(&[
+            ("flow", TEXT),
+            ("measure", TEXT),
+            ("unit", TEXT),
+            ("count", INTEGER),
+            ("mean", FLOAT),
+            ("min", FLOAT),
+            ("p5", FLOAT),
+            ("p25", FLOAT),
+            ("p50", FLOAT),
+            ("p75", FLOAT),
+            ("p90", FLOAT),
+            ("p95", FLOAT),
+            ("p99", FLOAT),
+            ("max", FLOAT),
+        ]);
+        for (group, measure) in keys {
+            let of_key = || {
+                self.samples
+                    .iter()
+                    .filter(|sample| sample.group == group && sample.measure == measure)
+            };
+            let mut values: Vec<f64> = of_key()
+                .map(|sample| sample.value)
+                .filter(|value| !value.is_nan())
+                .collect();
+            values.sort_unstable_by(f64::total_cmp);
+            table.text("flow", &self.groups[group.0 as usize].0.name);
+            table.text("measure", measure.name());
+            table.text("unit", measure.unit());
+            table.integer("count", of_key().count() as u64);
+            table.float("mean", values.iter().sum::<f64>() / values.len() as f64);
+            for (name, q) in [
+                ("min", 0.0),
+                ("p5", 0.05),
+                ("p25", 0.25),
+                ("p50", 0.5),
+                ("p75", 0.75),
+                ("p90", 0.9),
+                ("p95", 0.95),
+                ("p99", 0.99),
+                ("max", 1.0),
+            ] {
+                table.float(name, quantile(&values, q));
+            }
+        }
+        table
+    }
+
+    fn samples_table(&self) -> Table {
+        let mut table = Table::of(&[
+            ("flow", TEXT),
+            ("measure", TEXT),
+            ("time_ns", INTEGER),
+            ("value", FLOAT),
+        ]);
+        for sample in &self.samples {
+            table.text("flow", &self.groups[sample.group.0 as usize].0.name);
+            table.text("measure", sample.measure.name());
+            table.integer("time_ns", sample.at.as_nanos());
+            table.float("value", sample.value);
+        }
+        table
+    }
+
+    fn flow_series_table(&self) -> Table {
+        let mut table = Table::of(&[
+            ("time_ns", INTEGER),
+            ("flow", TEXT),
+            ("direction", TEXT),
+            ("throughput_bps", FLOAT),
+            ("goodput_bps", FLOAT),
+            ("delay_mean_ns", FLOAT),
+            ("delay_max_ns", FLOAT),
+            ("discarded", INTEGER),
+            ("marked", INTEGER),
+        ]);
+        for row in &self.flow_rows {
+            table.integer("time_ns", row.at.as_nanos());
+            table.text("flow", &self.groups[row.group.0 as usize].0.name);
+            table.text("direction", direction(row.side));
+            table.float("throughput_bps", row.throughput_bps);
+            table.float("goodput_bps", row.goodput_bps);
+            table.float("delay_mean_ns", row.delay_mean_ns);
+            table.float("delay_max_ns", row.delay_max_ns);
+            table.integer("discarded", row.discarded);
+            table.integer("marked", row.marked);
+        }
+        table
+    }
+
+    fn queue_series_table(&self) -> Table {
+        let mut table = Table::of(&[
+            ("time_ns", INTEGER),
+            ("queue", TEXT),
+            ("backlog_bytes", INTEGER),
+            ("backlog_max_bytes", INTEGER),
+            ("delay_mean_ns", FLOAT),
+            ("delay_max_ns", FLOAT),
+            ("discarded", INTEGER),
+            ("marked", INTEGER),
+            ("rate_bps", FLOAT),
+            ("drop_probability", FLOAT),
+            ("tokens_bytes", FLOAT),
+            ("burst_allowance_ns", FLOAT),
+            ("target_delay_ns", FLOAT),
+        ]);
+        for row in &self.queue_rows {
+            table.integer("time_ns", row.at.as_nanos());
+            table.text("queue", &self.queues[row.queue.0 as usize].0.name);
+            table.integer("backlog_bytes", row.backlog_bytes);
+            table.integer("backlog_max_bytes", row.backlog_max_bytes);
+            table.float("delay_mean_ns", row.delay_mean_ns);
+            table.float("delay_max_ns", row.delay_max_ns);
+            table.integer("discarded", row.discarded);
+            table.integer("marked", row.marked);
+            table.float("rate_bps", row.rate_bps);
+            let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+            table.float("drop_probability", or_nan(row.internals.drop_probability));
+            table.float("tokens_bytes", or_nan(row.internals.tokens_bytes));
+            table.float(
+                "burst_allowance_ns",
+                or_nan(row.internals.burst_allowance_ns),
+            );
+            table.float("target_delay_ns", or_nan(row.internals.delay_estimate_ns));
+        }
+        table
+    }
+
+    fn connection_series_table(&self) -> Table {
+        let mut table = Table::of(&[
+            ("time_ns", INTEGER),
+            ("flow", TEXT),
+            ("connection", INTEGER),
+            ("cwnd_bytes", INTEGER),
+            ("ssthresh_bytes", FLOAT),
+            ("srtt_ns", FLOAT),
+            ("in_flight_bytes", INTEGER),
+        ]);
+        for ConnectionRow { at, sample } in &self.connection_rows {
+            table.integer("time_ns", at.as_nanos());
+            table.text("flow", &self.groups[sample.group.0 as usize].0.name);
+            table.integer("connection", u64::from(sample.ordinal));
+            table.integer("cwnd_bytes", sample.cwnd_bytes);
+            table.float(
+                "ssthresh_bytes",
+                sample.ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+            );
+            table.float(
+                "srtt_ns",
+                sample.srtt.map_or(f64::NAN, |srtt| srtt.as_nanos() as f64),
+            );
+            table.integer("in_flight_bytes", sample.in_flight_bytes);
+        }
+        table
+    }
+
+    fn histograms_table(&self) -> Table {
+        let mut table = Table::of(&[
+            ("kind", TEXT),
+            ("name", TEXT),
+            ("direction", TEXT),
+            ("lower_ns", INTEGER),
+            ("upper_ns", INTEGER),
+            ("count", INTEGER),
+        ]);
+        let mut add = |kind: &str, name: &str, direction: &str, stats: &DelayStats| {
+            for (lower, upper, count) in stats.buckets() {
+                table.text("kind", kind);
+                table.text("name", name);
+                table.text("direction", direction);
+                table.integer("lower_ns", lower);
+                table.integer("upper_ns", upper);
+                table.integer("count", count);
+            }
+        };
+        for (info, directions) in &self.groups {
+            for side in Side::BOTH {
+                add(
+                    "flow",
+                    &info.name,
+                    direction(side),
+                    &directions[side.index()].delay,
+                );
+            }
+        }
+        for (info, stats) in &self.queues {
+            add("queue", &info.name, info.direction, &stats.delay);
+        }
+        table
+    }
+
+    fn summary_table(&self, now: Instant, events: u64) -> Table {
+        let shares: Vec<f64> = (self.groups.iter().filter(|(info, _)| info.is_bulk))
+            .map(|(_, directions)| {
+                directions
+                    .iter()
+                    .map(|stats| stats.measured().goodput_bytes as f64)
+                    .sum()
+            })
+            .collect();
+        let mut table = Table::default();
+        table.integer("simulated_ns", now.as_nanos());
+        table.integer("events", events);
+        table.integer("packets_delivered", self.delivered);
+        table.integer("data_packets_delivered", self.data_delivered);
+        table.float("jain_index", jain_index(&shares));
+        table
+    }
+}
+
+fn direction(from: Side) -> &'static str {
+    match from {
+        Side::Host => "up",
+        Side::Peer => "down",
+    }
+}
+
+fn discards(table: &mut Table, counts: &[u64; DropReason::COUNT]) -> u64 {
+    for reason in DropReason::ALL {
+        table.integer(
+            &format!("discarded_{}", reason.name()),
+            counts[reason as usize],
+        );
+    }
+    counts.iter().sum()
+}
+
+fn delays(table: &mut Table, stats: &DelayStats) {
+    table.float("delay_mean_ns", stats.mean());
+    table.float("delay_min_ns", stats.min());
+    for (name, q) in [
+        ("p50", 0.5),
+        ("p90", 0.9),
+        ("p95", 0.95),
+        ("p99", 0.99),
+        ("p999", 0.999),
+    ] {
+        table.float(&format!("delay_{name}_ns"), stats.quantile(q));
+    }
+    table.float("delay_max_ns", stats.max());
+}
+
+/// Quantile of sorted values, linear between neighbours; NaN of nothing.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return f64::NAN;
+    };
+    let position = q * last as f64;
+    let below = position.floor() as usize;
+    let above = (below + 1).min(last);
+    sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64)
+}
+
+/// Jain's fairness index of at least two shares: (Σx)² / (n·Σx²); NaN below two or where all are zero.
+pub fn jain_index(shares: &[f64]) -> f64 {
+    if shares.len() < 2 {
+        return f64::NAN;
+    }
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    sum * sum / (shares.len() as f64 * squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_index_is_one_for_equals_and_one_over_n_for_one_alone() {
+        assert!((jain_index(&[5.0, 5.0, 5.0]) - 1.0).abs() < 1e-12);
+        assert!((jain_index(&[5.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
+        assert!(jain_index(&[1.0]).is_nan());
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        assert!((quantile(&[1.0, 2.0, 3.0, 4.0], 0.5) - 2.5).abs() < 1e-12);
+        assert!(quantile(&[], 0.5).is_nan());
+    }
+}

@@ -1,0 +1,95 @@
+//! A fused link is an optimisation: nobody may be able to tell it from one whose transmissions are events.
+
+use std::collections::BTreeMap;
+
+use headend::metrics::table::Table;
+use headend::scenario::{Format, Scenario};
+use headend::simulation::Simulation;
+use headend::time::Instant;
+use headend::trace::{Sink, TraceEvent, TraceKinds};
+use proptest::prelude::*;
+
+/// Wants to hear of departures, which keeps links from being fused.
+struct Listener;
+
+impl Sink for Listener {
+    fn interest(&self) -> TraceKinds {
+        TraceKinds::DEQUEUED
+    }
+
+    fn record(&mut self, _at: Instant, _event: &TraceEvent) {}
+}
+
+fn run(text: &str, listened: bool) -> (Simulation, Vec<(&'static str, Table)>) {
+    let scenario = Scenario::parse(text, Format::Toml, &[], &BTreeMap::new());
+    let mut simulation = scenario.expect("the scenario makes sense").build(7);
+    if listened {
+        simulation.add_sink(Box::new(Listener));
+    }
+    simulation.run_until(Instant::FAR_FUTURE);
+    let mut tables = simulation.tables();
+    for (_, table) in &mut tables {
+        table.columns.retain(|(name, _)| name != "events");
+    }
+    (simulation, tables)
+}
+
+/// Every figure but the number of events; NaN equals NaN.
+fn assert_equal(text: &str) {
+    let [fused, unfused] = [false, true].map(|listened| run(text, listened));
+    assert!(fused.0.events() < unfused.0.events(), "nothing was fused");
+    for ((name, table), (_, expected)) in fused.1.iter().zip(&unfused.1) {
+        for (column, other) in table.columns.iter().zip(&expected.columns) {
+            assert_eq!(format!("{column:?}"), format!("{other:?}"), "{name}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Whatever the rates, the limits and the traffic; two links in a row and coarse rates, so that many things happen at one instant.
+    #[test]
+    fn fused_and_unfused_links_give_the_same_tables(
+        up in 1_u64..20,
+        down in 1_u64..20,
+        packets in 2_u64..100,
+        uploads in 1_u64..3,
+        rtt in 0_u64..60,
+        jitter in prop_oneof![Just(0_u64), 1_u64..200],
+    ) {
+        assert_equal(&format!(
+            "duration = '3 s'
+            warmup = '700 ms'
+            results.interval = '90 ms'
+            [link.first.point_to_point]
+            up.rate = '{up} Mbit/s'
+            up.queue.drop_tail.limit = '{packets} packets'
+            down.rate = '{down} Mbit/s'
+            [link.second.point_to_point]
+            up.rate = '{down} Mbit/s'
+            up.queue.drop_tail.limit = '{packets} packets'
+            down.rate = '{up} Mbit/s'
+            [host.home]
+            via = ['first', 'second']
+            [flow.upload]
+            application = 'bulk'
+            count = {uploads}
+            host = 'home'
+            rtt = '{rtt} ms'
+            path.jitter = '{jitter} us'
+            [flow.download]
+            application = 'bulk'
+            direction = 'down'
+            host = 'home'
+            rtt = '{rtt} ms'
+            path.jitter = '{jitter} us'
+            [flow.call]
+            application = 'game'
+            host = 'home'
+            rtt = '{rtt} ms'
+            path.jitter = '{jitter} us'
+            "
+        ));
+    }
+}
