@@ -48,6 +48,21 @@ def test_json_is_one_document_and_nothing_else(fake: Any, home_line: Path) -> No
     assert document["folder"] == "results/home-line"
 
 
+def test_a_narrow_terminal_cuts_nothing(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    answer = call("run", "home-line.toml")
+    for shown in ("  grade: ✗ bad", "  delay p95: ", "  discipline: drop_tail", "  dropped: 10"):
+        assert shown in answer.stdout
+    assert "…" not in answer.stdout.replace("queue=…", "")
+    assert max(map(len, answer.stdout.splitlines())) <= 50
+    answer = call("compare", "home-line.toml", "--vary", "queue=drop_tail,docsis_pie,codel")
+    assert "\n  docsis_pie: ✓ good, " in answer.stdout
+    monkeypatch.setenv("COLUMNS", "160")
+    assert "grade:" not in call("run", "home-line.toml").stdout
+
+
 def test_quiet_prints_nothing(fake: Any, home_line: Path) -> None:
     assert call("run", "home-line.toml", "--quiet").output == ""
 

@@ -122,6 +122,18 @@ def test_an_error_echoes_the_option_that_was_typed(line: Path) -> None:
         headend.run(line, set=[("queue", "codl")])
 
 
+def test_a_rate_above_the_channels_is_warned_of(line: Path) -> None:
+    rate = "link.cable.docsis.upstream.rate"
+    result = headend.run(line, set={**BRIEF, rate: "2 Gbit/s"}, out="out")
+    assert len(result.warnings) == 1
+    assert result.warnings[0].startswith(f"{rate} is 2 Gbit/s, and the channel carries ")
+    assert Result.load("out").warnings == result.warnings
+    assert "<strong>Warning.</strong>" in Path("out/report.html").read_text()
+    assert headend.run(line, set=BRIEF).warnings == []
+    command = ["run", "home-line.toml", "--set", f"{rate}=2 Gbit/s", "--set", "duration=6 s"]
+    assert "Warning: link.cable" in CliRunner().invoke(app, command).stdout
+
+
 def test_a_queue_nobody_named_is_told(line: Path) -> None:
     other = "[link.wire.point_to_point]\nup.rate = '1 Mbit/s'\n[flow.upload]\nvia = ['cable']"
     line.write_text(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,12 +13,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner, Result
 
+from headend.cli.main import app
 from headend.errors import InputError
 from headend.library import find_study, list_studies
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.claims import judge_claims
-from headend.study.outcome import draw_study_figures
+from headend.study.outcome import StudyOutcome, draw_study_figures
 
 PING = "buffer-control/ping-latency"
 
@@ -149,3 +154,91 @@ def test_a_bad_study_is_refused_with_its_key(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text('titel = "x"\n')
     with pytest.raises(InputError, match=r'unknown key "titel"; did you mean "title"\?'):
         read_study("x", tmp_path)
+
+
+SMALL = """\
+format = 1
+title = "Small"
+source = "nowhere"
+scenario = "line.toml"
+[grid.rate]
+values = [1, 2]
+set = { "link.line.point_to_point.up.rate" = "{} Mbit/s" }
+[measures]
+ping = "ping.rtt.mean"
+[[claim]]
+id = "A"
+source = "here"
+statement = "There is a ping."
+expected = "two"
+check = "count"
+"""
+
+ANALYSIS = """\
+from headend.study.claims import Finding, Verdict
+
+def count(points, limits):
+    return Finding(str(len(points)), Verdict.REPRODUCED)
+"""
+
+LINE = """\
+duration = "2 s"
+link.line.point_to_point.up.rate = "1 Mbit/s"
+flow.ping.application = "ping"
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "small"
+    folder.mkdir()
+    for name, text in (("study.toml", SMALL), ("analysis.py", ANALYSIS), ("line.toml", LINE)):
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def run_small(*options: str) -> Result:
+    return CliRunner().invoke(app, ["study", "run", "small", "--out", "out", *options])
+
+
+def test_an_interruption_says_what_is_kept_and_a_rerun_completes(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> None:
+        (Path("out") / ".report.html.left").touch()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("headend.study.outcome.draw_study_figures", interrupt)
+        answer = run_small()
+    assert answer.exit_code == 130
+    message = "interrupted: 2 points are kept in out; run again to go on"
+    assert " ".join(answer.stderr.split()) == message
+    assert run_small("--quiet").exit_code == 0
+    assert (Path("out") / "report.html").is_file()
+
+
+def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
+    (Path("out") / ".points.left").mkdir(parents=True)
+    assert run_small("--quiet").exit_code == 0
+    (Path("out") / "points.parquet").rename(Path("out") / "thesis.txt")
+    assert "holds something other than" in run_small().stderr
+
+
+def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    carried: list[tuple[str, str]] = []
+
+    def carry_out(study: Study, folder: Path, *, hidden: bool) -> StudyOutcome:
+        assert hidden
+        carried.append((study.name, str(folder)))
+        return StudyOutcome(study, pl.DataFrame(), [], [])
+
+    monkeypatch.setattr("headend.cli.study._carry_out", carry_out)
+    command = ["study", "run", "buffer-control", "--json", "--out", "all"]
+    answer = CliRunner().invoke(app, command)
+    assert carried == [
+        ("buffer-control/ping-latency", "all/ping-latency"),
+        ("buffer-control/upload-rate", "all/upload-rate"),
+    ]
+    assert len(json.loads(answer.stdout)["studies"]) == 2

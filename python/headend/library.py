@@ -66,6 +66,12 @@ def find_study(name: str) -> Path:
     raise InputError(f'no study is called "{name}"{suggest(name, studies)}')
 
 
+def find_studies(name: str) -> list[Path]:
+    """Find the folders of a study, or of all studies of a document such as ``buffer-control``."""
+    below = [path for key, path in list_studies().items() if key.startswith(f"{name}/")]
+    return below or [find_study(name)]
+
+
 def _near(source: str, shipped: dict[str, Path]) -> str:
     stem = Path(source).stem
     hint = suggest(stem, shipped)

@@ -109,6 +109,11 @@ class Result:
 
         return [Outcome(**row) for row in self.manifest.get("expectations", [])]
 
+    @property
+    def warnings(self) -> list[str]:
+        """What to read before the results are trusted."""
+        return list(self.manifest.get("warnings", []))
+
     @classmethod
     def load(cls, folder: str | Path) -> Result:
         """Read a results folder back.

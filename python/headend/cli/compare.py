@@ -17,6 +17,7 @@ from headend.cli.run import (
     choose_exit_code,
     describe_result,
     print_report,
+    print_warnings,
 )
 from headend.cli.terminal import answer_errors, make_output, print_json, show_progress
 from headend.errors import InputError
@@ -164,15 +165,17 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 
 def _print_comparison(comparison: Comparison) -> None:
-    from headend.cli.tables import draw_comparison
+    from headend.cli.tables import draw_comparison, fit
     from headend.verdict import judge, summarise_comparison
 
     console = make_output()
     console.print(f"\n[bold]{comparison.title}[/bold]")
-    console.print(draw_comparison(comparison.results, [judge(r) for r in comparison.results]))
+    verdicts = [judge(result) for result in comparison.results]
+    console.print(fit(console, draw_comparison(comparison.results, verdicts)))
     for line in summarise_comparison(comparison.results):
         console.print(line)
     console.print()
+    print_warnings(comparison.results)
     for result in comparison.results:
         for outcome in result.expectations:
             if not outcome.met:

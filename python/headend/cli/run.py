@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from headend.cli.terminal import (
     ExitCode,
@@ -116,6 +117,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "folder": str(result.folder) if result.folder else None,
         "wall_seconds": result.wall_seconds,
         "verdict": judge(result).to_dict(),
+        "warnings": result.warnings,
         "expectations": [outcome.to_dict() for outcome in result.expectations],
         "flows": result.flows.to_dicts(),
         "queues": result.queues.to_dicts(),
@@ -126,22 +128,31 @@ def describe_result(result: Result) -> dict[str, object]:
 
 def print_result(result: Result) -> None:
     """Print the answer: people, queue, paragraph, expectations, where the rest is."""
-    from headend.cli.tables import draw_expectations, draw_people, draw_queues
+    from headend.cli.tables import draw_expectations, draw_people, draw_queues, fit
     from headend.verdict import judge
 
     console = make_output()
     verdict = judge(result)
     console.print(f"\n[bold]{result.title}[/bold]  [dim]seed {result.manifest['seed']}[/dim]")
-    console.print(draw_people(verdict))
-    console.print(draw_queues(result, verdict.queue.queue if verdict.queue else None))
+    console.print(fit(console, draw_people(verdict)))
+    bottleneck = verdict.queue.queue if verdict.queue else None
+    console.print(fit(console, draw_queues(result, bottleneck)))
     console.print(verdict.paragraph, end="\n\n")
+    print_warnings([result])
     if result.expectations:
-        console.print(draw_expectations(result))
+        console.print(fit(console, draw_expectations(result)))
     if result.wall_seconds:
         speed = result.manifest["simulated_ns"] / 1e9 / result.wall_seconds
         console.print(f"[dim]{result.wall_seconds:.1f} s, {speed:,.0f} × real time[/dim]")
     if result.folder:
         print_report(result.folder)
+
+
+def print_warnings(results: list[Result]) -> None:
+    """Print what to read before the results are trusted, each once."""
+    console = make_output()
+    for text in dict.fromkeys(text for result in results for text in result.warnings):
+        console.print(Text.assemble(("Warning", "yellow"), f": {text}."), end="\n\n")
 
 
 def print_report(folder: Path) -> None:

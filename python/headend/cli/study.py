@@ -71,7 +71,13 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
 @app.command()
 @answer_errors
 def run(
-    name: NameArgument,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Of a shipped study, or of a document for all its studies, or a folder with a study.toml.",
+        ),
+    ],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer points and shorter runs, labelled as such.")
     ] = False,
@@ -84,57 +90,81 @@ def run(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a study on all cores and judge its claims.
+    """Run a study, or all studies of a document, on all cores and judge their claims.
 
     Points that are done are kept, so an interrupted study goes on where it stopped. Exit code 1 when a claim differs.
     """
-    from headend.execution import stop_on_interrupt
-    from headend.study import PointStore, run_points
-    from headend.study.claims import judge_claims
-    from headend.study.outcome import (
-        POINTS,
-        StudyOutcome,
-        check_study_folder,
-        choose_study_folder,
-        draw_study_figures,
-    )
+    from headend.library import find_studies
+    from headend.study.outcome import check_study_folder
 
-    study = _find(name)
-    study = study.make_quick() if quick else study
-    folder = out or choose_study_folder(study)
-    check_study_folder(folder)
-    analysis = study.load_analysis()
-    store = PointStore(folder / POINTS)
-    with stop_on_interrupt() as stop, show_points(study.title, hidden=quiet or as_json) as on_point:
-        points = run_points(study, store, stop, on_point)
-    if points is None:
-        make_messages().print(
-            f"interrupted: {len(store.rows)} points are kept in {folder}; run again to go on"
-        )
-        raise typer.Exit(ExitCode.INTERRUPTED)
-    outcome = StudyOutcome(
-        study,
-        points,
-        judge_claims(study.claims, analysis, points),
-        draw_study_figures(study, analysis, points),
-    )
-    outcome.write_into(folder)
+    studies = [_read(folder) for folder in find_studies(name)]
+    studies = [study.make_quick() if quick else study for study in studies]
+    folders = [_choose_folder(study, out, len(studies)) for study in studies]
+    for folder in folders:
+        check_study_folder(folder)
+    outcomes = []
+    for study, folder in zip(studies, folders, strict=True):
+        outcomes.append(_carry_out(study, folder, hidden=quiet or as_json))
+        if not (quiet or as_json):
+            _print_outcome(outcomes[-1], folder)
     if as_json:
-        print_json({**outcome.to_dict(), "folder": str(folder)})
-    elif not quiet:
-        _print_outcome(outcome, folder)
-    missed = any(judgement.is_missed for judgement in outcome.judgements)
+        told = [
+            {**outcome.to_dict(), "folder": str(folder)}
+            for outcome, folder in zip(outcomes, folders, strict=True)
+        ]
+        print_json(told[0] if len(told) == 1 else {"studies": told})
+    missed = any(judgement.is_missed for outcome in outcomes for judgement in outcome.judgements)
     raise typer.Exit(ExitCode.MISSED if missed else ExitCode.OK)
 
 
+def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
+    """Give the folder of a study's results; of several studies, each has its own below the one that is asked for."""
+    from headend.study.outcome import choose_study_folder
+
+    if out is None:
+        return choose_study_folder(study)
+    return out if studies == 1 else out / study.name.rsplit("/", 1)[-1]
+
+
+def _carry_out(study: Study, folder: Path, *, hidden: bool) -> StudyOutcome:
+    """Run, judge and write a study; whenever it is interrupted, say what is kept."""
+    from headend.execution import stop_on_interrupt
+    from headend.study import PointStore, run_points
+    from headend.study.claims import judge_claims
+    from headend.study.outcome import POINTS, StudyOutcome, draw_study_figures
+
+    analysis = study.load_analysis()
+    store = PointStore(folder / POINTS)
+    try:
+        with stop_on_interrupt() as stop:
+            with show_points(study.title, hidden=hidden) as on_point:
+                points = run_points(study, store, stop, on_point)
+            if points is None or stop.is_set():
+                raise KeyboardInterrupt
+            stop.set()  # what follows does not ask: an interruption is one at once
+            outcome = StudyOutcome(
+                study,
+                points,
+                judge_claims(study.claims, analysis, points),
+                draw_study_figures(study, analysis, points),
+            )
+            outcome.write_into(folder)
+    except KeyboardInterrupt:
+        make_messages().print(
+            f"interrupted: {len(store.rows)} points are kept in {folder}; run again to go on"
+        )
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    return outcome
+
+
 def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
-    from headend.cli.tables import draw_claims
+    from headend.cli.tables import draw_claims, fit
 
     console = make_output()
     console.print(f"\n[bold]{outcome.study.title}[/bold]\n[dim]{outcome.study.source}[/dim]")
     if outcome.study.quick:
         console.print(f"[yellow]Quick form: {outcome.study.quick}[/yellow]")
-    console.print(draw_claims(outcome.judgements))
+    console.print(fit(console, draw_claims(outcome.judgements)))
     for judgement in outcome.judgements:
         if judgement.finding.why:
             console.print(f"[bold]{judgement.claim.id}[/bold]: {judgement.finding.why}")
@@ -142,10 +172,15 @@ def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
 
 
 def _find(name: str) -> Study:
-    from headend.library import find_study, list_studies
+    from headend.library import find_study
+
+    return _read(find_study(name))
+
+
+def _read(folder: Path) -> Study:
+    from headend.library import list_studies
     from headend.study import read_study
 
-    folder = find_study(name)
     names = {path: key for key, path in list_studies().items()}
     return read_study(names.get(folder, folder.name), folder)
 

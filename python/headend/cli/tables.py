@@ -12,9 +12,14 @@ from headend.quantity import format_quantity
 from headend.verdict import describe_shared_queue
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
     from headend.result import Result
     from headend.study import Judgement
     from headend.verdict import Verdict
+
+#: Terminals of fewer columns cut tables, or make towers of their cells.
+NARROW = 100
 
 _STYLES = {
     "good": "green",
@@ -136,6 +141,35 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
 def draw_grade(grade: str) -> Text:
     """Draw a grade as a sign, a word and a colour, so that none of them is needed alone."""
     return Text(_SIGNS[grade], style=_STYLES[grade])
+
+
+def fit(console: Console, table: Table) -> RenderableType:
+    """Give a table as it is where it fits, and on a narrow terminal its rows one below the other, so that nothing is cut."""
+    # On a console without an edge: measured on its own, a table never needs more than there is.
+    needed = console.measure(table, options=console.options.update(max_width=10_000))
+    narrow = console.width < NARROW and needed.maximum > console.width
+    return _stack(table) if narrow or needed.minimum > console.width else table
+
+
+def _stack(table: Table) -> RenderableType:
+    from rich.console import Group
+    from rich.padding import Padding
+
+    columns = [(column.header, list(column.cells)) for column in table.columns]
+    parts: list[RenderableType] = []
+    for row in range(table.row_count):
+        name, *values = ((header, _flatten(cells[row])) for header, cells in columns)
+        parts.append(Text.assemble(name[1], style="bold"))
+        for header, value in values:
+            if value.plain:
+                line = Text.assemble((f"{header}: ", "dim"), value)
+                parts.append(Padding(line, (0, 0, 0, 2)))
+    return Group(*parts, "")
+
+
+def _flatten(cell: RenderableType) -> Text:
+    text = cell if isinstance(cell, Text) else Text(str(cell))
+    return Text(", ").join(text.split("\n"))
 
 
 def _new_table(*columns: str) -> Table:

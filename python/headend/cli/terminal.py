@@ -24,6 +24,10 @@ from headend.quantity import format_quantity
 Parameters = ParamSpec("Parameters")
 
 
+#: Columns of what is not written to a terminal.
+WIDTH_OF_FILES = 120
+
+
 class ExitCode(IntEnum):
     """What the command line's exit codes mean."""
 
@@ -42,7 +46,11 @@ class _Output(Console):
 
 def make_output() -> Console:
     """Make the console for what was asked for."""
-    return _Output(highlight=False)
+    console = _Output(highlight=False)
+    # A file or a pipe has no width of its own, and Rich's guess of 80 is less than the tables need.
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDTH_OF_FILES
+    return console
 
 
 def close_output() -> None:

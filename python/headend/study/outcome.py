@@ -96,7 +96,10 @@ def check_study_folder(folder: Path) -> None:
     """Refuse a folder that holds something else."""
     if folder.is_file():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / POINTS).is_file():
+    if not folder.is_dir() or (folder / POINTS).is_file():
+        return
+    # A hidden file is what an interruption left of a write.
+    if any(not path.name.startswith(".") for path in folder.iterdir()):
         raise InputError(f"{folder}: exists and holds something other than a study's results")
 
 
