@@ -90,7 +90,9 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_nothing(
     import polars as pl
 
     def fail(*_: Any, **__: Any) -> None:
-        raise pl.exceptions.ComputeError("No space left on device (os error 28)")
+        raise pl.exceptions.ComputeError(
+            "parquet: File out of specification: underlying IO error: No space left on device (os error 28)"
+        )
 
     monkeypatch.setattr(pl.DataFrame, "write_parquet", fail)
     with pytest.raises(InputError, match=r"out: cannot be written: no space left on device$"):

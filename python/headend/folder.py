@@ -84,7 +84,8 @@ def is_write_failure(error: Exception) -> bool:
 def describe(error: Exception) -> str:
     """Say what the system said, in lower case, in one line and without the number."""
     text = (getattr(error, "strerror", None) or str(error)).splitlines()[0].lower()
-    return re.sub(r" \(os error \d+\)", "", text)
+    # Polars wraps the system's words: "parquet: …: underlying io error: no space left on device (os error 28)".
+    return re.sub(r" \(os error \d+\)$", "", re.sub(r"^.*\bio error: ", "", text))
 
 
 def _check_replaceable(target: Path, *, force: bool) -> None:

@@ -275,4 +275,6 @@ def _with_warmup(chart: alt.Chart, results: Sequence[Result]) -> AnyChart:
     end = ends.pop() / 1e9 if len(ends) == 1 else 0
     if not end:
         return chart
-    return alt.layer(chart, mark_along(end, "measured from here", "time_s"))
+    last = max(result.manifest["simulated_ns"] for result in results) / 1e9
+    mark = mark_along(end, "measured from here", "time_s", to_left=end > last / 2)
+    return alt.layer(chart, mark)

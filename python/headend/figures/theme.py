@@ -176,13 +176,18 @@ def mark_across(value: float, text: str, *, near_left: bool = False) -> AnyChart
     return alt.layer(line, *_write_over(label))
 
 
-def mark_along(value: float, text: str, field: str) -> AnyChart:
-    """Draw a known mark as a vertical line with its meaning written beside it."""
+def mark_along(value: float, text: str, field: str, *, to_left: bool = False) -> AnyChart:
+    """Draw a known mark as a vertical line with its meaning written beside it, where there is room for it."""
     data = pl.DataFrame({field: [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
     label = (
         make_chart(data)
-        .mark_text(style="halo", align="left", dx=4, baseline="top")
+        .mark_text(
+            style="halo",
+            align="right" if to_left else "left",
+            dx=-4 if to_left else 4,
+            baseline="top",
+        )
         .encode(x=f"{field}:Q", y=alt.value(2), text="meaning:N")
     )
     return alt.layer(line, *_write_over(label))
