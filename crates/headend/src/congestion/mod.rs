@@ -69,7 +69,11 @@ impl CongestionConfig {
 
 /// How much a sender may have in flight, and how fast it may send. All sizes are bytes.
 pub trait CongestionControl: Debug + Send {
-    /// New data or a retransmission was sent.
+    /// Whether it wants [`Self::on_sent`]; most do not, and the call would be made for every segment.
+    fn wants_on_sent(&self) -> bool {
+        false
+    }
+    /// New data or a retransmission was sent. Called only if [`Self::wants_on_sent`].
     fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
         let _ = (now, bytes, in_flight);
     }
@@ -144,8 +148,8 @@ pub struct AckSample {
     pub min_rtt: Option<Duration>,
     /// One-way delay of the segment it answers (hosts' clocks agree in the model), plus the time the answer was delayed; needs timestamps.
     pub one_way_delay: Option<Duration>,
-    /// Bytes delivered since the segment it answers was sent, over that time.
-    pub delivery_rate: Option<Rate>,
+    /// What [`Self::delivery_rate`] is computed from.
+    pub delivery_sample: Option<DeliverySample>,
     /// Bytes delivered in all.
     pub delivered: u64,
     /// The sender had nothing more to send.
@@ -159,6 +163,30 @@ pub struct AckSample {
     pub round: u64,
     /// Maximum segment size.
     pub mss: u64,
+}
+
+impl AckSample {
+    /// Bytes delivered since the segment it answers was sent, over that time. Computed when asked for: loss-based controls do not ask.
+    pub fn delivery_rate(&self) -> Option<Rate> {
+        self.delivery_sample.map(DeliverySample::rate)
+    }
+}
+
+/// What was delivered in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliverySample {
+    /// How much.
+    pub bytes: u64,
+    /// In how long; more than zero.
+    pub interval: Duration,
+}
+
+impl DeliverySample {
+    /// The rate it amounts to.
+    pub fn rate(self) -> Rate {
+        let bits = self.bytes as f64 * 8e9;
+        Rate((bits / self.interval.as_nanos() as f64) as u64)
+    }
 }
 
 /// Slow start with appropriate byte counting (RFC 5681 §3.1, RFC 3465), for the controls that use it.

@@ -278,8 +278,9 @@ impl Connection {
         }
     }
 
-    /// A SYN or SYN-ACK arrived; true if it opened the connection.
-    fn receive_handshake(&mut self, packet: &Packet, cx: &mut Context<'_>) -> bool {
+    /// A SYN or SYN-ACK arrived.
+    #[cold]
+    fn receive_handshake(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         match self.state {
             State::Closed if !packet.flags.has(Flags::ACK) => {
                 self.receiver.handshake(packet);
@@ -296,16 +297,16 @@ impl Connection {
                 // The acknowledgement that completes the handshake, unless data takes it along.
                 self.receiver.owe_now();
                 self.tell(News::Connected, cx);
-                return true;
+                self.proceed(cx);
             }
             // Our acknowledgement of the SYN-ACK was lost.
             State::Open | State::Done => self.send_ack(cx),
             State::Closed | State::SynSent { .. } => {}
         }
-        false
     }
 
     /// The handshake is complete after `tries` retransmissions on this side.
+    #[cold]
     fn open(&mut self, tries: u32, packet: &Packet, cx: &mut Context<'_>) {
         self.state = State::Open;
         self.identify(cx);
@@ -344,17 +345,34 @@ impl Connection {
     }
 
     /// Sends what may be sent, and what must be acknowledged; sets the timers; notices the end.
+    #[inline]
     fn proceed(&mut self, cx: &mut Context<'_>) {
-        if self.state == State::Open && self.sender.is_silent() {
-            // A side that only receives, as most are.
-            if self.receiver.owes_ack(cx.now) {
-                self.send_ack(cx);
-            }
+        if matches!(self.state, State::Open) && self.sender.is_silent() {
+            self.answer(cx);
+        } else {
+            self.transmit(cx);
+        }
+    }
+
+    /// [`Self::proceed`] of a side that only receives, as most are.
+    #[expect(
+        clippy::inline_always,
+        reason = "half of all packets come here, and the call costs as much as the work"
+    )]
+    #[inline(always)]
+    fn answer(&mut self, cx: &mut Context<'_>) {
+        if self.receiver.owes_ack(cx.now) {
+            self.send_ack(cx);
+        } else {
             let deadline = self.receiver.ack_deadline();
             self.ack_timer.arm(deadline, self.flow, cx);
-            return self.arm_control_timer(cx);
         }
-        if self.state == State::Open {
+        self.arm_control_timer(cx);
+    }
+
+    /// [`Self::proceed`] of a side that sends.
+    fn transmit(&mut self, cx: &mut Context<'_>) {
+        if matches!(self.state, State::Open) {
             while let Some(transmit) = self.sender.poll_transmit(cx.now) {
                 self.send_segment(transmit, cx);
             }
@@ -502,10 +520,7 @@ impl Endpoint for Connection {
             return;
         }
         if packet.flags.has(Flags::SYN) {
-            if self.receive_handshake(packet, cx) {
-                self.proceed(cx);
-            }
-            return;
+            return self.receive_handshake(packet, cx);
         }
         if let State::SynReceived { tries } = self.state {
             self.open(tries, packet, cx);

@@ -4,8 +4,8 @@
 //! since then over the longer of the time it took to send them and the time it took to acknowledge them is a rate the path has carried.
 
 use super::scoreboard::Segment;
+use crate::congestion::DeliverySample;
 use crate::time::{Duration, Instant};
-use crate::units::Rate;
 
 /// What a segment remembers of the moment it was sent.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,13 +38,6 @@ pub(super) struct RateSampler {
     round: u64,
 }
 
-/// A sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct RateSample {
-    pub(super) rate: Option<Rate>,
-    pub(super) app_limited: bool,
-}
-
 impl RateSampler {
     /// What a segment sent now remembers.
     #[inline]
@@ -62,7 +55,8 @@ impl RateSampler {
         }
     }
 
-    /// `bytes` were delivered; `newest` is the most recently sent segment among them.
+    /// `bytes` were delivered; `newest` is the most recently sent segment among them. `None` if they arrived too close to one another to tell
+    /// a rate.
     #[inline]
     pub(super) fn delivered(
         &mut self,
@@ -70,7 +64,7 @@ impl RateSampler {
         newest: &Segment,
         min_rtt: Option<Duration>,
         now: Instant,
-    ) -> RateSample {
+    ) -> Option<DeliverySample> {
         self.delivered += bytes;
         self.delivered_at = now;
         if self
@@ -79,7 +73,7 @@ impl RateSampler {
         {
             self.app_limited_until = None;
         }
-        let stamp = newest.stamp;
+        let stamp = &newest.stamp;
         self.first_sent_at = stamp.sent_at;
         if stamp.delivered >= self.round_ends_at {
             self.round_ends_at = self.delivered;
@@ -89,11 +83,10 @@ impl RateSampler {
         let interval = ack_elapsed.max(u64::from(stamp.send_span));
         // The draft's §4.1.2.1: an interval below the smallest round trip is an artefact of acknowledgements bunched up.
         let too_short = min_rtt.is_some_and(|min| interval < min.as_nanos()) || interval == 0;
-        let bits = (self.delivered - stamp.delivered) as f64 * 8e9;
-        RateSample {
-            rate: (!too_short).then(|| Rate((bits / interval as f64) as u64)),
-            app_limited: stamp.app_limited,
-        }
+        (!too_short).then(|| DeliverySample {
+            bytes: self.delivered - stamp.delivered,
+            interval: Duration::from_nanos(interval),
+        })
     }
 
     /// The application has run dry with `in_flight` bytes on their way.
@@ -120,6 +113,7 @@ fn short(span: Duration) -> u32 {
 mod tests {
     use super::*;
     use crate::tcp::scoreboard::{Delivery, Scoreboard};
+    use crate::units::Rate;
 
     const MSS: u16 = 1000;
 
@@ -148,12 +142,14 @@ mod tests {
             }
         }
 
-        fn acknowledge(&mut self, segments: u64, now: Instant) -> RateSample {
+        /// The rate it shows, and whether the application set it.
+        fn acknowledge(&mut self, segments: u64, now: Instant) -> (Option<Rate>, bool) {
             let mut delivery = Delivery::default();
             self.board
                 .acknowledge(segments * u64::from(MSS), &mut delivery);
             let newest = delivery.newest.expect("something is acknowledged");
-            self.rate.delivered(delivery.bytes, &newest, None, now)
+            let sample = self.rate.delivered(delivery.bytes, &newest, None, now);
+            (sample.map(DeliverySample::rate), newest.stamp.app_limited)
         }
     }
 
@@ -166,12 +162,12 @@ mod tests {
             path.acknowledge(n, at(99 + n));
         }
         assert_eq!(
-            path.acknowledge(10, at(109)).rate,
+            path.acknowledge(10, at(109)).0,
             Some(Rate(10 * 8_000_000 / 109))
         );
         // Sent when ten were delivered; 11 ms later, and 100 ms after that, all are: ten in 100 ms.
         path.send(10, at(120));
-        assert_eq!(path.acknowledge(20, at(220)).rate, Some(Rate(10 * 80_000)));
+        assert_eq!(path.acknowledge(20, at(220)).0, Some(Rate(10 * 80_000)));
     }
 
     #[test]
@@ -180,14 +176,14 @@ mod tests {
         // Two segments, 50 ms apart; their acknowledgements come together.
         path.send(1, at(0));
         path.send(1, at(50));
-        let sample = path.acknowledge(2, at(120));
-        assert_eq!(sample.rate, Some(Rate(2 * 8_000_000 / 120)));
+        let (rate, _) = path.acknowledge(2, at(120));
+        assert_eq!(rate, Some(Rate(2 * 8_000_000 / 120)));
         path.send(1, at(130));
         path.send(1, at(230));
         path.acknowledge(3, at(231));
         // Since the third was acknowledged only a millisecond has passed; the two took 100 ms to send.
         assert_eq!(
-            path.acknowledge(4, at(232)).rate,
+            path.acknowledge(4, at(232)).0,
             Some(Rate(2 * 80_000 * 100 / 102))
         );
     }
@@ -200,10 +196,7 @@ mod tests {
         path.board.acknowledge(u64::from(MSS), &mut delivery);
         let newest = delivery.newest.expect("something is acknowledged");
         let min_rtt = Some(Duration::from_millis(30));
-        assert_eq!(
-            path.rate.delivered(1000, &newest, min_rtt, at(20)).rate,
-            None
-        );
+        assert_eq!(path.rate.delivered(1000, &newest, min_rtt, at(20)), None);
     }
 
     #[test]
@@ -213,12 +206,12 @@ mod tests {
         path.rate.app_limited(path.board.pipe());
         path.send(1, at(10));
         assert!(
-            !path.acknowledge(2, at(100)).app_limited,
+            !path.acknowledge(2, at(100)).1,
             "sent before the application ran dry"
         );
-        assert!(path.acknowledge(3, at(110)).app_limited);
+        assert!(path.acknowledge(3, at(110)).1);
         path.send(1, at(120));
-        assert!(!path.acknowledge(4, at(220)).app_limited);
+        assert!(!path.acknowledge(4, at(220)).1);
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl Receiver {
         self.unacked += 1;
         if at_once || self.unacked >= SEGMENTS_PER_ACK || self.delay.is_zero() {
             self.owed = Owed::Now;
-        } else if self.owed == Owed::Nothing {
+        } else if matches!(self.owed, Owed::Nothing) {
             self.owed = Owed::By(now + self.delay);
         }
     }

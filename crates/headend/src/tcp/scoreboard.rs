@@ -65,7 +65,11 @@ impl Segment {
     }
 
     /// Its part of `pipe` (RFC 6675 §4, SetPipe): once if it is not lost, once more if it was repaired.
+    #[inline]
     fn in_pipe(&self) -> u64 {
+        if !self.has(SACKED | LOST | REPAIRED) {
+            return u64::from(self.len);
+        }
         if self.has(SACKED) {
             return 0;
         }

@@ -14,7 +14,7 @@
 //! Left out: reneging receivers, Nagle's algorithm, persist probes (receivers read at once, so the window never closes), repeated losses of one
 //! repair but by the timer (no RACK), undoing of spurious timeouts, and a limit on retransmissions of data.
 
-use super::rate::{RateSample, RateSampler};
+use super::rate::RateSampler;
 use super::rtt::RttEstimator;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
@@ -103,6 +103,9 @@ pub(super) struct Sender {
     /// What the control last said.
     cwnd: u64,
     pacing_rate: Option<Rate>,
+    control_deadline: Option<Instant>,
+    /// Whether the control wants to know of every transmission.
+    control_listens: bool,
     /// Bytes of the stream so far; `u64::MAX` never runs dry.
     written: u64,
     end: End,
@@ -143,6 +146,8 @@ impl Sender {
             board: Scoreboard::new(setup.mss).with_room_for(right_edge),
             cwnd: control.cwnd(),
             pacing_rate: control.pacing_rate(),
+            control_deadline: control.next_timer(),
+            control_listens: control.wants_on_sent(),
             setup,
             rtt,
             rate: RateSampler::default(),
@@ -192,6 +197,7 @@ impl Sender {
             self.rtt.sample(rtt);
         }
         if let Some(control) = repeated {
+            self.control_listens = control.wants_on_sent();
             self.control = control;
             self.rtt.handshake_was_repeated();
         }
@@ -217,7 +223,7 @@ impl Sender {
     #[inline]
     fn next_segment(&mut self) -> Option<Next> {
         let room = self.cwnd.saturating_sub(self.in_flight());
-        if self.recovery != Recovery::None
+        if !matches!(self.recovery, Recovery::None)
             && let Some(next) = self.next_repair(room)
         {
             return Some(next);
@@ -343,18 +349,27 @@ impl Sender {
     }
 
     /// What every transmission entails.
+    #[inline]
     fn sent(&mut self, payload: u16, now: Instant) {
         self.last_sent_at = now;
         if self.rto_deadline.is_none() {
             // RFC 6298 §5.1.
             self.rto_deadline = Some(now + self.rtt.rto());
         }
-        self.control
-            .on_sent(now, u64::from(payload), self.in_flight());
+        if self.control_listens {
+            self.tell_control(now, payload);
+        }
         if let Some(rate) = self.pacing_rate {
             let size = u64::from(payload) + self.setup.header;
             self.next_send_at = self.next_send_at.max(now) + rate.time_for(size);
         }
+    }
+
+    #[cold]
+    fn tell_control(&mut self, now: Instant, payload: u16) {
+        let in_flight = self.in_flight();
+        self.control.on_sent(now, u64::from(payload), in_flight);
+        self.consult();
     }
 
     /// RFC 5681 §4.1: after more than an RTO without sending, acknowledgements no longer clock the window out.
@@ -448,12 +463,13 @@ impl Sender {
                 self.rtt.sample(now.since(sent_at));
             }
         }
-        let RateSample { rate, app_limited } = match &delivery.newest {
-            Some(newest) => self
-                .rate
-                .delivered(delivery.bytes, newest, self.rtt.min_rtt(), now),
-            None => RateSample::default(),
-        };
+        let app_limited = delivery
+            .newest
+            .is_some_and(|newest| newest.stamp.app_limited);
+        let delivery_sample = delivery.newest.as_ref().and_then(|newest| {
+            self.rate
+                .delivered(delivery.bytes, newest, self.rtt.min_rtt(), now)
+        });
         AckSample {
             now,
             newly_acked: delivery.bytes,
@@ -461,7 +477,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
             one_way_delay,
-            delivery_rate: rate,
+            delivery_sample,
             delivered: self.rate.total(),
             app_limited,
             cwnd_limited: self.cwnd_limited,
@@ -621,9 +637,10 @@ impl Sender {
         self.consult();
     }
 
-    /// Asks the control what it thinks now.
+    /// Asks the control what it thinks now: after every call that may have changed its mind, so that nobody else has to ask.
     #[inline]
     fn consult(&mut self) {
+        self.control_deadline = self.control.next_timer();
         self.cwnd = self.control.cwnd();
         self.pacing_rate = self.control.pacing_rate();
     }
@@ -640,13 +657,13 @@ impl Sender {
 
     /// When the control wants to be woken.
     pub(super) fn control_deadline(&self) -> Option<Instant> {
-        self.control.next_timer()
+        self.control_deadline
     }
 
     /// Bytes in the network, as far as is known.
     #[inline]
     pub(super) fn in_flight(&self) -> u64 {
-        self.board.pipe() - self.departed.min(self.board.pipe())
+        self.board.pipe().saturating_sub(self.departed)
     }
 
     /// Whether the FIN is acknowledged.
@@ -1068,11 +1085,11 @@ mod tests {
         ack(&mut sender, 200, 12, &[]);
         let samples: Vec<AckSample> = samples.try_iter().collect();
         assert_eq!(
-            samples[0].delivery_rate,
+            samples[0].delivery_rate(),
             Some(Rate(80_000)),
             "1000 bytes in 100 ms"
         );
-        assert_eq!(samples[9].delivery_rate, Some(Rate(10 * 8_000_000 / 109)));
+        assert_eq!(samples[9].delivery_rate(), Some(Rate(10 * 8_000_000 / 109)));
         assert_eq!(samples[10].delivered, 12 * MSS);
         assert_eq!(samples[0].rtt, Some(Duration::from_millis(100)));
         assert_eq!(samples[0].one_way_delay, Some(Duration::from_millis(50)));
