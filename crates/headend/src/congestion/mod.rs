@@ -69,11 +69,7 @@ impl CongestionConfig {
 
 /// How much a sender may have in flight, and how fast it may send. All sizes are bytes.
 pub trait CongestionControl: Debug + Send {
-    /// Whether it wants [`Self::on_sent`]; most do not, and the call would be made for every segment.
-    fn wants_on_sent(&self) -> bool {
-        false
-    }
-    /// New data or a retransmission was sent. Called only if [`Self::wants_on_sent`].
+    /// New data or a retransmission was sent. What this changes is asked for after the next acknowledgement or timer.
     fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
         let _ = (now, bytes, in_flight);
     }

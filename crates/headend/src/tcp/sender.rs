@@ -104,8 +104,6 @@ pub(super) struct Sender {
     cwnd: u64,
     pacing_rate: Option<Rate>,
     control_deadline: Option<Instant>,
-    /// Whether the control wants to know of every transmission.
-    control_listens: bool,
     /// Bytes of the stream so far; `u64::MAX` never runs dry.
     written: u64,
     end: End,
@@ -147,7 +145,6 @@ impl Sender {
             cwnd: control.cwnd(),
             pacing_rate: control.pacing_rate(),
             control_deadline: control.next_timer(),
-            control_listens: control.wants_on_sent(),
             setup,
             rtt,
             rate: RateSampler::default(),
@@ -197,7 +194,6 @@ impl Sender {
             self.rtt.sample(rtt);
         }
         if let Some(control) = repeated {
-            self.control_listens = control.wants_on_sent();
             self.control = control;
             self.rtt.handshake_was_repeated();
         }
@@ -356,20 +352,12 @@ impl Sender {
             // RFC 6298 §5.1.
             self.rto_deadline = Some(now + self.rtt.rto());
         }
-        if self.control_listens {
-            self.tell_control(now, payload);
-        }
+        self.control
+            .on_sent(now, u64::from(payload), self.in_flight());
         if let Some(rate) = self.pacing_rate {
             let size = u64::from(payload) + self.setup.header;
             self.next_send_at = self.next_send_at.max(now) + rate.time_for(size);
         }
-    }
-
-    #[cold]
-    fn tell_control(&mut self, now: Instant, payload: u16) {
-        let in_flight = self.in_flight();
-        self.control.on_sent(now, u64::from(payload), in_flight);
-        self.consult();
     }
 
     /// RFC 5681 §4.1: after more than an RTO without sending, acknowledgements no longer clock the window out.
