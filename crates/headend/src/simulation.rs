@@ -68,7 +68,6 @@ pub struct Simulation {
     apps: Vec<AppSetup>,
     now: Instant,
     end: Instant,
-    warmup: Instant,
     events: u64,
     sampled_at: Instant,
     arrivals: Vec<Arrival>,
@@ -121,7 +120,6 @@ impl Simulation {
             apps: parts.apps,
             now: Instant::ZERO,
             end,
-            warmup,
             events: 0,
             sampled_at: Instant::ZERO,
             arrivals: Vec::new(),
@@ -289,7 +287,7 @@ impl Simulation {
     fn wake_sampler(&mut self, token: u64) {
         if token == WARMED_UP {
             self.catch_up();
-            self.world.recorder.start_measuring(self.warmup);
+            self.world.recorder.start_measuring(self.now);
             return;
         }
         self.sample();
@@ -375,35 +373,28 @@ impl Simulation {
     }
 
     fn tell(&mut self, app: AppId, event: AppEvent) {
-        let AppSetup {
-            app: application,
-            rng,
-            group,
-            ..
-        } = &mut self.apps[app.0 as usize];
-        let mut cx = AppContext {
-            now: self.now,
-            rng,
-            app,
-            group,
-            endpoints: &mut self.endpoints,
-            world: &mut self.world,
-        };
+        let (application, mut cx) = self.application(app);
         application.on(event, &mut cx);
     }
 
     /// Opens a flow of group `app` between two real hosts (emulation); its packets come by [`Self::inject`].
     pub fn open_external(&mut self, app: AppId) -> FlowId {
-        let AppSetup { rng, group, .. } = &mut self.apps[app.0 as usize];
-        let mut cx = AppContext {
+        let (_, mut cx) = self.application(app);
+        cx.open_external(0)
+    }
+
+    /// An application, and what it may touch.
+    fn application(&mut self, app: AppId) -> (&mut dyn Application, AppContext<'_>) {
+        let setup = &mut self.apps[app.0 as usize];
+        let cx = AppContext {
             now: self.now,
-            rng,
+            rng: &mut setup.rng,
             app,
-            group,
+            group: &mut setup.group,
             endpoints: &mut self.endpoints,
             world: &mut self.world,
         };
-        cx.open_external(0)
+        (&mut *setup.app, cx)
     }
 }
 

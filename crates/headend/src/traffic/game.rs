@@ -70,14 +70,7 @@ impl Game {
 
 impl Application for Game {
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
-        match event {
-            AppEvent::Started => self.0.start(cx),
-            AppEvent::Stopped => self.0.stop(),
-            AppEvent::Timer { token } => {
-                self.0.tick(token, cx);
-            }
-            AppEvent::Flow { .. } => {}
-        }
+        self.0.on(event, cx);
     }
 }
 

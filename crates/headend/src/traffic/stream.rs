@@ -2,7 +2,7 @@
 //!
 //! Nothing that happens on the line changes when such a stream sends.
 
-use super::AppContext;
+use super::{AppContext, AppEvent, Application};
 use crate::flow::FlowId;
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
@@ -111,6 +111,20 @@ impl Stream {
     /// Sends no more.
     pub(super) fn stop(&mut self) {
         self.flow = None;
+    }
+}
+
+/// A stream that nobody listens to is an application by itself.
+impl Application for Stream {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.start(cx),
+            AppEvent::Stopped => self.stop(),
+            AppEvent::Timer { token } => {
+                self.tick(token, cx);
+            }
+            AppEvent::Flow { .. } => {}
+        }
     }
 }
 
