@@ -1,7 +1,7 @@
 //! Which queue: the scenario's choice, and the one place where disciplines are built from it.
 
 use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
-use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, codel, docsis_pie, drop_tail};
+use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, Pie, codel, docsis_pie, drop_tail, pie};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
@@ -19,6 +19,8 @@ pub enum QueueConfig {
     DropTail(drop_tail::Config),
     /// First in, first out, without a limit.
     None,
+    /// Proportional Integral controller Enhanced (RFC 8033).
+    Pie(pie::Config),
 }
 
 impl QueueConfig {
@@ -30,6 +32,7 @@ impl QueueConfig {
             Self::DocsisPie(docsis_pie::Config::default()),
             Self::DropTail(drop_tail::Config::default()),
             Self::None,
+            Self::Pie(pie::Config::default()),
         ]
     }
 
@@ -46,6 +49,7 @@ impl QueueConfig {
             Self::DocsisPie(_) => "docsis_pie",
             Self::DropTail(_) => "drop_tail",
             Self::None => "none",
+            Self::Pie(_) => "pie",
         }
     }
 
@@ -65,6 +69,10 @@ impl QueueConfig {
                 config.check()?;
                 Box::new(DocsisPie::new(config.clone(), rng))
             }
+            Self::Pie(config) => {
+                config.check()?;
+                Box::new(Pie::new(config.clone(), rng))
+            }
         };
         let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
         Ok(Box::new(Fifo::new(limit, law)))
@@ -82,6 +90,7 @@ impl QueueConfig {
             Self::DocsisPie(config) => config.limit,
             Self::DropTail(config) => config.limit,
             Self::None => Limit::Unlimited,
+            Self::Pie(config) => config.limit,
         })
     }
 }
@@ -124,7 +133,7 @@ mod tests {
         let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
         assert_eq!(
             all,
-            [Some(62_464), None, Some(312_500), Some(312_500), None]
+            [Some(62_464), None, Some(312_500), Some(312_500), None, None]
         );
     }
 

@@ -167,6 +167,7 @@ fn check_limit(
         QueueConfig::Codel(config) => config.limit,
         QueueConfig::DocsisPie(config) => config.limit,
         QueueConfig::DropTail(config) => config.limit,
+        QueueConfig::Pie(config) => config.limit,
         QueueConfig::BufferControl(_) | QueueConfig::None => return Ok(()),
     };
     let least = framing.of_size(MTU);
