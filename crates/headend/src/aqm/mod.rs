@@ -1,10 +1,14 @@
 //! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
 
 pub mod codel;
+pub mod codel_dt;
+pub mod codel_dt_ns2;
 pub mod delay_estimate;
 pub mod derandomiser;
 pub mod docsis_pie;
+pub(crate) mod drop_schedule;
 pub mod drop_tail;
+pub mod inverse_sqrt;
 pub mod pie;
 pub(crate) mod proportional_integral;
 pub(crate) mod updates;
@@ -12,6 +16,8 @@ pub(crate) mod updates;
 use std::fmt::Debug;
 
 pub use codel::Codel;
+pub use codel_dt::CodelDt;
+pub use codel_dt_ns2::CodelDtNs2;
 pub use docsis_pie::DocsisPie;
 pub use drop_tail::DropTail;
 pub use pie::Pie;

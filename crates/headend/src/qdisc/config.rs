@@ -1,7 +1,10 @@
 //! Which queue: the scenario's choice, and the one place where disciplines are built from it.
 
 use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
-use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, Pie, codel, docsis_pie, drop_tail, pie};
+use crate::aqm::{
+    Aqm, Codel, CodelDt, CodelDtNs2, DocsisPie, DropTail, Pie, codel, codel_dt, codel_dt_ns2,
+    docsis_pie, drop_tail, pie,
+};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
@@ -13,6 +16,10 @@ pub enum QueueConfig {
     BufferControl(buffer_control::Config),
     /// Controlled Delay (RFC 8289).
     Codel(codel::Config),
+    /// CoDel at the tail, by a predicted delay, as the AQM paper describes it.
+    CodelDt(codel_dt::Config),
+    /// CoDel at the tail, by a predicted delay, as its published ns-2 code behaves.
+    CodelDtNs2(codel_dt_ns2::Config),
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
     DocsisPie(docsis_pie::Config),
     /// First in, first out, up to a limit.
@@ -29,6 +36,8 @@ impl QueueConfig {
         vec![
             Self::BufferControl(buffer_control::Config::default()),
             Self::Codel(codel::Config::default()),
+            Self::CodelDt(codel_dt::Config::default()),
+            Self::CodelDtNs2(codel_dt_ns2::Config::default()),
             Self::DocsisPie(docsis_pie::Config::default()),
             Self::DropTail(drop_tail::Config::default()),
             Self::None,
@@ -46,6 +55,8 @@ impl QueueConfig {
         match self {
             Self::BufferControl(_) => "buffer_control",
             Self::Codel(_) => "codel",
+            Self::CodelDt(_) => "codel_dt",
+            Self::CodelDtNs2(_) => "codel_dt_ns2",
             Self::DocsisPie(_) => "docsis_pie",
             Self::DropTail(_) => "drop_tail",
             Self::None => "none",
@@ -64,6 +75,14 @@ impl QueueConfig {
             Self::Codel(config) => {
                 config.check()?;
                 Box::new(Codel::new(config.clone()))
+            }
+            Self::CodelDt(config) => {
+                config.check()?;
+                Box::new(CodelDt::new(config.clone()))
+            }
+            Self::CodelDtNs2(config) => {
+                config.check()?;
+                Box::new(CodelDtNs2::new(config.clone()))
             }
             Self::DocsisPie(config) => {
                 config.check()?;
@@ -87,6 +106,8 @@ impl QueueConfig {
         Ok(match self {
             Self::BufferControl(config) => Limit::Bytes(config.size(rate)?),
             Self::Codel(config) => config.limit,
+            Self::CodelDt(config) => config.limit,
+            Self::CodelDtNs2(config) => config.limit,
             Self::DocsisPie(config) => config.limit,
             Self::DropTail(config) => config.limit,
             Self::None => Limit::Unlimited,
@@ -129,12 +150,16 @@ mod tests {
 
     #[test]
     fn the_default_limits_are_as_documented() {
-        let limit = |queue: QueueConfig| queue.limit_bytes(RATE);
-        let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
-        assert_eq!(
-            all,
-            [Some(62_464), None, Some(312_500), Some(312_500), None, None]
-        );
+        let in_bytes = |queue: &QueueConfig| Some((queue.name(), queue.limit_bytes(RATE)?));
+        let all: Vec<_> = QueueConfig::all().iter().filter_map(in_bytes).collect();
+        let expected = [
+            ("buffer_control", 62_464),
+            ("codel_dt", 312_500),
+            ("codel_dt_ns2", 312_500),
+            ("docsis_pie", 312_500),
+            ("drop_tail", 312_500),
+        ];
+        assert_eq!(all, expected);
     }
 
     #[test]

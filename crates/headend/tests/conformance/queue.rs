@@ -273,6 +273,8 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) | QueueConfig::Pie(_) => {
                 (true, false)
             }
+            // CoDel's law is slow against those who do not answer, and the buffer is a quarter of a second.
+            QueueConfig::CodelDt(_) | QueueConfig::CodelDtNs2(_) => (true, true),
             QueueConfig::None => (false, false),
         };
         assert_eq!((congested, overlimit), expected, "{}", config.name());

@@ -165,6 +165,8 @@ fn check_limit(
 ) -> Result<(), ScenarioError> {
     let limit = match config {
         QueueConfig::Codel(config) => config.limit,
+        QueueConfig::CodelDt(config) => config.limit,
+        QueueConfig::CodelDtNs2(config) => config.limit,
         QueueConfig::DocsisPie(config) => config.limit,
         QueueConfig::DropTail(config) => config.limit,
         QueueConfig::Pie(config) => config.limit,
