@@ -1,5 +1,6 @@
 //! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
 
+pub mod cobalt;
 pub mod codel;
 pub mod codel_dt;
 pub mod codel_dt_ns2;
@@ -15,6 +16,7 @@ pub(crate) mod updates;
 
 use std::fmt::Debug;
 
+pub use cobalt::Cobalt;
 pub use codel::Codel;
 pub use codel_dt::CodelDt;
 pub use codel_dt_ns2::CodelDtNs2;

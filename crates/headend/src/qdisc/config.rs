@@ -1,9 +1,9 @@
 //! Which queue: the scenario's choice, and the one place where disciplines are built from it.
 
-use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
+use super::{BacklogLimit, DualPi2, Fifo, QueueDiscipline, buffer_control, dualpi2};
 use crate::aqm::{
-    Aqm, Codel, CodelDt, CodelDtNs2, DocsisPie, DropTail, Pie, codel, codel_dt, codel_dt_ns2,
-    docsis_pie, drop_tail, pie,
+    Aqm, Cobalt, Codel, CodelDt, CodelDtNs2, DocsisPie, DropTail, Pie, cobalt, codel, codel_dt,
+    codel_dt_ns2, docsis_pie, drop_tail, pie,
 };
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
@@ -14,6 +14,8 @@ use crate::units::{Limit, Rate};
 pub enum QueueConfig {
     /// Drop-tail of the size that DOCSIS Buffer Control chooses.
     BufferControl(buffer_control::Config),
+    /// CoDel with BLUE for those who do not answer: the law inside CAKE.
+    Cobalt(cobalt::Config),
     /// Controlled Delay (RFC 8289).
     Codel(codel::Config),
     /// CoDel at the tail, by a predicted delay, as the AQM paper describes it.
@@ -24,6 +26,8 @@ pub enum QueueConfig {
     DocsisPie(docsis_pie::Config),
     /// First in, first out, up to a limit.
     DropTail(drop_tail::Config),
+    /// Two queues under coupled laws (RFC 9332): low latency for L4S packets beside classic ones.
+    Dualpi2(dualpi2::Config),
     /// First in, first out, without a limit.
     None,
     /// Proportional Integral controller Enhanced (RFC 8033).
@@ -35,11 +39,13 @@ impl QueueConfig {
     pub fn all() -> Vec<Self> {
         vec![
             Self::BufferControl(buffer_control::Config::default()),
+            Self::Cobalt(cobalt::Config::default()),
             Self::Codel(codel::Config::default()),
             Self::CodelDt(codel_dt::Config::default()),
             Self::CodelDtNs2(codel_dt_ns2::Config::default()),
             Self::DocsisPie(docsis_pie::Config::default()),
             Self::DropTail(drop_tail::Config::default()),
+            Self::Dualpi2(dualpi2::Config::default()),
             Self::None,
             Self::Pie(pie::Config::default()),
         ]
@@ -54,11 +60,13 @@ impl QueueConfig {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::BufferControl(_) => "buffer_control",
+            Self::Cobalt(_) => "cobalt",
             Self::Codel(_) => "codel",
             Self::CodelDt(_) => "codel_dt",
             Self::CodelDtNs2(_) => "codel_dt_ns2",
             Self::DocsisPie(_) => "docsis_pie",
             Self::DropTail(_) => "drop_tail",
+            Self::Dualpi2(_) => "dualpi2",
             Self::None => "none",
             Self::Pie(_) => "pie",
         }
@@ -70,8 +78,13 @@ impl QueueConfig {
     ///
     /// Why these parameters make no queue, as a sentence.
     pub fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
         let law: Box<dyn Aqm> = match self {
             Self::BufferControl(_) | Self::DropTail(_) | Self::None => Box::new(DropTail),
+            Self::Cobalt(config) => {
+                config.check()?;
+                Box::new(Cobalt::new(config.clone(), rng))
+            }
             Self::Codel(config) => {
                 config.check()?;
                 Box::new(Codel::new(config.clone()))
@@ -88,12 +101,15 @@ impl QueueConfig {
                 config.check()?;
                 Box::new(DocsisPie::new(config.clone(), rng))
             }
+            Self::Dualpi2(config) => {
+                config.check()?;
+                return Ok(Box::new(DualPi2::new(config.clone(), limit)));
+            }
             Self::Pie(config) => {
                 config.check()?;
                 Box::new(Pie::new(config.clone(), rng))
             }
         };
-        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
         Ok(Box::new(Fifo::new(limit, law)))
     }
 
@@ -105,11 +121,13 @@ impl QueueConfig {
     fn limit(&self, rate: Rate) -> Result<Limit, String> {
         Ok(match self {
             Self::BufferControl(config) => Limit::Bytes(config.size(rate)?),
+            Self::Cobalt(config) => config.limit,
             Self::Codel(config) => config.limit,
             Self::CodelDt(config) => config.limit,
             Self::CodelDtNs2(config) => config.limit,
             Self::DocsisPie(config) => config.limit,
             Self::DropTail(config) => config.limit,
+            Self::Dualpi2(config) => config.limit,
             Self::None => Limit::Unlimited,
             Self::Pie(config) => config.limit,
         })
@@ -158,6 +176,7 @@ mod tests {
             ("codel_dt_ns2", 312_500),
             ("docsis_pie", 312_500),
             ("drop_tail", 312_500),
+            ("dualpi2", 312_500),
         ];
         assert_eq!(all, expected);
     }

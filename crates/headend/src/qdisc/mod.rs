@@ -8,6 +8,7 @@
 mod backlog;
 pub mod buffer_control;
 mod config;
+pub mod dualpi2;
 mod fifo;
 mod line;
 mod queue;
@@ -16,6 +17,7 @@ use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
 pub use config::QueueConfig;
+pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use line::{Framing, GrantView, LineView, Shaper, Share};
 pub use queue::Queue;

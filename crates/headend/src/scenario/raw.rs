@@ -196,7 +196,6 @@ impl JsonSchema for Queue {
 const PLANNED_QUEUES: &[&str] = &[
     "cbq",
     "cbt",
-    "dualpi2",
     "fq_codel",
     "fred",
     "red",

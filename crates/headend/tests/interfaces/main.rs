@@ -7,9 +7,10 @@
 //!   global probability of its own, and drop from the tail of a bucket that is not the arriving packet's ([`sfq`]: SFQ-PIE, SFQ-CoDel, SFQ-PIE over
 //!   CoDel);
 //! - a **law** can tell classes apart by the flow table, keep per-class averages over one FIFO, and discard a random victim in the middle of it
-//!   ([`cbt`]: CBT, and with it RED and FRED);
-//! - a **discipline of two backlogs** can couple them by one periodic law, look at both heads without promising either, mark in one and drop in the other
-//!   ([`dualq`]: a coupled PI2).
+//!   ([`cbt`]: CBT, and with it RED and FRED).
+//!
+//! A **discipline of two backlogs** is no prototype any more: it can couple them by one periodic law, look at both heads without promising either, mark in
+//! one and drop in the other ([`dualq`]: `DualPI2`).
 //!
 //! They stay as tests after the real ones exist: a change to a trait that would shut one of them out fails here.
 //!

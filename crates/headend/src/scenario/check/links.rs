@@ -164,11 +164,13 @@ fn check_limit(
     framing: Framing,
 ) -> Result<(), ScenarioError> {
     let limit = match config {
+        QueueConfig::Cobalt(config) => config.limit,
         QueueConfig::Codel(config) => config.limit,
         QueueConfig::CodelDt(config) => config.limit,
         QueueConfig::CodelDtNs2(config) => config.limit,
         QueueConfig::DocsisPie(config) => config.limit,
         QueueConfig::DropTail(config) => config.limit,
+        QueueConfig::Dualpi2(config) => config.limit,
         QueueConfig::Pie(config) => config.limit,
         QueueConfig::BufferControl(_) | QueueConfig::None => return Ok(()),
     };
