@@ -2,13 +2,17 @@
 
 pub mod codel;
 pub mod docsis_pie;
+pub mod drop_front;
 pub mod drop_tail;
+pub mod random_drop;
 
 use std::fmt::Debug;
 
 pub use codel::Codel;
 pub use docsis_pie::DocsisPie;
+pub use drop_front::DropFront;
 pub use drop_tail::DropTail;
+pub use random_drop::RandomDrop;
 
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;

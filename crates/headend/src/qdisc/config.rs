@@ -1,7 +1,10 @@
 //! Which queue: the scenario's choice, and the one place where disciplines are built from it.
 
 use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
-use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, codel, docsis_pie, drop_tail};
+use crate::aqm::{
+    Aqm, Codel, DocsisPie, DropFront, DropTail, RandomDrop, codel, docsis_pie, drop_front,
+    drop_tail, random_drop,
+};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
@@ -15,10 +18,15 @@ pub enum QueueConfig {
     Codel(codel::Config),
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
     DocsisPie(docsis_pie::Config),
+    /// First in, first out; a full queue loses its oldest packet, so that senders learn of it sooner (Lakshman, Neidhardt and Ott 1996). A baseline beside
+    /// drop-tail.
+    DropFront(drop_front::Config),
     /// First in, first out, up to a limit.
     DropTail(drop_tail::Config),
     /// First in, first out, without a limit.
     None,
+    /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
+    RandomDrop(random_drop::Config),
 }
 
 impl QueueConfig {
@@ -28,8 +36,10 @@ impl QueueConfig {
             Self::BufferControl(buffer_control::Config::default()),
             Self::Codel(codel::Config::default()),
             Self::DocsisPie(docsis_pie::Config::default()),
+            Self::DropFront(drop_front::Config::default()),
             Self::DropTail(drop_tail::Config::default()),
             Self::None,
+            Self::RandomDrop(random_drop::Config::default()),
         ]
     }
 
@@ -44,8 +54,10 @@ impl QueueConfig {
             Self::BufferControl(_) => "buffer_control",
             Self::Codel(_) => "codel",
             Self::DocsisPie(_) => "docsis_pie",
+            Self::DropFront(_) => "drop_front",
             Self::DropTail(_) => "drop_tail",
             Self::None => "none",
+            Self::RandomDrop(_) => "random_drop",
         }
     }
 
@@ -65,6 +77,8 @@ impl QueueConfig {
                 config.check()?;
                 Box::new(DocsisPie::new(config.clone(), rng))
             }
+            Self::DropFront(_) => Box::new(DropFront),
+            Self::RandomDrop(_) => Box::new(RandomDrop::new(rng)),
         };
         let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
         Ok(Box::new(Fifo::new(limit, law)))
@@ -75,14 +89,23 @@ impl QueueConfig {
         self.limit(rate).ok()?.bytes_at(rate)
     }
 
+    /// Its limit as it is written, if `limit` is one of its parameters.
+    pub fn written_limit(&self) -> Option<Limit> {
+        match self {
+            Self::BufferControl(_) | Self::None => None,
+            Self::Codel(config) => Some(config.limit),
+            Self::DocsisPie(config) => Some(config.limit),
+            Self::DropFront(config) => Some(config.limit),
+            Self::DropTail(config) => Some(config.limit),
+            Self::RandomDrop(config) => Some(config.limit),
+        }
+    }
+
     fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        Ok(match self {
-            Self::BufferControl(config) => Limit::Bytes(config.size(rate)?),
-            Self::Codel(config) => config.limit,
-            Self::DocsisPie(config) => config.limit,
-            Self::DropTail(config) => config.limit,
-            Self::None => Limit::Unlimited,
-        })
+        match self {
+            Self::BufferControl(config) => config.size(rate).map(Limit::Bytes),
+            _ => Ok(self.written_limit().unwrap_or(Limit::Unlimited)),
+        }
     }
 }
 
@@ -124,7 +147,15 @@ mod tests {
         let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
         assert_eq!(
             all,
-            [Some(62_464), None, Some(312_500), Some(312_500), None]
+            [
+                Some(62_464),
+                None,
+                Some(312_500),
+                None,
+                Some(312_500),
+                None,
+                None
+            ]
         );
     }
 
