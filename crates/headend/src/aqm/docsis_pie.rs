@@ -24,11 +24,11 @@ use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView, Shaper};
+use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, QueueDiscipline, Shaper, fifo};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::{ByteCount, Limit};
+use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of DOCSIS-PIE.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -99,6 +99,17 @@ impl Default for Config {
             // RFC 8033 appendix B.
             departure_threshold: ByteCount(1 << 14),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        self.check()?;
+        fifo(self.limit, rate, DocsisPie::new(self.clone(), rng))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

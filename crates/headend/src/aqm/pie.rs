@@ -19,11 +19,11 @@ use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters, QueueDiscipline, fifo};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::{ByteCount, Limit, Probability};
+use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of PIE.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -94,6 +94,17 @@ impl Default for Config {
             cap_step: false,
             decay_below: Duration::ZERO,
         }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        self.check()?;
+        fifo(self.limit, rate, Pie::new(self.clone(), rng))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 
