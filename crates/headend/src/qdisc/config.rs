@@ -18,6 +18,10 @@ pub enum QueueConfig {
     /// First in, first out, up to a limit.
     DropTail(drop_tail::Config),
     /// First in, first out, without a limit.
+    ///
+    /// Use it to ask "what if nothing were ever dropped", or where another queue is the bottleneck.
+    ///
+    /// Source: a choice of ours.
     None,
 }
 
