@@ -20,6 +20,11 @@ use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
 /// Parameters of CoDel.
+///
+/// Use it where the line's rate varies or is unknown, as it looks at waiting times only; a packet is judged as it leaves, which a modem
+/// that fills its grants early cannot do well.
+///
+/// Source: RFC 8289.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -31,6 +31,10 @@ use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of DOCSIS-PIE.
+///
+/// Use it on a cable modem's upstream: it is the AQM that DOCSIS 3.1 modems have, and needs the service flow's rate for its forecast.
+///
+/// Source: RFC 8034.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

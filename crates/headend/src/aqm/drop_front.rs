@@ -17,6 +17,10 @@ use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
 /// Parameters of drop front on full.
+///
+/// Use it as a baseline beside drop-tail: senders learn of a loss a queue earlier.
+///
+/// Source: Lakshman, Neidhardt and Ott, "The drop from front strategy in TCP and in TCP over ATM" (1996); the CBT paper, §2.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

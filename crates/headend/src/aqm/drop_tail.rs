@@ -9,6 +9,10 @@ use crate::time::Duration;
 use crate::units::{Limit, Rate};
 
 /// Parameters of drop-tail.
+///
+/// Use it as what most equipment does, and to see what a buffer of a given size costs.
+///
+/// Source: CM-GL-Buffer §5.2.2, for the sizes that modems came with.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

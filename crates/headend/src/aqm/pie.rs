@@ -26,6 +26,10 @@ use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of PIE.
+///
+/// Use it where a queue is to be kept short by dropping on arrival, with little work per packet, and the rate is not known beforehand.
+///
+/// Source: RFC 8033.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -17,6 +17,10 @@ use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
 /// Parameters of random drop on full.
+///
+/// Use it as a baseline beside drop-tail: no flow is locked out, and the queue is as full.
+///
+/// Source: Mankin, "Random drop congestion control" (1990); the CBT paper, §2.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

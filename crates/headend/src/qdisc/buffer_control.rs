@@ -16,6 +16,11 @@ use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of Buffer Control: what the configuration file asks for, and what the device can offer. All bytes are MAC PDU bytes on a DOCSIS
 /// line, IP bytes on a plain link.
+///
+/// Use it where the modem has no AQM, or to know what the configuration file alone can do: less delay than the modem's own buffer, paid for
+/// with rate for distant servers.
+///
+/// Source: CM-GL-Buffer, "Cable Modem Buffer Control", §6.1.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

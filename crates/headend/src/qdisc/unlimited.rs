@@ -7,6 +7,10 @@ use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
 /// A queue without a limit has no parameters.
+///
+/// Use it to ask "what if nothing were ever dropped", or where another queue is the bottleneck.
+///
+/// Source: a choice of ours.
 #[derive(
     Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
