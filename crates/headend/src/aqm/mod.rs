@@ -1,10 +1,12 @@
 //! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
 
+mod average;
 pub mod codel;
 pub mod docsis_pie;
 pub mod drop_front;
 pub mod drop_tail;
 pub mod random_drop;
+pub mod red;
 
 use std::fmt::Debug;
 
@@ -13,6 +15,7 @@ pub use docsis_pie::DocsisPie;
 pub use drop_front::DropFront;
 pub use drop_tail::DropTail;
 pub use random_drop::RandomDrop;
+pub use red::Red;
 
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;

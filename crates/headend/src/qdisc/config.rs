@@ -2,8 +2,8 @@
 
 use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
 use crate::aqm::{
-    Aqm, Codel, DocsisPie, DropFront, DropTail, RandomDrop, codel, docsis_pie, drop_front,
-    drop_tail, random_drop,
+    Aqm, Codel, DocsisPie, DropFront, DropTail, RandomDrop, Red, codel, docsis_pie, drop_front,
+    drop_tail, random_drop, red,
 };
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
@@ -27,6 +27,9 @@ pub enum QueueConfig {
     None,
     /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
     RandomDrop(random_drop::Config),
+    /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993). For routers with many TCP
+    /// connections; its thresholds want tuning to the line.
+    Red(red::Config),
 }
 
 impl QueueConfig {
@@ -40,6 +43,7 @@ impl QueueConfig {
             Self::DropTail(drop_tail::Config::default()),
             Self::None,
             Self::RandomDrop(random_drop::Config::default()),
+            Self::Red(red::Config::default()),
         ]
     }
 
@@ -58,6 +62,7 @@ impl QueueConfig {
             Self::DropTail(_) => "drop_tail",
             Self::None => "none",
             Self::RandomDrop(_) => "random_drop",
+            Self::Red(_) => "red",
         }
     }
 
@@ -79,6 +84,10 @@ impl QueueConfig {
             }
             Self::DropFront(_) => Box::new(DropFront),
             Self::RandomDrop(_) => Box::new(RandomDrop::new(rng)),
+            Self::Red(config) => {
+                config.check(rate)?;
+                Box::new(Red::new(config, rate, rng))
+            }
         };
         let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
         Ok(Box::new(Fifo::new(limit, law)))
@@ -98,6 +107,7 @@ impl QueueConfig {
             Self::DropFront(config) => Some(config.limit),
             Self::DropTail(config) => Some(config.limit),
             Self::RandomDrop(config) => Some(config.limit),
+            Self::Red(config) => Some(config.limit),
         }
     }
 
@@ -153,6 +163,7 @@ mod tests {
                 Some(312_500),
                 None,
                 Some(312_500),
+                None,
                 None,
                 None
             ]

@@ -201,7 +201,6 @@ const PLANNED_QUEUES: &[&str] = &[
     "fq_codel",
     "fred",
     "pie",
-    "red",
     "sfq",
     "sfq_codel",
     "sfq_pie",
