@@ -1,5 +1,6 @@
 //! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
 
+mod average;
 pub mod codel;
 pub mod delay_estimate;
 pub mod derandomiser;
@@ -9,6 +10,7 @@ pub mod drop_tail;
 pub mod pie;
 pub(crate) mod proportional_integral;
 pub mod random_drop;
+pub mod red;
 pub(crate) mod updates;
 
 use std::fmt::Debug;
@@ -19,6 +21,7 @@ pub use drop_front::DropFront;
 pub use drop_tail::DropTail;
 pub use pie::Pie;
 pub use random_drop::RandomDrop;
+pub use red::Red;
 
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;

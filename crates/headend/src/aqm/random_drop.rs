@@ -174,7 +174,7 @@ mod tests {
                 law.enqueue(&mut backlog, packet, &LINE, &mut bench.cx());
             }
             survivals += u32::from(backlog.depth().bytes == 1400);
-            assert!(backlog.depth().bytes == 1400 || backlog.depth().bytes % 500 == 0);
+            assert!(backlog.depth().bytes == 1400 || backlog.depth().bytes.is_multiple_of(500));
         }
         // It survives three draws: 3/4 × 2/3 × 1/2. The standard deviation is 27.
         assert!((890..1110).contains(&survivals), "{survivals}");

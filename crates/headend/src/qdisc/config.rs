@@ -1,7 +1,7 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
 use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control, unlimited};
-use crate::aqm::{Aqm, codel, docsis_pie, drop_front, drop_tail, pie, random_drop};
+use crate::aqm::{Aqm, codel, docsis_pie, drop_front, drop_tail, pie, random_drop, red};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
@@ -88,6 +88,8 @@ queues! {
     Pie(pie::Config) = "pie",
     /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
     RandomDrop(random_drop::Config) = "random_drop",
+    /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
+    Red(red::Config) = "red",
 }
 
 impl QueueConfig {
