@@ -21,7 +21,7 @@ use super::random_drop::draw_victim;
 use crate::context::{Context, QueueInternals};
 use crate::math;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, QueueDiscipline, fifo};
+use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -117,9 +117,9 @@ impl Default for Config {
 }
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         self.check(rate)?;
-        fifo(self.limit, rate, Red::new(self, rate, rng))
+        Ok(Box::new(Red::new(self, rate, rng)))
     }
 
     fn written_limit(&self) -> Option<Limit> {
