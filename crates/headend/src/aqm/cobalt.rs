@@ -17,13 +17,18 @@ use super::Aqm;
 use super::inverse_sqrt::{InverseSqrt, Root};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::{Limit, Probability};
+use crate::units::{Limit, Probability, Rate};
 
 /// Parameters of COBALT.
+///
+/// Use it where some senders answer neither drops nor marks, which CoDel alone leaves to the end of the buffer; a packet is judged as it leaves, which a modem
+/// that fills its grants early cannot do well.
+///
+/// Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE" (2018).
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -58,6 +63,17 @@ impl Default for Config {
             decrease: Probability(1.0 / 4096.0),
             inverse_sqrt: InverseSqrt::Table,
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(Cobalt::new(self.clone(), rng)))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 
@@ -273,7 +289,6 @@ mod tests {
     use crate::packet::Ecn;
     use crate::qdisc::BacklogLimit;
     use crate::testing::Bench;
-    use crate::units::Rate;
 
     const LINE: LineView<'static> = LineView::plain(Rate(100_000_000));
 

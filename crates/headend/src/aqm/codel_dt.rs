@@ -16,12 +16,17 @@ use super::drop_schedule::DropSchedule;
 use super::inverse_sqrt::InverseSqrt;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::{ByteCount, Limit};
+use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of CoDel-DT.
+///
+/// Use it where packets can be dropped only as they arrive, as in a cable modem's hardware, and CoDel's law is wanted; `docsis_pie` has taken its place there.
+///
+/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (2014), §4.3.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -58,6 +63,17 @@ impl Default for Config {
             // RFC 8033 appendix B.
             departure_threshold: ByteCount(1 << 14),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(CodelDt::new(self.clone())))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 
@@ -199,7 +215,6 @@ mod tests {
     use crate::packet::Ecn;
     use crate::qdisc::BacklogLimit;
     use crate::testing::Bench;
-    use crate::units::Rate;
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
 

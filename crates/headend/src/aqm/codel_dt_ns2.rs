@@ -14,12 +14,17 @@ use super::Aqm;
 use super::delay_estimate::{DelayEstimate, Estimator};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::{ByteCount, Limit};
+use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of CoDel-DT in its ns-2 form.
+///
+/// Use it to compare with results of the published ns-2 code; for the law itself take `codel_dt`.
+///
+/// Source: the behaviour of the ns-2 code published with White, "Active Queue Management in DOCSIS 3.x Cable Modems" (2014).
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -50,6 +55,17 @@ impl Default for Config {
             // RFC 8033 appendix B.
             departure_threshold: ByteCount(1 << 14),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(CodelDtNs2::new(self.clone())))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 
@@ -241,7 +257,6 @@ mod tests {
     use crate::packet::Ecn;
     use crate::qdisc::{BacklogLimit, Shaper};
     use crate::testing::Bench;
-    use crate::units::Rate;
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
 

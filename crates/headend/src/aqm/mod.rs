@@ -1,5 +1,6 @@
 //! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
 
+mod average;
 pub mod cobalt;
 pub mod codel;
 pub mod codel_dt;
@@ -7,11 +8,14 @@ pub mod codel_dt_ns2;
 pub mod delay_estimate;
 pub mod derandomiser;
 pub mod docsis_pie;
+pub mod drop_front;
 pub(crate) mod drop_schedule;
 pub mod drop_tail;
 pub mod inverse_sqrt;
 pub mod pie;
 pub(crate) mod proportional_integral;
+pub mod random_drop;
+pub mod red;
 pub(crate) mod updates;
 
 use std::fmt::Debug;
@@ -21,8 +25,11 @@ pub use codel::Codel;
 pub use codel_dt::CodelDt;
 pub use codel_dt_ns2::CodelDtNs2;
 pub use docsis_pie::DocsisPie;
+pub use drop_front::DropFront;
 pub use drop_tail::DropTail;
 pub use pie::Pie;
+pub use random_drop::RandomDrop;
+pub use red::Red;
 
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;

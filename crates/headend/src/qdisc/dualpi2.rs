@@ -13,16 +13,21 @@
 //! clamped to 0…1 and the coupled one to 1; the weighted round-robin counts bytes, and only while both queues wait. Updates fall on the multiples of the
 //! interval, and none are asked for while nothing waits and all figures are zero.
 
-use super::{Backlog, BacklogLimit, Depth, LineView, QueueDiscipline};
+use super::{Backlog, BacklogLimit, Depth, LineView, Parameters, QueueDiscipline};
 use crate::aqm::proportional_integral::Gains;
 use crate::aqm::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::{Ecn, Packet};
+use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::{Limit, Probability};
+use crate::units::{Limit, Probability, Rate};
 
 /// Parameters of `DualPI2`.
+///
+/// Use it where senders with L4S share a line with those of today: the ones wait for about a millisecond, the others for `target`, and all get about equal shares.
+///
+/// Source: RFC 9332.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -85,6 +90,18 @@ impl Default for Config {
             classic_share: Probability(1.0 / 16.0),
             time_shift: Duration::from_millis(50),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        self.check()?;
+        let limit = BacklogLimit::at_rate(self.limit, rate);
+        Ok(Box::new(DualPi2::new(self.clone(), limit)))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 
@@ -369,7 +386,6 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::testing::Bench;
-    use crate::units::Rate;
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
 

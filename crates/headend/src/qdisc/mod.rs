@@ -12,11 +12,12 @@ pub mod dualpi2;
 mod fifo;
 mod line;
 mod queue;
+mod unlimited;
 
 use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
-pub use config::QueueConfig;
+pub use config::{Parameters, QueueConfig};
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use line::{Framing, GrantView, LineView, Shaper, Share};

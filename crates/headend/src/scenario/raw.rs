@@ -198,7 +198,6 @@ const PLANNED_QUEUES: &[&str] = &[
     "cbt",
     "fq_codel",
     "fred",
-    "red",
     "sfq",
     "sfq_codel",
     "sfq_pie",

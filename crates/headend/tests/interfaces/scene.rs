@@ -4,14 +4,13 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
 use headend::clock::{Arrival, VirtualClock};
-use headend::context::Context;
 use headend::event::AppId;
 use headend::flow::{FlowTable, Hop, Port};
 use headend::line::Line;
 use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
-use headend::packet::{Ecn, FrameId, Packet, Side};
+use headend::packet::{Ecn, FrameId, Side};
 use headend::qdisc::{Depth, Framing, LineView, Queue, QueueConfig, QueueDiscipline};
 use headend::rng::Rng;
 use headend::simulation::{AppSetup, Parts, Simulation};
@@ -212,7 +211,8 @@ fn no_delay() -> Line {
 }
 
 fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {
-    let unlimited = QueueConfig::None
+    let unlimited = QueueConfig::named("none")
+        .expect("it is one of them")
         .build(RATE, Rng::for_path(1, "down"))
         .expect("it needs nothing");
     let mut port = 0;
@@ -257,15 +257,6 @@ fn queue_info(direction: &'static str) -> QueueInfo {
 #[track_caller]
 pub(crate) fn assert_empty(depth: Depth) {
     assert_eq!(depth, Depth::default());
-}
-
-/// Marks or discards, whichever the packet's transport understands; the packet, if it lives.
-pub(crate) fn signal(mut packet: Packet, cx: &mut Context<'_>) -> Option<Packet> {
-    if cx.mark(&mut packet) {
-        return Some(packet);
-    }
-    cx.discard(packet, DropReason::Congested);
-    None
 }
 
 /// Proportional-integral steps toward a target delay, in seconds (RFC 8033 §4.2 and RFC 9332 appendix A share this form).
