@@ -213,6 +213,7 @@ impl Aqm for DocsisPie {
             tokens_bytes: self.tokens.map(|tokens| tokens as f64),
             burst_allowance_ns: Some(self.burst_allowance.as_nanos() as f64),
             delay_estimate_ns: Some(self.delay.as_nanos() as f64),
+            ..QueueInternals::default()
         }
     }
 }

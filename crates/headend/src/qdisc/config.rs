@@ -1,6 +1,9 @@
 //! Which queue: the scenario's choice, and the one place where disciplines are built from it.
 
-use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
+use super::{
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, fq_codel, sfq, sfq_codel,
+    strict_priority,
+};
 use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, codel, docsis_pie, drop_tail};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
@@ -17,8 +20,18 @@ pub enum QueueConfig {
     DocsisPie(docsis_pie::Config),
     /// First in, first out, up to a limit.
     DropTail(drop_tail::Config),
+    /// Deficit round robin: each flow a queue of its own, served in turn by bytes.
+    Drr(drr::Config),
+    /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
+    FqCodel(fq_codel::Config),
     /// First in, first out, without a limit.
     None,
+    /// Stochastic fair queueing: few hashed queues, served in turn.
+    Sfq(sfq::Config),
+    /// SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it: 32 hashed queues, CoDel in each.
+    SfqCodel(sfq_codel::Config),
+    /// Strict priority: bands by DSCP, a lower one served only while all above it are empty.
+    StrictPriority(strict_priority::Config),
 }
 
 impl QueueConfig {
@@ -29,7 +42,12 @@ impl QueueConfig {
             Self::Codel(codel::Config::default()),
             Self::DocsisPie(docsis_pie::Config::default()),
             Self::DropTail(drop_tail::Config::default()),
+            Self::Drr(drr::Config::default()),
+            Self::FqCodel(fq_codel::Config::default()),
             Self::None,
+            Self::Sfq(sfq::Config::default()),
+            Self::SfqCodel(sfq_codel::Config::default()),
+            Self::StrictPriority(strict_priority::Config::default()),
         ]
     }
 
@@ -45,17 +63,22 @@ impl QueueConfig {
             Self::Codel(_) => "codel",
             Self::DocsisPie(_) => "docsis_pie",
             Self::DropTail(_) => "drop_tail",
+            Self::Drr(_) => "drr",
+            Self::FqCodel(_) => "fq_codel",
             Self::None => "none",
+            Self::Sfq(_) => "sfq",
+            Self::SfqCodel(_) => "sfq_codel",
+            Self::StrictPriority(_) => "strict_priority",
         }
     }
 
-    /// The queue, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    /// The control law alone, for the queues of a scheduler.
     ///
     /// # Errors
     ///
-    /// Why these parameters make no queue, as a sentence.
-    pub fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        let law: Box<dyn Aqm> = match self {
+    /// Why these parameters make no law, as a sentence.
+    pub fn law(&self, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        Ok(match self {
             Self::BufferControl(_) | Self::DropTail(_) | Self::None => Box::new(DropTail),
             Self::Codel(config) => {
                 config.check()?;
@@ -65,9 +88,45 @@ impl QueueConfig {
                 config.check()?;
                 Box::new(DocsisPie::new(config.clone(), rng))
             }
-        };
-        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
-        Ok(Box::new(Fifo::new(limit, law)))
+            Self::Drr(_)
+            | Self::FqCodel(_)
+            | Self::Sfq(_)
+            | Self::SfqCodel(_)
+            | Self::StrictPriority(_) => {
+                return Err(format!(
+                    "law must be a control law such as \"codel\": \"{}\" is a scheduler",
+                    self.name()
+                ));
+            }
+        })
+    }
+
+    /// The queue, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no queue, as a sentence.
+    pub fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(match self {
+            Self::Drr(config) => Box::new(config.build(rate, rng)?),
+            Self::FqCodel(config) => Box::new(config.build(rate, rng)?),
+            Self::Sfq(config) => Box::new(config.build(rate, rng)?),
+            Self::SfqCodel(config) => Box::new(config.build(rate, rng)?),
+            Self::StrictPriority(config) => Box::new(config.build(rate, rng)?),
+            _ => {
+                let limit = self.backlog_limit(rate)?;
+                Box::new(Fifo::new(limit, self.law(rng)?))
+            }
+        })
+    }
+
+    /// What it may hold at this rate.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no such limit, as a sentence.
+    pub fn backlog_limit(&self, rate: Rate) -> Result<BacklogLimit, String> {
+        Ok(BacklogLimit::at_rate(self.limit(rate)?, rate))
     }
 
     /// Its limit in bytes at this rate, if it has one in bytes.
@@ -81,7 +140,12 @@ impl QueueConfig {
             Self::Codel(config) => config.limit,
             Self::DocsisPie(config) => config.limit,
             Self::DropTail(config) => config.limit,
+            Self::Drr(config) => config.limit,
+            Self::FqCodel(config) => config.limit,
             Self::None => Limit::Unlimited,
+            Self::Sfq(config) => config.limit,
+            Self::SfqCodel(config) => config.limit,
+            Self::StrictPriority(config) => config.limit,
         })
     }
 }
@@ -124,7 +188,18 @@ mod tests {
         let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
         assert_eq!(
             all,
-            [Some(62_464), None, Some(312_500), Some(312_500), None]
+            [
+                Some(62_464),  // buffer_control
+                None,          // codel: packets
+                Some(312_500), // docsis_pie
+                Some(312_500), // drop_tail
+                Some(312_500), // drr
+                None,          // fq_codel: packets
+                None,          // none
+                Some(312_500), // sfq
+                Some(312_500), // sfq_codel
+                Some(312_500), // strict_priority
+            ]
         );
     }
 

@@ -269,8 +269,15 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
         let [congested, overlimit] =
             [DropReason::Congested, DropReason::Overlimit].map(|reason| run.discards(reason) > 0);
         let expected = match config {
-            QueueConfig::BufferControl(_) | QueueConfig::DropTail(_) => (false, true),
-            QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) => (true, false),
+            QueueConfig::BufferControl(_)
+            | QueueConfig::DropTail(_)
+            | QueueConfig::Drr(_)
+            | QueueConfig::Sfq(_)
+            | QueueConfig::StrictPriority(_) => (false, true),
+            QueueConfig::Codel(_)
+            | QueueConfig::DocsisPie(_)
+            | QueueConfig::FqCodel(_)
+            | QueueConfig::SfqCodel(_) => (true, false),
             QueueConfig::None => (false, false),
         };
         assert_eq!((congested, overlimit), expected, "{}", config.name());

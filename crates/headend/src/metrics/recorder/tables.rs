@@ -218,6 +218,8 @@ impl Recorder {
             ("tokens_bytes", FLOAT),
             ("burst_allowance_ns", FLOAT),
             ("target_delay_ns", FLOAT),
+            ("queues_active", FLOAT),
+            ("hash_collisions", FLOAT),
         ]);
         for row in &self.queue_rows {
             table.integer("time_ns", row.at.as_nanos());
@@ -237,6 +239,8 @@ impl Recorder {
                 or_nan(row.internals.burst_allowance_ns),
             );
             table.float("target_delay_ns", or_nan(row.internals.delay_estimate_ns));
+            table.float("queues_active", or_nan(row.internals.queues_active));
+            table.float("hash_collisions", or_nan(row.internals.hash_collisions));
         }
         table
     }

@@ -167,6 +167,11 @@ fn check_limit(
         QueueConfig::Codel(config) => config.limit,
         QueueConfig::DocsisPie(config) => config.limit,
         QueueConfig::DropTail(config) => config.limit,
+        QueueConfig::Drr(config) => config.limit,
+        QueueConfig::FqCodel(config) => config.limit,
+        QueueConfig::Sfq(config) => config.limit,
+        QueueConfig::SfqCodel(config) => config.limit,
+        QueueConfig::StrictPriority(config) => config.limit,
         QueueConfig::BufferControl(_) | QueueConfig::None => return Ok(()),
     };
     let least = framing.of_size(MTU);
