@@ -335,6 +335,8 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 target_delay_ns=float("nan"),
                 average_packets=float("nan"),
                 average_bytes=float("nan"),
+                queues_active=float("nan"),
+                hash_collisions=float("nan"),
             )
     empty = {
         "flow": [],

@@ -47,6 +47,10 @@ pub struct QueueInternals {
     pub average_packets: Option<f64>,
     /// The weighted average queue of a law that counts bytes.
     pub average_bytes: Option<f64>,
+    /// Packets so far that joined a queue in which another flow's waited, where a hash tells flows apart.
+    pub hash_collisions: Option<f64>,
+    /// Queues of a scheduler that hold packets.
+    pub queues_active: Option<f64>,
 }
 
 /// Everything of a run except the components themselves.

@@ -1,6 +1,9 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
-use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control, unlimited};
+use super::{
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, fq_codel, sfq, sfq_codel,
+    strict_priority, unlimited,
+};
 use crate::aqm::{Aqm, codel, docsis_pie, drop_front, drop_tail, pie, random_drop, red};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
@@ -87,6 +90,10 @@ queues! {
     DropFront(drop_front::Config) = "drop_front",
     /// First in, first out, up to a limit.
     DropTail(drop_tail::Config) = "drop_tail",
+    /// Deficit round robin: each flow a queue of its own, served in turn by bytes.
+    Drr(drr::Config) = "drr",
+    /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
+    FqCodel(fq_codel::Config) = "fq_codel",
     /// First in, first out, without a limit.
     None(unlimited::Config) = "none",
     /// Proportional Integral controller Enhanced (RFC 8033).
@@ -95,9 +102,18 @@ queues! {
     RandomDrop(random_drop::Config) = "random_drop",
     /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
     Red(red::Config) = "red",
+    /// Stochastic fair queueing: few hashed queues, served in turn.
+    Sfq(sfq::Config) = "sfq",
+    /// SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it: 32 hashed queues, CoDel in each.
+    SfqCodel(sfq_codel::Config) = "sfq_codel",
+    /// Strict priority: bands by DSCP, a lower one served only while all above it are empty.
+    StrictPriority(strict_priority::Config) = "strict_priority",
 }
 
 impl QueueConfig {
+    /// The queue that refuses nothing.
+    pub const UNLIMITED: Self = Self::None(unlimited::Config {});
+
     /// The queue of this name, with its defaults.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|queue| queue.name() == name)
@@ -119,6 +135,15 @@ impl QueueConfig {
     /// Why these parameters make no law, as a sentence.
     pub fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         self.parameters().law(rate, rng)
+    }
+
+    /// What it may hold at this rate.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no such limit, as a sentence.
+    pub fn backlog_limit(&self, rate: Rate) -> Result<BacklogLimit, String> {
+        Ok(BacklogLimit::at_rate(self.parameters().limit(rate)?, rate))
     }
 
     /// Its limit in bytes at this rate, if it has one in bytes.
@@ -166,19 +191,21 @@ mod tests {
 
     #[test]
     fn the_default_limits_are_as_documented() {
-        let limit = |queue: QueueConfig| queue.limit_bytes(RATE);
-        let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
+        let limits: Vec<_> = QueueConfig::all()
+            .iter()
+            .filter_map(|queue| Some((queue.name(), queue.limit_bytes(RATE)?)))
+            .collect();
+        let quarter_second = 312_500;
         assert_eq!(
-            all,
+            limits,
             [
-                Some(62_464),
-                None,
-                Some(312_500),
-                None,
-                Some(312_500),
-                None,
-                None,
-                None
+                ("buffer_control", 62_464),
+                ("docsis_pie", quarter_second),
+                ("drop_tail", quarter_second),
+                ("drr", quarter_second),
+                ("sfq", quarter_second),
+                ("sfq_codel", quarter_second),
+                ("strict_priority", quarter_second),
             ]
         );
     }

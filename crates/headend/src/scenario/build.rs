@@ -262,6 +262,7 @@ impl Builder {
                 peers,
                 tcp: plan.tcp.clone(),
                 dscp: plan.dscp,
+                tunnel: plan.tunnel,
                 name: plan.name.clone(),
                 seed: self.seed,
                 opened: 0,

@@ -272,10 +272,15 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             QueueConfig::BufferControl(_)
             | QueueConfig::DropFront(_)
             | QueueConfig::DropTail(_)
+            | QueueConfig::Drr(_)
+            | QueueConfig::Sfq(_)
+            | QueueConfig::StrictPriority(_)
             | QueueConfig::RandomDrop(_) => (false, true),
-            QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) | QueueConfig::Pie(_) => {
-                (true, false)
-            }
+            QueueConfig::Codel(_)
+            | QueueConfig::DocsisPie(_)
+            | QueueConfig::FqCodel(_)
+            | QueueConfig::SfqCodel(_)
+            | QueueConfig::Pie(_) => (true, false),
             // The queue is full before the slow average has seen it grow.
             QueueConfig::Red(_) => (true, true),
             QueueConfig::None(_) => (false, false),

@@ -18,4 +18,3 @@
 mod cbt;
 mod dualq;
 mod scene;
-mod sfq;
