@@ -1,10 +1,10 @@
 //! Which queue: the scenario's choice, and the one place where disciplines are built from it.
 
 use super::{
-    BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, fq_codel, sfq, sfq_codel,
-    strict_priority,
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, fq_codel, fq_pie, sfq, sfq_codel,
+    sfq_pie, strict_priority,
 };
-use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, codel, docsis_pie, drop_tail};
+use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, Pie, codel, docsis_pie, drop_tail, pie};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
@@ -24,12 +24,18 @@ pub enum QueueConfig {
     Drr(drr::Config),
     /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
     FqCodel(fq_codel::Config),
+    /// Flow queueing with PIE: as FQ-CoDel, with a PIE (RFC 8033) in each queue.
+    FqPie(fq_pie::Config),
     /// First in, first out, without a limit.
     None,
+    /// Proportional Integral controller Enhanced (RFC 8033).
+    Pie(pie::Config),
     /// Stochastic fair queueing: few hashed queues, served in turn.
     Sfq(sfq::Config),
     /// SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it: 32 hashed queues, CoDel in each.
     SfqCodel(sfq_codel::Config),
+    /// SFQ-PIE as "Active Queue Management in DOCSIS 3.x Cable Modems" designed it: 32 hashed queues, one PIE scaled by how long each is.
+    SfqPie(sfq_pie::Config),
     /// Strict priority: bands by DSCP, a lower one served only while all above it are empty.
     StrictPriority(strict_priority::Config),
 }
@@ -44,9 +50,12 @@ impl QueueConfig {
             Self::DropTail(drop_tail::Config::default()),
             Self::Drr(drr::Config::default()),
             Self::FqCodel(fq_codel::Config::default()),
+            Self::FqPie(fq_pie::Config::default()),
             Self::None,
+            Self::Pie(pie::Config::default()),
             Self::Sfq(sfq::Config::default()),
             Self::SfqCodel(sfq_codel::Config::default()),
+            Self::SfqPie(sfq_pie::Config::default()),
             Self::StrictPriority(strict_priority::Config::default()),
         ]
     }
@@ -65,9 +74,12 @@ impl QueueConfig {
             Self::DropTail(_) => "drop_tail",
             Self::Drr(_) => "drr",
             Self::FqCodel(_) => "fq_codel",
+            Self::FqPie(_) => "fq_pie",
             Self::None => "none",
+            Self::Pie(_) => "pie",
             Self::Sfq(_) => "sfq",
             Self::SfqCodel(_) => "sfq_codel",
+            Self::SfqPie(_) => "sfq_pie",
             Self::StrictPriority(_) => "strict_priority",
         }
     }
@@ -88,10 +100,16 @@ impl QueueConfig {
                 config.check()?;
                 Box::new(DocsisPie::new(config.clone(), rng))
             }
+            Self::Pie(config) => {
+                config.check()?;
+                Box::new(Pie::new(config.clone(), rng))
+            }
             Self::Drr(_)
             | Self::FqCodel(_)
+            | Self::FqPie(_)
             | Self::Sfq(_)
             | Self::SfqCodel(_)
+            | Self::SfqPie(_)
             | Self::StrictPriority(_) => {
                 return Err(format!(
                     "law must be a control law such as \"codel\": \"{}\" is a scheduler",
@@ -110,8 +128,10 @@ impl QueueConfig {
         Ok(match self {
             Self::Drr(config) => Box::new(config.build(rate, rng)?),
             Self::FqCodel(config) => Box::new(config.build(rate, rng)?),
+            Self::FqPie(config) => Box::new(config.build(rate, rng)?),
             Self::Sfq(config) => Box::new(config.build(rate, rng)?),
             Self::SfqCodel(config) => Box::new(config.build(rate, rng)?),
+            Self::SfqPie(config) => Box::new(config.build(rate, rng)?),
             Self::StrictPriority(config) => Box::new(config.build(rate, rng)?),
             _ => {
                 let limit = self.backlog_limit(rate)?;
@@ -142,9 +162,12 @@ impl QueueConfig {
             Self::DropTail(config) => config.limit,
             Self::Drr(config) => config.limit,
             Self::FqCodel(config) => config.limit,
+            Self::FqPie(config) => config.limit,
             Self::None => Limit::Unlimited,
+            Self::Pie(config) => config.limit,
             Self::Sfq(config) => config.limit,
             Self::SfqCodel(config) => config.limit,
+            Self::SfqPie(config) => config.limit,
             Self::StrictPriority(config) => config.limit,
         })
     }
@@ -195,9 +218,12 @@ mod tests {
                 Some(312_500), // drop_tail
                 Some(312_500), // drr
                 None,          // fq_codel: packets
+                None,          // fq_pie: packets
                 None,          // none
+                None,          // pie: packets
                 Some(312_500), // sfq
                 Some(312_500), // sfq_codel
+                Some(312_500), // sfq_pie
                 Some(312_500), // strict_priority
             ]
         );

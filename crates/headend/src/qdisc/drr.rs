@@ -133,21 +133,21 @@ impl Drr {
         (bundle.depth_of(queue).bytes, bundle.longest().1)
     }
 
-    /// Figure 3, `Enqueuing`, once the queue is known.
+    /// Figure 3, `Enqueuing`, once the queue is known. True if something had to give way.
     pub(super) fn join(
         &mut self,
         queue: usize,
         packet: Packet,
         line: &LineView<'_>,
         cx: &mut Context<'_>,
-    ) {
+    ) -> bool {
         let flows = &mut self.flows;
         flows.bundle.enqueue(queue, packet, line, cx);
         if !self.active.is_listed(queue) && !flows.bundle.is_empty(queue) {
             self.active.push(ACTIVE, queue);
             flows.deficits[queue] = 0;
         }
-        flows.push_out_tails(line, cx);
+        flows.push_out_tails(line, cx)
     }
 
     /// Figure 3, `Dequeuing`: whether the queue whose turn it is may send its next packet; gives it its quantum when its turn begins.

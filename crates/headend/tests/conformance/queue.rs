@@ -277,7 +277,10 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             QueueConfig::Codel(_)
             | QueueConfig::DocsisPie(_)
             | QueueConfig::FqCodel(_)
-            | QueueConfig::SfqCodel(_) => (true, false),
+            | QueueConfig::FqPie(_)
+            | QueueConfig::Pie(_)
+            | QueueConfig::SfqCodel(_)
+            | QueueConfig::SfqPie(_) => (true, false),
             QueueConfig::None => (false, false),
         };
         assert_eq!((congested, overlimit), expected, "{}", config.name());

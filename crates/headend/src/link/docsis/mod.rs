@@ -9,7 +9,9 @@
 pub mod cmts;
 pub mod downstream;
 pub mod preset;
+pub mod qos;
 pub mod service_flow;
+pub mod setup;
 pub mod timing;
 pub mod token_bucket;
 pub mod upstream;

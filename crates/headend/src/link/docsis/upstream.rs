@@ -160,14 +160,13 @@ impl Upstream {
         };
         let mut grants = std::mem::take(&mut self.grants);
         self.cmts.schedule(map, &self.timing, &mut grants);
-        let granted = |flow: usize| grants.iter().any(|grant| grant.flow == flow);
         for flow in 0..self.flows.len() {
-            if !granted(flow) {
-                self.flows[flow].passed_over(&self.timing);
-                // As in the ns-3 module: a MAP without a grant for the flow, and data not asked for: contend.
-                if self.flows[flow].wants_request() {
-                    self.contend(flow, cx.now, cx);
-                }
+            let grant = grants.iter().find(|grant| grant.flow == flow);
+            let granted = grant.map_or(0, |grant| grant.credit);
+            self.flows[flow].told(granted, self.cmts.pending(flow), &self.timing);
+            // As in the ns-3 module: a MAP without a grant for the flow, and data not asked for: contend.
+            if grant.is_none() && self.flows[flow].wants_request() {
+                self.contend(flow, cx.now, cx);
             }
         }
         for grant in grants.drain(..) {

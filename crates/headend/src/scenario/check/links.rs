@@ -167,10 +167,13 @@ fn check_limit(
         QueueConfig::Codel(config) => config.limit,
         QueueConfig::DocsisPie(config) => config.limit,
         QueueConfig::DropTail(config) => config.limit,
+        QueueConfig::Pie(config) => config.limit,
         QueueConfig::Drr(config) => config.limit,
         QueueConfig::FqCodel(config) => config.limit,
+        QueueConfig::FqPie(config) => config.limit,
         QueueConfig::Sfq(config) => config.limit,
         QueueConfig::SfqCodel(config) => config.limit,
+        QueueConfig::SfqPie(config) => config.limit,
         QueueConfig::StrictPriority(config) => config.limit,
         QueueConfig::BufferControl(_) | QueueConfig::None => return Ok(()),
     };
