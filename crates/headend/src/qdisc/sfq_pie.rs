@@ -289,13 +289,15 @@ mod tests {
         let (mut bench, mut other) = (Bench::new(), Bench::new());
         let (flow, alone) = (bench.flow(0), other.flow(0));
         let mut sizes = Rng::for_path(1, "sizes");
-        for _ in 0..20_000 {
-            // 1000 B on average, every 0.9 ms; 1 ms to send one.
-            let size = 500 + sizes.below(1001) as u16;
-            arrive(&mut bench, &mut queue, flow, size);
-            let packet = other.packet(alone, size);
-            plain.enqueue(&mut backlog, packet, &LINE, &mut other.cx());
-            pass(&mut bench, &mut queue, Duration::from_micros(900));
+        for step in 0..20_000 {
+            // One packet leaves every millisecond, and 1.1 arrive.
+            for _ in 0..1 + u64::from(step % 10 == 0) {
+                let size = 500 + sizes.below(1001) as u16;
+                arrive(&mut bench, &mut queue, flow, size);
+                let packet = other.packet(alone, size);
+                plain.enqueue(&mut backlog, packet, &LINE, &mut other.cx());
+            }
+            pass(&mut bench, &mut queue, Duration::from_millis(1));
             while let Some(at) = plain.next_update().filter(|&at| at <= bench.now) {
                 other.now = at;
                 plain.update(&backlog, &LINE, &mut other.cx());
