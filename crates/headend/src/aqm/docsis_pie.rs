@@ -24,13 +24,17 @@ use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView, Shaper};
+use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, Shaper};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::{ByteCount, Limit};
+use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of DOCSIS-PIE.
+///
+/// Use it on a cable modem's upstream: it is the AQM that DOCSIS 3.1 modems have, and needs the service flow's rate for its forecast.
+///
+/// Source: RFC 8034.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -99,6 +103,17 @@ impl Default for Config {
             // RFC 8033 appendix B.
             departure_threshold: ByteCount(1 << 14),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(DocsisPie::new(self.clone(), rng)))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

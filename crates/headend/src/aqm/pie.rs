@@ -19,13 +19,17 @@ use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::{ByteCount, Limit, Probability};
+use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of PIE.
+///
+/// Use it where a queue is to be kept short by dropping on arrival, with little work per packet, and the rate is not known beforehand.
+///
+/// Source: RFC 8033.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -94,6 +98,17 @@ impl Default for Config {
             cap_step: false,
             decay_below: Duration::ZERO,
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(Pie::new(self.clone(), rng)))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

@@ -15,7 +15,7 @@ use super::bundle::Law;
 use super::flows::{Flows, Setup};
 use super::hash::{self, Isolation};
 use super::turns::Turns;
-use super::{Depth, LineView, QueueConfig, QueueDiscipline};
+use super::{Depth, LineView, Parameters, QueueConfig, QueueDiscipline, unlimited};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
 use crate::rng::Rng;
@@ -23,6 +23,10 @@ use crate::time::{Duration, Instant};
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of deficit round robin.
+///
+/// Use it for what fair sharing alone does, without a law that keeps queues short; with `law`, for what that law does to each flow by itself.
+///
+/// Source: Shreedhar and Varghese, Efficient Fair Queueing using Deficit Round Robin, 1995.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Drr")]
@@ -56,7 +60,7 @@ impl Default for Config {
                 isolation: Isolation::Perfect,
                 ..hash::Config::default()
             },
-            law: Box::new(QueueConfig::None),
+            law: Box::new(QueueConfig::None(unlimited::Config {})),
         }
     }
 }
@@ -64,13 +68,18 @@ impl Default for Config {
 /// The least quantum: smaller ones go round and round for one packet.
 const LEAST_QUANTUM: u64 = 64;
 
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn build(&self, rate: Rate, rng: Rng) -> Result<Drr, String> {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<Drr, String> {
         check_quantum(self.quantum)?;
         let setup = Setup {
             queues: self.queues,
@@ -238,7 +247,7 @@ mod tests {
 
     fn drr(config: &Config) -> Drr {
         config
-            .build(RATE, Rng::for_path(1, "queue"))
+            .queue(RATE, Rng::for_path(1, "queue"))
             .expect("it makes sense")
     }
 
@@ -412,7 +421,7 @@ mod tests {
     fn parameters_that_make_no_sense_are_refused() {
         let refusal = |config: Config| {
             config
-                .build(RATE, Rng::for_path(1, "queue"))
+                .queue(RATE, Rng::for_path(1, "queue"))
                 .expect_err("it makes no sense")
         };
         assert!(refusal(of_quantum(63)).contains("quantum"));

@@ -171,7 +171,7 @@ mod tests {
                 queues: 1,
                 hash: &hash,
                 limit,
-                law: Law::Any(QueueConfig::None),
+                law: Law::Any(QueueConfig::None(crate::qdisc::unlimited::Config {})),
             };
             let rng = Rng::for_path(1, "queue");
             let queue = FlowQueue::new(setup, ByteCount(1514), overload, (RATE, rng));

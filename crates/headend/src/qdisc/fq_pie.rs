@@ -10,7 +10,7 @@
 use super::bundle::Law;
 use super::flow_queue::{FlowQueue, Overload};
 use super::flows::Setup;
-use super::{QueueConfig, hash};
+use super::{Parameters, QueueConfig, QueueDiscipline, hash};
 use crate::aqm::delay_estimate::DelayEstimate;
 use crate::aqm::pie;
 use crate::rng::Rng;
@@ -18,6 +18,10 @@ use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of FQ-PIE.
+///
+/// Use it to compare the laws under one scheduler: PIE where FQ-CoDel has CoDel.
+///
+/// Source: public implementations in outline; RFC 8290 and RFC 8033 for the numbers.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FqPie")]
@@ -68,13 +72,18 @@ impl Default for Config {
     }
 }
 
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn build(&self, rate: Rate, rng: Rng) -> Result<FlowQueue, String> {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<FlowQueue, String> {
         let pie = pie::Config {
             limit: Limit::Unlimited,
             target: self.target,
@@ -101,7 +110,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::flow::FlowId;
-    use crate::qdisc::{LineView, QueueDiscipline};
+    use crate::qdisc::LineView;
     use crate::testing::Bench;
     use crate::time::Instant;
     use crate::trace::TraceEvent;
@@ -126,7 +135,7 @@ mod tests {
             Self {
                 bench: Bench::new(),
                 queue: config
-                    .build(RATE, Rng::for_path(1, "queue"))
+                    .queue(RATE, Rng::for_path(1, "queue"))
                     .expect("it makes sense"),
             }
         }
@@ -198,7 +207,7 @@ mod tests {
         };
         let mut bench = Bench::new();
         let mut queue = config
-            .build(RATE, Rng::for_path(1, "queue"))
+            .queue(RATE, Rng::for_path(1, "queue"))
             .expect("it makes sense");
         let flow = bench.flow(0);
         for _ in 0..2 {

@@ -26,11 +26,12 @@ pub mod sfq_pie;
 pub mod strict_priority;
 mod tournament;
 mod turns;
+mod unlimited;
 
 use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
-pub use config::QueueConfig;
+pub use config::{Parameters, QueueConfig};
 pub use drr::Drr;
 pub use fifo::Fifo;
 pub use flow_queue::FlowQueue;

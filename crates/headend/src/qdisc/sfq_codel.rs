@@ -10,13 +10,17 @@
 use super::bundle::Law;
 use super::flow_queue::{FlowQueue, Overload};
 use super::flows::Setup;
-use super::hash;
+use super::{Parameters, QueueDiscipline, hash};
 use crate::aqm::codel;
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of SFQ-CoDel.
+///
+/// Use it for what a modem with few hardware queues can do, and for the results of the AQM paper.
+///
+/// Source: "Active Queue Management in DOCSIS 3.x Cable Modems", section 4.4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "SfqCodel")]
@@ -55,13 +59,18 @@ impl Default for Config {
     }
 }
 
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn build(&self, rate: Rate, rng: Rng) -> Result<FlowQueue, String> {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<FlowQueue, String> {
         let codel = codel::Config {
             limit: Limit::Unlimited,
             target: self.target,
@@ -82,7 +91,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::flow::FlowId;
-    use crate::qdisc::{LineView, QueueDiscipline};
+    use crate::qdisc::LineView;
     use crate::testing::Bench;
     use crate::trace::DropReason;
 
@@ -93,7 +102,7 @@ mod tests {
         let rng = Rng::for_path(1, "queue");
         (
             Bench::new(),
-            config.build(RATE, rng).expect("it makes sense"),
+            config.queue(RATE, rng).expect("it makes sense"),
         )
     }
 

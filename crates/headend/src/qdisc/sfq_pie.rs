@@ -19,7 +19,7 @@
 use super::bundle::Law;
 use super::drr::{Drr, check_quantum};
 use super::flows::{Flows, Setup};
-use super::{Depth, LineView, QueueConfig, QueueDiscipline, hash};
+use super::{Depth, LineView, Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
 use crate::aqm::delay_estimate::DelayEstimate;
 use crate::aqm::{Pie, pie};
 use crate::context::{Context, QueueInternals};
@@ -30,6 +30,10 @@ use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of SFQ-PIE.
+///
+/// Use it for the results of the AQM paper, and where one drop probability has to do for several queues.
+///
+/// Source: "Active Queue Management in DOCSIS 3.x Cable Modems", section 4.6.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "SfqPie")]
@@ -86,13 +90,18 @@ impl Default for Config {
     }
 }
 
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn build(&self, rate: Rate, rng: Rng) -> Result<SfqPie, String> {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<SfqPie, String> {
         check_quantum(self.quantum)?;
         if self.delay_estimate == DelayEstimate::Timestamps {
             return Err(
@@ -108,7 +117,7 @@ impl Config {
             queues: self.queues,
             hash: &self.hash,
             limit: self.limit,
-            law: Law::Any(QueueConfig::None),
+            law: Law::Any(QueueConfig::None(unlimited::Config {})),
         };
         Ok(SfqPie {
             queues: Drr::new(Flows::new(setup, rate, of_queues)?, self.quantum),
@@ -223,7 +232,7 @@ mod tests {
 
     fn build(config: &Config) -> SfqPie {
         config
-            .build(RATE, Rng::for_path(1, "queue"))
+            .queue(RATE, Rng::for_path(1, "queue"))
             .expect("it makes sense")
     }
 
@@ -369,7 +378,7 @@ mod tests {
     fn parameters_that_make_no_sense_are_refused() {
         let refusal = |config: Config| {
             config
-                .build(RATE, Rng::for_path(1, "queue"))
+                .queue(RATE, Rng::for_path(1, "queue"))
                 .expect_err("it makes no sense")
         };
         let stamps = Config {

@@ -61,7 +61,7 @@ fn each_flow_gets_its_share_and_the_call_does_not_wait() {
 
 #[test]
 fn any_law_can_stand_in_the_queues_of_a_scheduler_and_no_scheduler_can() {
-    let is_scheduler = |law: &QueueConfig| law.law(Rng::for_path(1, "law")).is_err();
+    let is_scheduler = |law: &QueueConfig| law.law(RATE, Rng::for_path(1, "law")).is_err();
     let (schedulers, laws): (Vec<_>, Vec<_>) =
         QueueConfig::all().into_iter().partition(is_scheduler);
     for law in laws {

@@ -218,6 +218,8 @@ impl Recorder {
             ("tokens_bytes", FLOAT),
             ("burst_allowance_ns", FLOAT),
             ("target_delay_ns", FLOAT),
+            ("average_packets", FLOAT),
+            ("average_bytes", FLOAT),
             ("queues_active", FLOAT),
             ("hash_collisions", FLOAT),
         ]);
@@ -239,6 +241,8 @@ impl Recorder {
                 or_nan(row.internals.burst_allowance_ns),
             );
             table.float("target_delay_ns", or_nan(row.internals.delay_estimate_ns));
+            table.float("average_packets", or_nan(row.internals.average_packets));
+            table.float("average_bytes", or_nan(row.internals.average_bytes));
             table.float("queues_active", or_nan(row.internals.queues_active));
             table.float("hash_collisions", or_nan(row.internals.hash_collisions));
         }
