@@ -306,7 +306,11 @@ mod tests {
             framing: Framing::ETHERNET,
             ..LINE
         };
-        let mut bundle = bundle(3, BacklogLimit::Packets(3), QueueConfig::UNLIMITED);
+        let mut bundle = bundle(
+            3,
+            BacklogLimit::Packets(3),
+            QueueConfig::None(crate::qdisc::unlimited::Config {}),
+        );
         for (queue, size) in [(1, 1000), (2, 40), (2, 1500), (0, 600)] {
             let packet = bench.packet(flow, size);
             bundle.enqueue(queue, packet, &line, &mut bench.cx());
@@ -349,7 +353,11 @@ mod tests {
     fn a_law_is_told_its_place_among_its_siblings() {
         let mut bench = Bench::new();
         let flow = bench.flow(0);
-        let mut bundle = bundle(2, BacklogLimit::Unlimited, QueueConfig::UNLIMITED);
+        let mut bundle = bundle(
+            2,
+            BacklogLimit::Unlimited,
+            QueueConfig::None(crate::qdisc::unlimited::Config {}),
+        );
         bundle.laws[1] = Box::new(Witness);
         for (queue, size) in [(0, 1000), (1, 500)] {
             let packet = bench.packet(flow, size);

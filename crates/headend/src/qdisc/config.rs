@@ -1,8 +1,8 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
 use super::{
-    BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, fq_codel, sfq, sfq_codel,
-    strict_priority, unlimited,
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, fq_codel, fq_pie, sfq, sfq_codel,
+    sfq_pie, strict_priority, unlimited,
 };
 use crate::aqm::{Aqm, codel, docsis_pie, drop_front, drop_tail, pie, random_drop, red};
 use crate::rng::Rng;
@@ -90,10 +90,12 @@ queues! {
     DropFront(drop_front::Config) = "drop_front",
     /// First in, first out, up to a limit.
     DropTail(drop_tail::Config) = "drop_tail",
-    /// Deficit round robin: each flow a queue of its own, served in turn by bytes.
+    /// Deficit round robin: each flow a queue of its own, served in turn by bytes (Shreedhar and Varghese 1995).
     Drr(drr::Config) = "drr",
     /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
     FqCodel(fq_codel::Config) = "fq_codel",
+    /// Flow queueing with PIE: as FQ-CoDel, with a PIE (RFC 8033) in each queue.
+    FqPie(fq_pie::Config) = "fq_pie",
     /// First in, first out, without a limit.
     None(unlimited::Config) = "none",
     /// Proportional Integral controller Enhanced (RFC 8033).
@@ -102,18 +104,17 @@ queues! {
     RandomDrop(random_drop::Config) = "random_drop",
     /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
     Red(red::Config) = "red",
-    /// Stochastic fair queueing: few hashed queues, served in turn.
+    /// Stochastic fair queueing: few hashed queues, served in turn (McKenney 1990).
     Sfq(sfq::Config) = "sfq",
     /// SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it: 32 hashed queues, CoDel in each.
     SfqCodel(sfq_codel::Config) = "sfq_codel",
+    /// SFQ-PIE as "Active Queue Management in DOCSIS 3.x Cable Modems" designed it: 32 hashed queues, one PIE scaled by how long each is.
+    SfqPie(sfq_pie::Config) = "sfq_pie",
     /// Strict priority: bands by DSCP, a lower one served only while all above it are empty.
     StrictPriority(strict_priority::Config) = "strict_priority",
 }
 
 impl QueueConfig {
-    /// The queue that refuses nothing.
-    pub const UNLIMITED: Self = Self::None(unlimited::Config {});
-
     /// The queue of this name, with its defaults.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|queue| queue.name() == name)
@@ -137,13 +138,14 @@ impl QueueConfig {
         self.parameters().law(rate, rng)
     }
 
-    /// What it may hold at this rate.
+    /// Its limit at this rate.
     ///
     /// # Errors
     ///
-    /// Why there is no such limit, as a sentence.
-    pub fn backlog_limit(&self, rate: Rate) -> Result<BacklogLimit, String> {
-        Ok(BacklogLimit::at_rate(self.parameters().limit(rate)?, rate))
+    /// Why there is none that can be kept, as a sentence.
+    pub(super) fn backlog_limit(&self, rate: Rate) -> Result<BacklogLimit, String> {
+        let limit = self.parameters().limit(rate)?;
+        Ok(BacklogLimit::at_rate(limit, rate))
     }
 
     /// Its limit in bytes at this rate, if it has one in bytes.
@@ -191,21 +193,27 @@ mod tests {
 
     #[test]
     fn the_default_limits_are_as_documented() {
-        let limits: Vec<_> = QueueConfig::all()
-            .iter()
-            .filter_map(|queue| Some((queue.name(), queue.limit_bytes(RATE)?)))
-            .collect();
-        let quarter_second = 312_500;
+        let limit = |queue: QueueConfig| queue.limit_bytes(RATE);
+        let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
         assert_eq!(
-            limits,
+            all,
             [
-                ("buffer_control", 62_464),
-                ("docsis_pie", quarter_second),
-                ("drop_tail", quarter_second),
-                ("drr", quarter_second),
-                ("sfq", quarter_second),
-                ("sfq_codel", quarter_second),
-                ("strict_priority", quarter_second),
+                Some(62_464),  // buffer_control
+                None,          // codel: packets
+                Some(312_500), // docsis_pie
+                None,          // drop_front: packets
+                Some(312_500), // drop_tail
+                Some(312_500), // drr
+                None,          // fq_codel: packets
+                None,          // fq_pie: packets
+                None,          // none
+                None,          // pie: packets
+                None,          // random_drop: packets
+                None,          // red: packets
+                Some(312_500), // sfq
+                Some(312_500), // sfq_codel
+                Some(312_500), // sfq_pie
+                Some(312_500), // strict_priority
             ]
         );
     }

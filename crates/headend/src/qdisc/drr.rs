@@ -15,7 +15,7 @@ use super::bundle::Law;
 use super::flows::{Flows, Setup};
 use super::hash::{self, Isolation};
 use super::turns::Turns;
-use super::{Depth, LineView, Parameters, QueueConfig, QueueDiscipline};
+use super::{Depth, LineView, Parameters, QueueConfig, QueueDiscipline, unlimited};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
 use crate::rng::Rng;
@@ -23,6 +23,10 @@ use crate::time::{Duration, Instant};
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of deficit round robin.
+///
+/// Use it for what fair sharing alone does, without a law that keeps queues short; with `law`, for what that law does to each flow by itself.
+///
+/// Source: Shreedhar and Varghese, Efficient Fair Queueing using Deficit Round Robin, 1995.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Drr")]
@@ -56,14 +60,17 @@ impl Default for Config {
                 isolation: Isolation::Perfect,
                 ..hash::Config::default()
             },
-            law: Box::new(QueueConfig::UNLIMITED),
+            law: Box::new(QueueConfig::None(unlimited::Config {})),
         }
     }
 }
 
+/// The least quantum: smaller ones go round and round for one packet.
+const LEAST_QUANTUM: u64 = 64;
+
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        Ok(Box::new(self.scheduler(rate, rng)?))
+        Ok(Box::new(self.queue(rate, rng)?))
     }
 
     fn written_limit(&self) -> Option<Limit> {
@@ -71,16 +78,8 @@ impl Parameters for Config {
     }
 }
 
-/// The least quantum: smaller ones go round and round for one packet.
-const LEAST_QUANTUM: u64 = 64;
-
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn scheduler(&self, rate: Rate, rng: Rng) -> Result<Drr, String> {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<Drr, String> {
         check_quantum(self.quantum)?;
         let setup = Setup {
             queues: self.queues,
@@ -143,21 +142,21 @@ impl Drr {
         (bundle.depth_of(queue).bytes, bundle.longest().1)
     }
 
-    /// Figure 3, `Enqueuing`, once the queue is known.
+    /// Figure 3, `Enqueuing`, once the queue is known. True if something had to give way.
     pub(super) fn join(
         &mut self,
         queue: usize,
         packet: Packet,
         line: &LineView<'_>,
         cx: &mut Context<'_>,
-    ) {
+    ) -> bool {
         let flows = &mut self.flows;
         flows.bundle.enqueue(queue, packet, line, cx);
         if !self.active.is_listed(queue) && !flows.bundle.is_empty(queue) {
             self.active.push(ACTIVE, queue);
             flows.deficits[queue] = 0;
         }
-        flows.push_out_tails(line, cx);
+        flows.push_out_tails(line, cx)
     }
 
     /// Figure 3, `Dequeuing`: whether the queue whose turn it is may send its next packet; gives it its quantum when its turn begins.
@@ -248,7 +247,7 @@ mod tests {
 
     fn drr(config: &Config) -> Drr {
         config
-            .scheduler(RATE, Rng::for_path(1, "queue"))
+            .queue(RATE, Rng::for_path(1, "queue"))
             .expect("it makes sense")
     }
 
@@ -422,7 +421,7 @@ mod tests {
     fn parameters_that_make_no_sense_are_refused() {
         let refusal = |config: Config| {
             config
-                .scheduler(RATE, Rng::for_path(1, "queue"))
+                .queue(RATE, Rng::for_path(1, "queue"))
                 .expect_err("it makes no sense")
         };
         assert!(refusal(of_quantum(63)).contains("quantum"));

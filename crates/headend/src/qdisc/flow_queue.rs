@@ -69,7 +69,8 @@ impl FlowQueue {
     /// RFC 8290 §4.1: makes room once more waits than may.
     fn relieve(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         let Overload::HeadsOfFattest(batch) = self.overload else {
-            return self.flows.push_out_tails(line, cx);
+            self.flows.push_out_tails(line, cx);
+            return;
         };
         let bundle = &mut self.flows.bundle;
         while bundle.is_over_limit() {
@@ -170,7 +171,7 @@ mod tests {
                 queues: 1,
                 hash: &hash,
                 limit,
-                law: Law::Any(QueueConfig::UNLIMITED),
+                law: Law::Any(QueueConfig::None(crate::qdisc::unlimited::Config {})),
             };
             let rng = Rng::for_path(1, "queue");
             let queue = FlowQueue::new(setup, ByteCount(1514), overload, (RATE, rng));

@@ -59,12 +59,14 @@ impl Flows {
         queue
     }
 
-    /// Takes the newest packets of the longest queue, one at a time, until all fit.
-    pub(super) fn push_out_tails(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+    /// Takes the newest packets of the longest queue, one at a time, until all fit. True if there were any.
+    pub(super) fn push_out_tails(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
+        let is_over = self.bundle.is_over_limit();
         while self.bundle.is_over_limit() {
             let (longest, _) = self.bundle.longest();
             self.bundle.drop_last(longest, line, cx);
         }
+        is_over
     }
 
     pub(super) fn internals(&self) -> QueueInternals {

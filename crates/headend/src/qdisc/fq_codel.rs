@@ -18,6 +18,10 @@ use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of FQ-CoDel.
+///
+/// Use it wherever a queue can afford a thousand of them, as home routers and hosts do: calls, games and pages do not notice uploads. A tunnel is one flow to it.
+///
+/// Source: RFC 8290.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FqCodel")]
@@ -60,7 +64,7 @@ impl Default for Config {
 
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        Ok(Box::new(self.scheduler(rate, rng)?))
+        Ok(Box::new(self.queue(rate, rng)?))
     }
 
     fn written_limit(&self) -> Option<Limit> {
@@ -69,12 +73,7 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn scheduler(&self, rate: Rate, rng: Rng) -> Result<FlowQueue, String> {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<FlowQueue, String> {
         let codel = codel::Config {
             limit: Limit::Unlimited,
             target: self.target,
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
-    use crate::qdisc::{LineView, QueueDiscipline};
+    use crate::qdisc::LineView;
     use crate::testing::Bench;
     use crate::trace::DropReason;
 
@@ -114,7 +113,7 @@ mod tests {
             let rng = Rng::for_path(1, "queue");
             Self {
                 bench: Bench::new(),
-                queue: config.scheduler(RATE, rng).expect("it makes sense"),
+                queue: config.queue(RATE, rng).expect("it makes sense"),
             }
         }
 
@@ -213,7 +212,7 @@ mod tests {
     fn parameters_that_make_no_sense_are_refused() {
         let refusal = |config: Config| {
             config
-                .scheduler(RATE, Rng::for_path(1, "queue"))
+                .queue(RATE, Rng::for_path(1, "queue"))
                 .expect_err("it makes no sense")
         };
         let no_batch = Config {

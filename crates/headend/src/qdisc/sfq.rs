@@ -9,12 +9,16 @@
 use super::bundle::Law;
 use super::drr::{Drr, check_quantum};
 use super::flows::{Flows, Setup};
-use super::{Parameters, QueueConfig, QueueDiscipline, hash};
+use super::{Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of stochastic fair queueing.
+///
+/// Use it to see what few queues and their collisions do to fair sharing; with `law`, to put any control law into hashed queues.
+///
+/// Source: McKenney, Stochastic Fairness Queueing, 1990; "Active Queue Management in DOCSIS 3.x Cable Modems", section 4.4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Sfq")]
@@ -45,14 +49,14 @@ impl Default for Config {
             // A full Ethernet frame without FCS: the quantum of RFC 8290 §5.2; the AQM paper names none.
             quantum: ByteCount(1514),
             hash: hash::Config::default(),
-            law: Box::new(QueueConfig::UNLIMITED),
+            law: Box::new(QueueConfig::None(unlimited::Config {})),
         }
     }
 }
 
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        Ok(Box::new(self.scheduler(rate, rng)?))
+        Ok(Box::new(self.queue(rate, rng)?))
     }
 
     fn written_limit(&self) -> Option<Limit> {
@@ -61,12 +65,7 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn scheduler(&self, rate: Rate, rng: Rng) -> Result<Drr, String> {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<Drr, String> {
         if self.quantum.0 > 0 {
             check_quantum(self.quantum)?;
         }
@@ -84,7 +83,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::flow::FlowId;
-    use crate::qdisc::{LineView, QueueDiscipline};
+    use crate::qdisc::LineView;
     use crate::testing::Bench;
 
     const RATE: Rate = Rate(10_000_000);
@@ -92,7 +91,7 @@ mod tests {
 
     fn sfq(config: &Config) -> Drr {
         config
-            .scheduler(RATE, Rng::for_path(1, "queue"))
+            .queue(RATE, Rng::for_path(1, "queue"))
             .expect("it makes sense")
     }
 
@@ -185,7 +184,7 @@ mod tests {
             quantum: ByteCount(1),
             ..Config::default()
         };
-        let refusal = config.scheduler(RATE, Rng::for_path(1, "queue"));
+        let refusal = config.queue(RATE, Rng::for_path(1, "queue"));
         assert!(refusal.is_err_and(|why| why.contains("quantum")));
     }
 }

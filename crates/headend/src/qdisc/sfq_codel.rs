@@ -17,6 +17,10 @@ use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of SFQ-CoDel.
+///
+/// Use it for what a modem with few hardware queues can do, and for the results of the AQM paper.
+///
+/// Source: "Active Queue Management in DOCSIS 3.x Cable Modems", section 4.4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "SfqCodel")]
@@ -57,7 +61,7 @@ impl Default for Config {
 
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        Ok(Box::new(self.scheduler(rate, rng)?))
+        Ok(Box::new(self.queue(rate, rng)?))
     }
 
     fn written_limit(&self) -> Option<Limit> {
@@ -66,12 +70,7 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn scheduler(&self, rate: Rate, rng: Rng) -> Result<FlowQueue, String> {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<FlowQueue, String> {
         let codel = codel::Config {
             limit: Limit::Unlimited,
             target: self.target,
@@ -92,7 +91,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::flow::FlowId;
-    use crate::qdisc::{LineView, QueueDiscipline};
+    use crate::qdisc::LineView;
     use crate::testing::Bench;
     use crate::trace::DropReason;
 
@@ -103,7 +102,7 @@ mod tests {
         let rng = Rng::for_path(1, "queue");
         (
             Bench::new(),
-            config.scheduler(RATE, rng).expect("it makes sense"),
+            config.queue(RATE, rng).expect("it makes sense"),
         )
     }
 

@@ -5,7 +5,7 @@
 //! can lock out what is above (push-out). RFC 4594 and RFC 8622 say which DSCPs are meant for what.
 
 use super::bundle::{Bundle, Law, Laws};
-use super::{BacklogLimit, Depth, LineView, Parameters, QueueConfig, QueueDiscipline};
+use super::{BacklogLimit, Depth, LineView, Parameters, QueueConfig, QueueDiscipline, unlimited};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
 use crate::rng::Rng;
@@ -13,6 +13,10 @@ use crate::time::{Duration, Instant};
 use crate::units::{Limit, Rate};
 
 /// Parameters of strict priority.
+///
+/// Use it where few packets are marked by somebody who can be trusted; who fills the first band starves the rest.
+///
+/// Source: RFC 4594 and RFC 8622 for the DSCPs; the push-out at the limit is a choice of ours.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "StrictPriority")]
@@ -40,18 +44,8 @@ impl Default for Config {
                 // RFC 8622: LE, and CS1, which it replaces.
                 vec![1, 8],
             ],
-            law: Box::new(QueueConfig::UNLIMITED),
+            law: Box::new(QueueConfig::None(unlimited::Config {})),
         }
-    }
-}
-
-impl Parameters for Config {
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        Ok(Box::new(self.scheduler(rate, rng)?))
-    }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
     }
 }
 
@@ -60,13 +54,18 @@ const DSCPS: usize = 64;
 /// More bands than this nobody can tell apart.
 const MOST_BANDS: usize = 16;
 
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
 impl Config {
-    /// The queue, empty.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the first parameter that makes no sense.
-    pub fn scheduler(&self, rate: Rate, mut rng: Rng) -> Result<StrictPriority, String> {
+    fn queue(&self, rate: Rate, mut rng: Rng) -> Result<StrictPriority, String> {
         let band_of = self.band_of()?;
         let laws = Laws::new(Law::Any((*self.law).clone()), rate, &mut rng)?;
         let limit = BacklogLimit::at_rate(self.limit, rate);
@@ -171,7 +170,7 @@ mod tests {
     const LINE: LineView<'static> = LineView::plain(RATE);
 
     fn build(config: &Config) -> Result<StrictPriority, String> {
-        config.scheduler(RATE, Rng::for_path(1, "queue"))
+        config.queue(RATE, Rng::for_path(1, "queue"))
     }
 
     /// Lets packets with these DSCPs arrive; the DSCPs of what is sent, and how many were discarded.

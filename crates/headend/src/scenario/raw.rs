@@ -193,7 +193,7 @@ impl JsonSchema for Queue {
 }
 
 /// Disciplines a scenario may name that this version does not have.
-const PLANNED_QUEUES: &[&str] = &["cbq", "cbt", "codel_dt", "dualpi2", "fred", "sfq_pie"];
+const PLANNED_QUEUES: &[&str] = &["cbq", "cbt", "codel_dt", "dualpi2", "fred"];
 
 /// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -273,14 +273,16 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             | QueueConfig::DropFront(_)
             | QueueConfig::DropTail(_)
             | QueueConfig::Drr(_)
+            | QueueConfig::RandomDrop(_)
             | QueueConfig::Sfq(_)
-            | QueueConfig::StrictPriority(_)
-            | QueueConfig::RandomDrop(_) => (false, true),
+            | QueueConfig::StrictPriority(_) => (false, true),
             QueueConfig::Codel(_)
             | QueueConfig::DocsisPie(_)
             | QueueConfig::FqCodel(_)
+            | QueueConfig::FqPie(_)
+            | QueueConfig::Pie(_)
             | QueueConfig::SfqCodel(_)
-            | QueueConfig::Pie(_) => (true, false),
+            | QueueConfig::SfqPie(_) => (true, false),
             // The queue is full before the slow average has seen it grow.
             QueueConfig::Red(_) => (true, true),
             QueueConfig::None(_) => (false, false),
