@@ -5,6 +5,7 @@ pub mod codel;
 pub mod docsis_pie;
 pub mod drop_front;
 pub mod drop_tail;
+pub mod fred;
 pub mod random_drop;
 pub mod red;
 
@@ -14,6 +15,7 @@ pub use codel::Codel;
 pub use docsis_pie::DocsisPie;
 pub use drop_front::DropFront;
 pub use drop_tail::DropTail;
+pub use fred::Fred;
 pub use random_drop::RandomDrop;
 pub use red::Red;
 

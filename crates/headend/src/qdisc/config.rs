@@ -2,8 +2,8 @@
 
 use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
 use crate::aqm::{
-    Aqm, Codel, DocsisPie, DropFront, DropTail, RandomDrop, Red, codel, docsis_pie, drop_front,
-    drop_tail, random_drop, red,
+    Aqm, Codel, DocsisPie, DropFront, DropTail, Fred, RandomDrop, Red, codel, docsis_pie,
+    drop_front, drop_tail, fred, random_drop, red,
 };
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
@@ -23,6 +23,8 @@ pub enum QueueConfig {
     DropFront(drop_front::Config),
     /// First in, first out, up to a limit.
     DropTail(drop_tail::Config),
+    /// Flow Random Early Drop: RED that holds each flow to its share of the queue (Lin and Morris 1997). Where some senders do not answer losses.
+    Fred(fred::Config),
     /// First in, first out, without a limit.
     None,
     /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
@@ -41,6 +43,7 @@ impl QueueConfig {
             Self::DocsisPie(docsis_pie::Config::default()),
             Self::DropFront(drop_front::Config::default()),
             Self::DropTail(drop_tail::Config::default()),
+            Self::Fred(fred::Config::default()),
             Self::None,
             Self::RandomDrop(random_drop::Config::default()),
             Self::Red(red::Config::default()),
@@ -60,6 +63,7 @@ impl QueueConfig {
             Self::DocsisPie(_) => "docsis_pie",
             Self::DropFront(_) => "drop_front",
             Self::DropTail(_) => "drop_tail",
+            Self::Fred(_) => "fred",
             Self::None => "none",
             Self::RandomDrop(_) => "random_drop",
             Self::Red(_) => "red",
@@ -83,6 +87,10 @@ impl QueueConfig {
                 Box::new(DocsisPie::new(config.clone(), rng))
             }
             Self::DropFront(_) => Box::new(DropFront),
+            Self::Fred(config) => {
+                config.check(rate)?;
+                Box::new(Fred::new(config, rng))
+            }
             Self::RandomDrop(_) => Box::new(RandomDrop::new(rng)),
             Self::Red(config) => {
                 config.check(rate)?;
@@ -106,6 +114,7 @@ impl QueueConfig {
             Self::DocsisPie(config) => Some(config.limit),
             Self::DropFront(config) => Some(config.limit),
             Self::DropTail(config) => Some(config.limit),
+            Self::Fred(config) => Some(config.limit),
             Self::RandomDrop(config) => Some(config.limit),
             Self::Red(config) => Some(config.limit),
         }
@@ -163,6 +172,7 @@ mod tests {
                 Some(312_500),
                 None,
                 Some(312_500),
+                None,
                 None,
                 None,
                 None
