@@ -11,11 +11,16 @@
 use super::Aqm;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters, QueueDiscipline, fifo};
+use crate::rng::Rng;
 use crate::trace::DropReason;
-use crate::units::Limit;
+use crate::units::{Limit, Rate};
 
 /// Parameters of drop front on full.
+///
+/// Use it as a baseline beside drop-tail: senders learn of a loss a queue earlier.
+///
+/// Source: Lakshman, Neidhardt and Ott, "The drop from front strategy in TCP and in TCP over ATM" (1996); the CBT paper, §2.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -30,6 +35,16 @@ impl Default for Config {
             // "Lightweight Active Router-Queue Management" §4: the default of its routers.
             limit: Limit::Packets(60),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        fifo(self.limit, rate, DropFront)
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

@@ -16,13 +16,18 @@ use super::red::{check_thresholds, spread};
 use crate::context::{Context, QueueInternals};
 use crate::flow::FlowId;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters, QueueDiscipline, fifo};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of FRED.
+///
+/// Use it where some senders do not answer losses and a router may keep an account of each active flow; with more flows than packets in the queue,
+/// shares are one to three packets.
+///
+/// Source: Lin and Morris, "Dynamics of random early detection" (1997); thresholds as RED's in the CBT paper, §4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -62,6 +67,17 @@ impl Default for Config {
             many_flows: true,
             mean_packet: ByteCount(1000),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        self.check(rate)?;
+        fifo(self.limit, rate, Fred::new(self, rng))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

@@ -2,12 +2,17 @@
 
 mod average;
 pub mod codel;
+pub mod delay_estimate;
+pub mod derandomiser;
 pub mod docsis_pie;
 pub mod drop_front;
 pub mod drop_tail;
 pub mod fred;
+pub mod pie;
+pub(crate) mod proportional_integral;
 pub mod random_drop;
 pub mod red;
+pub(crate) mod updates;
 
 use std::fmt::Debug;
 
@@ -16,6 +21,7 @@ pub use docsis_pie::DocsisPie;
 pub use drop_front::DropFront;
 pub use drop_tail::DropTail;
 pub use fred::Fred;
+pub use pie::Pie;
 pub use random_drop::RandomDrop;
 pub use red::Red;
 

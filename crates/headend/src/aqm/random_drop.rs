@@ -11,12 +11,16 @@
 use super::Aqm;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters, QueueDiscipline, fifo};
 use crate::rng::Rng;
 use crate::trace::DropReason;
-use crate::units::Limit;
+use crate::units::{Limit, Rate};
 
 /// Parameters of random drop on full.
+///
+/// Use it as a baseline beside drop-tail: no flow is locked out, and the queue is as full.
+///
+/// Source: Mankin, "Random drop congestion control" (1990); the CBT paper, §2.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -31,6 +35,16 @@ impl Default for Config {
             // "Lightweight Active Router-Queue Management" §4: the default of its routers.
             limit: Limit::Packets(60),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        fifo(self.limit, rate, RandomDrop::new(rng))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

@@ -21,13 +21,18 @@ use super::random_drop::draw_victim;
 use crate::context::{Context, QueueInternals};
 use crate::math;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView};
+use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, QueueDiscipline, fifo};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of RED.
+///
+/// Use it where many TCP connections share a router, and to see what later laws improve: its thresholds want tuning to the line, and senders that do not
+/// answer losses defeat it.
+///
+/// Source: Floyd and Jacobson, "Random Early Detection gateways for congestion avoidance" (1993); defaults as in the CBT paper, §4.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -119,6 +124,17 @@ impl Default for Adaptive {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(500),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        self.check(rate)?;
+        fifo(self.limit, rate, Red::new(self, rate, rng))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

@@ -1,130 +1,122 @@
-//! Which queue: the scenario's choice, and the one place where disciplines are built from it.
+//! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
-use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
-use crate::aqm::{
-    Aqm, Codel, DocsisPie, DropFront, DropTail, Fred, RandomDrop, Red, codel, docsis_pie,
-    drop_front, drop_tail, fred, random_drop, red,
-};
+use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control, unlimited};
+use crate::aqm::{Aqm, codel, docsis_pie, drop_front, drop_tail, fred, pie, random_drop, red};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
-/// A queue, by name.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueConfig {
+/// The parameters of a discipline: they build it.
+pub trait Parameters {
+    /// The discipline, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no queue, as a sentence.
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String>;
+
+    /// The limit of what waits, if `limit` is one of the parameters.
+    fn written_limit(&self) -> Option<Limit> {
+        None
+    }
+
+    /// The limit of what waits, in bytes, if there is one.
+    fn limit_bytes(&self, rate: Rate) -> Option<u64> {
+        self.written_limit()?.bytes_at(rate)
+    }
+}
+
+/// One backlog of at most `limit` under `law`.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the last line of a build that can fail"
+)]
+pub(crate) fn fifo(
+    limit: Limit,
+    rate: Rate,
+    law: impl Aqm + 'static,
+) -> Result<Box<dyn QueueDiscipline>, String> {
+    let limit = BacklogLimit::at_rate(limit, rate);
+    Ok(Box::new(Fifo::new(limit, Box::new(law))))
+}
+
+macro_rules! queues {
+    ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal,)+) => {
+        /// A queue, by name.
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum QueueConfig {
+            $($(#[$doc])* $variant($config),)+
+        }
+
+        impl QueueConfig {
+            /// Every queue with its defaults, in the order of their names.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(<$config>::default())),+]
+            }
+
+            /// Its name in scenarios and results.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            fn parameters(&self) -> &dyn Parameters {
+                match self {
+                    $(Self::$variant(config) => config,)+
+                }
+            }
+        }
+    };
+}
+
+queues! {
     /// Drop-tail of the size that DOCSIS Buffer Control chooses.
-    BufferControl(buffer_control::Config),
+    BufferControl(buffer_control::Config) = "buffer_control",
     /// Controlled Delay (RFC 8289).
-    Codel(codel::Config),
+    Codel(codel::Config) = "codel",
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
-    DocsisPie(docsis_pie::Config),
+    DocsisPie(docsis_pie::Config) = "docsis_pie",
     /// First in, first out; a full queue loses its oldest packet, so that senders learn of it sooner (Lakshman, Neidhardt and Ott 1996). A baseline beside
     /// drop-tail.
-    DropFront(drop_front::Config),
+    DropFront(drop_front::Config) = "drop_front",
     /// First in, first out, up to a limit.
-    DropTail(drop_tail::Config),
-    /// Flow Random Early Drop: RED that holds each flow to its share of the queue (Lin and Morris 1997). Where some senders do not answer losses.
-    Fred(fred::Config),
+    DropTail(drop_tail::Config) = "drop_tail",
+    /// Flow Random Early Drop (Lin and Morris 1997): RED that holds each flow to its share of the queue.
+    Fred(fred::Config) = "fred",
     /// First in, first out, without a limit.
-    None,
+    None(unlimited::Config) = "none",
+    /// Proportional Integral controller Enhanced (RFC 8033).
+    Pie(pie::Config) = "pie",
     /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
-    RandomDrop(random_drop::Config),
-    /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993). For routers with many TCP
-    /// connections; its thresholds want tuning to the line.
-    Red(red::Config),
+    RandomDrop(random_drop::Config) = "random_drop",
+    /// Random Early Detection (Floyd and Jacobson 1993): drops early, with a probability that grows with the average queue.
+    Red(red::Config) = "red",
 }
 
 impl QueueConfig {
-    /// Every queue with its defaults, in the order of their names.
-    pub fn all() -> Vec<Self> {
-        vec![
-            Self::BufferControl(buffer_control::Config::default()),
-            Self::Codel(codel::Config::default()),
-            Self::DocsisPie(docsis_pie::Config::default()),
-            Self::DropFront(drop_front::Config::default()),
-            Self::DropTail(drop_tail::Config::default()),
-            Self::Fred(fred::Config::default()),
-            Self::None,
-            Self::RandomDrop(random_drop::Config::default()),
-            Self::Red(red::Config::default()),
-        ]
-    }
-
     /// The queue of this name, with its defaults.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|queue| queue.name() == name)
     }
 
-    /// Its name in scenarios and results.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::BufferControl(_) => "buffer_control",
-            Self::Codel(_) => "codel",
-            Self::DocsisPie(_) => "docsis_pie",
-            Self::DropFront(_) => "drop_front",
-            Self::DropTail(_) => "drop_tail",
-            Self::Fred(_) => "fred",
-            Self::None => "none",
-            Self::RandomDrop(_) => "random_drop",
-            Self::Red(_) => "red",
-        }
-    }
-
-    /// The queue, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    /// The queue, as [`Parameters::build`] makes it.
     ///
     /// # Errors
     ///
     /// Why these parameters make no queue, as a sentence.
     pub fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        let law: Box<dyn Aqm> = match self {
-            Self::BufferControl(_) | Self::DropTail(_) | Self::None => Box::new(DropTail),
-            Self::Codel(config) => {
-                config.check()?;
-                Box::new(Codel::new(config.clone()))
-            }
-            Self::DocsisPie(config) => {
-                config.check()?;
-                Box::new(DocsisPie::new(config.clone(), rng))
-            }
-            Self::DropFront(_) => Box::new(DropFront),
-            Self::Fred(config) => {
-                config.check(rate)?;
-                Box::new(Fred::new(config, rng))
-            }
-            Self::RandomDrop(_) => Box::new(RandomDrop::new(rng)),
-            Self::Red(config) => {
-                config.check(rate)?;
-                Box::new(Red::new(config, rate, rng))
-            }
-        };
-        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
-        Ok(Box::new(Fifo::new(limit, law)))
+        self.parameters().build(rate, rng)
     }
 
     /// Its limit in bytes at this rate, if it has one in bytes.
     pub fn limit_bytes(&self, rate: Rate) -> Option<u64> {
-        self.limit(rate).ok()?.bytes_at(rate)
+        self.parameters().limit_bytes(rate)
     }
 
     /// Its limit as it is written, if `limit` is one of its parameters.
     pub fn written_limit(&self) -> Option<Limit> {
-        match self {
-            Self::BufferControl(_) | Self::None => None,
-            Self::Codel(config) => Some(config.limit),
-            Self::DocsisPie(config) => Some(config.limit),
-            Self::DropFront(config) => Some(config.limit),
-            Self::DropTail(config) => Some(config.limit),
-            Self::Fred(config) => Some(config.limit),
-            Self::RandomDrop(config) => Some(config.limit),
-            Self::Red(config) => Some(config.limit),
-        }
-    }
-
-    fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        match self {
-            Self::BufferControl(config) => config.size(rate).map(Limit::Bytes),
-            _ => Ok(self.written_limit().unwrap_or(Limit::Unlimited)),
-        }
+        self.parameters().written_limit()
     }
 }
 
@@ -162,20 +154,15 @@ mod tests {
 
     #[test]
     fn the_default_limits_are_as_documented() {
-        let limit = |queue: QueueConfig| queue.limit_bytes(RATE);
-        let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
+        let in_bytes = |queue: &QueueConfig| Some((queue.name(), queue.limit_bytes(RATE)?));
+        let all: Vec<_> = QueueConfig::all().iter().filter_map(in_bytes).collect();
+        // A quarter of a second, or the offer of Buffer Control nearest to 50 ms; the others count packets.
         assert_eq!(
             all,
             [
-                Some(62_464),
-                None,
-                Some(312_500),
-                None,
-                Some(312_500),
-                None,
-                None,
-                None,
-                None
+                ("buffer_control", 62_464),
+                ("docsis_pie", 312_500),
+                ("drop_tail", 312_500)
             ]
         );
     }

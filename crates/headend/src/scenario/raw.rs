@@ -199,7 +199,6 @@ const PLANNED_QUEUES: &[&str] = &[
     "codel_dt",
     "dualpi2",
     "fq_codel",
-    "pie",
     "sfq",
     "sfq_codel",
     "sfq_pie",

@@ -273,11 +273,13 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             | QueueConfig::DropFront(_)
             | QueueConfig::DropTail(_)
             | QueueConfig::RandomDrop(_) => (false, true),
-            QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) => (true, false),
+            QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) | QueueConfig::Pie(_) => {
+                (true, false)
+            }
+            // The one flow is over its share before it is anything else.
+            QueueConfig::Fred(_) | QueueConfig::None(_) => (false, false),
             // The queue is full before the slow average has seen it grow.
             QueueConfig::Red(_) => (true, true),
-            // Its one flow is over its share before it is anything else.
-            QueueConfig::Fred(_) | QueueConfig::None => (false, false),
         };
         assert_eq!((congested, overlimit), expected, "{}", config.name());
     }
