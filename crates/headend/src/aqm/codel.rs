@@ -13,7 +13,7 @@
 use super::Aqm;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters, QueueDiscipline, fifo};
+use crate::qdisc::{Backlog, LineView, Parameters};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -56,9 +56,9 @@ impl Default for Config {
 }
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
         self.check()?;
-        fifo(self.limit, rate, Codel::new(self.clone()))
+        Ok(Box::new(Codel::new(self.clone())))
     }
 
     fn written_limit(&self) -> Option<Limit> {

@@ -24,7 +24,7 @@ use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, QueueDiscipline, Shaper, fifo};
+use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, Shaper};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -107,9 +107,9 @@ impl Default for Config {
 }
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         self.check()?;
-        fifo(self.limit, rate, DocsisPie::new(self.clone(), rng))
+        Ok(Box::new(DocsisPie::new(self.clone(), rng)))
     }
 
     fn written_limit(&self) -> Option<Limit> {

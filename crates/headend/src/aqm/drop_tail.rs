@@ -3,7 +3,7 @@
 //! Buffer Control is this law with a limit that the operator sets ([`crate::qdisc::buffer_control`]).
 
 use super::Aqm;
-use crate::qdisc::{Parameters, QueueDiscipline, fifo};
+use crate::qdisc::Parameters;
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
@@ -31,8 +31,8 @@ impl Default for Config {
 }
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        fifo(self.limit, rate, DropTail)
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        Ok(Box::new(DropTail))
     }
 
     fn written_limit(&self) -> Option<Limit> {

@@ -16,7 +16,7 @@ use super::red::{check_thresholds, spread};
 use crate::context::{Context, QueueInternals};
 use crate::flow::FlowId;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters, QueueDiscipline, fifo};
+use crate::qdisc::{Backlog, LineView, Parameters};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -71,9 +71,9 @@ impl Default for Config {
 }
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         self.check(rate)?;
-        fifo(self.limit, rate, Fred::new(self, rng))
+        Ok(Box::new(Fred::new(self, rng)))
     }
 
     fn written_limit(&self) -> Option<Limit> {

@@ -19,7 +19,7 @@ use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters, QueueDiscipline, fifo};
+use crate::qdisc::{Backlog, LineView, Parameters};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -102,9 +102,9 @@ impl Default for Config {
 }
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         self.check()?;
-        fifo(self.limit, rate, Pie::new(self.clone(), rng))
+        Ok(Box::new(Pie::new(self.clone(), rng)))
     }
 
     fn written_limit(&self) -> Option<Limit> {

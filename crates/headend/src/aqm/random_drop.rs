@@ -11,7 +11,7 @@
 use super::Aqm;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters, QueueDiscipline, fifo};
+use crate::qdisc::{Backlog, LineView, Parameters};
 use crate::rng::Rng;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
@@ -39,8 +39,8 @@ impl Default for Config {
 }
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        fifo(self.limit, rate, RandomDrop::new(rng))
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        Ok(Box::new(RandomDrop::new(rng)))
     }
 
     fn written_limit(&self) -> Option<Limit> {

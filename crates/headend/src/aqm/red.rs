@@ -21,7 +21,7 @@ use super::random_drop::draw_victim;
 use crate::context::{Context, QueueInternals};
 use crate::math;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, QueueDiscipline, fifo};
+use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -29,10 +29,9 @@ use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of RED.
 ///
-/// Use it where many TCP connections share a router, and to see what later laws improve: its thresholds want tuning to the line, and senders that do not
-/// answer losses defeat it.
+/// Use it to study what came before today's laws, or at a router with many TCP connections; its thresholds want tuning to the line.
 ///
-/// Source: Floyd and Jacobson, "Random Early Detection gateways for congestion avoidance" (1993); defaults as in the CBT paper, §4.
+/// Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993); Floyd, Gummadi and Shenker, "Adaptive RED" (2001).
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -117,6 +116,17 @@ impl Default for Config {
     }
 }
 
+impl Parameters for Config {
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check(rate)?;
+        Ok(Box::new(Red::new(self, rate, rng)))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
 impl Default for Adaptive {
     fn default() -> Self {
         Self {
@@ -124,17 +134,6 @@ impl Default for Adaptive {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(500),
         }
-    }
-}
-
-impl Parameters for Config {
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        self.check(rate)?;
-        fifo(self.limit, rate, Red::new(self, rate, rng))
-    }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
     }
 }
 

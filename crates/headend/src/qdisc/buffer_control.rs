@@ -7,9 +7,8 @@
 //! Where the guideline leaves the choice to the vendor, this one: of two offers equally near, the smaller; without a target (or with 0), what
 //! R carries in 50 ms, the size that "Active Queue Management in DOCSIS 3.x Cable Modems" compares as Buffer Control.
 
-use super::QueueDiscipline;
-use super::config::{Parameters, fifo};
-use crate::aqm::DropTail;
+use super::config::Parameters;
+use crate::aqm::{Aqm, DropTail};
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
@@ -59,12 +58,12 @@ impl Default for Config {
 }
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        fifo(Limit::Bytes(self.size(rate)?), rate, DropTail)
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        Ok(Box::new(DropTail))
     }
 
-    fn limit_bytes(&self, rate: Rate) -> Option<u64> {
-        Some(self.size(rate).ok()?.0)
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        self.size(rate).map(Limit::Bytes)
     }
 }
 

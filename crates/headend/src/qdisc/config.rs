@@ -5,38 +5,43 @@ use crate::aqm::{Aqm, codel, docsis_pie, drop_front, drop_tail, fred, pie, rando
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
-/// The parameters of a discipline: they build it.
+/// The parameters of a discipline: they build it. A control law gives [`Self::law`], a scheduler [`Self::build`].
 pub trait Parameters {
-    /// The discipline, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    /// The control law alone, for the one backlog of a FIFO or the many of a scheduler, before a line of this nominal (or maximum sustained)
+    /// rate. `rng` is its own stream.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no law, as a sentence.
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        let _ = (rate, rng);
+        Err("expected a control law such as \"codel\", not a scheduler".to_owned())
+    }
+
+    /// The discipline, empty.
     ///
     /// # Errors
     ///
     /// Why these parameters make no queue, as a sentence.
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String>;
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
+        Ok(Box::new(Fifo::new(limit, self.law(rate, rng)?)))
+    }
+
+    /// The limit of what waits.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none that can be kept, as a sentence.
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        let _ = rate;
+        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
+    }
 
     /// The limit of what waits, if `limit` is one of the parameters.
     fn written_limit(&self) -> Option<Limit> {
         None
     }
-
-    /// The limit of what waits, in bytes, if there is one.
-    fn limit_bytes(&self, rate: Rate) -> Option<u64> {
-        self.written_limit()?.bytes_at(rate)
-    }
-}
-
-/// One backlog of at most `limit` under `law`.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the last line of a build that can fail"
-)]
-pub(crate) fn fifo(
-    limit: Limit,
-    rate: Rate,
-    law: impl Aqm + 'static,
-) -> Result<Box<dyn QueueDiscipline>, String> {
-    let limit = BacklogLimit::at_rate(limit, rate);
-    Ok(Box::new(Fifo::new(limit, Box::new(law))))
 }
 
 macro_rules! queues {
@@ -90,7 +95,7 @@ queues! {
     Pie(pie::Config) = "pie",
     /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
     RandomDrop(random_drop::Config) = "random_drop",
-    /// Random Early Detection (Floyd and Jacobson 1993): drops early, with a probability that grows with the average queue.
+    /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
     Red(red::Config) = "red",
 }
 
@@ -109,9 +114,18 @@ impl QueueConfig {
         self.parameters().build(rate, rng)
     }
 
+    /// The control law alone, as [`Parameters::law`] makes it.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no law, as a sentence.
+    pub fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.parameters().law(rate, rng)
+    }
+
     /// Its limit in bytes at this rate, if it has one in bytes.
     pub fn limit_bytes(&self, rate: Rate) -> Option<u64> {
-        self.parameters().limit_bytes(rate)
+        self.parameters().limit(rate).ok()?.bytes_at(rate)
     }
 
     /// Its limit as it is written, if `limit` is one of its parameters.

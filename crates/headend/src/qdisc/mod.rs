@@ -16,7 +16,6 @@ mod unlimited;
 use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
-pub(crate) use config::fifo;
 pub use config::{Parameters, QueueConfig};
 pub use fifo::Fifo;
 pub use line::{Framing, GrantView, LineView, Shaper, Share};

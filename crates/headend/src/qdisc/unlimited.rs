@@ -1,10 +1,9 @@
 //! No limit and no law: for "what if nothing were ever refused".
 
-use super::QueueDiscipline;
-use super::config::{Parameters, fifo};
-use crate::aqm::DropTail;
+use super::config::Parameters;
+use crate::aqm::{Aqm, DropTail};
 use crate::rng::Rng;
-use crate::units::{Limit, Rate};
+use crate::units::Rate;
 
 /// A queue without a limit has no parameters.
 ///
@@ -18,7 +17,7 @@ use crate::units::{Limit, Rate};
 pub struct Config {}
 
 impl Parameters for Config {
-    fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        fifo(Limit::Unlimited, rate, DropTail)
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        Ok(Box::new(DropTail))
     }
 }

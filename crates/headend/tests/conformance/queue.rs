@@ -276,10 +276,10 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) | QueueConfig::Pie(_) => {
                 (true, false)
             }
-            // The one flow is over its share before it is anything else.
-            QueueConfig::Fred(_) | QueueConfig::None(_) => (false, false),
             // The queue is full before the slow average has seen it grow.
             QueueConfig::Red(_) => (true, true),
+            // The one flow is over its share before it is anything else.
+            QueueConfig::Fred(_) | QueueConfig::None(_) => (false, false),
         };
         assert_eq!((congested, overlimit), expected, "{}", config.name());
     }
