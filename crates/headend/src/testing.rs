@@ -62,14 +62,19 @@ impl Bench {
         }
     }
 
-    /// Opens a flow whose packets carry `dscp`.
+    /// Opens a UDP flow whose packets carry `dscp`.
     pub fn flow(&mut self, dscp: u8) -> FlowId {
+        self.flow_of(Protocol::Udp, dscp)
+    }
+
+    /// Opens a flow of this protocol whose packets carry `dscp`.
+    pub fn flow_of(&mut self, protocol: Protocol, dscp: u8) -> FlowId {
         self.world.flows.open(FlowHeader {
             group: GroupId(0),
             app: AppId(0),
             ordinal: 0,
             generation: 0,
-            protocol: Protocol::Udp,
+            protocol,
             addresses: [0x0a00_0001, 0x0a00_0002],
             ports: [49152, 443],
             dscp,

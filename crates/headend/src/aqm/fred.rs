@@ -18,7 +18,7 @@ use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::qdisc::{Backlog, LineView, Parameters};
 use crate::rng::Rng;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Probability, Rate};
 
@@ -122,7 +122,6 @@ pub struct Fred {
     max_probability: f64,
     min_queue: f64,
     is_for_many: bool,
-    mean_packet: u64,
     average: Average,
     /// Average queue of an active flow, at least one packet.
     avgcq: f64,
@@ -148,8 +147,7 @@ impl Fred {
             max_probability: config.max_probability.0,
             min_queue: f64::from(config.min_queue),
             is_for_many: config.many_flows,
-            mean_packet: config.mean_packet.0,
-            average: Average::new(config.weight),
+            average: Average::new(config.weight, config.mean_packet),
             avgcq: 1.0,
             count: None,
             active: 0,
@@ -281,12 +279,7 @@ impl Fred {
 
     /// "Calculate average queue length", at an arrival.
     fn calculate_average(&mut self, queue: f64, line: &LineView<'_>, now: Instant) {
-        let packet_time = if queue > 0.0 {
-            Duration::ZERO
-        } else {
-            line.rate.time_for(self.mean_packet)
-        };
-        self.average.sample(queue, now, packet_time);
+        self.average.sample(queue, now, line.rate);
         self.share_average();
     }
 
@@ -309,6 +302,7 @@ mod tests {
     use super::*;
     use crate::qdisc::BacklogLimit;
     use crate::testing::Bench;
+    use crate::time::Duration;
     use crate::trace::TraceEvent;
 
     const RATE: Rate = Rate(10_000_000);
@@ -336,10 +330,8 @@ mod tests {
 
         /// From here on the average stays at `average`.
         fn hold(mut self, average: f64) -> Self {
-            self.fred.average = Average::new(1.0);
-            self.fred
-                .average
-                .sample(average, Instant::ZERO, Duration::ZERO);
+            self.fred.average = Average::new(1.0, ByteCount(1000));
+            self.fred.average.sample(average, Instant::ZERO, RATE);
             self.fred.average.freeze();
             self.fred.share_average();
             self

@@ -1,6 +1,7 @@
 //! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
 
 mod average;
+pub mod cbt;
 pub mod codel;
 pub mod delay_estimate;
 pub mod derandomiser;
@@ -16,6 +17,7 @@ pub(crate) mod updates;
 
 use std::fmt::Debug;
 
+pub use cbt::Cbt;
 pub use codel::Codel;
 pub use docsis_pie::DocsisPie;
 pub use drop_front::DropFront;

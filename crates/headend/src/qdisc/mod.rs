@@ -3,10 +3,12 @@
 //! - [`QueueDiscipline`] is the contract; [`Fifo`] gives one [`Backlog`] to one [control law](crate::aqm).
 //! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
 //! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
+//! - [`Classes`] tells the classes of a queue apart, each by its [`Classifier`].
 //! - [`LineView`] is what a discipline may know of the line behind it.
 
 mod backlog;
 pub mod buffer_control;
+mod classifier;
 mod config;
 mod fifo;
 mod line;
@@ -16,6 +18,7 @@ mod unlimited;
 use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
+pub use classifier::{Classes, Classifier, TransportName};
 pub use config::{Parameters, QueueConfig};
 pub use fifo::Fifo;
 pub use line::{Framing, GrantView, LineView, Shaper, Share};
