@@ -222,6 +222,11 @@ impl Backlog {
         self.packets.head()
     }
 
+    /// All packets, the oldest first: for laws that choose their victim by what it is.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter()
+    }
+
     /// The limit.
     pub fn limit(&self) -> BacklogLimit {
         self.limit

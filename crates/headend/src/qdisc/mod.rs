@@ -4,11 +4,13 @@
 //! - A scheduler holds several backlogs, with a law in each: [`Drr`] and [`FlowQueue`] serve flows in turn, [`StrictPriority`] bands in order.
 //! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
 //! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
+//! - [`Classes`] tells the classes of a queue apart, each by its [`Classifier`].
 //! - [`LineView`] is what a discipline may know of the line behind it.
 
 mod backlog;
 pub mod buffer_control;
 mod bundle;
+mod classifier;
 mod config;
 pub mod drr;
 mod fifo;
@@ -31,6 +33,7 @@ mod unlimited;
 use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
+pub use classifier::{Classes, Classifier, TransportName};
 pub use config::{Parameters, QueueConfig};
 pub use drr::Drr;
 pub use fifo::Fifo;

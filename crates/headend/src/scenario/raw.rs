@@ -16,7 +16,7 @@ use crate::link::docsis::cmts::Placement;
 use crate::link::docsis::preset::{PlantConfig, Preset};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
-use crate::qdisc::QueueConfig;
+use crate::qdisc::{Classifier, QueueConfig};
 use crate::tcp;
 use crate::time::Duration;
 use crate::traffic::{ApplicationConfig, Direction};
@@ -193,7 +193,7 @@ impl JsonSchema for Queue {
 }
 
 /// Disciplines a scenario may name that this version does not have.
-const PLANNED_QUEUES: &[&str] = &["cbq", "cbt", "codel_dt", "dualpi2", "fred"];
+const PLANNED_QUEUES: &[&str] = &["cbq", "codel_dt", "dualpi2"];
 
 /// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -354,36 +354,6 @@ pub enum Scheduling {
     RtPs,
     /// Unsolicited grants at regular times.
     Ugs,
-}
-
-/// Which packets a service flow or class claims: all conditions must hold.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Classifier {
-    /// DSCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dscp: Option<u8>,
-    /// Transport protocol.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<TransportName>,
-    /// Port at either end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub port: Option<u16>,
-    /// Host at either end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-}
-
-/// A transport protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TransportName {
-    /// ICMP.
-    Icmp,
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
 }
 
 /// An 802.11b cell: an access point and its stations.

@@ -15,7 +15,7 @@ pub enum DropReason {
     Congested,
     /// Lost on the medium or in the wide area.
     Corrupted,
-    /// Its flow held more than its share.
+    /// Its flow or class held more than its share.
     FlowLimit,
     /// The queue was full.
     Overlimit,
