@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headend.result import Result
     from headend.study import Judgement
     from headend.verdict import Verdict
+    from headend.vocabulary import Choice
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
 NARROW = 100
@@ -28,6 +29,9 @@ _STYLES = {
     "bad": "bold red",
     "none": "dim",
 }
+#: Columns whose cells stay on one line.
+_UNBROKEN = ("flow", "grade", "queue", "discipline", "claim", "verdict", "name", "parameter")
+
 _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ bad", "none": ""}
 
 
@@ -138,6 +142,28 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
     return table
 
 
+def draw_choices(choices: Sequence[Choice]) -> Table:
+    """Draw a row for each name that can be chosen: what it is, when to use it, and its source."""
+    table = _new_table("name", "about")
+    for choice in choices:
+        about = Text(choice.description)
+        if choice.use:
+            about.append(f"\n{choice.use} ")
+        if choice.source:
+            about.append(f"Source: {choice.source}", style="dim")
+        table.add_row(Text(choice.name, style="bold"), about)
+    return table
+
+
+def draw_parameters(choice: Choice) -> Table:
+    """Draw a row for each parameter of a choice."""
+    table = _new_table("parameter", "value", "default", "meaning")
+    for parameter in choice.parameters:
+        texts = (parameter.form, parameter.default, parameter.description)
+        table.add_row(Text(parameter.name, style="cyan"), *map(Text, texts))
+    return table
+
+
 def draw_grade(grade: str) -> Text:
     """Draw a grade as a sign, a word and a colour, so that none of them is needed alone."""
     return Text(_SIGNS[grade], style=_STYLES[grade])
@@ -177,7 +203,5 @@ def _new_table(*columns: str) -> Table:
 
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     for column in columns:
-        table.add_column(
-            column, no_wrap=column in ("flow", "grade", "queue", "discipline", "claim", "verdict")
-        )
+        table.add_column(column, no_wrap=column in _UNBROKEN)
     return table

@@ -13,12 +13,18 @@
 use super::Aqm;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::Limit;
+use crate::units::{Limit, Rate};
 
 /// Parameters of CoDel.
+///
+/// Use it where the line's rate varies or is unknown, as it looks at waiting times only; a packet is judged as it leaves, which a modem
+/// that fills its grants early cannot do well.
+///
+/// Source: RFC 8289.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -46,6 +52,17 @@ impl Default for Config {
             interval: Duration::from_millis(100),
             ecn: true,
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(Codel::new(self.clone())))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

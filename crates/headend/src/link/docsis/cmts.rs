@@ -219,6 +219,11 @@ impl Cmts {
         self.waiting.iter().flatten().copied()
     }
 
+    /// Bytes that the flow asked for, and that the latest MAP acknowledges without granting them.
+    pub fn pending(&self, flow: usize) -> u64 {
+        self.flows[flow].backlog
+    }
+
     /// Minislots that the flow was given in the latest MAP for its requests.
     pub fn share_of(&self, flow: usize) -> u64 {
         self.flows[flow].share
