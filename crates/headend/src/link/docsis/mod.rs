@@ -2,12 +2,13 @@
 //!
 //! - [`preset`]: the plants of the generations, of [physical channels](phy); [`timing`]: frames, minislots, MAPs, symbols.
 //! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, requests and grants.
-//! - [`cmts`]: the upstream scheduler. [`upstream`] and [`downstream`]: the two directions as events.
+//! - [`cmts`]: the upstream scheduler; [`downstream_scheduler`]: the downstream one. [`upstream`] and [`downstream`]: the two directions as events.
 //!
 //! Ports: 0 up, 1 down. docs/models/docsis.md says what is modelled, with sources, and what is left out.
 
 pub mod cmts;
 pub mod downstream;
+pub mod downstream_scheduler;
 pub mod phy;
 pub mod preset;
 pub mod qos;
@@ -49,7 +50,7 @@ impl Link for DocsisLink {
         if port.0 & 1 == 0 {
             self.upstream.offer(usize::from(port.0 >> 1), packet, cx);
         } else {
-            self.downstream.offer(packet, cx);
+            self.downstream.offer(usize::from(port.0 >> 1), packet, cx);
         }
     }
 
