@@ -3,8 +3,10 @@
 //! - [`QueueDiscipline`] is the contract; [`Fifo`] gives one [`Backlog`] to one [control law](crate::aqm).
 //! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
 //! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
+//! - [`AckFilter`] takes TCP acknowledgements out of what goes into a queue, as modems do.
 //! - [`LineView`] is what a discipline may know of the line behind it.
 
+pub mod ack_filter;
 mod backlog;
 pub mod buffer_control;
 mod config;
@@ -14,6 +16,7 @@ mod queue;
 
 use std::fmt::Debug;
 
+pub use ack_filter::{AckAcceleration, AckFilter};
 pub use backlog::{Backlog, BacklogLimit};
 pub use config::QueueConfig;
 pub use fifo::Fifo;
