@@ -5,8 +5,10 @@
 //! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
 //! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
 //! - [`Classes`] tells the classes of a queue apart, each by its [`Classifier`].
+//! - [`AckFilter`] takes TCP acknowledgements out of what goes into a queue, as modems do.
 //! - [`LineView`] is what a discipline may know of the line behind it.
 
+pub mod ack_filter;
 mod backlog;
 pub mod buffer_control;
 mod bundle;
@@ -32,6 +34,7 @@ mod unlimited;
 
 use std::fmt::Debug;
 
+pub use ack_filter::{AckAcceleration, AckFilter};
 pub use backlog::{Backlog, BacklogLimit};
 pub use classifier::{Classes, Classifier, TransportName};
 pub use config::{Parameters, QueueConfig};

@@ -3,7 +3,7 @@
 //! - [`preset`]: the plants of the generations, of [physical channels](phy); [`timing`]: frames, minislots, MAPs, symbols.
 //! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, and how it sends: [`continuous`] or in [`bursts`].
 //! - [`contention`]: whose request is heard. [`ranging`]: how modems come up. [`neighbours`]: others as a load.
-//! - [`cmts`]: the upstream scheduler, with what is [given regularly](periodic) and the [space] of a MAP.
+//! - [`cmts`]: the upstream scheduler, with what is [given regularly](periodic) and the [space] of a MAP; [`downstream_scheduler`]: the downstream one.
 //! - [`upstream`] and [`downstream`]: the two directions as events.
 //!
 //! Ports: 0 up, 1 down. docs/models/docsis.md says what is modelled, with sources, and what is left out.
@@ -13,6 +13,7 @@ pub mod cmts;
 pub mod contention;
 pub mod continuous;
 pub mod downstream;
+pub mod downstream_scheduler;
 pub mod neighbours;
 pub mod periodic;
 pub mod phy;
@@ -58,7 +59,7 @@ impl Link for DocsisLink {
         if port.0 & 1 == 0 {
             self.upstream.offer(usize::from(port.0 >> 1), packet, cx);
         } else {
-            self.downstream.offer(packet, cx);
+            self.downstream.offer(usize::from(port.0 >> 1), packet, cx);
         }
     }
 
