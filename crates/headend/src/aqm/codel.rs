@@ -97,6 +97,8 @@ impl Config {
 pub struct Codel {
     config: Config,
     schedule: DropSchedule,
+    /// Whether the last packet of a backlog is never dropped.
+    spares_last: bool,
 }
 
 impl Codel {
@@ -105,7 +107,15 @@ impl Codel {
         Self {
             schedule: DropSchedule::new(config.interval, config.inverse_sqrt),
             config,
+            spares_last: false,
         }
+    }
+
+    /// The same, but the last packet of a backlog is never dropped: the CoDel of the ns-2 SFQ-CoDel.
+    #[must_use]
+    pub fn sparing_the_last(mut self) -> Self {
+        self.spares_last = true;
+        self
     }
 }
 
@@ -138,9 +148,12 @@ impl Codel {
     fn is_standing(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) -> bool {
         let is_excess = backlog.head().is_some_and(|head| {
             let sojourn = now - head.enqueued_at;
-            let left = backlog.depth().bytes - line.framing.bytes(head);
+            // A line is kept busy by what waits in all the queues before it.
+            let others = line.share.map_or(0, |share| share.others);
+            let left = others + backlog.depth().bytes - line.framing.bytes(head);
+            let is_spared = self.spares_last && backlog.depth().packets == 1;
             // The second test keeps a slow line busy: one packet that waits is no standing queue.
-            sojourn >= self.config.target && left > line.max_packet()
+            sojourn >= self.config.target && left > line.max_packet() && !is_spared
         });
         self.schedule.is_standing(is_excess, now)
     }

@@ -14,8 +14,7 @@ use crate::line::Line;
 use crate::link::docsis::DocsisLink;
 use crate::link::docsis::downstream::{self, Downstream};
 use crate::link::docsis::qos::Qos;
-use crate::link::docsis::setup::{UpstreamFlow, UpstreamSetup};
-use crate::link::docsis::token_bucket::TokenBuckets;
+use crate::link::docsis::setup::{DownstreamFlow, UpstreamFlow, UpstreamSetup};
 use crate::link::docsis::upstream::{self, Upstream};
 use crate::link::{DirectionSetup, Link, PointToPoint, Transmitter};
 use crate::metrics::Recorder;
@@ -168,13 +167,17 @@ impl Builder {
             neighbours: None,
             rng: self.rng(&format!("link.{link}.up.cmts")),
         });
-        let token = downstream::Wake::Update.token();
-        let queue = self.service_flow(link, "down", &plan.downstream, token);
+        let token = downstream::Wake::Update(0).token();
+        let flow = DownstreamFlow {
+            modem: 0,
+            queue: self.service_flow(link, "down", &plan.downstream, token),
+            limits: plan.downstream.limits,
+            rate: plan.downstream.rate,
+            qos: Qos::default(),
+        };
         let down = Downstream::new(
             plan.plant.downstream_timing(),
-            queue,
-            TokenBuckets::new(plan.downstream.limits),
-            plan.downstream.rate,
+            vec![flow],
             plan.downstream.capacity.clone(),
         );
         DocsisLink::new(up, down)
@@ -262,6 +265,7 @@ impl Builder {
                 peers,
                 tcp: plan.tcp.clone(),
                 dscp: plan.dscp,
+                tunnel: plan.tunnel,
                 name: plan.name.clone(),
                 seed: self.seed,
                 opened: 0,

@@ -16,7 +16,7 @@ use crate::link::docsis::cmts::Placement;
 use crate::link::docsis::preset::{PlantConfig, Preset};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
-use crate::qdisc::QueueConfig;
+use crate::qdisc::{Classifier, QueueConfig};
 use crate::tcp;
 use crate::time::Duration;
 use crate::traffic::{ApplicationConfig, Direction};
@@ -193,15 +193,7 @@ impl JsonSchema for Queue {
 }
 
 /// Disciplines a scenario may name that this version does not have.
-const PLANNED_QUEUES: &[&str] = &[
-    "cbq",
-    "cbt",
-    "fq_codel",
-    "fred",
-    "sfq",
-    "sfq_codel",
-    "sfq_pie",
-];
+const PLANNED_QUEUES: &[&str] = &["cbq"];
 
 /// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -364,36 +356,6 @@ pub enum Scheduling {
     Ugs,
 }
 
-/// Which packets a service flow or class claims: all conditions must hold.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Classifier {
-    /// DSCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dscp: Option<u8>,
-    /// Transport protocol.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<TransportName>,
-    /// Port at either end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub port: Option<u16>,
-    /// Host at either end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-}
-
-/// A transport protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TransportName {
-    /// ICMP.
-    Icmp,
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-}
-
 /// An 802.11b cell: an access point and its stations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -429,6 +391,9 @@ pub struct Host {
     /// A network's host: round-trip time of the wide area between it and the customers' links, where a flow gives none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<OrTable<Duration, RttFrom>>,
+    /// A customer's host: the tunnel that carries its flows, where a flow names none of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<String>,
     /// Emulation: a real host takes its place. Not available in this version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real: Option<RealHost>,
@@ -503,6 +468,10 @@ pub struct Flow {
     /// DSCP of its packets, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
+    /// Name of the tunnel that carries it, such as a VPN. Flows in the same tunnel have the same outer header: queues that tell flows apart
+    /// by a hash take them for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<String>,
 }
 
 fn one() -> u32 {

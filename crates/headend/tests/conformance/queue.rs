@@ -1,10 +1,10 @@
 //! Every queue by name, with its defaults: packets arrive, time passes, the line takes packets or does not.
 //!
 //! The model knows nothing of the law. It holds each packet's fate and checks, after every operation: packets in = out + discarded + waiting; bytes
-//! agree; order is kept within a flow (in a dual queue, within its packets of one kind); CE only on packets that were ECN-capable; nothing happens to a packet after it was discarded; an update asked
-//! for is not in the past. And the same operations and seed give the same trace.
+//! agree; order is kept within a flow (in a dual queue, within its packets of one kind); CE only on packets that were ECN-capable; nothing happens to a
+//! packet after it was discarded; an update asked for is not in the past. And the same operations and seed give the same trace.
 
-use headend::flow::FlowId;
+use headend::flow::{FlowId, Protocol};
 use headend::packet::Ecn;
 use headend::qdisc::{Framing, LineView, QueueConfig, QueueDiscipline, Shaper};
 use headend::rng::Rng;
@@ -60,7 +60,13 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(config: &QueueConfig, line: LineView<'a>) -> Self {
         let mut bench = Bench::new();
-        let flows = [0, 46, 0, 8].map(|dscp| bench.flow(dscp));
+        let flows = [
+            (Protocol::Udp, 0),
+            (Protocol::Udp, 34),
+            (Protocol::Tcp, 0),
+            (Protocol::Icmp, 8),
+        ]
+        .map(|(protocol, dscp)| bench.flow_of(protocol, dscp));
         let queue = config
             .build(RATE, Rng::for_path(1, "queue"))
             .expect("the defaults are valid");
@@ -276,17 +282,25 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             QueueConfig::BufferControl(_)
             | QueueConfig::DropFront(_)
             | QueueConfig::DropTail(_)
-            | QueueConfig::RandomDrop(_) => (false, true),
+            | QueueConfig::Drr(_)
+            | QueueConfig::RandomDrop(_)
+            | QueueConfig::Sfq(_)
+            | QueueConfig::StrictPriority(_) => (false, true),
             QueueConfig::Cobalt(_)
             | QueueConfig::Codel(_)
             | QueueConfig::DocsisPie(_)
             | QueueConfig::Dualpi2(_)
-            | QueueConfig::Pie(_) => (true, false),
+            | QueueConfig::FqCodel(_)
+            | QueueConfig::FqPie(_)
+            | QueueConfig::Pie(_)
+            | QueueConfig::SfqCodel(_)
+            | QueueConfig::SfqPie(_) => (true, false),
             // CoDel's law is slow against those who do not answer, and the buffer is a quarter of a second.
             QueueConfig::CodelDt(_) | QueueConfig::CodelDtNs2(_) => (true, true),
             // The queue is full before the slow average has seen it grow.
             QueueConfig::Red(_) => (true, true),
-            QueueConfig::None(_) => (false, false),
+            // The one flow (or its class) is over its share before it is anything else.
+            QueueConfig::Cbt(_) | QueueConfig::Fred(_) | QueueConfig::None(_) => (false, false),
         };
         assert_eq!((congested, overlimit), expected, "{}", config.name());
     }

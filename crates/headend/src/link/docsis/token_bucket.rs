@@ -175,6 +175,31 @@ impl TokenBuckets {
         at
     }
 
+    /// The packet of `bytes` that was let through leaves only now: the tokens it held meanwhile left that much less room for others.
+    pub fn delayed(&mut self, now: Instant, bytes: u64) {
+        self.advance(now);
+        for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
+            let room = bucket.depth.saturating_sub(u128::from(bytes) * PER_BYTE);
+            bucket.tokens = bucket.tokens.min(room);
+        }
+    }
+
+    /// Other limits hold from now on. What the buckets hold stays theirs, as far as they can hold it.
+    pub fn change(&mut self, now: Instant, limits: Limits) {
+        self.advance(now);
+        let refit = |old: Option<Bucket>, rate: Option<Rate>, depth: u64| {
+            rate.map(|rate| {
+                let mut bucket = Bucket::full(rate, depth);
+                if let Some(old) = old {
+                    bucket.tokens = bucket.tokens.min(old.tokens);
+                }
+                bucket
+            })
+        };
+        self.sustained = refit(self.sustained, limits.sustained, limits.burst);
+        self.peak = refit(self.peak, limits.peak, limits.peak_burst);
+    }
+
     fn wait_for(&self, bytes: u64) -> Duration {
         let waits = [&self.sustained, &self.peak]
             .into_iter()
@@ -243,6 +268,33 @@ mod tests {
         assert_eq!(buckets.admit(at(0), 1522), at(150));
         // Sustained bucket: 22 + 150 B left, 1 B/us.
         assert_eq!(buckets.admit(at(150), 1172), at(1150));
+    }
+
+    #[test]
+    fn a_packet_that_leaves_late_keeps_its_tokens_until_then() {
+        // 1 B/us each: the packet is let through at 0 and leaves at 5 ms. Charged then, its 1000 B would be missing from full buckets.
+        let mut buckets = buckets(8 * MBIT, 2000, 8 * MBIT);
+        assert_eq!(buckets.admit(at(0), 1000), at(0));
+        buckets.delayed(at(5000), 1000);
+        assert_eq!(buckets.tokens(at(5000)), 1000);
+        assert_eq!(buckets.admit(at(5000), 1000), at(5000 + 1000 - 522));
+    }
+
+    #[test]
+    fn new_limits_take_over_what_the_old_buckets_held() {
+        let mut buckets = buckets(8 * MBIT, 10_000, 8 * MBIT);
+        assert_eq!(buckets.admit(at(0), 1500), at(0));
+        let limits = |rate, burst| Limits {
+            sustained: Some(Rate(rate)),
+            burst,
+            peak: None,
+            peak_burst: 0,
+        };
+        buckets.change(at(0), limits(16 * MBIT, 20_000));
+        assert_eq!(buckets.tokens(at(0)), 8_500);
+        assert_eq!(buckets.tokens(at(100)), 8_700);
+        buckets.change(at(100), limits(MBIT, 2_000));
+        assert_eq!(buckets.tokens(at(100)), 2_000);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Flows: between which hosts, over which ports, with which application.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 use super::links::{self, LinkPlan, PortPlan, check_delay};
 use super::unknown;
+use crate::flow::TunnelId;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::named::{Named, OrTable};
 use crate::scenario::raw::{Flow, Host, Raw, RttFrom, StartRange};
@@ -21,6 +23,7 @@ pub(in crate::scenario) struct GroupPlan {
     pub(in crate::scenario) direction: Direction,
     pub(in crate::scenario) tcp: tcp::Config,
     pub(in crate::scenario) dscp: u8,
+    pub(in crate::scenario) tunnel: Option<TunnelId>,
     pub(in crate::scenario) start: OrTable<Duration, StartRange>,
     pub(in crate::scenario) stop: Option<Duration>,
     pub(in crate::scenario) address: u32,
@@ -72,6 +75,7 @@ pub(super) fn plan(raw: &mut Raw, links: &[LinkPlan]) -> Result<Vec<GroupPlan>, 
     let mut planner = Planner {
         ports,
         hosts,
+        tunnels: number_tunnels(raw)?,
         duration,
         servers: 0,
     };
@@ -87,6 +91,34 @@ struct HostPlan {
     address: u32,
     via: Vec<PortPlan>,
     rtt: Option<OrTable<Duration, RttFrom>>,
+    tunnel: Option<String>,
+}
+
+/// Tunnels are numbered in the order of their names.
+fn number_tunnels(raw: &Raw) -> Result<BTreeMap<String, TunnelId>, ScenarioError> {
+    let hosts = raw
+        .host
+        .iter()
+        .map(|(name, host)| (format!("host.{name}.tunnel"), &host.tunnel));
+    let flows = raw
+        .flow
+        .iter()
+        .map(|(name, flow)| (format!("flow.{name}.tunnel"), &flow.tunnel));
+    let mut names = BTreeSet::new();
+    for (path, tunnel) in hosts.chain(flows) {
+        match tunnel.as_deref() {
+            Some("") => {
+                let why = "expected the name of a tunnel, found nothing";
+                return Err(ScenarioError::invalid(path, why));
+            }
+            Some(name) => {
+                names.insert(name);
+            }
+            None => {}
+        }
+    }
+    let numbers = (1..).filter_map(NonZeroU32::new).map(TunnelId);
+    Ok(names.into_iter().map(str::to_owned).zip(numbers).collect())
 }
 
 fn plan_hosts(
@@ -114,6 +146,11 @@ fn plan_hosts(
             let why = "a customer's host has no rtt: its distance is that of the flows' peers";
             return Err(ScenarioError::invalid(format!("host.{name}.rtt"), why));
         }
+        if host.tunnel.is_some() && via.is_empty() {
+            let why =
+                "tunnels are those of customers: a host in the network has none (its flows may)";
+            return Err(ScenarioError::invalid(format!("host.{name}.tunnel"), why));
+        }
         check_rtt(&format!("host.{name}.rtt"), host.rtt.as_ref())?;
         let address = NAMED_HOSTS + index as u32;
         Ok((
@@ -122,6 +159,7 @@ fn plan_hosts(
                 address,
                 via,
                 rtt: host.rtt.clone(),
+                tunnel: host.tunnel.clone(),
             },
         ))
     };
@@ -131,6 +169,7 @@ fn plan_hosts(
 struct Planner {
     ports: BTreeMap<String, PortPlan>,
     hosts: BTreeMap<String, HostPlan>,
+    tunnels: BTreeMap<String, TunnelId>,
     duration: Duration,
     /// Servers of flows' own so far.
     servers: u32,
@@ -165,6 +204,7 @@ impl Planner {
                 direction,
                 tcp: tcp.clone(),
                 dscp: flow.dscp,
+                tunnel: self.tunnel(flow),
                 start: flow.start.clone(),
                 stop: flow.stop,
                 address,
@@ -219,6 +259,14 @@ impl Planner {
         }
         let why = "with several links a flow must name its host (and [host.NAME] say where it is: via = […])";
         Err(ScenarioError::invalid(path, why))
+    }
+
+    /// The tunnel that carries the flow: its own, or that of its host.
+    fn tunnel(&self, flow: &Flow) -> Option<TunnelId> {
+        let host = flow.host.as_ref().and_then(|name| self.hosts.get(name));
+        let of_host = || host.and_then(|host| host.tunnel.as_ref());
+        let name = flow.tunnel.as_ref().or_else(of_host)?;
+        self.tunnels.get(name).copied()
     }
 
     fn host(&self, path: &str, name: &str) -> Result<&HostPlan, ScenarioError> {
