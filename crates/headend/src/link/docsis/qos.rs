@@ -29,10 +29,12 @@ pub enum Scheduling {
     #[default]
     BestEffort,
     /// Non-real-time polling: contention as well, and now and then a request opportunity of its own.
+    #[serde(rename = "nrtps")]
     NrtPs(Polling),
     /// Proactive grants: some of the reserved rate is granted without being asked for, the rest is best effort.
     Pgs(ProactiveGrants),
     /// Real-time polling: a request opportunity of its own at regular times, and no contention.
+    #[serde(rename = "rtps")]
     RtPs(Polling),
     /// Unsolicited grants of a fixed size at regular times, and no requests at all.
     Ugs(UnsolicitedGrants),
