@@ -294,6 +294,9 @@ impl Default for ScQamDownstream {
     }
 }
 
+/// Distance of request opportunities, at least.
+const OPPORTUNITY: Duration = Duration::from_micros(100);
+
 /// Sampling clocks of OFDMA upstream and OFDM downstream, in samples per millisecond.
 const UPSTREAM_SAMPLES: f64 = 102_400.0;
 const DOWNSTREAM_SAMPLES: f64 = 204_800.0;
@@ -417,6 +420,9 @@ impl Plant {
         };
         let frames = self.map_interval.as_nanos() as f64 / timing.frame.as_nanos() as f64;
         timing.frames_per_map = (frames.round() as u64).max(1);
+        // A request opportunity in each frame, at least 100 µs apart.
+        let frames_apart = OPPORTUNITY.as_nanos().div_ceil(timing.frame.as_nanos());
+        timing.opportunities = (timing.frames_per_map / frames_apart).max(1);
         timing.modem_map_processing = self.modem_map_processing;
         timing.cmts_map_processing = self.cmts_map_processing;
         timing.interleaving = interleaving;
@@ -606,11 +612,14 @@ impl UpstreamTiming {
     /// What the plant fills in, at zero.
     fn blank() -> Self {
         Self {
+            channels: 1,
             frame: Duration::ZERO,
             minislots_per_frame: 0,
             minislot_bytes: 0,
             segment_overhead: 0,
             frames_per_map: 0,
+            opportunities: 0,
+            opportunity_minislots: 1,
             modem_map_processing: Duration::ZERO,
             burst_preparation: Duration::ZERO,
             modem_pipeline: Duration::ZERO,

@@ -7,11 +7,13 @@
 use std::collections::VecDeque;
 
 use super::cmts::Grant;
+use super::setup::UpstreamFlow;
 use super::timing::UpstreamTiming;
 use super::token_bucket::TokenBuckets;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, GrantView, LineView, Queue, Shaper};
+use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -55,6 +57,7 @@ pub struct ServiceFlow {
     buckets: TokenBuckets,
     rate: Rate,
     dequeue_at: DequeueAt,
+    rng: Rng,
     partial: Option<Partial>,
     /// PDU bytes asked for and not drawn.
     requested: u64,
@@ -68,13 +71,14 @@ pub struct ServiceFlow {
 }
 
 impl ServiceFlow {
-    /// An idle flow whose queue drains at `rate` nominally.
-    pub fn new(queue: Queue, buckets: TokenBuckets, rate: Rate, dequeue_at: DequeueAt) -> Self {
+    /// An idle flow.
+    pub fn new(flow: UpstreamFlow) -> Self {
         Self {
-            queue,
-            buckets,
-            rate,
-            dequeue_at,
+            queue: flow.queue,
+            buckets: TokenBuckets::new(flow.limits),
+            rate: flow.rate,
+            dequeue_at: flow.dequeue_at,
+            rng: flow.rng,
             partial: None,
             requested: 0,
             outstanding: 0,
@@ -133,6 +137,11 @@ impl ServiceFlow {
         self.contention.is_none() && self.waiting_pdu() > 0 && {
             self.buckets.waiting() + self.buckets.cleared() > 0 || self.shortage() > 0
         }
+    }
+
+    /// A number of request opportunities to let pass, below `window`.
+    pub fn draw(&mut self, window: u64) -> u64 {
+        self.rng.below(window)
     }
 
     /// A contention request will be sent at `at`.
