@@ -316,6 +316,24 @@ pub enum OneWay {
     Up,
 }
 
+impl OneWay {
+    /// 0 for up, 1 for down.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Up => 0,
+            Self::Down => 1,
+        }
+    }
+
+    /// Its name in queues' names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
 /// Which packets a service flow or a drop rule claims: all conditions must hold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

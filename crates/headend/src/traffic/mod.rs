@@ -130,6 +130,8 @@ pub struct GroupSetup {
     pub tcp: tcp::Config,
     /// DSCP of its packets.
     pub dscp: u8,
+    /// Port of the remote hosts.
+    pub port: u16,
     /// Name: prefix of its random streams.
     pub name: String,
     /// The run's seed.
@@ -269,8 +271,8 @@ impl AppContext<'_> {
             generation: 0,
             protocol,
             addresses: [self.group.address, peer.address],
-            // Ephemeral ports in turn, so that hashes tell connections apart; no model asks which well-known port it is.
-            ports: [49152 + (ordinal % 16384) as u16, 443],
+            // Ephemeral ports in turn, so that hashes tell connections apart.
+            ports: [49152 + (ordinal % 16384) as u16, self.group.port],
             dscp: self.group.dscp,
             routes: peer.routes,
             alive: 0,

@@ -63,6 +63,7 @@ impl Desk {
                 peers: (0..peers).map(|address| Peer { routes, address }).collect(),
                 tcp: tcp::Config::default(),
                 dscp: 0,
+                port: 443,
                 name: "test".to_owned(),
                 seed: 1,
                 opened: 0,

@@ -40,6 +40,19 @@ pub enum Scheduling {
     Ugs(UnsolicitedGrants),
 }
 
+impl Scheduling {
+    /// Its name in scenarios.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::BestEffort => "best_effort",
+            Self::NrtPs(_) => "nrtps",
+            Self::Pgs(_) => "pgs",
+            Self::RtPs(_) => "rtps",
+            Self::Ugs(_) => "ugs",
+        }
+    }
+}
+
 /// Request opportunities of a flow's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
