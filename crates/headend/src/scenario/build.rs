@@ -14,7 +14,7 @@ use crate::line::Line;
 use crate::link::docsis::DocsisLink;
 use crate::link::docsis::downstream::{self, Downstream};
 use crate::link::docsis::qos::Qos;
-use crate::link::docsis::setup::{Contention, MacRules, UpstreamFlow, UpstreamSetup};
+use crate::link::docsis::setup::{UpstreamFlow, UpstreamSetup};
 use crate::link::docsis::token_bucket::TokenBuckets;
 use crate::link::docsis::upstream::{self, Upstream};
 use crate::link::{DirectionSetup, Link, PointToPoint, Transmitter};
@@ -160,11 +160,8 @@ impl Builder {
         };
         let up = Upstream::new(UpstreamSetup {
             timing: plan.plant.upstream_timing(),
-            rules: MacRules::default(),
-            contention: Contention {
-                data_start: plan.plant.backoff_start,
-                ..Contention::default()
-            },
+            rules: plan.plant.rules,
+            contention: plan.plant.contention,
             flows: vec![flow],
             placement: plan.placement,
             capacity: plan.upstream.capacity.clone(),

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use super::changes::{self, ChangePlan};
 use super::links::plan_rate;
 use super::service_flow::{Channel, FlowPlan, Layer, Layers, RulePlan, default_queue, modem_queue};
-use super::{LONGEST_DELAY, admission, unknown};
+use super::{LONGEST_DELAY, admission, plant, unknown};
 use crate::link::RateSchedule;
 use crate::link::docsis::cmts::Placement;
-use crate::link::docsis::preset::{Plant, PlantConfig};
+use crate::link::docsis::preset::{Feature, Plant, PlantConfig};
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::scenario::cable::{
     Classifier, Docsis, Modem, NeighbourLoad, OneWay, OwnUpstream, ServiceClass, ServiceFlow,
@@ -150,9 +150,7 @@ pub(super) fn plan(
 
 fn plan_plant(path: &str, line: &mut Docsis) -> Result<Plant, ScenarioError> {
     let plant = line.plant.over(line.preset);
-    plant.check().map_err(|(key, expected)| {
-        ScenarioError::invalid(format!("{path}.plant.{key}"), format!("expected {expected}"))
-    })?;
+    plant::check(&format!("{path}.plant"), line.preset, &plant)?;
     line.plant = PlantConfig::from(plant.clone());
     Ok(plant)
 }
@@ -419,6 +417,8 @@ impl<'a> Planner<'a> {
             path: path.to_owned(),
             own: flow.into(),
         }]);
+        (self.line.preset.require(Feature::Classifiers))
+            .map_err(|why| ScenarioError::invalid(path, why))?;
         let mut plan = layers.plan(name, self.channel(flow.direction))?;
         let rules = &flow.classifiers.0;
         if rules.is_empty() {
@@ -438,6 +438,7 @@ impl<'a> Planner<'a> {
     fn channel(&self, direction: OneWay) -> Channel<'_> {
         Channel {
             direction,
+            preset: self.line.preset,
             rate: self.rates[direction.index()],
             timing: self.timing,
         }

@@ -9,6 +9,7 @@ mod changes;
 mod classifiers;
 mod flows;
 mod links;
+mod plant;
 mod service_flow;
 
 use std::collections::BTreeMap;

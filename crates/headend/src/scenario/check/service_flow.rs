@@ -2,7 +2,7 @@
 
 use super::links::{check_rate, plan_queue};
 use crate::aqm::docsis_pie;
-use crate::link::docsis::preset::Preset;
+use crate::link::docsis::preset::{Feature, Preset};
 use crate::link::docsis::qos::{Qos, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::timing::UpstreamTiming;
@@ -50,6 +50,7 @@ pub(in crate::scenario) struct RulePlan {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Channel<'a> {
     pub(super) direction: OneWay,
+    pub(super) preset: Preset,
     /// What it has to give.
     pub(super) rate: Rate,
     pub(super) timing: &'a UpstreamTiming,
@@ -138,15 +139,12 @@ impl Layers {
         let priority = self.find("priority", |own| own.priority);
         if let Some((priority, path)) = &priority {
             check_priority(path, *priority)?;
+            require(*priority > 0, path, Feature::Scheduling, channel)?;
         }
         let reserved = self.find("minimum_reserved", |own| own.minimum_reserved);
-        if let (Some((reserved, path)), Some(sustained)) = (&reserved, sustained)
-            && *reserved > sustained
-        {
-            let why = format!(
-                "a reserved rate of {reserved} is above the maximum sustained rate of {sustained}"
-            );
-            return Err(ScenarioError::invalid(path, why));
+        if let Some((reserved, path)) = &reserved {
+            check_reserved(path, *reserved, sustained)?;
+            require(reserved.0 > 0, path, Feature::Scheduling, channel)?;
         }
         let scheduling = self.find("scheduling", |own| own.scheduling.clone());
         if let Some((Named(scheduling), path)) = &scheduling {
@@ -200,6 +198,33 @@ pub(super) fn check_burst(path: &str, burst: ByteCount) -> Result<(), ScenarioEr
     Err(ScenarioError::invalid(path, why))
 }
 
+fn check_reserved(
+    path: &str,
+    reserved: Rate,
+    sustained: Option<Rate>,
+) -> Result<(), ScenarioError> {
+    let Some(sustained) = sustained.filter(|sustained| reserved > *sustained) else {
+        return check_rate(path, reserved);
+    };
+    let why = format!(
+        "a reserved rate of {reserved} is above the maximum sustained rate of {sustained}"
+    );
+    Err(ScenarioError::invalid(path, why))
+}
+
+/// Refuses what the generation does not have, if it is used.
+fn require(
+    is_used: bool,
+    path: &str,
+    feature: Feature,
+    channel: Channel<'_>,
+) -> Result<(), ScenarioError> {
+    match channel.preset.require(feature) {
+        Err(why) if is_used => Err(ScenarioError::invalid(path, why)),
+        _ => Ok(()),
+    }
+}
+
 /// The longest time between two grants or polls that makes sense.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(10);
 /// UGS with more grants in an interval than this is a slip: the encoding has seven bits.
@@ -218,6 +243,11 @@ fn check_scheduling(
         let why = "scheduling types are for the upstream: a downstream flow is given its packets";
         return Err(ScenarioError::invalid(path, why));
     }
+    let feature = match scheduling {
+        Scheduling::Pgs(_) => Feature::ProactiveGrants,
+        _ => Feature::Scheduling,
+    };
+    require(*scheduling != Scheduling::BestEffort, path, feature, channel)?;
     let (interval, size) = match scheduling {
         Scheduling::BestEffort => return Ok(()),
         Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => (polling.interval, None),
@@ -293,9 +323,10 @@ pub(super) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
 
 /// The queue a generation asks of modems.
 pub(super) fn modem_queue(preset: Preset) -> Queue {
-    match preset {
-        Preset::Docsis30 => Queue::default(),
-        Preset::Docsis31 => Queue::Known(QueueConfig::DocsisPie(docsis_pie::Config::default())),
+    if preset.supports(Feature::ModemAqm) {
+        Queue::Known(QueueConfig::DocsisPie(docsis_pie::Config::default()))
+    } else {
+        Queue::default()
     }
 }
 
