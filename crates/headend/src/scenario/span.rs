@@ -282,7 +282,15 @@ mod tests {
         assert_eq!(span("46"), Ok(Span { from: 46, to: 46 }));
         assert_eq!(span("\"40-47\""), Ok(Span { from: 40, to: 47 }));
         assert_eq!(span("\" 7 - 9 \""), Ok(Span { from: 7, to: 9 }));
-        for wrong in ["\"47-40\"", "\"a\"", "\"\"", "300", "-1", "1.5", "\"1-2-3\""] {
+        for wrong in [
+            "\"47-40\"",
+            "\"a\"",
+            "\"\"",
+            "300",
+            "-1",
+            "1.5",
+            "\"1-2-3\"",
+        ] {
             assert!(span(wrong).is_err(), "{wrong}");
         }
     }
@@ -320,10 +328,15 @@ mod tests {
 
     #[test]
     fn one_thing_is_a_list_of_one() {
-        let read = |json: &str| serde_json::from_str::<Several<std::collections::BTreeMap<String, u8>>>(json);
+        let read = |json: &str| {
+            serde_json::from_str::<Several<std::collections::BTreeMap<String, u8>>>(json)
+        };
         let one = read("{\"a\": 1}").expect("one");
         assert_eq!(one, read("[{\"a\": 1}]").expect("a list of one"));
-        assert_eq!(serde_json::to_string(&one).expect("it has a text"), "{\"a\":1}");
+        assert_eq!(
+            serde_json::to_string(&one).expect("it has a text"),
+            "{\"a\":1}"
+        );
         assert_eq!(read("[{\"a\": 1}, {}]").expect("two").0.len(), 2);
         assert!(read("5").is_err());
     }

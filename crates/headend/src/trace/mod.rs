@@ -15,6 +15,8 @@ pub enum DropReason {
     Congested,
     /// Lost on the medium or in the wide area.
     Corrupted,
+    /// A rule does not let it pass.
+    Filtered,
     /// Its flow held more than its share.
     FlowLimit,
     /// The queue was full.
@@ -27,11 +29,12 @@ pub enum DropReason {
 
 impl DropReason {
     /// How many reasons there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
     /// All of them, in index order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Congested,
         Self::Corrupted,
+        Self::Filtered,
         Self::FlowLimit,
         Self::Overlimit,
         Self::RetryLimit,
@@ -43,6 +46,7 @@ impl DropReason {
         match self {
             Self::Congested => "congested",
             Self::Corrupted => "corrupted",
+            Self::Filtered => "filtered",
             Self::FlowLimit => "flow_limit",
             Self::Overlimit => "overlimit",
             Self::RetryLimit => "retry_limit",

@@ -49,7 +49,9 @@ impl Rule {
     pub fn matches(&self, header: &FlowHeader) -> bool {
         // A condition on ports takes nothing that has none.
         let has_ports = header.protocol != Protocol::Icmp;
-        self.dscp.as_ref().is_none_or(|dscp| dscp.contains(&header.dscp))
+        self.dscp
+            .as_ref()
+            .is_none_or(|dscp| dscp.contains(&header.dscp))
             && (self.protocol).is_none_or(|protocol| protocol == header.protocol)
             && holds_for_one(self.addresses.as_ref(), &header.addresses)
             && (self.ports.is_none() || has_ports)
@@ -122,17 +124,35 @@ mod tests {
             protocol: Some(Protocol::Udp),
         };
         assert!(taken(rule.clone()));
-        assert!(!taken(Rule { addresses: Some(11..=19), ..rule.clone() }));
-        assert!(!taken(Rule { dscp: Some(40..=45), ..rule.clone() }));
-        assert!(!taken(Rule { ports: Some(5005..=5999), ..rule.clone() }));
-        assert!(!taken(Rule { protocol: Some(Protocol::Tcp), ..rule }));
+        assert!(!taken(Rule {
+            addresses: Some(11..=19),
+            ..rule.clone()
+        }));
+        assert!(!taken(Rule {
+            dscp: Some(40..=45),
+            ..rule.clone()
+        }));
+        assert!(!taken(Rule {
+            ports: Some(5005..=5999),
+            ..rule.clone()
+        }));
+        assert!(!taken(Rule {
+            protocol: Some(Protocol::Tcp),
+            ..rule
+        }));
     }
 
     #[test]
     fn an_address_or_port_holds_at_either_end() {
         let packet = header(Protocol::Tcp, 0, 443);
-        let address = |address| Rule { addresses: Some(address..=address), ..Rule::default() };
-        let port = |port| Rule { ports: Some(port..=port), ..Rule::default() };
+        let address = |address| Rule {
+            addresses: Some(address..=address),
+            ..Rule::default()
+        };
+        let port = |port| Rule {
+            ports: Some(port..=port),
+            ..Rule::default()
+        };
         assert!(address(HOME).matches(&packet) && address(SERVER).matches(&packet));
         assert!(port(443).matches(&packet) && port(49152).matches(&packet));
         assert!(!address(15).matches(&packet) && !port(80).matches(&packet));
@@ -141,14 +161,20 @@ mod tests {
     #[test]
     fn a_condition_on_ports_takes_no_echo_request() {
         let ping = header(Protocol::Icmp, 0, 443);
-        let any = Rule { ports: Some(0..=u16::MAX), ..Rule::default() };
+        let any = Rule {
+            ports: Some(0..=u16::MAX),
+            ..Rule::default()
+        };
         assert!(!any.matches(&ping));
         assert!(Rule::default().matches(&ping));
     }
 
     #[test]
     fn the_highest_priority_decides_and_the_rest_goes_to_the_primary_flow() {
-        let dscp = |low, high| Rule { dscp: Some(low..=high), ..Rule::default() };
+        let dscp = |low, high| Rule {
+            dscp: Some(low..=high),
+            ..Rule::default()
+        };
         let rules = Classifiers::new(vec![
             (1, dscp(40, 47), Verdict::Flow(1)),
             (9, dscp(46, 46), Verdict::Flow(2)),
@@ -165,9 +191,22 @@ mod tests {
     fn drop_rules_come_before_all_others() {
         let rules = Classifiers::new(vec![
             (255, Rule::default(), Verdict::Flow(1)),
-            (0, Rule { ports: Some(137..=139), ..Rule::default() }, Verdict::Drop),
+            (
+                0,
+                Rule {
+                    ports: Some(137..=139),
+                    ..Rule::default()
+                },
+                Verdict::Drop,
+            ),
         ]);
-        assert_eq!(rules.classify(&header(Protocol::Udp, 0, 138)), Verdict::Drop);
-        assert_eq!(rules.classify(&header(Protocol::Udp, 0, 140)), Verdict::Flow(1));
+        assert_eq!(
+            rules.classify(&header(Protocol::Udp, 0, 138)),
+            Verdict::Drop
+        );
+        assert_eq!(
+            rules.classify(&header(Protocol::Udp, 0, 140)),
+            Verdict::Flow(1)
+        );
     }
 }

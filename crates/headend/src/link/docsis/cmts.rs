@@ -91,6 +91,11 @@ impl Cmts {
         self.requests.push_back(Request { flow, at, bytes });
     }
 
+    /// The flow's traffic priority from now on.
+    pub fn set_priority(&mut self, flow: usize, priority: u8) {
+        let _ = (flow, priority);
+    }
+
     /// The earliest request not yet considered.
     pub fn next_request(&self) -> Option<Instant> {
         self.requests.iter().map(|request| request.at).min()

@@ -3,6 +3,7 @@
 //! The CMTS sends a packet once both buckets hold it and the channel is free. One packet is taken from the queue ahead, as its size must be
 //! known to know when it may go.
 
+use super::setup::{DownstreamFlow, FlowChange};
 use super::timing::DownstreamTiming;
 use super::token_bucket::TokenBuckets;
 use crate::context::{Context, QueueInternals};
@@ -21,7 +22,7 @@ pub enum Wake {
     /// The channel is free.
     Sent,
     /// The queue's law is due.
-    Update,
+    Update(usize),
 }
 
 /// The downstream.
@@ -44,11 +45,16 @@ impl Downstream {
     /// An idle downstream; `capacity` limits the channel over time.
     pub fn new(
         timing: DownstreamTiming,
-        queue: Queue,
-        buckets: TokenBuckets,
-        rate: Rate,
+        mut flows: Vec<DownstreamFlow>,
         capacity: Option<RateSchedule>,
     ) -> Self {
+        let DownstreamFlow {
+            queue,
+            limits,
+            rate,
+            ..
+        } = flows.remove(0);
+        let buckets = TokenBuckets::new(limits);
         let schedule = capacity.unwrap_or(RateSchedule::Constant(timing.rate));
         Self {
             timing,
@@ -63,7 +69,7 @@ impl Downstream {
     }
 
     /// A packet arrives.
-    pub fn offer(&mut self, packet: Packet, cx: &mut Context<'_>) {
+    pub fn offer(&mut self, _flow: usize, packet: Packet, cx: &mut Context<'_>) {
         let line = line(self.rate, &self.buckets);
         self.queue.offer(packet, &line, cx);
         if self.is_awaited || self.in_hand.is_some() {
@@ -87,11 +93,21 @@ impl Downstream {
                 self.is_awaited = false;
                 self.next(cx);
             }
-            Wake::Update => {
+            Wake::Update(_) => {
                 self.buckets.advance(cx.now);
                 let line = line(self.rate, &self.buckets);
                 self.queue.update(&line, cx);
             }
+        }
+    }
+
+    /// Changes a service flow.
+    pub fn change(&mut self, change: FlowChange, cx: &mut Context<'_>) {
+        self.buckets.change(cx.now, change.limits);
+        self.rate = change.rate;
+        if let Some(queue) = change.queue {
+            let line = line(self.rate, &self.buckets);
+            self.queue.replace(queue, &line, cx);
         }
     }
 
@@ -155,7 +171,7 @@ impl Wake {
         1 | match self {
             Self::Admitted => 0,
             Self::Sent => 2,
-            Self::Update => 4,
+            Self::Update(flow) => 4 + 8 * flow as u64,
         }
     }
 
@@ -164,7 +180,7 @@ impl Wake {
         match token >> 1 {
             0 => Self::Admitted,
             1 => Self::Sent,
-            _ => Self::Update,
+            other => Self::Update(other as usize >> 2),
         }
     }
 }

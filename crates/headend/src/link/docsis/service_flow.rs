@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::cmts::Grant;
-use super::setup::UpstreamFlow;
+use super::setup::{FlowChange, UpstreamFlow};
 use super::timing::UpstreamTiming;
 use super::token_bucket::TokenBuckets;
 use crate::context::{Context, QueueInternals};
@@ -125,6 +125,17 @@ impl ServiceFlow {
         self.buckets.advance(cx.now);
         let line = line(self.rate, &self.buckets, self.latest);
         self.queue.update(&line, cx);
+    }
+
+    /// Changes it: rates, and perhaps the queue, into which moves what waits.
+    pub fn change(&mut self, change: FlowChange, cx: &mut Context<'_>) {
+        self.buckets.change(cx.now, change.limits);
+        self.rate = change.rate;
+        let Some(queue) = change.queue else { return };
+        let before = self.waiting_pdu();
+        let line = line(self.rate, &self.buckets, self.latest);
+        self.queue.replace(queue, &line, cx);
+        self.forget(before - self.waiting_pdu(), cx.now);
     }
 
     /// Whether it neither waits for a grant nor has a request under way.

@@ -101,6 +101,24 @@ impl TokenBuckets {
         }
     }
 
+    /// From now on other limits hold. Tokens are kept, as far as there is room for them; a bucket that is new is full.
+    pub fn change(&mut self, now: Instant, limits: Limits) {
+        self.advance(now);
+        let buckets = [
+            (&mut self.sustained, limits.sustained, limits.burst),
+            (&mut self.peak, limits.peak, limits.peak_burst),
+        ];
+        for (bucket, rate, depth) in buckets {
+            let earlier = bucket.map(|bucket| bucket.tokens);
+            *bucket = rate.map(|rate| Bucket::full(rate, depth));
+            if let (Some(bucket), Some(tokens)) = (bucket, earlier) {
+                bucket.tokens = bucket.depth.min(tokens);
+            }
+        }
+        // A limit that is gone lets pass what waited for it.
+        self.advance(now);
+    }
+
     /// More bytes wait.
     pub fn add(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
@@ -255,6 +273,53 @@ mod tests {
         });
         buckets.add(at(5), 1 << 40);
         assert_eq!(buckets.take_cleared(at(5)), 1 << 40);
+    }
+
+    #[test]
+    fn a_change_keeps_the_tokens_and_counts_on_at_the_new_rate() {
+        let limits = |rate, burst| Limits {
+            sustained: Some(Rate(rate)),
+            burst,
+            peak: None,
+            peak_burst: PEAK_BURST,
+        };
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut buckets = TokenBuckets::new(limits(8_000, 5_000));
+        buckets.add(at(0), 4_000);
+        assert_eq!(buckets.take_cleared(at(0)), 4_000);
+        buckets.change(at(1_000), limits(80_000, 20_000));
+        assert_eq!(
+            buckets.tokens(at(1_000)),
+            2_000,
+            "1000 left and 1000 of a second"
+        );
+        assert_eq!(buckets.tokens(at(2_000)), 12_000, "10 000 in the next");
+        buckets.change(at(2_000), limits(80_000, 3_000));
+        assert_eq!(
+            buckets.tokens(at(2_000)),
+            3_000,
+            "what does not fit is gone"
+        );
+    }
+
+    #[test]
+    fn a_new_limit_begins_with_a_full_bucket_and_one_that_goes_lets_all_pass() {
+        let none = Limits {
+            sustained: None,
+            burst: 3_000,
+            peak: None,
+            peak_burst: PEAK_BURST,
+        };
+        let some = Limits {
+            sustained: Some(Rate(8_000)),
+            ..none
+        };
+        let mut buckets = TokenBuckets::new(none);
+        buckets.change(Instant::ZERO, some);
+        buckets.add(Instant::ZERO, 10_000);
+        assert_eq!((buckets.cleared(), buckets.waiting()), (3_000, 7_000));
+        buckets.change(Instant::ZERO, none);
+        assert_eq!((buckets.cleared(), buckets.waiting()), (10_000, 0));
     }
 
     proptest! {

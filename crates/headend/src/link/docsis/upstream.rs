@@ -5,7 +5,7 @@
 
 use super::cmts::{Cmts, Grant};
 use super::service_flow::ServiceFlow;
-use super::setup::UpstreamSetup;
+use super::setup::{FlowChange, UpstreamSetup};
 use super::timing::UpstreamTiming;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
@@ -86,6 +86,13 @@ impl Upstream {
             Wake::Map => self.receive_map(cx),
             Wake::Update(flow) => self.flows[flow].update(cx),
         }
+    }
+
+    /// Changes a service flow.
+    pub fn change(&mut self, change: FlowChange, cx: &mut Context<'_>) {
+        let flow = change.flow;
+        self.cmts.set_priority(flow, change.priority);
+        self.flows[flow].change(change, cx);
     }
 
     /// Calls `visit` with each queue.

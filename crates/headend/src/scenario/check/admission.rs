@@ -44,7 +44,9 @@ fn flows<'a>(
     direction: OneWay,
 ) -> impl Iterator<Item = (u64, &'a FlowPlan)> {
     let of_profile = move |(profile, &count): (&'a Profile, &'a u64)| {
-        profile.flows[direction.index()].iter().map(move |flow| (count, flow))
+        profile.flows[direction.index()]
+            .iter()
+            .map(move |flow| (count, flow))
     };
     plan.profiles.iter().zip(members).flat_map(of_profile)
 }
@@ -69,7 +71,11 @@ fn check_unasked(
     if sum <= given.0 as f64 {
         return Ok(());
     }
-    let flows = if count == 1 { "its grants take".to_owned() } else { format!("{count} service flows with grants of their own take") };
+    let flows = if count == 1 {
+        "its grants take".to_owned()
+    } else {
+        format!("{count} service flows with grants of their own take")
+    };
     let why = format!(
         "admission refused: {flows} {} of the channel, which has {} to give",
         rounded(sum),
@@ -104,7 +110,9 @@ fn warn_of_reserved(
         let rate = flow.qos.minimum_reserved.0;
         (rate > 0).then_some((modems, u128::from(rate) * u128::from(modems)))
     };
-    let all: Vec<_> = flows(plan, members, direction).filter_map(reserved).collect();
+    let all: Vec<_> = flows(plan, members, direction)
+        .filter_map(reserved)
+        .collect();
     let count: u64 = all.iter().map(|(modems, _)| modems).sum();
     let sum: u128 = all.iter().map(|(_, rate)| rate).sum();
     let given = rates[direction.index()];
@@ -126,10 +134,16 @@ fn warn_of_rates(
     warnings: &mut Vec<String>,
 ) {
     let given = rates[direction.index()];
-    let all = plan.profiles.iter().flat_map(|profile| &profile.flows[direction.index()]);
+    let all = plan
+        .profiles
+        .iter()
+        .flat_map(|profile| &profile.flows[direction.index()]);
     for flow in all {
         // A thousandth more is how the plant's overheads are rounded, not a promise that is broken.
-        let promised = flow.limits.sustained.filter(|rate| rate.0 as f64 > given.0 as f64 * 1.001);
+        let promised = flow
+            .limits
+            .sustained
+            .filter(|rate| rate.0 as f64 > given.0 as f64 * 1.001);
         if let Some(promised) = promised {
             let warning = format!(
                 "{} is {promised}, and the channel carries {}: that is what the queue gets, whatever its law reckons with",

@@ -75,7 +75,12 @@ impl CablePlan {
         let mut queues = Vec::new();
         for modem in &self.modems {
             let group = self.groups[modem.group].name.as_deref();
-            for (index, flow) in self.profiles[modem.profile].flows.iter().flatten().enumerate() {
+            for (index, flow) in self.profiles[modem.profile]
+                .flows
+                .iter()
+                .flatten()
+                .enumerate()
+            {
                 let up = self.profiles[modem.profile].flows[0].len();
                 let path = match group {
                     Some(group) if index == 0 || index == up => {
@@ -113,13 +118,24 @@ pub(super) fn plan(
     let up = plan_capacity(&format!("{path}.upstream"), line.upstream.capacity.as_ref())?;
     if let Some(RateSchedule::Opportunities { .. }) = up {
         let why = "an upstream gives grants, not single opportunities: expected a rate or steps";
-        return Err(ScenarioError::invalid(format!("{path}.upstream.capacity"), why));
+        return Err(ScenarioError::invalid(
+            format!("{path}.upstream.capacity"),
+            why,
+        ));
     }
-    let down = plan_capacity(&format!("{path}.downstream"), line.downstream.capacity.as_ref())?;
+    let down = plan_capacity(
+        &format!("{path}.downstream"),
+        line.downstream.capacity.as_ref(),
+    )?;
     let given = |channel: Rate, capacity: &Option<RateSchedule>| {
-        capacity.as_ref().map_or(channel, |given| channel.min(given.nominal()))
+        capacity
+            .as_ref()
+            .map_or(channel, |given| channel.min(given.nominal()))
     };
-    let rates = [given(timing.capacity(), &up), given(plant.downstream_timing().rate, &down)];
+    let rates = [
+        given(timing.capacity(), &up),
+        given(plant.downstream_timing().rate, &down),
+    ];
     fill_queues(line);
     check_neighbours(&format!("{path}.neighbours"), line.neighbours.as_ref())?;
     let mut planner = Planner {
@@ -132,7 +148,12 @@ pub(super) fn plan(
         groups: Vec::new(),
     };
     planner.plan_modems(duration)?;
-    let Planner { profiles, modems, groups, .. } = planner;
+    let Planner {
+        profiles,
+        modems,
+        groups,
+        ..
+    } = planner;
     let mut plan = CablePlan {
         placement: line.placement,
         capacity: [up, down],
@@ -167,9 +188,14 @@ fn plan_capacity(
 fn fill_queues(line: &mut Docsis) {
     let preset = line.preset;
     (line.upstream.queue).get_or_insert_with(|| modem_queue(preset));
-    let classes = line.service_class.values_mut().map(|class| &mut class.service_flow);
+    let classes = line
+        .service_class
+        .values_mut()
+        .map(|class| &mut class.service_flow);
     let modems = line.modem.values_mut().map(|modem| &mut modem.service_flow);
-    let all = std::iter::once(&mut line.service_flow).chain(classes).chain(modems);
+    let all = std::iter::once(&mut line.service_flow)
+        .chain(classes)
+        .chain(modems);
     for flow in all.flat_map(BTreeMap::values_mut) {
         if flow.queue.is_none() {
             flow.queue = Some(default_queue(preset, flow));
@@ -179,9 +205,9 @@ fn fill_queues(line: &mut Docsis) {
 
 /// Names that would make two queues' names equal, or could not stand in a path.
 fn check_names(path: &str, line: &Docsis) -> Result<(), ScenarioError> {
-    let mut names: Vec<(String, &String)> = Vec::new();
-    let mut add = |table: &str, keys: &mut dyn Iterator<Item = &'_ String>| {
-        names.extend(keys.map(|name| (format!("{path}.{table}.{name}"), name)));
+    let mut names: Vec<(String, String)> = Vec::new();
+    let mut add = |table: &str, keys: &mut dyn Iterator<Item = &String>| {
+        names.extend(keys.map(|name| (format!("{path}.{table}.{name}"), name.clone())));
     };
     add("service_flow", &mut line.service_flow.keys());
     add("drop", &mut line.drop.keys());
@@ -191,14 +217,20 @@ fn check_names(path: &str, line: &Docsis) -> Result<(), ScenarioError> {
     for (name, class) in &line.service_class {
         let class_flows = format!("service_class.{name}.service_flow");
         add(&class_flows, &mut class.service_flow.keys());
-        add(&format!("service_class.{name}.drop"), &mut class.drop.keys());
+        add(
+            &format!("service_class.{name}.drop"),
+            &mut class.drop.keys(),
+        );
     }
     for (name, modem) in &line.modem {
-        add(&format!("modem.{name}.service_flow"), &mut modem.service_flow.keys());
+        add(
+            &format!("modem.{name}.service_flow"),
+            &mut modem.service_flow.keys(),
+        );
         add(&format!("modem.{name}.drop"), &mut modem.drop.keys());
     }
     for (path, name) in names {
-        super::check_name(&path, name)?;
+        super::check_name(&path, &name)?;
         if ["up", "down"].contains(&name.as_str()) {
             let why = "\"up\" and \"down\" are the service flows that every modem has (upstream, downstream)";
             return Err(ScenarioError::invalid(path, why));
@@ -211,29 +243,47 @@ fn check_neighbours(path: &str, load: Option<&NeighbourLoad>) -> Result<(), Scen
     let Some(load) = load else { return Ok(()) };
     let refuse = |key: &str, why: String| Err(ScenarioError::invalid(format!("{path}.{key}"), why));
     if load.load.0 >= 1.0 {
-        return refuse("load", "neighbours that take all of the channel leave nothing".to_owned());
+        return refuse(
+            "load",
+            "neighbours that take all of the channel leave nothing".to_owned(),
+        );
     }
     if !(0.0..=10.0).contains(&load.burstiness) {
-        return refuse("burstiness", format!("expected 0 to 10, found {}", load.burstiness));
+        return refuse(
+            "burstiness",
+            format!("expected 0 to 10, found {}", load.burstiness),
+        );
     }
     if load.correlation.is_zero() || load.correlation > LONGEST_DELAY {
-        let why = format!("expected more than 0 s and at most {LONGEST_DELAY}, found {}", load.correlation);
+        let why = format!(
+            "expected more than 0 s and at most {LONGEST_DELAY}, found {}",
+            load.correlation
+        );
         return refuse("correlation", why);
     }
     if !(0.0..=1e6).contains(&load.requests_per_second) {
-        let why = format!("expected 0 to a million, found {}", load.requests_per_second);
+        let why = format!(
+            "expected 0 to a million, found {}",
+            load.requests_per_second
+        );
         return refuse("requests_per_second", why);
     }
     for (index, (start, factor)) in load.time_of_day.iter().enumerate() {
         let key = format!("time_of_day[{index}]");
         if !(0.0..=100.0).contains(factor) {
-            return refuse(&key, format!("expected a factor from 0 to 100, found {factor}"));
+            return refuse(
+                &key,
+                format!("expected a factor from 0 to 100, found {factor}"),
+            );
         }
         if index == 0 && !start.is_zero() {
             return refuse(&key, format!("the first step is at \"0 s\", not {start}"));
         }
         if index > 0 && *start <= load.time_of_day[index - 1].0 {
-            return refuse(&key, format!("steps are in order of time: {start} does not come later"));
+            return refuse(
+                &key,
+                format!("steps are in order of time: {start} does not come later"),
+            );
         }
     }
     Ok(())
@@ -317,7 +367,9 @@ impl<'a> Planner<'a> {
         }
         let all = u64::from(count) + self.modems.len() as u64;
         if all > u64::from(MOST_MODEMS) {
-            return refuse(format!("{all} modems on a line are more than {MOST_MODEMS}"));
+            return refuse(format!(
+                "{all} modems on a line are more than {MOST_MODEMS}"
+            ));
         }
         Ok(count)
     }
@@ -337,7 +389,9 @@ impl<'a> Planner<'a> {
         }
         let refuse = |why: String| Err(ScenarioError::invalid(format!("{path}.mix"), why));
         if modem.service_class.is_some() {
-            return refuse(format!("\"{name}\" has either a service class or a mix of them"));
+            return refuse(format!(
+                "\"{name}\" has either a service class or a mix of them"
+            ));
         }
         if modem.count.is_none() {
             return refuse("a mix is for several modems: say how many with count".to_owned());
@@ -377,7 +431,11 @@ impl<'a> Planner<'a> {
         let down = [
             modem.map(|(path, modem)| layer(path, "downstream", (&modem.downstream).into())),
             class.map(|(path, class)| layer(path, "downstream", (&class.downstream).into())),
-            Some(layer(self.path, "downstream", (&self.line.downstream).into())),
+            Some(layer(
+                self.path,
+                "downstream",
+                (&self.line.downstream).into(),
+            )),
         ];
         let [up, down] = [up, down].map(|layers| Layers(layers.into_iter().flatten().collect()));
         let mut flows = [
@@ -466,11 +524,12 @@ fn by_name<'a, T>(
 
 /// A classifier that some packet can meet.
 fn rule_plan(path: String, classifier: &Classifier) -> Result<RulePlan, ScenarioError> {
-    let refuse = |key: &str, why: String| {
-        Err(ScenarioError::invalid(format!("{path}.{key}"), why))
-    };
+    let refuse = |key: &str, why: String| Err(ScenarioError::invalid(format!("{path}.{key}"), why));
     if let Some(dscp) = classifier.dscp.filter(|dscp| dscp.to > 63) {
-        return refuse("dscp", format!("expected a DSCP from 0 to 63, found {dscp}"));
+        return refuse(
+            "dscp",
+            format!("expected a DSCP from 0 to 63, found {dscp}"),
+        );
     }
     if classifier.port.is_some() && classifier.protocol == Some(TransportName::Icmp) {
         let why = "matches nothing: ICMP has no ports";
@@ -495,7 +554,8 @@ fn check_online(path: &str, modem: &Modem, duration: Duration) -> Result<(), Sce
     if latest < duration {
         return Ok(());
     }
-    let why = format!("a modem that is switched on at {latest} is not there in a run of {duration}");
+    let why =
+        format!("a modem that is switched on at {latest} is not there in a run of {duration}");
     Err(ScenarioError::invalid(path, why))
 }
 
@@ -560,7 +620,10 @@ mod tests {
             for (index, &weight) in weights.iter().enumerate() {
                 let taken = order[..places].iter().filter(|&&one| one == index).count() as f64;
                 let share = f64::from(weight) * places as f64 / 19.0;
-                assert!((taken - share).abs() < 1.0, "{index} has {taken} of {places}");
+                assert!(
+                    (taken - share).abs() < 1.0,
+                    "{index} has {taken} of {places}"
+                );
             }
         }
     }
@@ -581,7 +644,10 @@ mod tests {
             ..Modem::default()
         };
         let times = [1, 2, 6, 11].map(|number| online_at(&modem, number, 11));
-        assert_eq!(times, [10, 11, 15, 20].map(|at| Some(Duration::from_secs(at))));
+        assert_eq!(
+            times,
+            [10, 11, 15, 20].map(|at| Some(Duration::from_secs(at)))
+        );
         assert_eq!(online_at(&modem, 1, 1), Some(Duration::from_secs(10)));
         assert_eq!(online_at(&Modem::default(), 1, 1), None);
     }

@@ -50,7 +50,10 @@ pub(super) fn plan(
         check_change(&path, change, duration)?;
         for modem in modems(&path, change, cable)? {
             let (flow, base) = flow(&path, change, cable, modem)?;
-            let earlier = plans.iter().rev().find(|plan| (plan.modem, plan.flow) == (modem, flow));
+            let earlier = plans
+                .iter()
+                .rev()
+                .find(|plan| (plan.modem, plan.flow) == (modem, flow));
             let state = earlier.map_or_else(|| State::of(base), State::after);
             plans.push(one(&path, name, change, state, (modem, flow), rates)?);
         }
@@ -78,7 +81,10 @@ impl State {
 
 fn check_change(path: &str, change: &Change, duration: Duration) -> Result<(), ScenarioError> {
     if change.at >= duration {
-        let why = format!("a change at {} is not within a run of {duration}", change.at);
+        let why = format!(
+            "a change at {} is not within a run of {duration}",
+            change.at
+        );
         return Err(ScenarioError::invalid(format!("{path}.at"), why));
     }
     for (key, rate) in [("rate", change.rate), ("peak", change.peak)] {
@@ -96,8 +102,16 @@ fn check_change(path: &str, change: &Change, duration: Duration) -> Result<(), S
     if let Some(priority) = change.priority {
         check_priority(&format!("{path}.priority"), priority)?;
     }
-    let Change { rate, peak, burst, priority, queue, .. } = change;
-    if rate.is_none() && peak.is_none() && burst.is_none() && priority.is_none() && queue.is_none() {
+    let Change {
+        rate,
+        peak,
+        burst,
+        priority,
+        queue,
+        ..
+    } = change;
+    if rate.is_none() && peak.is_none() && burst.is_none() && priority.is_none() && queue.is_none()
+    {
         let why = "changes nothing: expected a rate, peak, burst, priority or queue";
         return Err(ScenarioError::invalid(path, why));
     }
@@ -120,7 +134,11 @@ fn modems(
     if let Some(index) = cable.modems.iter().position(|modem| is_called(&modem.name)) {
         return Ok(index..index + 1);
     }
-    let known = cable.groups.iter().filter_map(|group| group.name.clone()).collect();
+    let known = cable
+        .groups
+        .iter()
+        .filter_map(|group| group.name.clone())
+        .collect();
     Err(unknown(format!("{path}.modem"), "modem", name, known))
 }
 
@@ -138,11 +156,18 @@ fn flow<'a>(
 ) -> Result<((usize, usize), &'a FlowPlan), ScenarioError> {
     let flows = &cable.profiles[cable.modems[modem].profile].flows;
     for (direction, flows) in flows.iter().enumerate() {
-        if let Some(place) = flows.iter().position(|flow| flow.name == change.service_flow) {
+        if let Some(place) = flows
+            .iter()
+            .position(|flow| flow.name == change.service_flow)
+        {
             return Ok(((direction, place), &flows[place]));
         }
     }
-    let known = flows.iter().flatten().map(|flow| flow.name.clone()).collect();
+    let known = flows
+        .iter()
+        .flatten()
+        .map(|flow| flow.name.clone())
+        .collect();
     let path = format!("{path}.service_flow");
     Err(unknown(path, "service flow", &change.service_flow, known))
 }
@@ -155,7 +180,11 @@ fn one(
     (modem, flow): (usize, (usize, usize)),
     rates: [Rate; 2],
 ) -> Result<ChangePlan, ScenarioError> {
-    let State { mut limits, mut rate, mut priority } = state;
+    let State {
+        mut limits,
+        mut rate,
+        mut priority,
+    } = state;
     if let Some(sustained) = change.rate {
         limits.sustained = Some(sustained);
         rate = sustained.min(rates[flow.0]);
@@ -170,9 +199,8 @@ fn one(
         return Err(ScenarioError::invalid(path, why));
     }
     let queue = change.queue.as_ref();
-    let queue = queue.map(|queue| {
-        plan_queue(&format!("{path}.queue"), queue, rate, Framing::ETHERNET).cloned()
-    });
+    let queue = queue
+        .map(|queue| plan_queue(&format!("{path}.queue"), queue, rate, Framing::ETHERNET).cloned());
     Ok(ChangePlan {
         at: change.at,
         modem,

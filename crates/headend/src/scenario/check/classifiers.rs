@@ -111,7 +111,11 @@ fn check_line(
             for peer in &group.peers {
                 let ends = [group.address, peer.address];
                 let taken = |rule: &&RulePlan| may_take(&rule.classifier, group, ends, hosts);
-                let drops = if direction == 0 { profile.drops.as_slice() } else { &[] };
+                let drops = if direction == 0 {
+                    profile.drops.as_slice()
+                } else {
+                    &[]
+                };
                 for rule in drops.iter().filter(taken) {
                     idle.remove(rule.path.as_str());
                 }
@@ -127,7 +131,9 @@ fn check_line(
         }
     }
     let no_packet = idle.into_iter().map(|path| {
-        format!("{path}: no packet of this scenario's flows matches, so nothing is classified by it")
+        format!(
+            "{path}: no packet of this scenario's flows matches, so nothing is classified by it"
+        )
     });
     warnings.extend(no_packet);
     Ok(())
@@ -135,7 +141,10 @@ fn check_line(
 
 /// By which modems of a link a flow passes, and in which directions.
 fn passes(group: &GroupPlan, link: u16) -> BTreeSet<(usize, usize)> {
-    let routes = group.peers.iter().flat_map(|peer| peer.up.iter().chain(&peer.down));
+    let routes = group
+        .peers
+        .iter()
+        .flat_map(|peer| peer.up.iter().chain(&peer.down));
     let ports = routes.filter(|(at, _)| *at == link);
     ports
         .map(|(_, port)| (usize::from(port.0 % 2), usize::from(port.0 / 2)))
@@ -152,11 +161,12 @@ fn may_take(
     let protocol_of_group = group.application.protocol();
     let rule = rule(classifier, hosts);
     let ports = classifier.port.is_none_or(|port| {
-        protocol_of_group != Protocol::Icmp
-            && (port.contains(group.port) || port.meets(EPHEMERAL))
+        protocol_of_group != Protocol::Icmp && (port.contains(group.port) || port.meets(EPHEMERAL))
     });
     let host = (rule.addresses).is_none_or(|range| ends.iter().any(|end| range.contains(end)));
-    let protocol = rule.protocol.is_none_or(|protocol| protocol == protocol_of_group);
+    let protocol = rule
+        .protocol
+        .is_none_or(|protocol| protocol == protocol_of_group);
     let dscp = classifier.dscp.is_none_or(|dscp| dscp.contains(group.dscp));
     ports && host && protocol && dscp
 }
@@ -166,7 +176,9 @@ fn refuse_ambiguity(group: &GroupPlan, takers: &[Taker<'_>]) -> Result<(), Scena
     let Some(&(highest, first, _)) = takers.iter().max_by_key(|(priority, ..)| *priority) else {
         return Ok(());
     };
-    let rival = takers.iter().find(|(priority, name, _)| *priority == highest && *name != first);
+    let rival = takers
+        .iter()
+        .find(|(priority, name, _)| *priority == highest && *name != first);
     let Some((_, other, rule)) = rival else {
         return Ok(());
     };

@@ -215,7 +215,10 @@ impl Planner {
             .expect("planning the application fills it in");
         let customer = self.customer(&at, flow)?;
         let numbers = choose_hosts(&at, name, flow, customer.count)?;
-        check_count(&at, groups.len() as u64 + numbers.len() as u64 * u64::from(flow.count))?;
+        check_count(
+            &at,
+            groups.len() as u64 + numbers.len() as u64 * u64::from(flow.count),
+        )?;
         for &host in &numbers {
             let via = customer.ports(host);
             for number in 1..=flow.count {
@@ -358,9 +361,8 @@ impl Planner {
     /// Whether the flow's only named peers bring their own round-trip times.
     fn hosts_rtt(&self, flow: &Flow) -> bool {
         let mut names = flow.peer.iter().chain(&flow.peers).peekable();
-        names.peek().is_some() && names.all(|name| {
-                find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some())
-            })
+        names.peek().is_some()
+            && names.all(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
     }
 }
 
@@ -388,7 +390,10 @@ fn choose_hosts(
         let given = [("on", flow.on.is_some()), ("share", flow.share.is_some())];
         return match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(vec![1]),
-            Some((key, _)) => refuse(key, "there is one host: of several modems' hosts some can be chosen".to_owned()),
+            Some((key, _)) => refuse(
+                key,
+                "there is one host: of several modems' hosts some can be chosen".to_owned(),
+            ),
         };
     };
     let mut chosen: Vec<u32> = (1..=count).collect();
@@ -397,17 +402,26 @@ fn choose_hosts(
             return refuse("on", "hosts are counted from 1".to_owned());
         }
         if on.highest() > count {
-            return refuse("on", format!("there are {count} hosts, and no number {}", on.highest()));
+            return refuse(
+                "on",
+                format!("there are {count} hosts, and no number {}", on.highest()),
+            );
         }
         chosen.retain(|&number| on.contains(number));
     }
     if let Some(share) = flow.share {
         let wanted = (share.0 * chosen.len() as f64).round() as usize;
         if wanted == 0 {
-            let why = format!("expected a share of {} hosts that is one at least", chosen.len());
+            let why = format!(
+                "expected a share of {} hosts that is one at least",
+                chosen.len()
+            );
             return refuse("share", why);
         }
-        strew(&mut chosen, &mut Rng::for_path(0, &format!("flow.{name}.share")));
+        strew(
+            &mut chosen,
+            &mut Rng::for_path(0, &format!("flow.{name}.share")),
+        );
         chosen.truncate(wanted);
         chosen.sort_unstable();
     }

@@ -23,7 +23,7 @@ pub(super) use cable::{CablePlan, ModemPlan, Profile};
 pub(super) use changes::ChangePlan;
 pub(super) use classifiers::rule;
 pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan};
-pub(super) use links::{DirectionPlan, LinkPlan, Medium, PortPlan};
+pub(super) use links::{DirectionPlan, LinkPlan, Medium};
 pub(super) use service_flow::FlowPlan;
 
 /// A scenario that makes sense.

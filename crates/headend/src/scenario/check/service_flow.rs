@@ -69,11 +69,7 @@ pub(super) struct Layer {
 
 impl Layers {
     /// The service flow called `name`, checked.
-    pub(super) fn plan(
-        &self,
-        name: &str,
-        channel: Channel<'_>,
-    ) -> Result<FlowPlan, ScenarioError> {
+    pub(super) fn plan(&self, name: &str, channel: Channel<'_>) -> Result<FlowPlan, ScenarioError> {
         let limits = self.limits()?;
         let qos = self.qos(channel, limits.sustained)?;
         let wanted = limits.sustained.or_else(|| fixed_rate(&qos.scheduling));
@@ -159,11 +155,7 @@ impl Layers {
     }
 
     /// The innermost value of a key, and its path.
-    fn find<T>(
-        &self,
-        key: &str,
-        get: impl Fn(&OwnUpstream) -> Option<T>,
-    ) -> Option<(T, String)> {
+    fn find<T>(&self, key: &str, get: impl Fn(&OwnUpstream) -> Option<T>) -> Option<(T, String)> {
         let found = |layer: &Layer| Some((get(&layer.own)?, format!("{}.{key}", layer.path)));
         self.0.iter().find_map(found)
     }
@@ -206,9 +198,8 @@ fn check_reserved(
     let Some(sustained) = sustained.filter(|sustained| reserved > *sustained) else {
         return check_rate(path, reserved);
     };
-    let why = format!(
-        "a reserved rate of {reserved} is above the maximum sustained rate of {sustained}"
-    );
+    let why =
+        format!("a reserved rate of {reserved} is above the maximum sustained rate of {sustained}");
     Err(ScenarioError::invalid(path, why))
 }
 
@@ -247,27 +238,37 @@ fn check_scheduling(
         Scheduling::Pgs(_) => Feature::ProactiveGrants,
         _ => Feature::Scheduling,
     };
-    require(*scheduling != Scheduling::BestEffort, path, feature, channel)?;
+    require(
+        *scheduling != Scheduling::BestEffort,
+        path,
+        feature,
+        channel,
+    )?;
     let (interval, size) = match scheduling {
         Scheduling::BestEffort => return Ok(()),
         Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => (polling.interval, None),
         Scheduling::Pgs(grants) => {
             if grants.rate.0 == 0 {
-                let why = "expected a rate above zero, found 0 bit/s; without one it is best_effort";
+                let why =
+                    "expected a rate above zero, found 0 bit/s; without one it is best_effort";
                 return refuse("rate", why.to_owned());
             }
             (grants.interval, None)
         }
         Scheduling::Ugs(grants) => {
             if !(1..=MOST_GRANTS).contains(&grants.grants) {
-                let why = format!("expected 1 to {MOST_GRANTS} grants, found {}", grants.grants);
+                let why = format!(
+                    "expected 1 to {MOST_GRANTS} grants, found {}",
+                    grants.grants
+                );
                 return refuse("grants", why);
             }
             (grants.interval, Some(grants.size))
         }
     };
     if interval.is_zero() || interval > LONGEST_INTERVAL {
-        let why = format!("expected more than 0 s and at most {LONGEST_INTERVAL}, found {interval}");
+        let why =
+            format!("expected more than 0 s and at most {LONGEST_INTERVAL}, found {interval}");
         return refuse("interval", why);
     }
     match size {
@@ -285,7 +286,8 @@ fn check_grant_size(
     // An empty IP packet is padded to 46 B.
     let least = Framing::ETHERNET.of_size(0) + timing.mac_header;
     let most = timing.minislots_per_map() * timing.minislot_bytes;
-    if (least..=most).contains(&size.0) && timing.minislots_for(size.0) <= timing.minislots_per_map()
+    if (least..=most).contains(&size.0)
+        && timing.minislots_for(size.0) <= timing.minislots_per_map()
     {
         return Ok(());
     }
