@@ -2,7 +2,7 @@
 //!
 //! - [`preset`]: the plants of the generations, of [physical channels](phy); [`timing`]: frames, minislots, MAPs, symbols.
 //! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, requests and grants.
-//! - [`cmts`]: the upstream scheduler. [`upstream`] and [`downstream`]: the two directions as events.
+//! - [`cmts`]: the upstream scheduler; [`downstream_scheduler`]: the downstream one. [`upstream`] and [`downstream`]: the two directions as events.
 //!
 //! - [`classifier`]: which service flow of a modem takes a packet.
 //!
@@ -11,6 +11,7 @@
 pub mod classifier;
 pub mod cmts;
 pub mod downstream;
+pub mod downstream_scheduler;
 pub mod phy;
 pub mod preset;
 pub mod qos;
@@ -94,10 +95,23 @@ impl DocsisLink {
                 self.changes.push_front(change);
                 return;
             }
-            if change.is_upstream {
-                self.upstream.change(change, cx);
-            } else {
-                self.downstream.change(change, cx);
+            self.change(change, cx);
+        }
+    }
+}
+
+impl DocsisLink {
+    fn change(&mut self, change: FlowChange, cx: &mut Context<'_>) {
+        let FlowChange { flow, limits, rate, qos, queue, .. } = change;
+        if change.is_upstream {
+            self.upstream.change(flow, limits, rate, &qos, cx);
+            if let Some(queue) = queue {
+                self.upstream.replace_queue(flow, queue, cx);
+            }
+        } else {
+            self.downstream.change(flow, limits, rate, &qos, cx);
+            if let Some(queue) = queue {
+                self.downstream.replace_queue(flow, queue, cx);
             }
         }
     }

@@ -81,8 +81,8 @@ pub struct FlowChange {
     pub limits: Limits,
     /// Nominal rate of its queue from then on.
     pub rate: Rate,
-    /// Its traffic priority from then on.
-    pub priority: u8,
+    /// Its priority and reserved rate from then on.
+    pub qos: Qos,
     /// The queue that takes the place of its own.
     pub queue: Option<Box<dyn QueueDiscipline>>,
 }

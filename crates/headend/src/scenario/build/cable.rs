@@ -6,6 +6,7 @@ use super::{Builder, QueuePlace};
 use crate::link::docsis::DocsisLink;
 use crate::link::docsis::classifier::{Classifiers, Entrance, Verdict};
 use crate::link::docsis::downstream::{self, Downstream};
+use crate::link::docsis::qos::Qos;
 use crate::link::docsis::setup::{
     DownstreamFlow, FlowChange, Neighbours, UpstreamFlow, UpstreamSetup,
 };
@@ -135,7 +136,10 @@ impl Builder {
             flow: line.entrances[2 * plan.modem + direction].primary as usize + place,
             limits: plan.limits,
             rate: plan.rate,
-            priority: plan.priority,
+            qos: Qos {
+                priority: plan.priority,
+                ..flow.qos.clone()
+            },
             queue,
         }
     }
