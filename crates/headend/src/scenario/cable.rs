@@ -178,8 +178,8 @@ pub struct Modem {
     /// them in nearly the same proportion as all.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub mix: BTreeMap<String, u32>,
-    /// When it is switched on and begins to range: a time, or a table `{ from, to }` over which many are spread evenly. What is sent before waits
-    /// in its queue. Default: it is registered from the start.
+    /// When it is switched on and begins to range: a time, or a table `{ from, to }` over which many are spread evenly. What is sent before it is
+    /// registered is lost. Default: it is registered from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub online_at: Option<OrTable<Duration, StartRange>>,
     /// From the modem to the network.

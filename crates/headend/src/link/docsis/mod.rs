@@ -1,22 +1,30 @@
 //! The DOCSIS cable line: one link with both directions.
 //!
 //! - [`preset`]: the plants of the generations, of [physical channels](phy); [`timing`]: frames, minislots, MAPs, symbols.
-//! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, requests and grants.
-//! - [`cmts`]: the upstream scheduler; [`downstream_scheduler`]: the downstream one. [`upstream`] and [`downstream`]: the two directions as events.
-//!
+//! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, and how it sends: [`continuous`] or in [`bursts`].
+//! - [`contention`]: whose request is heard. [`ranging`]: how modems come up. [`neighbours`]: others as a load.
+//! - [`cmts`]: the upstream scheduler, with what is [given regularly](periodic) and the [space] of a MAP; [`downstream_scheduler`]: the downstream one.
+//! - [`upstream`] and [`downstream`]: the two directions as events.
 //! - [`classifier`]: which service flow of a modem takes a packet.
 //!
 //! Ports: 2 × modem + direction, 0 up and 1 down. docs/models/docsis.md says what is modelled, with sources, and what is left out.
 
+pub mod bursts;
 pub mod classifier;
 pub mod cmts;
+pub mod contention;
+pub mod continuous;
 pub mod downstream;
 pub mod downstream_scheduler;
+pub mod neighbours;
+pub mod periodic;
 pub mod phy;
 pub mod preset;
 pub mod qos;
+pub mod ranging;
 pub mod service_flow;
 pub mod setup;
+pub mod space;
 pub mod timing;
 pub mod token_bucket;
 pub mod upstream;
@@ -102,7 +110,14 @@ impl DocsisLink {
 
 impl DocsisLink {
     fn change(&mut self, change: FlowChange, cx: &mut Context<'_>) {
-        let FlowChange { flow, limits, rate, qos, queue, .. } = change;
+        let FlowChange {
+            flow,
+            limits,
+            rate,
+            qos,
+            queue,
+            ..
+        } = change;
         if change.is_upstream {
             self.upstream.change(flow, limits, rate, &qos, cx);
             if let Some(queue) = queue {
