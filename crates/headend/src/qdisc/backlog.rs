@@ -52,6 +52,8 @@ pub struct Backlog {
     packets: VecDeque<Packet>,
     bytes: u64,
     limit: BacklogLimit,
+    /// Room to be made with the first packet.
+    room: usize,
 }
 
 impl Backlog {
@@ -61,10 +63,12 @@ impl Backlog {
             packets: VecDeque::new(),
             bytes: 0,
             limit,
+            room: 0,
         }
     }
 
-    /// Makes room for what the limit allows, packets of the usual largest size, at once; an unlimited backlog grows.
+    /// Makes room with the first packet for what the limit allows, packets of the usual largest size; an unlimited backlog grows, and one that
+    /// nobody uses takes nothing.
     #[must_use]
     pub fn with_room(mut self) -> Self {
         let packets = match self.limit {
@@ -72,7 +76,7 @@ impl Backlog {
             BacklogLimit::Packets(packets) => packets,
             BacklogLimit::Unlimited => 0,
         };
-        self.packets.reserve(packets.min(MOST_ROOM) as usize);
+        self.room = packets.min(MOST_ROOM) as usize;
         self
     }
 
@@ -85,6 +89,9 @@ impl Backlog {
         }
         self.bytes += bytes;
         cx.note_enqueued(&packet);
+        if self.packets.capacity() == 0 {
+            self.packets.reserve(self.room);
+        }
         self.packets.push_back(packet);
         // Set in place: a field written just before the move would hold the move up.
         if let Some(packet) = self.packets.back_mut() {
