@@ -12,12 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.bottleneck import gather_queues
 from headend.errors import InputError
 from headend.figures import draw_figures
 from headend.figures.theme import HEIGHT, configure
 from headend.folder import describe
+from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
-from headend.verdict import Verdict, describe_shared_queue, judge, summarise_comparison
+from headend.verdict import (
+    Verdict,
+    describe_shared_queue,
+    judge,
+    pair_parties,
+    summarise_comparison,
+)
 
 if TYPE_CHECKING:
     import jinja2
@@ -47,14 +55,17 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
     title
         What to call the page; by default what the first scenario calls itself.
     """
-    shown = [Shown(result, judge(result)) for result in results]
+    verdicts = [judge(result) for result in results]
+    shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
     page = render_page(
         "report.html.j2",
         draw_figures(results),
         title=title or results[0].title,
         shown=shown,
-        summary=summarise_comparison(results) if len(results) > 1 else [],
-        flows=list(dict.fromkeys(f.flow for item in shown for f in item.verdict.findings)),
+        summary=summarise_comparison(results, verdicts) if len(results) > 1 else [],
+        people=pair_parties(verdicts),
+        parties_of_queues=gather_queues(results[0]) if len(results) == 1 else [],
+        most_listed=MOST_LISTED,
         queues=describe_shared_queue(results),
         differences=find_differences([result.manifest["scenario"] for result in results]),
     )

@@ -172,7 +172,7 @@ def _print_comparison(comparison: Comparison) -> None:
     console.print(f"\n[bold]{comparison.title}[/bold]")
     verdicts = [judge(result) for result in comparison.results]
     console.print(fit(console, draw_comparison(comparison.results, verdicts)))
-    for line in summarise_comparison(comparison.results):
+    for line in summarise_comparison(comparison.results, verdicts):
         console.print(line)
     console.print()
     print_warnings(comparison.results)
