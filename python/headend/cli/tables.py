@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headend.bottleneck import gather_queues
+from headend.estimate import format_estimate
 from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
 from headend.verdict import describe_shared_queue, pair_parties
@@ -16,7 +17,9 @@ from headend.verdict import describe_shared_queue, pair_parties
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from headend.comparison import Cell, Row, Variant
     from headend.grading import Finding
+    from headend.quantity import Kind
     from headend.result import Result
     from headend.study import Judgement
     from headend.verdict import Party, Verdict
@@ -165,6 +168,35 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
             ),
         )
     return table
+
+
+def draw_board(variants: Sequence[Variant], rows: Sequence[Row]) -> Table:
+    """Draw a row for each figure and a column for each variant: value, best and worst, difference to the first."""
+    table = _new_table("figure")
+    for variant in variants:
+        table.add_column(Text(variant.label), justify="right")
+    subject = None
+    for row in rows:
+        if row.figure.subject != subject:
+            subject = row.figure.subject
+            table.add_row(Text(subject, style="bold"))
+        name = f"  {row.figure.name}{' ↑' if row.figure.rising else ''}"
+        table.add_row(name, *(_draw_cell(cell, row.figure.kind) for cell in row.cells))
+    return table
+
+
+_MARKS = {"best": ("✓ ", "green"), "worst": ("✗ ", "red"), "": ("", "")}
+
+
+def _draw_cell(cell: Cell | None, kind: Kind) -> Text:
+    if cell is None:
+        return Text("–")
+    sign, style = _MARKS[cell.mark]
+    text = Text(sign + format_estimate(cell.estimate, kind), style=style)
+    if cell.difference:
+        star = "*" if cell.difference.is_clear else ""
+        text.append(f"\nΔ {format_estimate(cell.difference, kind, signed=True)}{star}", style="dim")
+    return text
 
 
 def _draw_fate(party: Party | None) -> Text:
