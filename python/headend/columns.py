@@ -53,7 +53,8 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "queue_series": _define(
         "queue",
         "time_ns backlog_bytes backlog_max_bytes discarded marked",
-        "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns",
+        "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns "
+        "average_packets average_bytes",
     ),
     "connection_series": _define(
         "flow", "time_ns connection cwnd_bytes in_flight_bytes", "ssthresh_bytes srtt_ns"

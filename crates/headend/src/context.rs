@@ -43,6 +43,10 @@ pub struct QueueInternals {
     pub burst_allowance_ns: Option<f64>,
     /// The law's own estimate of the delay, nanoseconds.
     pub delay_estimate_ns: Option<f64>,
+    /// The weighted average queue of a law that counts packets.
+    pub average_packets: Option<f64>,
+    /// The weighted average queue of a law that counts bytes.
+    pub average_bytes: Option<f64>,
 }
 
 /// Everything of a run except the components themselves.

@@ -13,10 +13,11 @@
 use super::Aqm;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::Limit;
+use crate::units::{Limit, Rate};
 
 /// Parameters of CoDel.
 ///
@@ -51,6 +52,17 @@ impl Default for Config {
             interval: Duration::from_millis(100),
             ecn: true,
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(Codel::new(self.clone())))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

@@ -1,92 +1,134 @@
-//! Which queue: the scenario's choice, and the one place where disciplines are built from it.
+//! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
-use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
-use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, codel, docsis_pie, drop_tail};
+use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control, unlimited};
+use crate::aqm::{Aqm, codel, docsis_pie, drop_front, drop_tail, pie, random_drop, red};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
-/// A queue, by name.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueConfig {
+/// The parameters of a discipline: they build it. A control law gives [`Self::law`], a scheduler [`Self::build`].
+pub trait Parameters {
+    /// The control law alone, for the one backlog of a FIFO or the many of a scheduler, before a line of this nominal (or maximum sustained)
+    /// rate. `rng` is its own stream.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no law, as a sentence.
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        let _ = (rate, rng);
+        Err("expected a control law such as \"codel\", not a scheduler".to_owned())
+    }
+
+    /// The discipline, empty.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no queue, as a sentence.
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
+        Ok(Box::new(Fifo::new(limit, self.law(rate, rng)?)))
+    }
+
+    /// The limit of what waits.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none that can be kept, as a sentence.
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        let _ = rate;
+        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
+    }
+
+    /// The limit of what waits, if `limit` is one of the parameters.
+    fn written_limit(&self) -> Option<Limit> {
+        None
+    }
+}
+
+macro_rules! queues {
+    ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal,)+) => {
+        /// A queue, by name.
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum QueueConfig {
+            $($(#[$doc])* $variant($config),)+
+        }
+
+        impl QueueConfig {
+            /// Every queue with its defaults, in the order of their names.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(<$config>::default())),+]
+            }
+
+            /// Its name in scenarios and results.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            fn parameters(&self) -> &dyn Parameters {
+                match self {
+                    $(Self::$variant(config) => config,)+
+                }
+            }
+        }
+    };
+}
+
+queues! {
     /// Drop-tail of the size that DOCSIS Buffer Control chooses.
-    BufferControl(buffer_control::Config),
+    BufferControl(buffer_control::Config) = "buffer_control",
     /// Controlled Delay (RFC 8289).
-    Codel(codel::Config),
+    Codel(codel::Config) = "codel",
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
-    DocsisPie(docsis_pie::Config),
+    DocsisPie(docsis_pie::Config) = "docsis_pie",
+    /// First in, first out; a full queue loses its oldest packet, so that senders learn of it sooner (Lakshman, Neidhardt and Ott 1996). A baseline beside
+    /// drop-tail.
+    DropFront(drop_front::Config) = "drop_front",
     /// First in, first out, up to a limit.
-    DropTail(drop_tail::Config),
+    DropTail(drop_tail::Config) = "drop_tail",
     /// First in, first out, without a limit.
-    ///
-    /// Use it to ask "what if nothing were ever dropped", or where another queue is the bottleneck.
-    ///
-    /// Source: a choice of ours.
-    None,
+    None(unlimited::Config) = "none",
+    /// Proportional Integral controller Enhanced (RFC 8033).
+    Pie(pie::Config) = "pie",
+    /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
+    RandomDrop(random_drop::Config) = "random_drop",
+    /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
+    Red(red::Config) = "red",
 }
 
 impl QueueConfig {
-    /// Every queue with its defaults, in the order of their names.
-    pub fn all() -> Vec<Self> {
-        vec![
-            Self::BufferControl(buffer_control::Config::default()),
-            Self::Codel(codel::Config::default()),
-            Self::DocsisPie(docsis_pie::Config::default()),
-            Self::DropTail(drop_tail::Config::default()),
-            Self::None,
-        ]
-    }
-
     /// The queue of this name, with its defaults.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|queue| queue.name() == name)
     }
 
-    /// Its name in scenarios and results.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::BufferControl(_) => "buffer_control",
-            Self::Codel(_) => "codel",
-            Self::DocsisPie(_) => "docsis_pie",
-            Self::DropTail(_) => "drop_tail",
-            Self::None => "none",
-        }
-    }
-
-    /// The queue, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    /// The queue, as [`Parameters::build`] makes it.
     ///
     /// # Errors
     ///
     /// Why these parameters make no queue, as a sentence.
     pub fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        let law: Box<dyn Aqm> = match self {
-            Self::BufferControl(_) | Self::DropTail(_) | Self::None => Box::new(DropTail),
-            Self::Codel(config) => {
-                config.check()?;
-                Box::new(Codel::new(config.clone()))
-            }
-            Self::DocsisPie(config) => {
-                config.check()?;
-                Box::new(DocsisPie::new(config.clone(), rng))
-            }
-        };
-        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
-        Ok(Box::new(Fifo::new(limit, law)))
+        self.parameters().build(rate, rng)
+    }
+
+    /// The control law alone, as [`Parameters::law`] makes it.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no law, as a sentence.
+    pub fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.parameters().law(rate, rng)
     }
 
     /// Its limit in bytes at this rate, if it has one in bytes.
     pub fn limit_bytes(&self, rate: Rate) -> Option<u64> {
-        self.limit(rate).ok()?.bytes_at(rate)
+        self.parameters().limit(rate).ok()?.bytes_at(rate)
     }
 
-    fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        Ok(match self {
-            Self::BufferControl(config) => Limit::Bytes(config.size(rate)?),
-            Self::Codel(config) => config.limit,
-            Self::DocsisPie(config) => config.limit,
-            Self::DropTail(config) => config.limit,
-            Self::None => Limit::Unlimited,
-        })
+    /// Its limit as it is written, if `limit` is one of its parameters.
+    pub fn written_limit(&self) -> Option<Limit> {
+        self.parameters().written_limit()
     }
 }
 
@@ -128,7 +170,16 @@ mod tests {
         let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
         assert_eq!(
             all,
-            [Some(62_464), None, Some(312_500), Some(312_500), None]
+            [
+                Some(62_464),
+                None,
+                Some(312_500),
+                None,
+                Some(312_500),
+                None,
+                None,
+                None
+            ]
         );
     }
 

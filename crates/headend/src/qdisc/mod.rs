@@ -11,11 +11,12 @@ mod config;
 mod fifo;
 mod line;
 mod queue;
+mod unlimited;
 
 use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
-pub use config::QueueConfig;
+pub use config::{Parameters, QueueConfig};
 pub use fifo::Fifo;
 pub use line::{Framing, GrantView, LineView, Shaper, Share};
 pub use queue::Queue;

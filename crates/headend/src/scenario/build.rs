@@ -11,10 +11,12 @@ use super::named::OrTable;
 use super::raw::StartRange;
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::Line;
+use crate::link::docsis::DocsisLink;
 use crate::link::docsis::downstream::{self, Downstream};
+use crate::link::docsis::qos::Qos;
+use crate::link::docsis::setup::{UpstreamFlow, UpstreamSetup};
 use crate::link::docsis::token_bucket::TokenBuckets;
 use crate::link::docsis::upstream::{self, Upstream};
-use crate::link::docsis::{self, DocsisLink};
 use crate::link::{DirectionSetup, Link, PointToPoint, Transmitter};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
@@ -144,29 +146,34 @@ impl Builder {
     }
 
     fn cable(&mut self, link: &str, plan: &CablePlan) -> DocsisLink {
-        let (queue, buckets) = self.service_flow(
-            link,
-            "up",
-            &plan.upstream,
-            upstream::Wake::Update(0).token(),
-        );
-        let rate = plan.upstream.rate;
-        let flow = docsis::service_flow::ServiceFlow::new(queue, buckets, rate, plan.dequeue_at);
-        let streams = ["modem", "cmts"].map(|who| self.rng(&format!("link.{link}.up.{who}")));
-        let up = Upstream::new(
-            plan.plant.upstream_timing(),
-            vec![flow],
-            plan.placement,
-            plan.upstream.capacity.clone(),
-            plan.plant.backoff_start,
-            streams,
-        );
+        let token = upstream::Wake::Update(0).token();
+        let queue = self.service_flow(link, "up", &plan.upstream, token);
+        let flow = UpstreamFlow {
+            modem: 0,
+            queue,
+            limits: plan.upstream.limits,
+            rate: plan.upstream.rate,
+            qos: Qos::default(),
+            dequeue_at: plan.dequeue_at,
+            online_at: None,
+            rng: self.rng(&format!("link.{link}.up.modem")),
+        };
+        let up = Upstream::new(UpstreamSetup {
+            timing: plan.plant.upstream_timing(),
+            rules: plan.plant.rules,
+            contention: plan.plant.contention,
+            flows: vec![flow],
+            placement: plan.placement,
+            capacity: plan.upstream.capacity.clone(),
+            neighbours: None,
+            rng: self.rng(&format!("link.{link}.up.cmts")),
+        });
         let token = downstream::Wake::Update.token();
-        let (queue, buckets) = self.service_flow(link, "down", &plan.downstream, token);
+        let queue = self.service_flow(link, "down", &plan.downstream, token);
         let down = Downstream::new(
             plan.plant.downstream_timing(),
             queue,
-            buckets,
+            TokenBuckets::new(plan.downstream.limits),
             plan.downstream.rate,
             plan.downstream.capacity.clone(),
         );
@@ -179,16 +186,15 @@ impl Builder {
         direction: &'static str,
         plan: &CableFlowPlan,
         token: u64,
-    ) -> (Queue, TokenBuckets) {
+    ) -> Queue {
         self.fastest = self.fastest.max(plan.rate);
-        let queue = self.queue(
+        self.queue(
             link,
             direction,
             &plan.queue,
             (plan.rate, Framing::ETHERNET),
             token,
-        );
-        (queue, TokenBuckets::new(plan.limits))
+        )
     }
 
     /// A queue in its place, entered in the list of queues; `token` is the link's for its updates.

@@ -200,8 +200,6 @@ const PLANNED_QUEUES: &[&str] = &[
     "dualpi2",
     "fq_codel",
     "fred",
-    "pie",
-    "red",
     "sfq",
     "sfq_codel",
     "sfq_pie",

@@ -212,7 +212,8 @@ fn no_delay() -> Line {
 }
 
 fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {
-    let unlimited = QueueConfig::None
+    let unlimited = QueueConfig::named("none")
+        .expect("it is one of them")
         .build(RATE, Rng::for_path(1, "down"))
         .expect("it needs nothing");
     let mut port = 0;

@@ -101,6 +101,11 @@ impl Cmts {
         self.backlog.iter().any(|&bytes| bytes > 0)
     }
 
+    /// Bytes that the flow asked for, and that the latest MAP acknowledges without granting them.
+    pub fn pending(&self, flow: usize) -> u64 {
+        self.backlog[flow]
+    }
+
     /// Makes MAP `map`: its grants, appended to `grants`.
     pub fn schedule(&mut self, map: u64, timing: &UpstreamTiming, grants: &mut Vec<Grant>) {
         self.consider(map, timing);

@@ -1,6 +1,6 @@
 //! The DOCSIS cable line: one link with both directions.
 //!
-//! - [`preset`]: the plants of the generations; [`timing`]: frames, minislots, MAPs, symbols.
+//! - [`preset`]: the plants of the generations, of [physical channels](phy); [`timing`]: frames, minislots, MAPs, symbols.
 //! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, requests and grants.
 //! - [`cmts`]: the upstream scheduler. [`upstream`] and [`downstream`]: the two directions as events.
 //!
@@ -8,6 +8,7 @@
 
 pub mod cmts;
 pub mod downstream;
+pub mod phy;
 pub mod preset;
 pub mod qos;
 pub mod service_flow;

@@ -7,11 +7,13 @@
 use std::collections::VecDeque;
 
 use super::cmts::Grant;
+use super::setup::UpstreamFlow;
 use super::timing::UpstreamTiming;
 use super::token_bucket::TokenBuckets;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, GrantView, LineView, Queue, Shaper};
+use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -55,6 +57,7 @@ pub struct ServiceFlow {
     buckets: TokenBuckets,
     rate: Rate,
     dequeue_at: DequeueAt,
+    rng: Rng,
     partial: Option<Partial>,
     /// PDU bytes asked for and not drawn.
     requested: u64,
@@ -64,23 +67,24 @@ pub struct ServiceFlow {
     grants: VecDeque<Grant>,
     /// When a contention request will be sent.
     contention: Option<Instant>,
-    latest: GrantView,
+    told: GrantView,
 }
 
 impl ServiceFlow {
-    /// An idle flow whose queue drains at `rate` nominally.
-    pub fn new(queue: Queue, buckets: TokenBuckets, rate: Rate, dequeue_at: DequeueAt) -> Self {
+    /// An idle flow.
+    pub fn new(flow: UpstreamFlow) -> Self {
         Self {
-            queue,
-            buckets,
-            rate,
-            dequeue_at,
+            queue: flow.queue,
+            buckets: TokenBuckets::new(flow.limits),
+            rate: flow.rate,
+            dequeue_at: flow.dequeue_at,
+            rng: flow.rng,
             partial: None,
             requested: 0,
             outstanding: 0,
             grants: VecDeque::with_capacity(4),
             contention: None,
-            latest: GrantView::default(),
+            told: GrantView::default(),
         }
     }
 
@@ -106,7 +110,7 @@ impl ServiceFlow {
     /// A packet arrives.
     pub fn offer(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let before = self.waiting_pdu();
-        let line = line(self.rate, &self.buckets, self.latest);
+        let line = line(self.rate, &self.buckets, self.told);
         self.queue.offer(packet, &line, cx);
         let after = self.waiting_pdu();
         if after >= before {
@@ -119,7 +123,7 @@ impl ServiceFlow {
     /// The law's periodic update may be due.
     pub fn update(&mut self, cx: &mut Context<'_>) {
         self.buckets.advance(cx.now);
-        let line = line(self.rate, &self.buckets, self.latest);
+        let line = line(self.rate, &self.buckets, self.told);
         self.queue.update(&line, cx);
     }
 
@@ -133,6 +137,11 @@ impl ServiceFlow {
         self.contention.is_none() && self.waiting_pdu() > 0 && {
             self.buckets.waiting() + self.buckets.cleared() > 0 || self.shortage() > 0
         }
+    }
+
+    /// A number of request opportunities to let pass, below `window`.
+    pub fn draw(&mut self, window: u64) -> u64 {
+        self.rng.below(window)
     }
 
     /// A contention request will be sent at `at`.
@@ -168,11 +177,6 @@ impl ServiceFlow {
         cx: &mut Context<'_>,
     ) -> Instant {
         self.outstanding = self.outstanding.saturating_sub(grant.credit);
-        self.latest = GrantView {
-            granted: grant.credit,
-            pending: self.outstanding,
-            map_interval: timing.map_interval(),
-        };
         self.grants.push_back(grant);
         if self.dequeue_at == DequeueAt::Map {
             self.fill(grant, timing, cx);
@@ -180,13 +184,9 @@ impl ServiceFlow {
         (timing.minislot_start(grant.map, grant.first) - timing.burst_preparation).max(cx.now)
     }
 
-    /// A MAP brought nothing.
-    pub fn passed_over(&mut self, timing: &UpstreamTiming) {
-        self.latest = GrantView {
-            granted: 0,
-            pending: self.outstanding,
-            map_interval: timing.map_interval(),
-        };
+    /// A MAP brought this many bytes, and leaves this many pending.
+    pub fn told(&mut self, granted: u64, pending: u64, timing: &UpstreamTiming) {
+        self.told.tell(granted, pending, timing.map_interval());
     }
 
     /// Its next burst is being prepared: draws its packets if that is when, and asks for more in it. The request, and when it is sent.
@@ -241,7 +241,7 @@ impl ServiceFlow {
     /// The next packet from the queue, nothing of it sent yet.
     #[inline]
     fn next_packet(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<Partial> {
-        let line = line(self.rate, &self.buckets, self.latest);
+        let line = line(self.rate, &self.buckets, self.told);
         let packet = self.queue.take(&line, cx)?;
         let pdu = Framing::ETHERNET.bytes(&packet);
         Some(Partial {

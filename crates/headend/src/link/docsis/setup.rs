@@ -28,8 +28,8 @@ pub struct UpstreamSetup {
     pub capacity: Option<RateSchedule>,
     /// Other customers, as a load.
     pub neighbours: Option<Neighbours>,
-    /// Random streams: the modems' backoff, the CMTS's placement, the neighbours.
-    pub streams: [Rng; 3],
+    /// The CMTS's random stream: where grants begin.
+    pub rng: Rng,
 }
 
 /// An upstream service flow.
@@ -47,8 +47,10 @@ pub struct UpstreamFlow {
     pub qos: Qos,
     /// When its queue gives up packets.
     pub dequeue_at: DequeueAt,
-    /// From when on the modem is registered; before, it ranges.
+    /// When the modem is switched on and begins to range; `None`: it is registered from the start.
     pub online_at: Option<Instant>,
+    /// The flow's random stream, for its backoff: what other flows do never shifts it.
+    pub rng: Rng,
 }
 
 /// A downstream service flow.
@@ -82,6 +84,19 @@ pub struct MacRules {
     pub max_burst: u64,
 }
 
+impl Default for MacRules {
+    /// DOCSIS 3.0 and later.
+    fn default() -> Self {
+        Self {
+            continuous: true,
+            piggyback: true,
+            concatenation: 0,
+            fragmentation: true,
+            max_burst: 0,
+        }
+    }
+}
+
 /// Contention regions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contention {
@@ -99,8 +114,23 @@ pub struct Contention {
     pub ranging_interval: Duration,
 }
 
+impl Default for Contention {
+    /// First windows of 16 opportunities, about a MAP's; the specification's 16 tries; a ranging opportunity a second, half the two seconds
+    /// that the specification allows at most.
+    fn default() -> Self {
+        Self {
+            data_start: 4,
+            data_end: 10,
+            ranging_start: 2,
+            ranging_end: 6,
+            retries: 16,
+            ranging_interval: Duration::from_secs(1),
+        }
+    }
+}
+
 /// Other customers of the channel, as a load without packets.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Neighbours {
     /// Mean share of the channel they take, 0 to 1, over time.
     pub load: f64,
@@ -112,4 +142,6 @@ pub struct Neighbours {
     pub time_of_day: Vec<(Duration, f64)>,
     /// Contention requests of theirs per second at their mean load.
     pub requests_per_second: f64,
+    /// Their random stream.
+    pub rng: Rng,
 }

@@ -10,9 +10,11 @@ use crate::units::Rate;
 /// The upstream channel, and the delays of the request-grant loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamTiming {
+    /// Channels of the bonding group, all alike.
+    pub channels: u64,
     /// Length of a frame.
     pub frame: Duration,
-    /// Minislots in a frame.
+    /// Minislots in a frame of one channel.
     pub minislots_per_frame: u64,
     /// Bytes a minislot carries, after coding.
     pub minislot_bytes: u64,
@@ -20,6 +22,10 @@ pub struct UpstreamTiming {
     pub segment_overhead: u64,
     /// Frames between two MAPs.
     pub frames_per_map: u64,
+    /// Request opportunities in the interval of a MAP, of all channels together; at least one.
+    pub opportunities: u64,
+    /// Minislots of a request opportunity.
+    pub opportunity_minislots: u64,
     /// Time from a MAP's arrival at the modem to the interval it describes.
     pub modem_map_processing: Duration,
     /// Time from knowing the queue to sending the burst that carries the request.

@@ -3,13 +3,12 @@
 //! Nothing happens on an idle upstream. A MAP is made (here: at its arrival at the modems, after which its making and its journey are
 //! history) only when a request is to be answered.
 
-use super::cmts::{Cmts, Grant, Placement};
+use super::cmts::{Cmts, Grant};
 use super::service_flow::ServiceFlow;
+use super::setup::UpstreamSetup;
 use super::timing::UpstreamTiming;
 use crate::context::{Context, QueueInternals};
-use crate::link::RateSchedule;
 use crate::packet::Packet;
-use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
 
@@ -39,28 +38,27 @@ pub struct Upstream {
     next_map: Option<u64>,
     /// First backoff window, in request opportunities.
     window: u64,
-    rng: Rng,
     grants: Vec<Grant>,
 }
 
 impl Upstream {
     /// An idle upstream.
-    pub fn new(
-        timing: UpstreamTiming,
-        flows: Vec<ServiceFlow>,
-        placement: Placement,
-        capacity: Option<RateSchedule>,
-        backoff_start: u8,
-        streams: [Rng; 2],
-    ) -> Self {
-        let [modem, cmts] = streams;
-        Self {
-            cmts: Cmts::new(flows.len(), placement, capacity, cmts),
+    pub fn new(setup: UpstreamSetup) -> Self {
+        let UpstreamSetup {
             timing,
+            contention,
             flows,
+            placement,
+            capacity,
+            rng,
+            ..
+        } = setup;
+        Self {
+            cmts: Cmts::new(flows.len(), placement, capacity, rng),
+            timing,
+            flows: flows.into_iter().map(ServiceFlow::new).collect(),
             next_map: None,
-            window: 1 << backoff_start,
-            rng: modem,
+            window: 1 << contention.data_start,
             grants: Vec::with_capacity(8),
         }
     }
@@ -111,7 +109,7 @@ impl Upstream {
         let first = self
             .timing
             .next_frame(ready + self.timing.burst_preparation);
-        let at = first + spacing * self.rng.below(self.window);
+        let at = first + spacing * self.flows[flow].draw(self.window);
         self.flows[flow].contend(at);
         cx.wake_at(at, Wake::Contention(flow).token());
     }
@@ -160,14 +158,13 @@ impl Upstream {
         };
         let mut grants = std::mem::take(&mut self.grants);
         self.cmts.schedule(map, &self.timing, &mut grants);
-        let granted = |flow: usize| grants.iter().any(|grant| grant.flow == flow);
         for flow in 0..self.flows.len() {
-            if !granted(flow) {
-                self.flows[flow].passed_over(&self.timing);
-                // As in the ns-3 module: a MAP without a grant for the flow, and data not asked for: contend.
-                if self.flows[flow].wants_request() {
-                    self.contend(flow, cx.now, cx);
-                }
+            let grant = grants.iter().find(|grant| grant.flow == flow);
+            let granted = grant.map_or(0, |grant| grant.credit);
+            self.flows[flow].told(granted, self.cmts.pending(flow), &self.timing);
+            // As in the ns-3 module: a MAP without a grant for the flow, and data not asked for: contend.
+            if grant.is_none() && self.flows[flow].wants_request() {
+                self.contend(flow, cx.now, cx);
             }
         }
         for grant in grants.drain(..) {

@@ -218,6 +218,8 @@ impl Recorder {
             ("tokens_bytes", FLOAT),
             ("burst_allowance_ns", FLOAT),
             ("target_delay_ns", FLOAT),
+            ("average_packets", FLOAT),
+            ("average_bytes", FLOAT),
         ]);
         for row in &self.queue_rows {
             table.integer("time_ns", row.at.as_nanos());
@@ -237,6 +239,8 @@ impl Recorder {
                 or_nan(row.internals.burst_allowance_ns),
             );
             table.float("target_delay_ns", or_nan(row.internals.delay_estimate_ns));
+            table.float("average_packets", or_nan(row.internals.average_packets));
+            table.float("average_bytes", or_nan(row.internals.average_bytes));
         }
         table
     }

@@ -1,11 +1,11 @@
 //! Cable lines: the plant, and the service flow of each direction.
 
 use super::links::{plan_queue, plan_rate};
-use super::unavailable;
+use super::{plant, unavailable};
 use crate::aqm::docsis_pie;
 use crate::link::RateSchedule;
 use crate::link::docsis::cmts::Placement;
-use crate::link::docsis::preset::{Plant, PlantConfig, Preset};
+use crate::link::docsis::preset::{Feature, Plant, PlantConfig, Preset};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
 use crate::qdisc::{Framing, QueueConfig};
@@ -43,12 +43,7 @@ pub(super) fn plan(path: &str, line: &mut Docsis) -> Result<CablePlan, ScenarioE
         ));
     }
     let plant = line.plant.over(line.preset);
-    plant.check().map_err(|(key, expected)| {
-        ScenarioError::invalid(
-            format!("{path}.plant.{key}"),
-            format!("expected {expected}"),
-        )
-    })?;
+    plant::check(&format!("{path}.plant"), line.preset, &plant)?;
     line.plant = PlantConfig::from(plant.clone());
     let queue = line
         .upstream
@@ -93,9 +88,10 @@ pub(super) fn plan(path: &str, line: &mut Docsis) -> Result<CablePlan, ScenarioE
 
 /// The queue a generation asks of modems.
 fn modem_queue(preset: Preset) -> Queue {
-    match preset {
-        Preset::Docsis30 => Queue::default(),
-        Preset::Docsis31 => Queue::Known(QueueConfig::DocsisPie(docsis_pie::Config::default())),
+    if preset.supports(Feature::ModemAqm) {
+        Queue::Known(QueueConfig::DocsisPie(docsis_pie::Config::default()))
+    } else {
+        Queue::default()
     }
 }
 

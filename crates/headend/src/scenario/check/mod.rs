@@ -6,6 +6,7 @@
 mod cable;
 mod flows;
 mod links;
+mod plant;
 
 use std::collections::BTreeMap;
 
