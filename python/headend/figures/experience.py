@@ -45,7 +45,9 @@ REASONS = {
     "discarded_overlimit": "buffer full",
     "discarded_congested": "dropped by the AQM",
     "discarded_corrupted": "damaged on the way",
+    "discarded_filtered": "forbidden by a classifier",
     "discarded_flow_limit": "flow's share full",
+    "discarded_not_registered": "modem not registered",
     "discarded_retry_limit": "retries used up",
     "discarded_unresponsive": "unresponsive flow",
 }

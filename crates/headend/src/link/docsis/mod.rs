@@ -1,18 +1,27 @@
 //! The DOCSIS cable line: one link with both directions.
 //!
 //! - [`preset`]: the plants of the generations, of [physical channels](phy); [`timing`]: frames, minislots, MAPs, symbols.
-//! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, requests and grants.
-//! - [`cmts`]: the upstream scheduler. [`upstream`] and [`downstream`]: the two directions as events.
+//! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, and how it sends: [`continuous`] or in [`bursts`].
+//! - [`contention`]: whose request is heard. [`ranging`]: how modems come up. [`neighbours`]: others as a load.
+//! - [`cmts`]: the upstream scheduler, with what is [given regularly](periodic) and the [space] of a MAP.
+//! - [`upstream`] and [`downstream`]: the two directions as events.
 //!
 //! Ports: 0 up, 1 down. docs/models/docsis.md says what is modelled, with sources, and what is left out.
 
+pub mod bursts;
 pub mod cmts;
+pub mod contention;
+pub mod continuous;
 pub mod downstream;
+pub mod neighbours;
+pub mod periodic;
 pub mod phy;
 pub mod preset;
 pub mod qos;
+pub mod ranging;
 pub mod service_flow;
 pub mod setup;
+pub mod space;
 pub mod timing;
 pub mod token_bucket;
 pub mod upstream;

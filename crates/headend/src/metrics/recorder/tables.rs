@@ -96,6 +96,8 @@ impl Recorder {
             table.integer("requests_contention", stats.mac.requests_contention);
             table.integer("requests_piggyback", stats.mac.requests_piggyback);
             table.integer("collisions", stats.mac.collisions);
+            table.integer("request_retries", stats.mac.request_retries);
+            table.integer("requests_exceeded", stats.mac.requests_exceeded);
             table.integer("grants", stats.mac.grants);
             table.integer("granted_bytes", stats.mac.granted_bytes);
             table.integer("unused_grant_bytes", stats.mac.unused_grant_bytes);
