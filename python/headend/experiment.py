@@ -13,9 +13,9 @@ from headend.comparison import Comparison, label_values
 from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
-from headend.folder import MANIFEST, create_folder
+from headend.folder import create_folder
 from headend.quantity import format_quantity, parse_quantity
-from headend.result import RESULT_FORMAT, Result, read_manifest
+from headend.result import RESULT_FORMAT, Result
 from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
 
 #: Seeds are 64 bits.
