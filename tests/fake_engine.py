@@ -35,6 +35,7 @@ class Scenario:
         self.warmup_ns = _time(content.get("warmup", "0 s"))
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
+        self.warnings: list[str] = []
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
 

@@ -109,6 +109,11 @@ impl Simulation {
         }
         let mut links = parts.links;
         put_off_departures(&mut links, &world);
+        for (index, link) in links.iter().enumerate() {
+            if let Some((at, token)) = link.first_wake() {
+                world.events.push(at, Source::Link(index as u32), token);
+            }
+        }
         if world.lines.iter().any(Line::is_lossy) {
             // A loss counts when the packet is sent, so that must be an event.
             for link in &mut links {

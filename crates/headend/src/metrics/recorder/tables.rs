@@ -78,7 +78,10 @@ impl Recorder {
                 "limit_bytes",
                 info.limit_bytes.map_or(f64::NAN, |bytes| bytes as f64),
             );
-            table.integer("packets_enqueued", seen.packets_enqueued);
+            table.integer(
+                "packets_enqueued",
+                seen.packets_enqueued - seen.packets_moved,
+            );
             table.integer("packets_dequeued", seen.packets_dequeued);
             table.integer("bytes_dequeued", seen.bytes_dequeued);
             discards(&mut table, &seen.discarded);
