@@ -11,7 +11,7 @@ use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
 use headend::packet::{Ecn, FrameId, Side};
-use headend::qdisc::{Depth, Framing, LineView, Queue, QueueConfig, QueueDiscipline};
+use headend::qdisc::{Depth, Framing, Queue, QueueConfig, QueueDiscipline};
 use headend::rng::Rng;
 use headend::simulation::{AppSetup, Parts, Simulation};
 use headend::tcp;
