@@ -54,6 +54,7 @@ struct Modem {
     online_at: Option<Instant>,
     /// The application, as a scenario writes it.
     application: &'static str,
+    direction: Direction,
 }
 
 fn unlimited() -> Limits {
@@ -80,6 +81,7 @@ fn modem(application: &'static str) -> Modem {
         limits: unlimited(),
         online_at: None,
         application,
+        direction: Direction::Up,
     }
 }
 
@@ -180,7 +182,7 @@ impl Street {
             let routes = [flows.add_route(up), flows.add_route(down)];
             let name = format!("app {index}");
             setups.push(AppSetup {
-                app: application(modem.application),
+                app: application(modem.application, modem.direction),
                 rng: self.rng(&name),
                 group: GroupSetup {
                     address: index as u32,
@@ -244,10 +246,10 @@ impl Street {
 }
 
 /// An application as a scenario writes it.
-fn application(text: &str) -> Box<dyn Application> {
+fn application(text: &str, direction: Direction) -> Box<dyn Application> {
     let config: headend::traffic::ApplicationConfig =
         toml::from_str(text).expect("the application is written as in a scenario");
-    config.build(Direction::Up).expect("it can be built")
+    config.build(direction).expect("it can be built")
 }
 
 impl Outcome {
@@ -608,6 +610,21 @@ fn a_modem_of_docsis10_sends_a_packet_in_two_map_intervals_whatever_its_rate() {
     );
     let packets = street.run().delivered(1)[0].0;
     assert!((2450..=2510).contains(&packets), "{packets} in ten seconds");
+}
+
+#[test]
+fn a_download_through_a_modem_of_docsis10_gets_two_segments_for_each_acknowledgement_that_fits() {
+    let mut street = Street::new(Plant::docsis10(), modems(1, "[bulk]"));
+    street.modems[0].direction = Direction::Down;
+    street.seconds = 20;
+    let outcome = street.run();
+    // Nothing holds the segments back but their acknowledgements: 250 a second, each for two.
+    let half = Instant::from_nanos(10_000_000_000);
+    let segments = outcome.events.iter().filter(|(at, event)| {
+        matches!(event, TraceEvent::Delivered { packet, .. } if packet.payload > 0 && *at > half)
+    });
+    let rate = segments.count() as f64 / 10.0;
+    assert!((rate - 500.0).abs() < 15.0, "{rate} segments a second");
 }
 
 #[test]
