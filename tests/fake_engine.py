@@ -35,6 +35,7 @@ class Scenario:
         self.warmup_ns = _time(content.get("warmup", "0 s"))
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
+        self.warnings: list[str] = []
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
 
@@ -341,6 +342,8 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 target_delay_ns=float("nan"),
                 average_packets=float("nan"),
                 average_bytes=float("nan"),
+                queues_active=float("nan"),
+                hash_collisions=float("nan"),
             )
     empty = {
         "flow": [],

@@ -99,6 +99,8 @@ pub struct Codel {
     /// `count` as it was when the dropping state was last entered.
     last_count: u64,
     dropping: bool,
+    /// Whether the last packet of a backlog is never dropped.
+    spares_last: bool,
 }
 
 impl Codel {
@@ -111,7 +113,15 @@ impl Codel {
             count: 0,
             last_count: 0,
             dropping: false,
+            spares_last: false,
         }
+    }
+
+    /// The same, but the last packet of a backlog is never dropped: the CoDel of the ns-2 SFQ-CoDel.
+    #[must_use]
+    pub fn sparing_the_last(mut self) -> Self {
+        self.spares_last = true;
+        self
     }
 }
 
@@ -147,9 +157,12 @@ impl Codel {
             return false;
         };
         let sojourn = now - head.enqueued_at;
-        let left = backlog.depth().bytes - line.framing.bytes(head);
+        // A line is kept busy by what waits in all the queues before it.
+        let others = line.share.map_or(0, |share| share.others);
+        let left = others + backlog.depth().bytes - line.framing.bytes(head);
+        let is_spared = self.spares_last && backlog.depth().packets == 1;
         // The second test keeps a slow line busy: one packet that waits is no standing queue.
-        if sojourn < self.config.target || left <= line.max_packet() {
+        if sojourn < self.config.target || left <= line.max_packet() || is_spared {
             self.first_above = None;
             return false;
         }

@@ -118,9 +118,10 @@ impl Space {
     /// Cuts all of the last run of the interval, for a grant that runs on into the next one.
     pub fn cut_last(&mut self) -> Option<(u64, u64)> {
         let last = self.runs.len().checked_sub(1)?;
-        let first = match self.run == last {
-            true => self.at,
-            false => self.runs[last].first,
+        let first = if self.run == last {
+            self.at
+        } else {
+            self.runs[last].first
         };
         let minislots = (self.runs[last].end - first).min(self.left);
         self.left = 0;
