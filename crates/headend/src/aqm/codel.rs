@@ -13,12 +13,18 @@
 use super::Aqm;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
-use crate::units::Limit;
+use crate::units::{Limit, Rate};
 
 /// Parameters of CoDel.
+///
+/// Use it where the line's rate varies or is unknown, as it looks at waiting times only; a packet is judged as it leaves, which a modem
+/// that fills its grants early cannot do well.
+///
+/// Source: RFC 8289.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -46,6 +52,17 @@ impl Default for Config {
             interval: Duration::from_millis(100),
             ecn: true,
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(Codel::new(self.clone())))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 
@@ -82,6 +99,8 @@ pub struct Codel {
     /// `count` as it was when the dropping state was last entered.
     last_count: u64,
     dropping: bool,
+    /// Whether the last packet of a backlog is never dropped.
+    spares_last: bool,
 }
 
 impl Codel {
@@ -94,7 +113,15 @@ impl Codel {
             count: 0,
             last_count: 0,
             dropping: false,
+            spares_last: false,
         }
+    }
+
+    /// The same, but the last packet of a backlog is never dropped: the CoDel of the ns-2 SFQ-CoDel.
+    #[must_use]
+    pub fn sparing_the_last(mut self) -> Self {
+        self.spares_last = true;
+        self
     }
 }
 
@@ -130,9 +157,12 @@ impl Codel {
             return false;
         };
         let sojourn = now - head.enqueued_at;
-        let left = backlog.depth().bytes - line.framing.bytes(head);
+        // A line is kept busy by what waits in all the queues before it.
+        let others = line.share.map_or(0, |share| share.others);
+        let left = others + backlog.depth().bytes - line.framing.bytes(head);
+        let is_spared = self.spares_last && backlog.depth().packets == 1;
         // The second test keeps a slow line busy: one packet that waits is no standing queue.
-        if sojourn < self.config.target || left <= line.max_packet() {
+        if sojourn < self.config.target || left <= line.max_packet() || is_spared {
             self.first_above = None;
             return false;
         }

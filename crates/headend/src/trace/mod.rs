@@ -19,7 +19,7 @@ pub enum DropReason {
     Corrupted,
     /// A classifier forbids it.
     Filtered,
-    /// Its flow held more than its share.
+    /// Its flow or class held more than its share.
     FlowLimit,
     /// The modem was not registered yet.
     NotRegistered,

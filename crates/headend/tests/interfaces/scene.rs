@@ -184,6 +184,8 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
             }],
             tcp: tcp::Config::default(),
             dscp: source.dscp,
+            tunnel: None,
+            port: 443,
             name: format!("source{index}"),
             seed: 1,
             opened: 0,
@@ -212,7 +214,8 @@ fn no_delay() -> Line {
 }
 
 fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {
-    let unlimited = QueueConfig::None
+    let unlimited = QueueConfig::named("none")
+        .expect("it is one of them")
         .build(RATE, Rng::for_path(1, "down"))
         .expect("it needs nothing");
     let mut port = 0;

@@ -204,6 +204,16 @@ impl Cmts {
         self.requests.push_back(Request { flow, at, bytes });
     }
 
+    /// The flow's traffic priority from now on.
+    pub fn set_priority(&mut self, flow: usize, priority: u8) {
+        let state = &mut self.flows[flow];
+        let earlier = usize::from(std::mem::replace(&mut state.priority, priority.min(7)));
+        if state.is_waiting && earlier != usize::from(state.priority) {
+            self.waiting[earlier].retain(|&other| other != flow);
+            self.waiting[usize::from(state.priority)].push_back(flow);
+        }
+    }
+
     /// The earliest request not yet considered.
     pub fn next_request(&self) -> Option<Instant> {
         self.requests.iter().map(|request| request.at).min()
@@ -217,6 +227,11 @@ impl Cmts {
     /// Flows that wait for more than they got in the latest MAP.
     pub fn waiting(&self) -> impl Iterator<Item = usize> {
         self.waiting.iter().flatten().copied()
+    }
+
+    /// Bytes that the flow asked for, and that the latest MAP acknowledges without granting them.
+    pub fn pending(&self, flow: usize) -> u64 {
+        self.flows[flow].backlog
     }
 
     /// Minislots that the flow was given in the latest MAP for its requests.

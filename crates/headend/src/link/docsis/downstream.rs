@@ -11,7 +11,7 @@ use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::link::{RateSchedule, Transmitter};
 use crate::packet::Packet;
-use crate::qdisc::{Framing, LineView, Queue, Shaper};
+use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
 use crate::time::Instant;
 use crate::trace::QueueId;
 use crate::units::Rate;
@@ -119,9 +119,16 @@ impl Downstream {
         (self.scheduler).change(flow, qos.priority, qos.minimum_reserved, cx.now);
     }
 
-    /// A service flow's queue.
-    pub fn queue_mut(&mut self, flow: usize) -> &mut Queue {
-        &mut self.flows[flow].queue
+    /// A service flow's queue is another discipline from now on, into which moves what waits.
+    pub fn replace_queue(
+        &mut self,
+        flow: usize,
+        discipline: Box<dyn QueueDiscipline>,
+        cx: &mut Context<'_>,
+    ) {
+        let one = &mut self.flows[flow];
+        let line = line(one.rate, &one.buckets);
+        one.queue.replace(discipline, &line, cx);
     }
 
     /// Calls `visit` with each queue.

@@ -10,10 +10,10 @@ use super::continuous::Continuous;
 use super::qos::{RequestPolicy, Scheduling};
 use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
-use super::token_bucket::TokenBuckets;
+use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Framing, GrantView, LineView, Queue, Shaper};
+use crate::qdisc::{Framing, GrantView, LineView, Queue, QueueDiscipline, Shaper};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
@@ -66,7 +66,7 @@ pub struct Supply {
     /// Which of the waiting bytes may be asked for.
     pub buckets: TokenBuckets,
     rate: Rate,
-    latest: GrantView,
+    told: GrantView,
     /// When the latest packet sent comes out of the CMTS.
     last_delivery: Instant,
 }
@@ -75,7 +75,7 @@ impl Supply {
     /// The next packet from the queue.
     #[inline]
     pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
-        let line = line(self.rate, &self.buckets, self.latest);
+        let line = line(self.rate, &self.buckets, self.told);
         self.queue.take(&line, cx)
     }
 
@@ -145,7 +145,7 @@ impl ServiceFlow {
                 queue: flow.queue,
                 buckets: TokenBuckets::new(flow.limits),
                 rate: flow.rate,
-                latest: GrantView::default(),
+                told: GrantView::default(),
                 last_delivery: Instant::ZERO,
             },
             sending: if rules.continuous {
@@ -193,7 +193,7 @@ impl ServiceFlow {
             return supply.discard(packet, DropReason::NotRegistered, cx);
         }
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.latest);
+        let line = line(supply.rate, &supply.buckets, supply.told);
         supply.queue.offer(packet, &line, cx);
         let after = supply.queued();
         if after >= before {
@@ -203,11 +203,29 @@ impl ServiceFlow {
         }
     }
 
+    /// Its limits and its nominal rate are others from now on.
+    pub fn change(&mut self, limits: Limits, rate: Rate, cx: &mut Context<'_>) {
+        self.supply.buckets.change(cx.now, limits);
+        self.supply.rate = rate;
+    }
+
+    /// Its queue is another discipline from now on, into which moves what waits.
+    pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
+        let supply = &mut self.supply;
+        let before = supply.queued();
+        let line = line(supply.rate, &supply.buckets, supply.told);
+        supply.queue.replace(discipline, &line, cx);
+        let lost = before - supply.queued();
+        if lost > 0 {
+            sending!(self, forget(&mut self.supply, lost, cx.now));
+        }
+    }
+
     /// The law's periodic update may be due.
     pub fn update(&mut self, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         supply.buckets.advance(cx.now);
-        let line = line(supply.rate, &supply.buckets, supply.latest);
+        let line = line(supply.rate, &supply.buckets, supply.told);
         supply.queue.update(&line, cx);
     }
 
@@ -277,17 +295,10 @@ impl ServiceFlow {
         is_given_up
     }
 
-    /// A MAP has brought grants for `granted` bytes.
-    pub fn see_map(&mut self, granted: u64, timing: &UpstreamTiming) {
-        let pending = match &self.sending {
-            Sending::Continuous(continuous) => continuous.outstanding(),
-            Sending::Bursts(bursts) => bursts.outstanding(),
-        };
-        self.supply.latest = GrantView {
-            granted,
-            pending: pending.saturating_sub(granted),
-            map_interval: timing.map_interval(),
-        };
+    /// A MAP brought this many bytes, and leaves this many pending.
+    pub fn told(&mut self, granted: u64, pending: u64, timing: &UpstreamTiming) {
+        let told = &mut self.supply.told;
+        told.tell(granted, pending, timing.map_interval());
     }
 
     /// A MAP brought a grant. When its burst is to be prepared, if a request may ride in it.

@@ -309,6 +309,33 @@ mod tests {
         assert_eq!(buckets.take_cleared(at(5)), 1 << 40);
     }
 
+    #[test]
+    fn a_change_keeps_the_tokens_and_counts_on_at_the_new_rate() {
+        let limits = |rate, burst| Limits {
+            sustained: Some(Rate(rate)),
+            burst,
+            peak: None,
+            peak_burst: PEAK_BURST,
+        };
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut buckets = TokenBuckets::new(limits(8_000, 5_000));
+        buckets.add(at(0), 4_000);
+        assert_eq!(buckets.take_cleared(at(0)), 4_000);
+        buckets.change(at(1_000), limits(80_000, 20_000));
+        assert_eq!(
+            buckets.tokens(at(1_000)),
+            2_000,
+            "1000 left and 1000 of a second"
+        );
+        assert_eq!(buckets.tokens(at(2_000)), 12_000, "10 000 in the next");
+        buckets.change(at(2_000), limits(80_000, 3_000));
+        assert_eq!(
+            buckets.tokens(at(2_000)),
+            3_000,
+            "what does not fit is gone"
+        );
+    }
+
     proptest! {
         /// RFC 8034 §3 over all intervals between any two looks, at awkward rates, whatever arrives when.
         #[test]

@@ -72,6 +72,7 @@ impl Plain {
             addresses: [1, 2],
             ports: [3, 4],
             dscp: 0,
+            tunnel: None,
             routes: [route; 2],
             alive: 0,
             closed: false,
