@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use headend::scenario::{Format, Scenario};
 use headend::simulation::Simulation;
 use headend::time::Instant;
-use headend::trace::{Sink, TraceEvent};
+use headend::trace::{DropReason, Sink, TraceEvent};
 
 type Events = Vec<(Instant, TraceEvent)>;
 
@@ -264,4 +264,33 @@ fn a_modem_of_2004_adds_most_of_the_idle_round_trip_that_was_measured() {
     // 13 ms were measured, with hosts, switches and the CMTS's own forwarding, which are not modelled here.
     let (up, down) = (mean("up"), mean("down"));
     assert!(up + down > 6.5 && up + down < 13.0, "{up} + {down} ms");
+}
+
+#[test]
+fn a_modem_thins_the_acknowledgements_of_a_download_if_it_is_told_to() {
+    let thinned = |mode: &str| {
+        let (_, events) = run(
+            1,
+            &[
+                ("duration", "5 s"),
+                ("link.cable.docsis.upstream.ack_acceleration", mode),
+                ("link.cable.docsis.upstream.rate", "300 kbit/s"),
+                ("flow.source.application", "bulk"),
+                ("flow.source.direction", "down"),
+                ("flow.source.rtt", "20 ms"),
+            ],
+        );
+        let is_thinned = |event: &TraceEvent| {
+            let reason = DropReason::AckThinned;
+            matches!(event, TraceEvent::Discarded { reason: found, .. } if *found == reason)
+        };
+        let count = events.iter().filter(|(_, event)| is_thinned(event)).count();
+        (count, delivered(&events).len())
+    };
+    let [(none, off), (still_none, _), (many, on)] = ["off", "apart", "thinned"].map(thinned);
+    assert_eq!((none, still_none), (0, 0));
+    assert!(
+        many > 100 && on > off,
+        "{many} thinned, {off} {on} delivered"
+    );
 }
