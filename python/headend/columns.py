@@ -10,6 +10,7 @@ import polars as pl
 _DISCARDED = tuple(
     f"discarded_{reason}"
     for reason in (
+        "ack_thinned",
         "congested",
         "corrupted",
         "filtered",
