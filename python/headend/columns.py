@@ -12,7 +12,9 @@ _DISCARDED = tuple(
     for reason in (
         "congested",
         "corrupted",
+        "filtered",
         "flow_limit",
+        "not_registered",
         "overlimit",
         "retry_limit",
         "unresponsive",
@@ -39,7 +41,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "queues": _define(
         "queue link direction discipline",
         "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes requests_contention "
-        "requests_piggyback collisions grants granted_bytes unused_grant_bytes maps "
+        "requests_piggyback collisions request_retries requests_exceeded grants granted_bytes unused_grant_bytes maps "
         + " ".join(_DISCARDED),
         "rate_bps limit_bytes utilisation backlog_mean_bytes " + " ".join(_DELAYS),
     ),

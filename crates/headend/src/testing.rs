@@ -65,17 +65,22 @@ impl Bench {
         }
     }
 
-    /// Opens a flow whose packets carry `dscp`. Each has a port of its own.
+    /// Opens a UDP flow whose packets carry `dscp`. Each has a port of its own.
     pub fn flow(&mut self, dscp: u8) -> FlowId {
-        self.open(dscp, None)
+        self.open(Protocol::Udp, dscp, None)
     }
 
-    /// Opens a flow in tunnel `number`, which is above zero.
+    /// Opens a flow of this protocol whose packets carry `dscp`.
+    pub fn flow_of(&mut self, protocol: Protocol, dscp: u8) -> FlowId {
+        self.open(protocol, dscp, None)
+    }
+
+    /// Opens a UDP flow in tunnel `number`, which is above zero.
     pub fn tunnelled_flow(&mut self, number: u32) -> FlowId {
-        self.open(0, NonZeroU32::new(number).map(TunnelId))
+        self.open(Protocol::Udp, 0, NonZeroU32::new(number).map(TunnelId))
     }
 
-    fn open(&mut self, dscp: u8, tunnel: Option<TunnelId>) -> FlowId {
+    fn open(&mut self, protocol: Protocol, dscp: u8, tunnel: Option<TunnelId>) -> FlowId {
         let ordinal = self.opened;
         self.opened += 1;
         self.world.flows.open(FlowHeader {
@@ -83,7 +88,7 @@ impl Bench {
             app: AppId(0),
             ordinal,
             generation: 0,
-            protocol: Protocol::Udp,
+            protocol,
             addresses: [0x0a00_0001, 0x0a00_0002],
             ports: [(ordinal as u16).wrapping_add(49152), 443],
             dscp,

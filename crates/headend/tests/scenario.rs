@@ -428,8 +428,8 @@ fn an_error_in_an_override_says_that_it_is_from_there() {
         "flow.stream.tpc: unknown key; did you mean \"tcp\"? (from --set flow.stream.tpc.mtu=1)"
     );
     assert_eq!(
-        error_with("queue.cbt.limit", "1"),
-        "link.dsl.point_to_point.up.queue: the queue \"cbt\" is not available in this version (from --set queue.cbt.limit=1)"
+        error_with("queue.dualpi2.limit", "1"),
+        "link.dsl.point_to_point.up.queue: the queue \"dualpi2\" is not available in this version (from --set queue.dualpi2.limit=1)"
     );
     assert!(error_with("seed..x", "1").contains("a dot between two of them"));
 }
@@ -482,10 +482,6 @@ fn every_shipped_scenario_says_what_it_teaches_and_runs() {
 #[test]
 fn the_grammar_holds_what_is_not_built_yet_and_says_so() {
     let refusals = [
-        (
-            "cbt-dumbbell",
-            "the queue \"cbt\" is not available in this version",
-        ),
         (
             "real-host",
             "host.laptop.real: emulation of real hosts is not available",

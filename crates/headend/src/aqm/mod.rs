@@ -1,12 +1,14 @@
 //! Control laws: a rule that drops or marks the packets of one backlog. One law, one file.
 
 mod average;
+pub mod cbt;
 pub mod codel;
 pub mod delay_estimate;
 pub mod derandomiser;
 pub mod docsis_pie;
 pub mod drop_front;
 pub mod drop_tail;
+pub mod fred;
 pub mod pie;
 pub(crate) mod proportional_integral;
 pub mod random_drop;
@@ -15,10 +17,12 @@ pub(crate) mod updates;
 
 use std::fmt::Debug;
 
+pub use cbt::Cbt;
 pub use codel::Codel;
 pub use docsis_pie::DocsisPie;
 pub use drop_front::DropFront;
 pub use drop_tail::DropTail;
+pub use fred::Fred;
 pub use pie::Pie;
 pub use random_drop::RandomDrop;
 pub use red::Red;

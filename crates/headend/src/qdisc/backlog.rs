@@ -53,6 +53,8 @@ pub struct Backlog {
     packets: Store,
     bytes: u64,
     limit: BacklogLimit,
+    /// Room to be made with the first packet.
+    room: usize,
 }
 
 /// Where the packets are.
@@ -105,6 +107,15 @@ impl Store {
         }
     }
 
+    fn iter(&self) -> impl Iterator<Item = &Packet> {
+        let (ring, chain) = match self {
+            Self::Ring(ring) => (Some(ring.iter()), None),
+            Self::Chain(pool, chain) => (None, Some(pool.iter(chain))),
+        };
+        let ring = ring.into_iter().flatten();
+        ring.chain(chain.into_iter().flatten())
+    }
+
     #[inline]
     fn len(&self) -> u64 {
         match self {
@@ -128,6 +139,7 @@ impl Backlog {
             packets: Store::Ring(VecDeque::new()),
             bytes: 0,
             limit,
+            room: 0,
         }
     }
 
@@ -136,6 +148,7 @@ impl Backlog {
         Self {
             packets: Store::Chain(Pool::new(), Chain::EMPTY),
             bytes: 0,
+            room: 0,
             limit,
         }
     }
@@ -161,7 +174,8 @@ impl Backlog {
         self.bytes = here.bytes;
     }
 
-    /// Makes room for what the limit allows, packets of the usual largest size, at once; an unlimited backlog grows.
+    /// Makes room with the first packet for what the limit allows, packets of the usual largest size; an unlimited backlog grows, and one that
+    /// nobody uses takes nothing.
     #[must_use]
     pub fn with_room(mut self) -> Self {
         let packets = match self.limit {
@@ -169,7 +183,7 @@ impl Backlog {
             BacklogLimit::Packets(packets) => packets,
             BacklogLimit::Unlimited => 0,
         };
-        self.packets.reserve(packets.min(MOST_ROOM) as usize);
+        self.room = packets.min(MOST_ROOM) as usize;
         self
     }
 
@@ -182,6 +196,9 @@ impl Backlog {
         }
         self.bytes += bytes;
         cx.note_enqueued(&packet);
+        if self.room > 0 {
+            self.packets.reserve(std::mem::take(&mut self.room));
+        }
         // Set in place: a field written just before the move would hold the move up.
         if let Some(packet) = self.packets.push(packet) {
             packet.enqueued_at = cx.now;
@@ -220,6 +237,11 @@ impl Backlog {
     /// The oldest packet.
     pub fn head(&self) -> Option<&Packet> {
         self.packets.head()
+    }
+
+    /// All packets, the oldest first: for laws that choose their victim by what it is.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter()
     }
 
     /// The limit.

@@ -4,7 +4,7 @@ use super::{
     BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, fq_codel, fq_pie, sfq, sfq_codel,
     sfq_pie, strict_priority, unlimited,
 };
-use crate::aqm::{Aqm, codel, docsis_pie, drop_front, drop_tail, pie, random_drop, red};
+use crate::aqm::{Aqm, cbt, codel, docsis_pie, drop_front, drop_tail, fred, pie, random_drop, red};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
@@ -81,6 +81,8 @@ macro_rules! queues {
 queues! {
     /// Drop-tail of the size that DOCSIS Buffer Control chooses.
     BufferControl(buffer_control::Config) = "buffer_control",
+    /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, and a bound on each class's share of the queue.
+    Cbt(cbt::Config) = "cbt",
     /// Controlled Delay (RFC 8289).
     Codel(codel::Config) = "codel",
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
@@ -96,6 +98,8 @@ queues! {
     FqCodel(fq_codel::Config) = "fq_codel",
     /// Flow queueing with PIE: as FQ-CoDel, with a PIE (RFC 8033) in each queue.
     FqPie(fq_pie::Config) = "fq_pie",
+    /// Flow Random Early Drop (Lin and Morris 1997): RED that holds each flow to its share of the queue.
+    Fred(fred::Config) = "fred",
     /// First in, first out, without a limit.
     None(unlimited::Config) = "none",
     /// Proportional Integral controller Enhanced (RFC 8033).
@@ -193,27 +197,20 @@ mod tests {
 
     #[test]
     fn the_default_limits_are_as_documented() {
-        let limit = |queue: QueueConfig| queue.limit_bytes(RATE);
-        let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
+        let in_bytes = |queue: &QueueConfig| Some((queue.name(), queue.limit_bytes(RATE)?));
+        let all: Vec<_> = QueueConfig::all().iter().filter_map(in_bytes).collect();
+        // A quarter of a second, or the offer of Buffer Control nearest to 50 ms; the others count packets.
         assert_eq!(
             all,
             [
-                Some(62_464),  // buffer_control
-                None,          // codel: packets
-                Some(312_500), // docsis_pie
-                None,          // drop_front: packets
-                Some(312_500), // drop_tail
-                Some(312_500), // drr
-                None,          // fq_codel: packets
-                None,          // fq_pie: packets
-                None,          // none
-                None,          // pie: packets
-                None,          // random_drop: packets
-                None,          // red: packets
-                Some(312_500), // sfq
-                Some(312_500), // sfq_codel
-                Some(312_500), // sfq_pie
-                Some(312_500), // strict_priority
+                ("buffer_control", 62_464),
+                ("docsis_pie", 312_500),
+                ("drop_tail", 312_500),
+                ("drr", 312_500),
+                ("sfq", 312_500),
+                ("sfq_codel", 312_500),
+                ("sfq_pie", 312_500),
+                ("strict_priority", 312_500),
             ]
         );
     }

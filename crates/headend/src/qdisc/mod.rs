@@ -4,11 +4,15 @@
 //! - A scheduler holds several backlogs, with a law in each: [`Drr`] and [`FlowQueue`] serve flows in turn, [`StrictPriority`] bands in order.
 //! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
 //! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
+//! - [`Classes`] tells the classes of a queue apart, each by its [`Classifier`].
+//! - [`AckFilter`] takes TCP acknowledgements out of what goes into a queue, as modems do.
 //! - [`LineView`] is what a discipline may know of the line behind it.
 
+pub mod ack_filter;
 mod backlog;
 pub mod buffer_control;
 mod bundle;
+mod classifier;
 mod config;
 pub mod drr;
 mod fifo;
@@ -30,7 +34,9 @@ mod unlimited;
 
 use std::fmt::Debug;
 
+pub use ack_filter::{AckAcceleration, AckFilter};
 pub use backlog::{Backlog, BacklogLimit};
+pub use classifier::{Classes, Classifier, TransportName};
 pub use config::{Parameters, QueueConfig};
 pub use drr::Drr;
 pub use fifo::Fifo;
@@ -50,6 +56,10 @@ pub trait QueueDiscipline: Debug + Send {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>);
     /// Gives up the next packet; may discard some on the way.
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet>;
+    /// Gives up the next packet to another discipline that takes this one's place: without a word of its law, where it can.
+    fn release(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
+        self.dequeue(line, cx)
+    }
     /// What waits.
     fn depth(&self) -> Depth;
     /// When [`Self::update`] is to be called next; `None` while its state cannot change by time alone.

@@ -95,6 +95,13 @@ impl Pool {
         self.slots.get(chain.head as usize)?.packet.as_ref()
     }
 
+    /// The packets of a chain, oldest first.
+    pub(super) fn iter(&self, chain: &Chain) -> impl Iterator<Item = &Packet> {
+        let slot = |index: u32| self.slots.get(index as usize);
+        std::iter::successors(slot(chain.head), move |at| slot(at.next))
+            .filter_map(|slot| slot.packet.as_ref())
+    }
+
     /// A free slot, to stand behind `previous`.
     fn take_slot(&mut self, previous: u32) -> u32 {
         if let Some(slot) = self.slots.get_mut(self.free as usize) {

@@ -155,6 +155,7 @@ impl Setup {
                 tcp: self.tcp,
                 dscp: 0,
                 tunnel: None,
+                port: 443,
                 name: "transfer".to_owned(),
                 seed: self.seed,
                 opened: 0,

@@ -132,6 +132,8 @@ pub struct GroupSetup {
     pub dscp: u8,
     /// The tunnel its packets travel in.
     pub tunnel: Option<TunnelId>,
+    /// Port of the remote hosts.
+    pub port: u16,
     /// Name: prefix of its random streams.
     pub name: String,
     /// The run's seed.
@@ -271,7 +273,7 @@ impl AppContext<'_> {
             generation: 0,
             protocol,
             addresses: [self.group.address, peer.address],
-            ports: [ephemeral_port(self.app.0, ordinal), 443],
+            ports: [ephemeral_port(self.app.0, ordinal), self.group.port],
             dscp: self.group.dscp,
             tunnel: self.group.tunnel,
             routes: peer.routes,

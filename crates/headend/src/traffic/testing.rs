@@ -64,6 +64,7 @@ impl Desk {
                 tcp: tcp::Config::default(),
                 dscp: 0,
                 tunnel: None,
+                port: 443,
                 name: "test".to_owned(),
                 seed: 1,
                 opened: 0,

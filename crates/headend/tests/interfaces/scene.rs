@@ -185,6 +185,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
             tcp: tcp::Config::default(),
             dscp: source.dscp,
             tunnel: None,
+            port: 443,
             name: format!("source{index}"),
             seed: 1,
             opened: 0,

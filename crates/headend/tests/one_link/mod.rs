@@ -60,6 +60,7 @@ impl Setup {
                     tcp: tcp_config(),
                     dscp: 0,
                     tunnel: None,
+                    port: 443,
                     name,
                     seed: self.seed,
                     opened: 0,

@@ -78,7 +78,10 @@ impl Recorder {
                 "limit_bytes",
                 info.limit_bytes.map_or(f64::NAN, |bytes| bytes as f64),
             );
-            table.integer("packets_enqueued", seen.packets_enqueued);
+            table.integer(
+                "packets_enqueued",
+                seen.packets_enqueued - seen.packets_moved,
+            );
             table.integer("packets_dequeued", seen.packets_dequeued);
             table.integer("bytes_dequeued", seen.bytes_dequeued);
             discards(&mut table, &seen.discarded);
@@ -96,6 +99,8 @@ impl Recorder {
             table.integer("requests_contention", stats.mac.requests_contention);
             table.integer("requests_piggyback", stats.mac.requests_piggyback);
             table.integer("collisions", stats.mac.collisions);
+            table.integer("request_retries", stats.mac.request_retries);
+            table.integer("requests_exceeded", stats.mac.requests_exceeded);
             table.integer("grants", stats.mac.grants);
             table.integer("granted_bytes", stats.mac.granted_bytes);
             table.integer("unused_grant_bytes", stats.mac.unused_grant_bytes);
