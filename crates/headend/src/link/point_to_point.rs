@@ -142,9 +142,13 @@ impl Direction {
         self.start(index, cx);
     }
 
-    fn update(&mut self, cx: &mut Context<'_>) {
+    fn update(&mut self, index: u64, cx: &mut Context<'_>) {
         self.look(cx.now);
         self.setup.queue.update(&self.line, cx);
+        // A discipline that held its packets back may give one up now.
+        if !self.is_awaited && cx.now >= self.busy_until && !self.setup.queue.is_empty() {
+            self.start(index, cx);
+        }
     }
 }
 
@@ -158,7 +162,7 @@ impl Link for PointToPoint {
         if token & UPDATE == 0 {
             direction.transmitted(token, cx);
         } else {
-            direction.update(cx);
+            direction.update(token & 1, cx);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
-use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control, unlimited};
+use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, unlimited};
 use crate::aqm::{Aqm, cbt, codel, docsis_pie, drop_front, drop_tail, fred, pie, random_drop, red};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
@@ -78,6 +78,8 @@ macro_rules! queues {
 queues! {
     /// Drop-tail of the size that DOCSIS Buffer Control chooses.
     BufferControl(buffer_control::Config) = "buffer_control",
+    /// Class-Based Queueing (Floyd and Van Jacobson 1995): a queue and a share of the link for each class, unused shares borrowed up a tree.
+    Cbq(cbq::Config) = "cbq",
     /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, and a bound on each class's share of the queue.
     Cbt(cbt::Config) = "cbt",
     /// Controlled Delay (RFC 8289).

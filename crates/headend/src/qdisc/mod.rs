@@ -8,6 +8,7 @@
 
 mod backlog;
 pub mod buffer_control;
+pub mod cbq;
 mod classifier;
 mod config;
 mod fifo;
@@ -18,6 +19,7 @@ mod unlimited;
 use std::fmt::Debug;
 
 pub use backlog::{Backlog, BacklogLimit};
+pub use cbq::Cbq;
 pub use classifier::{Classes, Classifier, TransportName};
 pub use config::{Parameters, QueueConfig};
 pub use fifo::Fifo;

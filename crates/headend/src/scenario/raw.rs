@@ -194,7 +194,6 @@ impl JsonSchema for Queue {
 
 /// Disciplines a scenario may name that this version does not have.
 const PLANNED_QUEUES: &[&str] = &[
-    "cbq",
     "codel_dt",
     "dualpi2",
     "fq_codel",

@@ -91,7 +91,16 @@ impl Downstream {
                 self.buckets.advance(cx.now);
                 let line = line(self.rate, &self.buckets);
                 self.queue.update(&line, cx);
+                self.retry(cx);
             }
+        }
+    }
+
+    /// A discipline that held its packets back may give one up after an update.
+    fn retry(&mut self, cx: &mut Context<'_>) {
+        let is_free = !self.is_awaited && self.in_hand.is_none() && cx.now >= self.busy_until;
+        if is_free && !self.queue.is_empty() {
+            self.next(cx);
         }
     }
 
