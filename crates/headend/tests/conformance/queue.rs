@@ -280,6 +280,7 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             [DropReason::Congested, DropReason::Overlimit].map(|reason| run.discards(reason) > 0);
         let expected = match config {
             QueueConfig::BufferControl(_)
+            | QueueConfig::Cbq(_)
             | QueueConfig::DropFront(_)
             | QueueConfig::DropTail(_)
             | QueueConfig::Drr(_)
