@@ -86,12 +86,16 @@ impl Simulation {
     /// A run at time zero.
     pub fn new(parts: Parts) -> Self {
         let mut world = World::new(
-            EventQueue::new(parts.bucket),
+            EventQueue::new(parts.bucket, parts.lines.len()),
             parts.flows,
             parts.lines,
             parts.recorder,
         );
         let end = Instant::ZERO + parts.duration;
+        assert!(
+            end < world.events.limit(),
+            "a run of days with tens of thousands of delay lines"
+        );
         for (index, app) in parts.apps.iter().enumerate() {
             let source = Source::App(AppId(index as u32));
             world.events.push(app.start, source, traffic::START);
@@ -284,9 +288,8 @@ impl Simulation {
             // What one packet sets off comes before the next packet.
             self.settle();
         }
-        if let Some(at) = self.world.lines[index as usize].next_due() {
-            self.world.events.push(at, Source::Line(index), 0);
-        }
+        let next = self.world.lines[index as usize].next_due();
+        self.world.events.set_line(index, next);
     }
 
     fn wake_endpoint(&mut self, index: u32, event: Event) {

@@ -191,7 +191,7 @@ impl JsonSchema for Queue {
 }
 
 /// Disciplines a scenario may name that this version does not have.
-const PLANNED_QUEUES: &[&str] = &["cbq", "codel_dt", "dualpi2"];
+const PLANNED_QUEUES: &[&str] = &["cbq"];
 
 /// An 802.11b cell: an access point and its stations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
