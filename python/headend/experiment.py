@@ -98,7 +98,7 @@ def plan_run(
         raise InputError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {seed!r}")
     text = read_scenario(source)
     loaded = text.load(overrides)
-    vocabulary = Vocabulary.from_resolved(loaded.resolved)
+    vocabulary = Vocabulary.from_scenario(loaded.scenario, loaded.resolved)
     expectations = []
     for name, wanted in loaded.scenario.expect:
         try:
