@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from headend.expect import Vocabulary
+
 SECOND = 1_000_000_000
 UNITS = {"s": SECOND, "ms": 1_000_000}
 
@@ -36,6 +38,10 @@ class Scenario:
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
         self.warnings: list[str] = []
+        vocabulary = Vocabulary.from_resolved(content)
+        alone = [name for name in content.get("flow", {}) if name not in vocabulary.members]
+        self.flow_names = alone + [name for names in vocabulary.members.values() for name in names]
+        self.queue_names = list(vocabulary.queues)
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
 

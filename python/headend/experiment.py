@@ -104,7 +104,7 @@ def plan_run(
         check_seed(seed)
     text = read_scenario(source)
     loaded = text.load(overrides)
-    vocabulary = Vocabulary.from_resolved(loaded.resolved)
+    vocabulary = Vocabulary.from_scenario(loaded.scenario, loaded.resolved)
     expectations = []
     for name, wanted in loaded.scenario.expect:
         try:
