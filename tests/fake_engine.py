@@ -35,6 +35,7 @@ class Scenario:
         self.warmup_ns = _time(content.get("warmup", "0 s"))
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
+        self.warnings: list[str] = []
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
 
@@ -198,6 +199,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 throughput_bps=rate,
                 goodput_bps=rate * 0.97 if carries == "data" else 0.0,
                 discarded_overlimit=discarded,
+                discarded_ack_thinned=0,
                 discarded_congested=0,
                 discarded_corrupted=0,
                 discarded_filtered=0,
@@ -297,6 +299,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             packets_dequeued=7990,
             bytes_dequeued=7990 * 1500,
             discarded_overlimit=10,
+            discarded_ack_thinned=0,
             discarded_congested=0,
             discarded_corrupted=0,
             discarded_filtered=0,
@@ -344,6 +347,8 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 target_delay_ns=float("nan"),
                 average_packets=float("nan"),
                 average_bytes=float("nan"),
+                queues_active=float("nan"),
+                hash_collisions=float("nan"),
             )
     empty = {
         "flow": [],

@@ -10,6 +10,7 @@ import polars as pl
 _DISCARDED = tuple(
     f"discarded_{reason}"
     for reason in (
+        "ack_thinned",
         "congested",
         "corrupted",
         "filtered",
@@ -56,7 +57,8 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "queue",
         "time_ns backlog_bytes backlog_max_bytes discarded marked",
         "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns "
-        "average_packets average_bytes",
+        "average_packets average_bytes "
+        "queues_active hash_collisions",
     ),
     "connection_series": _define(
         "flow", "time_ns connection cwnd_bytes in_flight_bytes", "ssthresh_bytes srtt_ns"

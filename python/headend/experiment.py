@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headend.comparison import Comparison, label_values
 from headend.errors import InputError
@@ -18,9 +18,6 @@ from headend.life import parse_follow
 from headend.quantity import format_quantity, parse_quantity
 from headend.result import RESULT_FORMAT, Result
 from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Seeds are 64 bits.
 LARGEST_SEED = 2**64 - 1
@@ -95,7 +92,7 @@ class Plan:
             "bottleneck": scenario.bottleneck,
             "overrides": [list(pair) for pair in self.overrides],
             "expectations": outcomes,
-            "warnings": find_rate_warnings(self.loaded.resolved, tables["queues"]),
+            "warnings": scenario.warnings,
             "scenario": self.loaded.resolved,
         }
         if self.follow:
@@ -105,29 +102,6 @@ class Plan:
                 at = format_quantity(since, "time")
                 manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
         return Result(tables, manifest, self.label, wall_seconds=execution.wall_seconds)
-
-
-def find_rate_warnings(resolved: Mapping[str, Any], queues: pl.DataFrame) -> list[str]:
-    """Say which service flows of cable lines were promised more than their channel carries."""
-    carried = dict(queues.select("queue", "rate_bps").iter_rows())
-    warnings = []
-    for name, kinds in resolved.get("link", {}).items():
-        line = kinds.get("docsis", {}) if isinstance(kinds, Mapping) else {}
-        for direction in ("up", "down"):
-            settings = line.get(f"{direction}stream", {})
-            rate, least = settings.get("rate"), carried.get(f"{name}.{direction}")
-            if not rate or least is None or "capacity" in settings:
-                continue
-            try:
-                promised = parse_quantity(rate, "rate").value
-            except ValueError:
-                continue
-            if promised > least * 1.001:
-                warnings.append(
-                    f"link.{name}.docsis.{direction}stream.rate is {rate}, and the channel carries"
-                    f" {format_quantity(least, 'rate')}: that is what the queue gets, whatever its law reckons with"
-                )
-    return warnings
 
 
 def plan_run(

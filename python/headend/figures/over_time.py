@@ -44,6 +44,8 @@ INTERNALS = (
     ("target_delay_ns", "the law's own delay estimate (ms)", 1e-6),
     ("average_packets", "the law's average queue (packets)", 1.0),
     ("average_bytes", "the law's average queue (KiB)", 1 / 1024),
+    ("queues_active", "queues that hold packets", 1.0),
+    ("hash_collisions", "packets that joined another flow's queue, so far", 1.0),
 )
 
 #: Columns of the queue's series: the mean of an interval and its worst.

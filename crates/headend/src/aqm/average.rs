@@ -5,8 +5,8 @@
 
 use crate::math;
 use crate::qdisc::Depth;
-use crate::time::{Duration, Instant};
-use crate::units::{Limit, Rate};
+use crate::time::Instant;
+use crate::units::{ByteCount, Limit, Rate};
 
 /// What an average counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,16 +42,19 @@ impl Unit {
 #[derive(Debug, Clone)]
 pub(super) struct Average {
     weight: f64,
+    /// Bytes of a usual packet: a pause is counted in the time the line takes for it.
+    mean_packet: u64,
     value: f64,
     /// When the queue became empty, or last was seen to be.
     empty_since: Instant,
 }
 
 impl Average {
-    /// Of a queue that was always empty. The newest sample counts with `weight`.
-    pub(super) fn new(weight: f64) -> Self {
+    /// Of a queue that was always empty. The newest sample counts with `weight`; `mean_packet` bytes are a usual packet.
+    pub(super) fn new(weight: f64, mean_packet: ByteCount) -> Self {
         Self {
             weight,
+            mean_packet: mean_packet.0,
             value: 0.0,
             empty_since: Instant::ZERO,
         }
@@ -62,12 +65,12 @@ impl Average {
         self.value
     }
 
-    /// A packet arrives behind `queue`; `packet_time` is how long the line takes for a usual packet.
-    pub(super) fn sample(&mut self, queue: f64, now: Instant, packet_time: Duration) {
+    /// A packet arrives behind `queue`, before a line of this rate.
+    pub(super) fn sample(&mut self, queue: f64, now: Instant, rate: Rate) {
         if queue > 0.0 {
             self.value += self.weight * (queue - self.value);
         } else {
-            self.decay(now, packet_time);
+            self.decay(now, rate);
         }
     }
 
@@ -90,10 +93,11 @@ impl Average {
         self.weight = 0.0;
     }
 
-    fn decay(&mut self, now: Instant, packet_time: Duration) {
+    fn decay(&mut self, now: Instant, rate: Rate) {
         let idle = now - self.empty_since;
         self.empty_since = now;
-        if self.value > 0.0 && !packet_time.is_zero() {
+        if self.value > 0.0 {
+            let packet_time = rate.time_for(self.mean_packet);
             let packets = idle.as_nanos() as f64 / packet_time.as_nanos() as f64;
             self.value *= math::powf(1.0 - self.weight, packets);
         }
@@ -103,9 +107,11 @@ impl Average {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::ByteCount;
+    use crate::time::Duration;
 
-    const PACKET_TIME: Duration = Duration::from_micros(800);
+    /// A packet of 1000 B takes 800 µs.
+    const RATE: Rate = Rate(10_000_000);
+    const PACKET: ByteCount = ByteCount(1000);
 
     fn at(micros: u64) -> Instant {
         Instant::ZERO + Duration::from_micros(micros)
@@ -123,11 +129,11 @@ mod tests {
 
     #[test]
     fn a_step_of_60_packets_passes_15_at_the_148th_arrival_and_30_at_the_355th() {
-        let mut average = Average::new(1.0 / 512.0);
+        let mut average = Average::new(1.0 / 512.0, PACKET);
         let mut passed = Vec::new();
         for arrival in 1..=1000 {
             let before = average.value();
-            average.sample(60.0, at(arrival), PACKET_TIME);
+            average.sample(60.0, at(arrival), RATE);
             for threshold in [15.0, 30.0] {
                 if before < threshold && average.value() >= threshold {
                     passed.push(arrival);
@@ -148,21 +154,21 @@ mod tests {
     fn thirty() -> Average {
         Average {
             value: 30.0,
-            ..Average::new(1.0 / 512.0)
+            ..Average::new(1.0 / 512.0, PACKET)
         }
     }
 
     #[test]
     fn a_pause_of_100_packet_times_decays_as_100_samples_of_nothing() {
         let mut average = thirty();
-        average.sample(0.0, at(80_000), PACKET_TIME);
+        average.sample(0.0, at(80_000), RATE);
         assert_near(average.value(), 24.672_614_357_741_573);
     }
 
     #[test]
     fn part_of_a_packet_time_counts_as_part() {
         let mut average = thirty();
-        average.sample(0.0, at(10_000), PACKET_TIME);
+        average.sample(0.0, at(10_000), RATE);
         assert_near(average.value(), 29.275_747_597_340_676);
     }
 
@@ -170,7 +176,7 @@ mod tests {
     fn a_pause_is_counted_once_however_many_arrivals_find_the_queue_empty() {
         let mut average = thirty();
         for arrival in 1..=10 {
-            average.sample(0.0, at(8_000 * arrival), PACKET_TIME);
+            average.sample(0.0, at(8_000 * arrival), RATE);
         }
         assert_near(average.value(), 24.672_614_357_741_573);
     }
@@ -178,7 +184,7 @@ mod tests {
     #[test]
     fn a_line_that_stands_still_lets_nothing_decay() {
         let mut average = thirty();
-        average.sample(0.0, at(80_000), Rate(0).time_for(1000));
+        average.sample(0.0, at(80_000), Rate(0));
         assert_near(average.value(), 30.0);
     }
 
@@ -187,7 +193,7 @@ mod tests {
         let mut average = thirty();
         average.sample_departure(0.0, at(80_000));
         assert_near(average.value(), 30.0 * 511.0 / 512.0);
-        average.sample(0.0, at(80_000), PACKET_TIME);
+        average.sample(0.0, at(80_000), RATE);
         assert_near(average.value(), 30.0 * 511.0 / 512.0);
     }
 

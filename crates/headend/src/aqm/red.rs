@@ -270,7 +270,7 @@ impl Detector {
         let (_, max) = of(config.max_threshold);
         Self {
             unit,
-            average: Average::new(config.weight),
+            average: Average::new(config.weight, config.mean_packet),
             min,
             max,
             max_probability: config.max_probability.0,
@@ -288,13 +288,7 @@ impl Detector {
 
     /// A packet arrives behind `queue`.
     pub(super) fn observe(&mut self, queue: f64, now: Instant, line: &LineView<'_>) {
-        // Only a pause needs the packet time.
-        let packet_time = if queue > 0.0 {
-            Duration::ZERO
-        } else {
-            line.rate.time_for(self.mean_packet)
-        };
-        self.average.sample(queue, now, packet_time);
+        self.average.sample(queue, now, line.rate);
     }
 
     /// The queue has become empty.
@@ -317,6 +311,14 @@ impl Detector {
         let drops = rng.uniform() < spread(self.base_probability(size), count);
         self.count = Some(if drops { 0 } else { count });
         if drops { Verdict::Early } else { Verdict::Pass }
+    }
+
+    /// From here on the average stays at `average`, for tests.
+    #[cfg(test)]
+    pub(super) fn hold(&mut self, average: f64) {
+        self.average = Average::new(1.0, ByteCount(1000));
+        self.average.sample(average, Instant::ZERO, Rate(0));
+        self.average.freeze();
     }
 
     /// A packet was dropped without being asked about: the count begins again.
@@ -426,7 +428,8 @@ impl Red {
             let packets_per_second = config.packets_per_second(rate);
             (detector.min, detector.max) = adaptive.thresholds(packets_per_second);
             // "Adaptive RED" §5: a time constant of one second.
-            detector.average = Average::new(1.0 - math::exp(-1.0 / packets_per_second));
+            let weight = 1.0 - math::exp(-1.0 / packets_per_second);
+            detector.average = Average::new(weight, config.mean_packet);
             detector.is_gentle = true;
         }
         let adaptation = config.adaptive.as_ref().map(|adaptive| Adaptation {
@@ -554,10 +557,7 @@ mod tests {
     /// A detector with this average.
     fn detector(config: &Config, average: f64) -> Detector {
         let mut detector = Detector::new(config, RATE);
-        detector.average = Average::new(1.0);
-        detector
-            .average
-            .sample(average, Instant::ZERO, Duration::ZERO);
+        detector.hold(average);
         detector
     }
 
@@ -582,7 +582,6 @@ mod tests {
             bench.take_log();
             let mut red = Red::new(config, RATE, rng());
             red.detector = detector(config, average);
-            red.detector.average.freeze();
             Self {
                 bench,
                 flow,
@@ -715,7 +714,7 @@ mod tests {
         let mut red = Red::new(&config, RATE, rng());
         assert_eq!((red.detector.min, red.detector.max), (5000.0, 20_000.0));
         let mut scene = Scene::new(&config, 30, 0.0);
-        red.detector.average = Average::new(1.0);
+        red.detector.average = Average::new(1.0, ByteCount(1000));
         scene.red = red;
         scene.arrive(Ecn::NotEct);
         assert_eq!(scene.red.internals().average_bytes, Some(30_000.0));
@@ -784,13 +783,9 @@ mod tests {
     #[test]
     fn the_average_decays_while_the_queue_is_empty() {
         let mut scene = Scene::new(&Config::default(), 1, 0.0);
-        scene.red.detector.average = Average::new(1.0 / 512.0);
+        scene.red.detector.average = Average::new(1.0 / 512.0, ByteCount(1000));
         for _ in 0..512 {
-            scene
-                .red
-                .detector
-                .average
-                .sample(60.0, Instant::ZERO, Duration::ZERO);
+            scene.red.detector.average.sample(60.0, Instant::ZERO, RATE);
         }
         let before = scene.red.detector.average.value();
         let last = (scene.red).dequeue(&mut scene.backlog, &LINE, &mut scene.bench.cx());
@@ -823,7 +818,7 @@ mod tests {
             assert_near(red.detector.min, min);
             assert_near(red.detector.max, 3.0 * min);
             let mut average = red.detector.average.clone();
-            average.sample(1.0, Instant::ZERO, Duration::ZERO);
+            average.sample(1.0, Instant::ZERO, RATE);
             assert_near(average.value(), weight);
             assert!(red.detector.is_gentle);
         }

@@ -10,10 +10,10 @@ use super::continuous::Continuous;
 use super::qos::{RequestPolicy, Scheduling};
 use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
-use super::token_bucket::TokenBuckets;
+use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Framing, GrantView, LineView, Queue, Shaper};
+use crate::qdisc::{Framing, GrantView, LineView, Queue, QueueDiscipline, Shaper};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
@@ -200,6 +200,24 @@ impl ServiceFlow {
             supply.buckets.add(cx.now, after - before);
         } else {
             sending!(self, forget(&mut self.supply, before - after, cx.now));
+        }
+    }
+
+    /// Its limits and its nominal rate are others from now on.
+    pub fn change(&mut self, limits: Limits, rate: Rate, cx: &mut Context<'_>) {
+        self.supply.buckets.change(cx.now, limits);
+        self.supply.rate = rate;
+    }
+
+    /// Its queue is another discipline from now on, into which moves what waits.
+    pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
+        let supply = &mut self.supply;
+        let before = supply.queued();
+        let line = line(supply.rate, &supply.buckets, supply.told);
+        supply.queue.replace(discipline, &line, cx);
+        let lost = before - supply.queued();
+        if lost > 0 {
+            sending!(self, forget(&mut self.supply, lost, cx.now));
         }
     }
 

@@ -7,14 +7,18 @@ use super::bursts::FRAGMENT_OVERHEAD;
 use super::cmts::{Cmts, Cut, Grant};
 use super::contention::{Answer, Attempt, RequestRegion};
 use super::neighbours::NeighbourLoad;
+use super::qos::Qos;
 use super::ranging::{Newcomer, registered_at};
 use super::service_flow::{Asking, ServiceFlow};
 use super::setup::{MacRules, UpstreamFlow, UpstreamSetup};
 use super::timing::UpstreamTiming;
+use super::token_bucket::Limits;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::qdisc::QueueDiscipline;
 use crate::time::Instant;
 use crate::trace::QueueId;
+use crate::units::Rate;
 
 /// What an upstream wake-up is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +106,34 @@ impl Upstream {
             Wake::Map => self.receive_map(cx),
             Wake::Update(flow) => self.flows[flow].update(cx),
         }
+    }
+
+    /// A service flow's limits, nominal rate and priority are others from now on.
+    pub fn change(
+        &mut self,
+        flow: usize,
+        limits: Limits,
+        rate: Rate,
+        qos: &Qos,
+        cx: &mut Context<'_>,
+    ) {
+        self.cmts.set_priority(flow, qos.priority);
+        self.flows[flow].change(limits, rate, cx);
+        // A request that waits for tokens chooses its time anew: there may be more of them now.
+        if let Asking::Deferring { .. } = self.flows[flow].asking() {
+            self.flows[flow].set_asking(Asking::Nothing);
+            self.ask_when_ready(flow, cx);
+        }
+    }
+
+    /// A service flow's queue is another discipline from now on, into which moves what waits.
+    pub fn replace_queue(
+        &mut self,
+        flow: usize,
+        discipline: Box<dyn QueueDiscipline>,
+        cx: &mut Context<'_>,
+    ) {
+        self.flows[flow].replace_queue(discipline, cx);
     }
 
     /// Calls `visit` with each queue.

@@ -318,6 +318,11 @@ impl Recorder {
         }
     }
 
+    /// Packets that waited in a queue were taken in once more, by another discipline in its place: they count once.
+    pub fn moved(&mut self, queue: QueueId, packets: u64) {
+        self.queues[queue.0 as usize].1.total.packets_moved += packets;
+    }
+
     /// A queue gave a packet up for transmission.
     #[inline]
     pub fn dequeued(
