@@ -58,6 +58,25 @@ impl Scenario {
             .collect()
     }
 
+    /// Names of its applications, in the order of results.
+    #[getter]
+    fn flow_names(&self) -> Vec<String> {
+        let names = self.0.flow_names().into_iter();
+        names.map(str::to_owned).collect()
+    }
+
+    /// Names of its queues.
+    #[getter]
+    fn queue_names(&self) -> Vec<String> {
+        self.0.queue_names()
+    }
+
+    /// What is to be read before its results are trusted.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings().to_vec()
+    }
+
     /// Name of the queue it is about, if it is about one.
     #[getter]
     fn bottleneck(&self) -> Option<&str> {

@@ -43,6 +43,14 @@ pub struct QueueInternals {
     pub burst_allowance_ns: Option<f64>,
     /// The law's own estimate of the delay, nanoseconds.
     pub delay_estimate_ns: Option<f64>,
+    /// The weighted average queue of a law that counts packets.
+    pub average_packets: Option<f64>,
+    /// The weighted average queue of a law that counts bytes.
+    pub average_bytes: Option<f64>,
+    /// Packets so far that joined a queue in which another flow's waited, where a hash tells flows apart.
+    pub hash_collisions: Option<f64>,
+    /// Queues of a scheduler that hold packets.
+    pub queues_active: Option<f64>,
 }
 
 /// Everything of a run except the components themselves.

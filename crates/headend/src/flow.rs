@@ -3,6 +3,8 @@
 //! A *group* is a flow of the scenario (`[flow.upload]`); a *flow* is one connection or datagram stream of a group, with its own
 //! ports. A slot is used again once its flow is closed and none of its packets is left in the network.
 
+use std::num::NonZeroU32;
+
 use crate::event::AppId;
 use crate::packet::{Packet, Side};
 use crate::time::Instant;
@@ -14,6 +16,10 @@ pub struct FlowId(pub u32);
 /// A flow of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupId(pub u32);
+
+/// A tunnel of the scenario: its flows share the outer header of their packets, as in a VPN, and look like one flow to whoever hashes headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TunnelId(pub NonZeroU32);
 
 /// A list of hops shared by the flows that take it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +75,8 @@ pub struct FlowHeader {
     pub ports: [u16; 2],
     /// DSCP of its packets.
     pub dscp: u8,
+    /// The tunnel its packets travel in.
+    pub tunnel: Option<TunnelId>,
     /// Routes, by sending side.
     pub routes: [RouteId; 2],
     /// Packets in the network.

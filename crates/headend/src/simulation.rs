@@ -18,6 +18,7 @@ use crate::metrics::table::Table;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
+use crate::trace::life::Life;
 use crate::trace::{FrameStore, Sink, TraceKinds};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
 
@@ -72,6 +73,7 @@ pub struct Simulation {
     events: u64,
     sampled_at: Instant,
     arrivals: Vec<Arrival>,
+    life: Option<Life>,
 }
 
 impl std::fmt::Debug for World {
@@ -113,6 +115,11 @@ impl Simulation {
         }
         let mut links = parts.links;
         put_off_departures(&mut links, &world);
+        for (index, link) in links.iter().enumerate() {
+            if let Some((at, token)) = link.first_wake() {
+                world.events.push(at, Source::Link(index as u32), token);
+            }
+        }
         if world.lines.iter().any(Line::is_lossy) {
             // A loss counts when the packet is sent, so that must be an event.
             for link in &mut links {
@@ -129,6 +136,7 @@ impl Simulation {
             events: 0,
             sampled_at: Instant::ZERO,
             arrivals: Vec::new(),
+            life: None,
         }
     }
 
@@ -144,6 +152,18 @@ impl Simulation {
             }
         }
         self.world.recorder.add_sink(sink);
+    }
+
+    /// Follows the first packet of `flow` that enters a queue at or after `from`: a table `steps` tells its life. False if there is no
+    /// such flow. Before the run begins.
+    pub fn follow(&mut self, flow: &str, from: Instant) -> bool {
+        let Some((group, side)) = self.world.recorder.find_group(flow) else {
+            return false;
+        };
+        let life = Life::of(group, side, from);
+        self.add_sink(Box::new(life.clone()));
+        self.life = Some(life);
+        true
     }
 
     /// Sets who is told of the ends of frames.
@@ -233,7 +253,15 @@ impl Simulation {
         if self.now > self.sampled_at {
             self.sample();
         }
-        self.world.recorder.tables(self.now, self.events)
+        let mut tables = self.world.recorder.tables(self.now, self.events);
+        if let Some(life) = &self.life {
+            let recorder = &self.world.recorder;
+            tables.push((
+                "steps",
+                life.table(|queue| recorder.queue_name(queue).to_owned()),
+            ));
+        }
+        tables
     }
 
     /// Every packet that entered was delivered, was discarded, or is still somewhere.

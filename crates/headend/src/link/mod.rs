@@ -24,6 +24,10 @@ pub trait Link: Debug + Send {
     fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>);
     /// A wake-up it asked for has come, perhaps one it no longer expects.
     fn wake(&mut self, token: u64, cx: &mut Context<'_>);
+    /// The wake-up that it needs before any packet comes.
+    fn first_wake(&self) -> Option<(crate::time::Instant, u64)> {
+        None
+    }
     /// Calls `visit` with each of its queues and their inner state.
     fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals));
     /// Packets it holds, waiting or partly sent: for the conservation check.

@@ -1,24 +1,157 @@
-//! Plants: the physical parameters of a DOCSIS line, and the presets of the generations.
+//! Plants: what a generation of DOCSIS is made of, as named parameters; each can be changed.
 //!
-//! Every number is a parameter. OFDMA defaults are those of the public DOCSIS module for ns-3, SC-QAM ones those of four bonded 6.4 MHz
-//! 64-QAM channels. docs/models/docsis.md names each number's source, and marks what is from memory.
+//! A [`Preset`] is a plant with all parameters known. [`PlantConfig`] is what a scenario says of a plant; what it leaves out is the preset's.
+//! What a generation cannot do is a [`Feature`] that came later. docs/models/docsis.md names each number's source.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::phy::{
+    DownstreamChannel, DownstreamChannelConfig, DownstreamModulation, Ofdm, Ofdma, ScQamDownstream,
+    ScQamUpstream, UpstreamChannel, UpstreamChannelConfig,
+};
+use super::setup::{Contention, MacRules};
 use super::timing::{DownstreamTiming, UpstreamTiming};
 use crate::time::Duration;
-use crate::units::{Probability, Rate};
+use crate::units::{ByteCount, Rate};
 
 /// A DOCSIS generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Four bonded SC-QAM upstream channels of 6.4 MHz, 64-QAM; eight downstream channels of 256-QAM.
+    /// One 16-QAM upstream channel of 3.2 MHz, one 64-QAM downstream channel: one request for each packet, one outstanding, bursts of at most
+    /// 1600 bytes, no piggyback.
+    Docsis10,
+    /// One 16-QAM upstream channel of 3.2 MHz, one 256-QAM downstream channel: piggyback, concatenation, fragmentation, scheduling types.
+    Docsis11,
+    /// One 64-QAM upstream channel of 6.4 MHz, one 256-QAM downstream channel; otherwise as `docsis11`.
+    Docsis20,
+    /// Four bonded 64-QAM upstream channels of 6.4 MHz, eight bonded 256-QAM downstream channels: continuous concatenation and fragmentation,
+    /// several requests outstanding.
     Docsis30,
     /// One OFDMA upstream channel of 94 MHz, one OFDM downstream channel of 187 MHz.
     #[default]
     Docsis31,
+}
+
+/// What not every generation has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// Several channels as one.
+    Bonding,
+    /// Several service flows to a modem and direction, and the classifiers that choose among them.
+    Classifiers,
+    /// Continuous concatenation and fragmentation, with several requests outstanding.
+    Continuous,
+    /// The modem's AQM.
+    ModemAqm,
+    /// Fragmentation of a packet over several grants.
+    Fragmentation,
+    /// Upstream modulations other than QPSK and 16-QAM, and channels of 6.4 MHz.
+    HigherModulation,
+    /// OFDM and OFDMA channels.
+    Ofdm,
+    /// Proactive grants.
+    ProactiveGrants,
+    /// Scheduling types other than best effort, priorities and reserved rates.
+    Scheduling,
+}
+
+impl Feature {
+    /// The first generation that has it.
+    pub const fn since(self) -> Preset {
+        match self {
+            Self::Classifiers | Self::Fragmentation | Self::Scheduling => Preset::Docsis11,
+            Self::HigherModulation => Preset::Docsis20,
+            Self::Bonding | Self::Continuous => Preset::Docsis30,
+            Self::ModemAqm | Self::Ofdm | Self::ProactiveGrants => Preset::Docsis31,
+        }
+    }
+
+    /// Its name in sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bonding => "channel bonding",
+            Self::Classifiers => "several service flows with classifiers",
+            Self::Continuous => "continuous concatenation and fragmentation",
+            Self::Fragmentation => "fragmentation",
+            Self::HigherModulation => "upstream modulation beyond 16-QAM, or a channel of 6.4 MHz,",
+            Self::ModemAqm => "AQM in the modem",
+            Self::Ofdm => "OFDM",
+            Self::ProactiveGrants => "proactive grants",
+            Self::Scheduling => "a scheduling type, priority or reserved rate",
+        }
+    }
+}
+
+impl Preset {
+    /// All, oldest first.
+    pub const ALL: [Self; 5] = [
+        Self::Docsis10,
+        Self::Docsis11,
+        Self::Docsis20,
+        Self::Docsis30,
+        Self::Docsis31,
+    ];
+
+    /// Whether the generation has it.
+    pub fn supports(self, feature: Feature) -> bool {
+        self >= feature.since()
+    }
+
+    /// Refuses a feature that came later, in a sentence.
+    ///
+    /// # Errors
+    ///
+    /// If the generation does not have it.
+    pub fn require(self, feature: Feature) -> Result<(), String> {
+        if self.supports(feature) {
+            return Ok(());
+        }
+        let since = feature.since();
+        Err(format!(
+            "{} came with {} (`{}`), and this line is `{}`",
+            feature.name(),
+            since.title(),
+            since.name(),
+            self.name()
+        ))
+    }
+
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Docsis10 => "docsis10",
+            Self::Docsis11 => "docsis11",
+            Self::Docsis20 => "docsis20",
+            Self::Docsis30 => "docsis30",
+            Self::Docsis31 => "docsis31",
+        }
+    }
+
+    /// Its name in sentences.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Docsis10 => "DOCSIS 1.0",
+            Self::Docsis11 => "DOCSIS 1.1",
+            Self::Docsis20 => "DOCSIS 2.0",
+            Self::Docsis30 => "DOCSIS 3.0",
+            Self::Docsis31 => "DOCSIS 3.1",
+        }
+    }
+
+    /// The plant of this generation.
+    pub fn plant(self) -> Plant {
+        match self {
+            Self::Docsis10 => Plant::docsis10(),
+            Self::Docsis11 => Plant::docsis11(),
+            Self::Docsis20 => Plant::docsis20(),
+            Self::Docsis30 => Plant::docsis30(),
+            Self::Docsis31 => Plant::docsis31(),
+        }
+    }
 }
 
 /// Physical and MAC parameters of a plant, all known.
@@ -38,8 +171,10 @@ pub struct Plant {
     pub upstream_mac_header: u64,
     /// See [`PlantConfig::downstream_mac_header`].
     pub downstream_mac_header: u64,
-    /// See [`PlantConfig::backoff_start`].
-    pub backoff_start: u8,
+    /// See [`PlantConfig::mac`].
+    pub rules: MacRules,
+    /// See [`PlantConfig::contention`].
+    pub contention: Contention,
     /// See [`PlantConfig::upstream`].
     pub upstream: UpstreamChannel,
     /// See [`PlantConfig::downstream`].
@@ -59,33 +194,92 @@ pub struct PlantConfig {
     /// Time the CMTS takes to make a MAP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cmts_map_processing: Option<Duration>,
-    /// Time from a MAP's arrival at the modem to the interval it describes: for OFDMA 600 µs, a frame and one symbol.
+    /// Time from a MAP's arrival at the modem to the interval it describes: for OFDMA 600 µs, a frame and one symbol; what CMTSs add for safety
+    /// counts too. More of it makes every request wait longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modem_map_processing: Option<Duration>,
     /// Information elements of an average MAP, this line's and its neighbours': their bytes are taken off the downstream's rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements_per_map: Option<u64>,
-    /// Bytes of MAC header before each PDU, upstream.
+    /// Bytes of MAC header before each PDU, upstream: 6, and 4 of extended header where requests may ride in bursts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_mac_header: Option<u64>,
-    /// Bytes of MAC header before each PDU, downstream: 10, or 16 where channels are bonded.
+    /// Bytes of MAC header before each PDU, downstream: 6, 10, or 16 where channels are bonded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub downstream_mac_header: Option<u64>,
-    /// Contention: the first backoff window is 2^start request opportunities, of which there is one in each frame, at least 100 µs apart.
+    /// How modems ask and send.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub backoff_start: Option<u8>,
+    pub mac: Option<MacRulesConfig>,
+    /// The contention regions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contention: Option<ContentionConfig>,
     /// The upstream channel or channels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub upstream: Option<UpstreamChannel>,
+    pub upstream: Option<UpstreamChannelConfig>,
     /// The downstream channel or channels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub downstream: Option<DownstreamChannel>,
+    pub downstream: Option<DownstreamChannelConfig>,
+}
+
+/// How modems ask and send; what is left out is the preset's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MacRulesConfig {
+    /// Continuous concatenation and fragmentation: bytes are a stream that grants cut anywhere, several requests may be outstanding. Without it
+    /// one request is outstanding, for one burst.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continuous: Option<bool>,
+    /// Requests may ride in bursts: a backlog then needs no contention.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub piggyback: Option<bool>,
+    /// A burst may hold several packets of so many bytes together; 0 B: one packet. Without effect where concatenation is continuous.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concatenation: Option<ByteCount>,
+    /// A grant smaller than the burst may be used for a part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragmentation: Option<bool>,
+    /// Largest burst; 0 B: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_burst: Option<ByteCount>,
+}
+
+/// Contention regions; what is left out is the preset's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContentionConfig {
+    /// Data backoff start, an exponent: the first window is 2^start request opportunities. More makes a lone modem wait longer, and many
+    /// collide less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_start: Option<u8>,
+    /// Data backoff end, an exponent: windows double after each collision up to 2^end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_end: Option<u8>,
+    /// Ranging backoff start, an exponent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranging_start: Option<u8>,
+    /// Ranging backoff end, an exponent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranging_end: Option<u8>,
+    /// Times a request is sent before what it asks for is given up and discarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u8>,
+    /// Time between two initial-maintenance opportunities, in which modems range that have just been switched on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranging_interval: Option<Duration>,
 }
 
 impl PlantConfig {
     /// The preset's plant with what is given here in its place.
     pub fn over(&self, preset: Preset) -> Plant {
         let plant = preset.plant();
+        let upstream = match &self.upstream {
+            Some(given) => given.over(plant.upstream),
+            None => plant.upstream,
+        };
+        let downstream = match &self.downstream {
+            Some(given) => given.over(plant.downstream),
+            None => plant.downstream,
+        };
         Plant {
             distance_km: self.distance_km.unwrap_or(plant.distance_km),
             map_interval: self.map_interval.unwrap_or(plant.map_interval),
@@ -102,15 +296,45 @@ impl PlantConfig {
             downstream_mac_header: self
                 .downstream_mac_header
                 .unwrap_or(plant.downstream_mac_header),
-            backoff_start: self.backoff_start.unwrap_or(plant.backoff_start),
-            upstream: self.upstream.clone().unwrap_or(plant.upstream),
-            downstream: self.downstream.clone().unwrap_or(plant.downstream),
+            rules: self.mac.clone().unwrap_or_default().over(plant.rules),
+            contention: (self.contention.clone().unwrap_or_default()).over(plant.contention),
+            upstream,
+            downstream,
+        }
+    }
+}
+
+impl MacRulesConfig {
+    fn over(&self, rules: MacRules) -> MacRules {
+        let bytes = |given: Option<ByteCount>, preset| given.map_or(preset, |bytes| bytes.0);
+        MacRules {
+            continuous: self.continuous.unwrap_or(rules.continuous),
+            piggyback: self.piggyback.unwrap_or(rules.piggyback),
+            concatenation: bytes(self.concatenation, rules.concatenation),
+            fragmentation: self.fragmentation.unwrap_or(rules.fragmentation),
+            max_burst: bytes(self.max_burst, rules.max_burst),
+        }
+    }
+}
+
+impl ContentionConfig {
+    fn over(&self, contention: Contention) -> Contention {
+        Contention {
+            data_start: self.data_start.unwrap_or(contention.data_start),
+            data_end: self.data_end.unwrap_or(contention.data_end),
+            ranging_start: self.ranging_start.unwrap_or(contention.ranging_start),
+            ranging_end: self.ranging_end.unwrap_or(contention.ranging_end),
+            retries: self.retries.unwrap_or(contention.retries),
+            ranging_interval: self.ranging_interval.unwrap_or(contention.ranging_interval),
         }
     }
 }
 
 impl From<Plant> for PlantConfig {
     fn from(plant: Plant) -> Self {
+        let Plant {
+            rules, contention, ..
+        } = plant;
         Self {
             distance_km: Some(plant.distance_km),
             map_interval: Some(plant.map_interval),
@@ -119,194 +343,30 @@ impl From<Plant> for PlantConfig {
             elements_per_map: Some(plant.elements_per_map),
             upstream_mac_header: Some(plant.upstream_mac_header),
             downstream_mac_header: Some(plant.downstream_mac_header),
-            backoff_start: Some(plant.backoff_start),
-            upstream: Some(plant.upstream),
-            downstream: Some(plant.downstream),
+            mac: Some(MacRulesConfig {
+                continuous: Some(rules.continuous),
+                piggyback: Some(rules.piggyback),
+                concatenation: Some(ByteCount(rules.concatenation)),
+                fragmentation: Some(rules.fragmentation),
+                max_burst: Some(ByteCount(rules.max_burst)),
+            }),
+            contention: Some(ContentionConfig {
+                data_start: Some(contention.data_start),
+                data_end: Some(contention.data_end),
+                ranging_start: Some(contention.ranging_start),
+                ranging_end: Some(contention.ranging_end),
+                retries: Some(contention.retries),
+                ranging_interval: Some(contention.ranging_interval),
+            }),
+            upstream: Some(plant.upstream.into()),
+            downstream: Some(plant.downstream.into()),
         }
     }
 }
 
-/// An upstream channel, or a bonding group of equal ones.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum UpstreamChannel {
-    /// DOCSIS 3.1 OFDMA.
-    Ofdma(Ofdma),
-    /// Bonded SC-QAM channels.
-    ScQam(ScQamUpstream),
-}
-
-/// A downstream channel, or a bonding group of equal ones.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum DownstreamChannel {
-    /// DOCSIS 3.1 OFDM.
-    Ofdm(Ofdm),
-    /// Bonded SC-QAM channels.
-    ScQam(ScQamDownstream),
-}
-
-/// An OFDMA upstream channel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Ofdma {
-    /// Subcarrier spacing in kHz: 25 or 50.
-    pub spacing_khz: u32,
-    /// Active subcarriers.
-    pub subcarriers: u32,
-    /// Symbols in a frame (K).
-    pub symbols_per_frame: u32,
-    /// Bits per subcarrier and symbol, before coding.
-    pub bits_per_subcarrier: f64,
-    /// Share of those bits that is left after coding.
-    pub code_rate: f64,
-    /// Cyclic prefix in samples of 102.4 MS/s.
-    pub cyclic_prefix: u32,
-    /// Frames of the modem's transmit pipeline.
-    pub modem_pipeline: u32,
-    /// Frames of the CMTS's receive pipeline.
-    pub cmts_pipeline: u32,
-    /// Bytes of segment header in each grant.
-    pub segment_header: u64,
-}
-
-impl Default for Ofdma {
-    fn default() -> Self {
-        Self {
-            spacing_khz: 50,
-            subcarriers: 1880,
-            symbols_per_frame: 6,
-            bits_per_subcarrier: 10.0,
-            code_rate: 0.8,
-            cyclic_prefix: 256,
-            modem_pipeline: 1,
-            cmts_pipeline: 1,
-            segment_header: 8,
-        }
-    }
-}
-
-/// Bonded SC-QAM upstream channels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ScQamUpstream {
-    /// Channels in the bonding group.
-    pub channels: u32,
-    /// Symbols per second on each, in thousands (5120 for 6.4 MHz).
-    pub ksymbols: u32,
-    /// Bits per symbol (6 for 64-QAM).
-    pub bits_per_symbol: u32,
-    /// Share of the bits left after forward error correction: 27 of 30.72 Mb/s.
-    pub code_rate: f64,
-    /// Length of a minislot in ticks of 6.25 µs.
-    pub minislot_ticks: u32,
-    /// Minislots of preamble and guard time of each burst.
-    pub burst_overhead: u32,
-    /// Bytes of segment header of each burst.
-    pub segment_header: u64,
-    /// Modem's transmit pipeline.
-    pub modem_pipeline: Duration,
-    /// CMTS's receive pipeline.
-    pub cmts_pipeline: Duration,
-}
-
-impl Default for ScQamUpstream {
-    fn default() -> Self {
-        Self {
-            channels: 4,
-            ksymbols: 5120,
-            bits_per_symbol: 6,
-            code_rate: 0.88,
-            minislot_ticks: 2,
-            burst_overhead: 1,
-            segment_header: 8,
-            modem_pipeline: Duration::from_micros(100),
-            cmts_pipeline: Duration::from_micros(100),
-        }
-    }
-}
-
-/// An OFDM downstream channel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Ofdm {
-    /// Subcarrier spacing in kHz: 25 or 50.
-    pub spacing_khz: u32,
-    /// Active data subcarriers.
-    pub subcarriers: u32,
-    /// Bits per subcarrier and symbol.
-    pub bits_per_subcarrier: f64,
-    /// Interleaver depth M in symbols; 1 is off.
-    pub interleaver_depth: u32,
-    /// Cyclic prefix in samples of 204.8 MS/s.
-    pub cyclic_prefix: u32,
-    /// Symbols of the CMTS's transmit pipeline.
-    pub cmts_pipeline: u32,
-    /// Symbols of the modem's receive pipeline.
-    pub modem_pipeline: u32,
-    /// Mean share of a codeword that carries data.
-    pub codeword_fill: Probability,
-    /// Bits per subcarrier of the next-codeword pointers.
-    pub pointer_bits: u32,
-}
-
-impl Default for Ofdm {
-    fn default() -> Self {
-        Self {
-            spacing_khz: 50,
-            subcarriers: 3745,
-            bits_per_subcarrier: 12.0,
-            interleaver_depth: 3,
-            cyclic_prefix: 512,
-            cmts_pipeline: 1,
-            modem_pipeline: 1,
-            codeword_fill: Probability(0.99),
-            pointer_bits: 4,
-        }
-    }
-}
-
-/// Bonded SC-QAM downstream channels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ScQamDownstream {
-    /// Channels in the bonding group.
-    pub channels: u32,
-    /// What one carries, after coding (6 MHz, 256-QAM).
-    pub channel_rate: Rate,
-    /// Interleaver's delay (I = 32, J = 4 at 256-QAM).
-    pub interleaving: Duration,
-    /// CMTS's transmit pipeline.
-    pub cmts_pipeline: Duration,
-    /// Modem's receive pipeline.
-    pub modem_pipeline: Duration,
-}
-
-impl Default for ScQamDownstream {
-    fn default() -> Self {
-        Self {
-            channels: 8,
-            channel_rate: Rate(38_810_000),
-            interleaving: Duration::from_micros(680),
-            cmts_pipeline: Duration::from_micros(50),
-            modem_pipeline: Duration::from_micros(50),
-        }
-    }
-}
-
-/// Sampling clocks of OFDMA upstream and OFDM downstream, in samples per millisecond.
-const UPSTREAM_SAMPLES: f64 = 102_400.0;
-const DOWNSTREAM_SAMPLES: f64 = 204_800.0;
-
-impl Preset {
-    /// The plant of this generation.
-    pub fn plant(self) -> Plant {
-        match self {
-            Self::Docsis30 => Plant::docsis30(),
-            Self::Docsis31 => Plant::docsis31(),
-        }
-    }
-}
+/// Bytes of a MAP without its information elements, and of each of them (the ns-3 module's count, after MULPI §6.4.4).
+const MAP_BYTES: u64 = 46;
+const ELEMENT_BYTES: u64 = 4;
 
 impl Plant {
     /// One OFDMA and one OFDM channel with the ns-3 module's defaults.
@@ -321,7 +381,8 @@ impl Plant {
             elements_per_map: 111,
             upstream_mac_header: 10,
             downstream_mac_header: 10,
-            backoff_start: 4,
+            rules: MacRules::default(),
+            contention: Contention::default(),
             upstream: UpstreamChannel::Ofdma(Ofdma::default()),
             downstream: DownstreamChannel::Ofdm(Ofdm::default()),
         }
@@ -340,62 +401,64 @@ impl Plant {
         }
     }
 
-    /// Refuses what no plant can be: the key, and what is expected there.
-    ///
-    /// # Errors
-    ///
-    /// The first parameter that makes no sense.
-    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        let millis = |span: Duration| span.as_secs_f64() * 1e3;
-        let upstream = match &self.upstream {
-            UpstreamChannel::Ofdma(ofdma) => ofdma.check(),
-            UpstreamChannel::ScQam(qam) => qam.check(),
+    /// One upstream channel of 6.4 MHz and one downstream channel, with the MAC of DOCSIS 1.1.
+    pub fn docsis20() -> Self {
+        let contention = Contention {
+            // What the ARRIS C4's manual gives as defaults.
+            data_start: 2,
+            data_end: 8,
+            ranging_start: 2,
+            ranging_end: 7,
+            ..Contention::default()
         };
-        let downstream = match &self.downstream {
-            DownstreamChannel::Ofdm(ofdm) => ofdm.check(),
-            DownstreamChannel::ScQam(qam) => qam.check(),
+        Self {
+            contention,
+            upstream: UpstreamChannel::ScQam(ScQamUpstream::docsis2()),
+            ..Self::docsis11()
+        }
+    }
+
+    /// One upstream channel of 3.2 MHz and one downstream channel.
+    pub fn docsis11() -> Self {
+        let rules = MacRules {
+            continuous: false,
+            piggyback: true,
+            // DOCS-QOS3-MIB: the default of a service flow's maximum concatenated burst (TLV 24.14).
+            concatenation: 1522,
+            fragmentation: true,
+            max_burst: 0,
         };
-        expect(
-            (0.0..=160.0).contains(&self.distance_km),
-            "distance_km",
-            "0 to 160 kilometres",
-        )?;
-        expect(
-            (0.2..=100.0).contains(&millis(self.map_interval)),
-            "map_interval",
-            "0.2 to 100 ms",
-        )?;
-        expect(
-            millis(self.cmts_map_processing) <= 20.0,
-            "cmts_map_processing",
-            "at most 20 ms",
-        )?;
-        expect(
-            millis(self.modem_map_processing) <= 20.0,
-            "modem_map_processing",
-            "at most 20 ms",
-        )?;
-        expect(
-            self.elements_per_map <= 240,
-            "elements_per_map",
-            "at most 240",
-        )?;
-        expect(
-            self.upstream_mac_header <= 246,
-            "upstream_mac_header",
-            "at most 246 bytes",
-        )?;
-        expect(
-            self.downstream_mac_header <= 246,
-            "downstream_mac_header",
-            "at most 246 bytes",
-        )?;
-        expect(
-            self.backoff_start <= 15,
-            "backoff_start",
-            "an exponent from 0 to 15",
-        )?;
-        upstream.and(downstream)
+        Self {
+            downstream_mac_header: 10,
+            rules,
+            contention: early_contention(),
+            upstream: UpstreamChannel::ScQam(ScQamUpstream::docsis1()),
+            downstream: single(DownstreamModulation::Qam256),
+            ..Self::docsis30()
+        }
+    }
+
+    /// The plant of a laboratory in 2004: a packet is a request, and the next request comes after its grant.
+    pub fn docsis10() -> Self {
+        let rules = MacRules {
+            continuous: false,
+            piggyback: false,
+            concatenation: 0,
+            fragmentation: false,
+            // The default maximum burst that Nguyen and Armitage (2004) report of their CMTS.
+            max_burst: 1600,
+        };
+        Self {
+            // The modem's 650 µs, and the 1000 µs that Cisco's CMTSs add by default for safety (dynamic MAP advance).
+            modem_map_processing: Duration::from_micros(1650),
+            // A request region, a grant, an acknowledgement, and the end of the list.
+            elements_per_map: 4,
+            upstream_mac_header: 6,
+            downstream_mac_header: 6,
+            rules,
+            downstream: single(DownstreamModulation::Qam64),
+            ..Self::docsis11()
+        }
     }
 
     /// One-way propagation delay.
@@ -405,343 +468,47 @@ impl Plant {
 
     /// Timing of the upstream.
     pub fn upstream_timing(&self) -> UpstreamTiming {
-        let (interleaving, map_transmission) = match &self.downstream {
-            DownstreamChannel::Ofdm(ofdm) => (ofdm.interleaving(), ofdm.pipelines_without_prefix()),
-            DownstreamChannel::ScQam(qam) => {
-                (qam.interleaving, qam.cmts_pipeline + qam.modem_pipeline)
-            }
-        };
-        let mut timing = match &self.upstream {
-            UpstreamChannel::Ofdma(ofdma) => ofdma.timing(),
-            UpstreamChannel::ScQam(qam) => qam.timing(),
-        };
-        let frames = self.map_interval.as_nanos() as f64 / timing.frame.as_nanos() as f64;
-        timing.frames_per_map = (frames.round() as u64).max(1);
-        timing.modem_map_processing = self.modem_map_processing;
-        timing.cmts_map_processing = self.cmts_map_processing;
-        timing.interleaving = interleaving;
-        timing.map_transmission = map_transmission;
-        timing.propagation = self.propagation();
-        timing.mac_header = self.upstream_mac_header;
-        timing
+        UpstreamTiming {
+            modem_map_processing: self.modem_map_processing,
+            cmts_map_processing: self.cmts_map_processing,
+            interleaving: self.downstream.interleaving(),
+            map_transmission: self.downstream.map_transmission(),
+            propagation: self.propagation(),
+            mac_header: self.upstream_mac_header,
+            ..self.upstream.timing(self.map_interval)
+        }
     }
 
     /// Timing of the downstream, which carries the MAPs of all upstream channels.
     pub fn downstream_timing(&self) -> DownstreamTiming {
-        let upstreams = match &self.upstream {
-            UpstreamChannel::Ofdma(_) => 1,
-            UpstreamChannel::ScQam(qam) => u64::from(qam.channels),
-        };
-        let mut timing = match &self.downstream {
-            DownstreamChannel::Ofdm(ofdm) => ofdm.timing(),
-            DownstreamChannel::ScQam(qam) => qam.timing(),
-        };
-        // As the ns-3 module counts: a MAP is 46 B and 4 B for each information element.
-        let map_bits = upstreams * (46 + 4 * self.elements_per_map) * 8;
-        let maps = (map_bits as f64 / self.map_interval.as_secs_f64()) as u64;
-        timing.rate = Rate(timing.rate.0.saturating_sub(maps));
+        let mut timing = self.downstream.timing();
+        timing.rate = Rate(timing.rate.0.saturating_sub(self.map_load().0));
         timing.propagation = self.propagation();
         timing.mac_header = self.downstream_mac_header;
         timing
     }
-}
 
-fn expect(
-    holds: bool,
-    key: &'static str,
-    expected: &'static str,
-) -> Result<(), (&'static str, &'static str)> {
-    if holds { Ok(()) } else { Err((key, expected)) }
-}
-
-impl Ofdma {
-    /// Ranges: DOCS-IF31-MIB's, and those of the ns-3 module.
-    fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        let spacing = [25, 50].contains(&self.spacing_khz);
-        expect(spacing, "upstream.ofdma.spacing_khz", "25 or 50")?;
-        let most = 95_000 / self.spacing_khz;
-        expect(
-            (8..=most).contains(&self.subcarriers),
-            "upstream.ofdma.subcarriers",
-            "8 to 1900 at 50 kHz, to 3800 at 25 kHz",
-        )?;
-        expect(
-            (6..=36).contains(&self.symbols_per_frame),
-            "upstream.ofdma.symbols_per_frame",
-            "6 to 36",
-        )?;
-        expect(
-            (1.0..=12.0).contains(&self.bits_per_subcarrier),
-            "upstream.ofdma.bits_per_subcarrier",
-            "1 to 12",
-        )?;
-        expect(
-            self.code_rate > 0.1 && self.code_rate <= 1.0,
-            "upstream.ofdma.code_rate",
-            "a share from 0.1 to 1",
-        )?;
-        expect(
-            (96..=640).contains(&self.cyclic_prefix),
-            "upstream.ofdma.cyclic_prefix",
-            "96 to 640 samples",
-        )?;
-        expect(
-            self.modem_pipeline <= 10,
-            "upstream.ofdma.modem_pipeline",
-            "at most 10 frames",
-        )?;
-        expect(
-            self.cmts_pipeline <= 10,
-            "upstream.ofdma.cmts_pipeline",
-            "at most 10 frames",
-        )?;
-        expect(
-            self.segment_header <= 64,
-            "upstream.ofdma.segment_header",
-            "at most 64 bytes",
-        )
-    }
-
-    fn timing(&self) -> UpstreamTiming {
-        let symbol_ms =
-            1.0 / f64::from(self.spacing_khz) + f64::from(self.cyclic_prefix) / UPSTREAM_SAMPLES;
-        let frame = Duration::from_secs_f64(f64::from(self.symbols_per_frame) * symbol_ms * 1e-3);
-        // A minislot is 400 kHz wide and K symbols long.
-        let minislots = u64::from(self.subcarriers) * u64::from(self.spacing_khz) / 400;
-        let bits = 400.0 / f64::from(self.spacing_khz)
-            * f64::from(self.symbols_per_frame)
-            * self.bits_per_subcarrier;
-        UpstreamTiming {
-            frame,
-            minislots_per_frame: minislots,
-            minislot_bytes: (bits * self.code_rate / 8.0 + 1e-9) as u64,
-            segment_overhead: self.segment_header,
-            modem_pipeline: frame * u64::from(self.modem_pipeline),
-            cmts_pipeline: frame * u64::from(self.cmts_pipeline),
-            burst_preparation: frame,
-            ..UpstreamTiming::blank()
-        }
+    /// What the MAPs take downstream: one in each interval for every upstream channel.
+    pub fn map_load(&self) -> Rate {
+        let bytes = MAP_BYTES + ELEMENT_BYTES * self.elements_per_map;
+        let bits = self.upstream.channels() * bytes * 8;
+        Rate((bits as f64 / self.map_interval.as_secs_f64()) as u64)
     }
 }
 
-impl ScQamUpstream {
-    fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        expect(
-            (1..=32).contains(&self.channels),
-            "upstream.sc_qam.channels",
-            "1 to 32",
-        )?;
-        expect(
-            (160..=5120).contains(&self.ksymbols),
-            "upstream.sc_qam.ksymbols",
-            "160 to 5120",
-        )?;
-        expect(
-            (2..=7).contains(&self.bits_per_symbol),
-            "upstream.sc_qam.bits_per_symbol",
-            "2 (QPSK) to 7 (128-QAM)",
-        )?;
-        expect(
-            self.code_rate > 0.1 && self.code_rate <= 1.0,
-            "upstream.sc_qam.code_rate",
-            "a share from 0.1 to 1",
-        )?;
-        let ticks = self.minislot_ticks.is_power_of_two() && self.minislot_ticks <= 128;
-        expect(
-            ticks,
-            "upstream.sc_qam.minislot_ticks",
-            "a power of two up to 128",
-        )?;
-        let carries = self.timing().minislot_bytes >= 4;
-        expect(
-            carries,
-            "upstream.sc_qam.minislot_ticks",
-            "minislots that carry 4 bytes or more",
-        )?;
-        expect(
-            self.burst_overhead <= 64,
-            "upstream.sc_qam.burst_overhead",
-            "at most 64 minislots",
-        )?;
-        expect(
-            self.segment_header <= 64,
-            "upstream.sc_qam.segment_header",
-            "at most 64 bytes",
-        )?;
-        let short = |span: Duration| span <= Duration::from_millis(20);
-        expect(
-            short(self.modem_pipeline),
-            "upstream.sc_qam.modem_pipeline",
-            "at most 20 ms",
-        )?;
-        expect(
-            short(self.cmts_pipeline),
-            "upstream.sc_qam.cmts_pipeline",
-            "at most 20 ms",
-        )
-    }
-
-    fn timing(&self) -> UpstreamTiming {
-        let frame = Duration::from_nanos(6_250) * u64::from(self.minislot_ticks);
-        let bits =
-            f64::from(self.ksymbols) * 1e3 * f64::from(self.bits_per_symbol) * frame.as_secs_f64();
-        let minislot_bytes = (bits * self.code_rate / 8.0 + 1e-9) as u64;
-        let channels = u64::from(self.channels);
-        UpstreamTiming {
-            frame,
-            minislots_per_frame: channels,
-            minislot_bytes,
-            // Deviation: a grant is spread over all channels of the group, one segment on each.
-            segment_overhead: channels
-                * (self.segment_header + u64::from(self.burst_overhead) * minislot_bytes),
-            modem_pipeline: self.modem_pipeline,
-            cmts_pipeline: self.cmts_pipeline,
-            burst_preparation: Duration::from_micros(135),
-            ..UpstreamTiming::blank()
-        }
+/// What Cisco documents as defaults for its first CMTSs; tries are the specification's.
+fn early_contention() -> Contention {
+    Contention {
+        data_start: 0,
+        data_end: 4,
+        ranging_start: 0,
+        ranging_end: 4,
+        ..Contention::default()
     }
 }
 
-impl UpstreamTiming {
-    /// What the plant fills in, at zero.
-    fn blank() -> Self {
-        Self {
-            frame: Duration::ZERO,
-            minislots_per_frame: 0,
-            minislot_bytes: 0,
-            segment_overhead: 0,
-            frames_per_map: 0,
-            modem_map_processing: Duration::ZERO,
-            burst_preparation: Duration::ZERO,
-            modem_pipeline: Duration::ZERO,
-            cmts_pipeline: Duration::ZERO,
-            cmts_map_processing: Duration::ZERO,
-            map_transmission: Duration::ZERO,
-            interleaving: Duration::ZERO,
-            propagation: Duration::ZERO,
-            mac_header: 0,
-        }
-    }
-}
-
-impl Ofdm {
-    /// Ranges: DOCS-IF31-MIB's, and those of the ns-3 module.
-    fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        let spacing = [25, 50].contains(&self.spacing_khz);
-        expect(spacing, "downstream.ofdm.spacing_khz", "25 or 50")?;
-        expect(
-            (148..=7537).contains(&self.subcarriers),
-            "downstream.ofdm.subcarriers",
-            "148 to 7537",
-        )?;
-        expect(
-            (4.0..=14.0).contains(&self.bits_per_subcarrier),
-            "downstream.ofdm.bits_per_subcarrier",
-            "4 to 14",
-        )?;
-        expect(
-            (1..=32).contains(&self.interleaver_depth),
-            "downstream.ofdm.interleaver_depth",
-            "1 (off) to 32",
-        )?;
-        expect(
-            (192..=1024).contains(&self.cyclic_prefix),
-            "downstream.ofdm.cyclic_prefix",
-            "192 to 1024 samples",
-        )?;
-        expect(
-            self.cmts_pipeline <= 100,
-            "downstream.ofdm.cmts_pipeline",
-            "at most 100 symbols",
-        )?;
-        expect(
-            self.modem_pipeline <= 100,
-            "downstream.ofdm.modem_pipeline",
-            "at most 100 symbols",
-        )?;
-        expect(
-            self.codeword_fill.0 >= 0.1,
-            "downstream.ofdm.codeword_fill",
-            "a share from 0.1 to 1",
-        )?;
-        expect(
-            [2, 4, 6].contains(&self.pointer_bits),
-            "downstream.ofdm.pointer_bits",
-            "2, 4 or 6",
-        )
-    }
-
-    fn symbol(&self) -> Duration {
-        let symbol_ms =
-            1.0 / f64::from(self.spacing_khz) + f64::from(self.cyclic_prefix) / DOWNSTREAM_SAMPLES;
-        Duration::from_secs_f64(symbol_ms * 1e-3)
-    }
-
-    fn interleaving(&self) -> Duration {
-        self.symbol() * u64::from(self.interleaver_depth.max(1) - 1)
-    }
-
-    fn pipelines_without_prefix(&self) -> Duration {
-        let symbols = f64::from(self.cmts_pipeline + self.modem_pipeline + 1);
-        Duration::from_secs_f64(symbols * 1e-3 / f64::from(self.spacing_khz))
-    }
-
-    fn timing(&self) -> DownstreamTiming {
-        // LDPC codewords of 2025 B carry 1777 B; each has a pointer of 48 bits (ns-3 module).
-        let pointer = 48.0 / f64::from(self.pointer_bits);
-        let codeword = 2025.0 * 8.0 / self.bits_per_subcarrier;
-        let codewords = (f64::from(self.subcarriers) - pointer) / (codeword + pointer);
-        let symbol_bytes = (codewords * self.codeword_fill.0 * 1777.0).round();
-        DownstreamTiming {
-            rate: Rate((symbol_bytes * 8.0 / self.symbol().as_secs_f64()) as u64),
-            symbol: self.symbol(),
-            cmts_pipeline: self.symbol() * u64::from(self.cmts_pipeline),
-            modem_pipeline: self.symbol() * u64::from(self.modem_pipeline),
-            interleaving: self.interleaving(),
-            propagation: Duration::ZERO,
-            mac_header: 0,
-        }
-    }
-}
-
-impl ScQamDownstream {
-    fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        expect(
-            (1..=64).contains(&self.channels),
-            "downstream.sc_qam.channels",
-            "1 to 64",
-        )?;
-        let rate = (1_000_000..=100_000_000).contains(&self.channel_rate.0);
-        expect(rate, "downstream.sc_qam.channel_rate", "1 to 100 Mbit/s")?;
-        let short = |span: Duration| span <= Duration::from_millis(20);
-        expect(
-            short(self.interleaving),
-            "downstream.sc_qam.interleaving",
-            "at most 20 ms",
-        )?;
-        expect(
-            short(self.cmts_pipeline),
-            "downstream.sc_qam.cmts_pipeline",
-            "at most 20 ms",
-        )?;
-        expect(
-            short(self.modem_pipeline),
-            "downstream.sc_qam.modem_pipeline",
-            "at most 20 ms",
-        )
-    }
-
-    fn timing(&self) -> DownstreamTiming {
-        DownstreamTiming {
-            rate: Rate(self.channel_rate.0 * u64::from(self.channels)),
-            symbol: Duration::ZERO,
-            cmts_pipeline: self.cmts_pipeline,
-            modem_pipeline: self.modem_pipeline,
-            interleaving: self.interleaving,
-            propagation: Duration::ZERO,
-            mac_header: 0,
-        }
-    }
+fn single(modulation: DownstreamModulation) -> DownstreamChannel {
+    DownstreamChannel::ScQam(ScQamDownstream::single(modulation))
 }
 
 #[cfg(test)]
@@ -749,42 +516,119 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presets_are_plants_that_can_be() {
-        for preset in [Preset::Docsis30, Preset::Docsis31] {
-            assert_eq!(preset.plant().check(), Ok(()));
-            assert_eq!(
-                PlantConfig::from(preset.plant()).over(Preset::Docsis31),
-                preset.plant()
-            );
+    fn a_plant_written_out_is_the_same_plant_under_any_preset() {
+        for preset in Preset::ALL {
+            let written = PlantConfig::from(preset.plant());
+            for other in Preset::ALL {
+                assert_eq!(written.over(other), preset.plant());
+            }
+            let text = toml::to_string(&written).expect("plain data");
+            assert_eq!(toml::from_str(&text), Ok(written), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_preset_is_found_by_the_name_it_is_written_under() {
+        for preset in Preset::ALL {
+            let text = serde_json::to_string(&preset).expect("a name");
+            assert_eq!(text, format!("\"{}\"", preset.name()));
+        }
+        assert!(Preset::ALL.is_sorted());
+    }
+
+    #[test]
+    fn one_parameter_is_changed_and_the_rest_is_the_presets() {
+        let text = "contention.data_start = 3\nmac.piggyback = true\nupstream.sc_qam.guard = 9";
+        let given: PlantConfig = toml::from_str(text).expect("it is a table");
+        let plant = given.over(Preset::Docsis10);
+        let expected = Plant {
+            contention: Contention {
+                data_start: 3,
+                ..Plant::docsis10().contention
+            },
+            rules: MacRules {
+                piggyback: true,
+                ..Plant::docsis10().rules
+            },
+            upstream: UpstreamChannel::ScQam(ScQamUpstream {
+                guard: 9,
+                ..ScQamUpstream::docsis1()
+            }),
+            ..Plant::docsis10()
+        };
+        assert_eq!(plant, expected);
+    }
+
+    #[test]
+    fn a_generation_has_what_came_before_it_and_refuses_what_came_later() {
+        let bonding = |preset: Preset| preset.supports(Feature::Bonding);
+        assert_eq!(Preset::ALL.map(bonding), [false, false, false, true, true]);
+        assert_eq!(Preset::Docsis11.require(Feature::Fragmentation), Ok(()));
+        let refused = Preset::Docsis10.require(Feature::Bonding);
+        let expected =
+            "channel bonding came with DOCSIS 3.0 (`docsis30`), and this line is `docsis10`";
+        assert_eq!(refused, Err(expected.to_owned()));
+    }
+
+    #[test]
+    fn no_preset_has_what_it_could_not() {
+        for preset in Preset::ALL {
+            let plant = preset.plant();
+            assert!(plant.upstream.channels() == 1 || preset.supports(Feature::Bonding));
+            assert!(!plant.rules.continuous || preset.supports(Feature::Continuous));
+            assert!(!plant.rules.fragmentation || preset.supports(Feature::Fragmentation));
         }
     }
 
     #[test]
     fn four_bonded_channels_carry_four_times_twenty_seven_megabits() {
         let timing = Plant::docsis30().upstream_timing();
-        assert_eq!(timing.minislot_bytes, 42);
-        assert!((timing.capacity().0 as f64 / 1e6 - 107.5).abs() < 0.1);
+        assert_eq!(timing.channels, 4);
+        assert_eq!(timing.minislot_bytes, 44);
         assert_eq!(timing.map_interval(), Duration::from_millis(2));
+        let opportunities = timing.opportunities * timing.opportunity_minislots;
+        let minislots = 4 * timing.frames_per_map - opportunities;
+        let mbits = (minislots * timing.minislot_bytes * 8) as f64 / 2e3;
+        assert!((105.0..109.0).contains(&mbits), "{mbits}");
     }
 
     #[test]
-    fn what_cannot_be_is_refused_by_its_key() {
-        let plant = Plant {
-            distance_km: -1.0,
-            ..Plant::docsis31()
+    fn requests_have_an_opportunity_in_every_ofdma_frame_and_at_most_a_tenth_of_the_channel() {
+        let timing = Plant::docsis31().upstream_timing();
+        assert_eq!(timing.opportunities, 15);
+        for preset in Preset::ALL {
+            let timing = preset.plant().upstream_timing();
+            let all = timing.channels * timing.frames_per_map * timing.minislots_per_frame;
+            let taken = timing.opportunities * timing.opportunity_minislots;
+            assert!(taken >= 1 && taken * 10 <= all, "{preset:?}");
+        }
+    }
+
+    #[test]
+    fn the_plant_of_2004_spends_a_quarter_of_a_megabit_on_maps_and_answers_in_the_second_interval()
+    {
+        let plant = Plant::docsis10();
+        let kbits = plant.map_load().0 as f64 / 1e3;
+        assert!((kbits - 256.0).abs() / 256.0 < 0.05, "{kbits}");
+        let timing = plant.upstream_timing();
+        let loop_time = timing.minimum_request_grant();
+        assert!(loop_time > timing.map_interval() && loop_time <= timing.map_interval() * 2);
+        // The largest burst fits into one interval, so that a packet is two intervals' work: 1500 B in 4 ms.
+        let opportunities = timing.opportunities * timing.opportunity_minislots;
+        assert!(timing.minislots_for(1600) <= timing.frames_per_map - opportunities);
+    }
+
+    #[test]
+    fn a_downstream_pays_for_the_maps_of_every_upstream_channel() {
+        let plant = |channels| Plant {
+            upstream: UpstreamChannel::ScQam(ScQamUpstream {
+                channels,
+                ..ScQamUpstream::default()
+            }),
+            ..Plant::docsis30()
         };
-        assert_eq!(plant.check().map_err(|(key, _)| key), Err("distance_km"));
-        let ofdma = Ofdma {
-            spacing_khz: 30,
-            ..Ofdma::default()
-        };
-        let plant = Plant {
-            upstream: UpstreamChannel::Ofdma(ofdma),
-            ..Plant::docsis31()
-        };
-        assert_eq!(
-            plant.check().map_err(|(key, _)| key),
-            Err("upstream.ofdma.spacing_khz")
-        );
+        let rate = |channels| plant(channels).downstream_timing().rate.0;
+        // 66 B every 2 ms each.
+        assert_eq!(rate(4) - rate(8), 4 * 264_000);
     }
 }
