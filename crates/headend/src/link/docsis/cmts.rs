@@ -118,6 +118,9 @@ const BYTE: u64 = 8_000_000_000;
 /// MAC headers do not count for a service flow's rate; a reserved rate is raised as if packets had this size, as in the ns-3 module.
 const MEAN_PACKET: u64 = 200;
 
+/// The golden ratio's fraction, times 2⁶⁴: its multiples are spread evenly over the interval, however many there are.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The scheduler.
 #[derive(Debug)]
 pub struct Cmts {
@@ -165,17 +168,11 @@ impl Cmts {
         }
     }
 
-    /// Adds a service flow, the next by index; what is given to it regularly begins within an interval from `from` on, at a time drawn from `rng`.
-    pub fn add_flow(
-        &mut self,
-        qos: &Qos,
-        cut: Cut,
-        from: Instant,
-        rng: &mut Rng,
-        timing: &UpstreamTiming,
-    ) {
+    /// Adds a service flow, the next by index; what is given to it regularly begins within an interval from `from` on.
+    pub fn add_flow(&mut self, qos: &Qos, cut: Cut, from: Instant, timing: &UpstreamTiming) {
         let flow = self.flows.len();
-        let periodic = regular(flow, &qos.scheduling, from, rng, timing).map(|periodic| {
+        let place = self.periodic.len() as u64;
+        let periodic = regular((flow, place), &qos.scheduling, from, timing).map(|periodic| {
             self.periodic.push(periodic);
             self.periodic.len() - 1
         });
@@ -525,12 +522,11 @@ impl Cmts {
     }
 }
 
-/// What a flow of this scheduling type is given regularly.
+/// What a flow of this scheduling type is given regularly, from `from` on; it is the `place`-th of such flows.
 fn regular(
-    flow: usize,
+    (flow, place): (usize, u64),
     scheduling: &Scheduling,
     from: Instant,
-    rng: &mut Rng,
     timing: &UpstreamTiming,
 ) -> Option<Periodic> {
     let (given, spans, times) = match scheduling {
@@ -551,7 +547,12 @@ fn regular(
             (Given::Grant { minislots }, spans, 1)
         }
     };
-    let first = from + rng.span(spans[0]);
+    // The CMTS is free to choose the times: far apart, whatever the number of flows.
+    let turn = place.wrapping_mul(GOLDEN);
+    let phase = (u128::from(spans[0].as_nanos()) * u128::from(turn)) >> 64;
+    let phase = Instant::from_nanos(phase as u64);
+    let passed = from.since(phase).as_nanos().div_ceil(spans[0].as_nanos());
+    let first = phase + spans[0] * passed;
     Some(Periodic::new(flow, given, first, spans, times))
 }
 
@@ -694,9 +695,8 @@ mod tests {
         let capacity = capacity.map(|rate| RateSchedule::Constant(Rate(rate)));
         let rng = Rng::for_path(1, "cmts");
         let mut cmts = Cmts::new(Placement::First, capacity, rng);
-        for (index, qos) in flows.iter().enumerate() {
-            let mut rng = Rng::for_path(1, &format!("flow {index}"));
-            cmts.add_flow(qos, cut, Instant::ZERO, &mut rng, timing);
+        for qos in flows {
+            cmts.add_flow(qos, cut, Instant::ZERO, timing);
         }
         cmts
     }
@@ -1016,6 +1016,19 @@ mod tests {
                 .map(|&(interval, jitter, size)| ugs(interval, jitter.min(interval / 2), size))
                 .collect();
             check_unsolicited(&flows, &timing, 120)?;
+        }
+    }
+
+    #[test]
+    fn calls_that_take_four_fifths_of_a_channel_all_keep_their_jitter() {
+        // 250 B grants every 20 ms, each within 2 ms.
+        for (timing, calls) in [(ofdma(), 5000), (bonded(), 550)] {
+            let flows = vec![ugs(20_000, 2_000, 228); calls];
+            let minislots = timing.minislots_for(228) * calls as u64;
+            let share = minislots as f64 * timing.map_interval().as_secs_f64()
+                / (0.02 * timing.minislots_per_map() as f64);
+            assert!((0.6..0.9).contains(&share), "{share}");
+            check_unsolicited(&flows, &timing, 40).expect("every grant begins within its jitter");
         }
     }
 

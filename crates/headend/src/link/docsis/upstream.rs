@@ -57,9 +57,9 @@ impl Upstream {
         let timing = setup.timing;
         let registered = registrations(&mut setup.flows, &setup.contention, &timing);
         let mut cmts = Cmts::new(setup.placement, setup.capacity, setup.rng);
-        for (flow, &from) in setup.flows.iter_mut().zip(&registered) {
+        for (flow, &from) in setup.flows.iter().zip(&registered) {
             let cut = cut(&setup.rules, flow);
-            cmts.add_flow(&flow.qos, cut, from, &mut flow.rng, &timing);
+            cmts.add_flow(&flow.qos, cut, from, &timing);
         }
         let flows = setup.flows.into_iter().zip(registered);
         Self {
