@@ -1,10 +1,13 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
 use super::{
-    BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, fq_codel, fq_pie, sfq, sfq_codel,
-    sfq_pie, strict_priority, unlimited,
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, sfq,
+    sfq_codel, sfq_pie, strict_priority, unlimited,
 };
-use crate::aqm::{Aqm, cbt, codel, docsis_pie, drop_front, drop_tail, fred, pie, random_drop, red};
+use crate::aqm::{
+    Aqm, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie, drop_front, drop_tail, fred, pie,
+    random_drop, red,
+};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
@@ -81,10 +84,18 @@ macro_rules! queues {
 queues! {
     /// Drop-tail of the size that DOCSIS Buffer Control chooses.
     BufferControl(buffer_control::Config) = "buffer_control",
+    /// Class-Based Queueing (Floyd and Van Jacobson 1995): a queue and a share of the link for each class, unused shares borrowed up a tree.
+    Cbq(cbq::Config) = "cbq",
     /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, and a bound on each class's share of the queue.
     Cbt(cbt::Config) = "cbt",
+    /// CoDel with BLUE for those who do not answer: the law inside CAKE.
+    Cobalt(cobalt::Config) = "cobalt",
     /// Controlled Delay (RFC 8289).
     Codel(codel::Config) = "codel",
+    /// CoDel at the tail, by a predicted delay, as the AQM paper describes it.
+    CodelDt(codel_dt::Config) = "codel_dt",
+    /// CoDel at the tail, by a predicted delay, as its published ns-2 code behaves.
+    CodelDtNs2(codel_dt_ns2::Config) = "codel_dt_ns2",
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
     DocsisPie(docsis_pie::Config) = "docsis_pie",
     /// First in, first out; a full queue loses its oldest packet, so that senders learn of it sooner (Lakshman, Neidhardt and Ott 1996). A baseline beside
@@ -94,6 +105,8 @@ queues! {
     DropTail(drop_tail::Config) = "drop_tail",
     /// Deficit round robin: each flow a queue of its own, served in turn by bytes (Shreedhar and Varghese 1995).
     Drr(drr::Config) = "drr",
+    /// Two queues under coupled laws (RFC 9332): low latency for L4S packets beside classic ones.
+    Dualpi2(dualpi2::Config) = "dualpi2",
     /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
     FqCodel(fq_codel::Config) = "fq_codel",
     /// Flow queueing with PIE: as FQ-CoDel, with a PIE (RFC 8033) in each queue.
@@ -204,9 +217,12 @@ mod tests {
             all,
             [
                 ("buffer_control", 62_464),
+                ("codel_dt", 312_500),
+                ("codel_dt_ns2", 312_500),
                 ("docsis_pie", 312_500),
                 ("drop_tail", 312_500),
                 ("drr", 312_500),
+                ("dualpi2", 312_500),
                 ("sfq", 312_500),
                 ("sfq_codel", 312_500),
                 ("sfq_pie", 312_500),

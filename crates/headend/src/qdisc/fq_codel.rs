@@ -79,6 +79,7 @@ impl Config {
             target: self.target,
             interval: self.interval,
             ecn: self.ecn,
+            ..codel::Config::default()
         };
         let setup = Setup {
             queues: self.queues,

@@ -76,6 +76,7 @@ impl Config {
             target: self.target,
             interval: self.interval,
             ecn: self.ecn,
+            ..codel::Config::default()
         };
         let setup = Setup {
             queues: self.queues,

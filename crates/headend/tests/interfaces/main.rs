@@ -4,9 +4,10 @@
 //! packets conserved and every end of a frame told. They show that
 //!
 //! - a **law** can tell classes apart by the flow table, keep per-class averages over one FIFO, and discard a random victim in the middle of it
-//!   ([`cbt`]: CBT, and with it RED and FRED);
-//! - a **discipline of two backlogs** can couple them by one periodic law, look at both heads without promising either, mark in one and drop in the other
-//!   ([`dualq`]: a coupled PI2).
+//!   ([`cbt`]: CBT, and with it RED and FRED).
+//!
+//! A **discipline of two backlogs** is no prototype any more: it can couple them by one periodic law, look at both heads without promising either, mark in
+//! one and drop in the other ([`dualq`]: `DualPI2`).
 //!
 //! The schedulers, for which there were prototypes once, are run in the same way ([`schedulers`]).
 //!
