@@ -149,8 +149,12 @@ def test_what_can_be_written_has_names_and_descriptions() -> None:
         assert len(choices) > 1, kind
         for choice in choices:
             assert choice.description, choice.name
+            # The doc comment of its Config says both, in paragraphs of their own: CONTRIBUTING.md.
+            assert choice.use.startswith("Use it "), choice.name
+            assert choice.source.endswith("."), choice.name
             for parameter in choice.parameters:
                 assert parameter.description, f"{choice.name}.{parameter.name}"
+                assert parameter.form, f"{choice.name}.{parameter.name}"
 
 
 @pytest.mark.parametrize("name", list_scenarios())

@@ -10,9 +10,12 @@ import polars as pl
 _DISCARDED = tuple(
     f"discarded_{reason}"
     for reason in (
+        "ack_thinned",
         "congested",
         "corrupted",
+        "filtered",
         "flow_limit",
+        "not_registered",
         "overlimit",
         "retry_limit",
         "unresponsive",
@@ -39,7 +42,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "queues": _define(
         "queue link direction discipline",
         "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes requests_contention "
-        "requests_piggyback collisions grants granted_bytes unused_grant_bytes maps "
+        "requests_piggyback collisions request_retries requests_exceeded grants granted_bytes unused_grant_bytes maps "
         + " ".join(_DISCARDED),
         "rate_bps limit_bytes utilisation backlog_mean_bytes " + " ".join(_DELAYS),
     ),
@@ -53,7 +56,9 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "queue_series": _define(
         "queue",
         "time_ns backlog_bytes backlog_max_bytes discarded marked",
-        "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns",
+        "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns "
+        "average_packets average_bytes "
+        "queues_active hash_collisions",
     ),
     "connection_series": _define(
         "flow", "time_ns connection cwnd_bytes in_flight_bytes", "ssthresh_bytes srtt_ns"
@@ -64,10 +69,16 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     ),
 }
 
+#: Tables that only some runs have.
+OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
+    "steps": _define("step queue detail", "at_ns when_ns", "bytes opportunity window"),
+}
+
 
 def build_frames(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
     """Make frames of the engine's columns; a table without rows has its columns all the same."""
-    return {name: _build_frame(tables.get(name, {}), types) for name, types in TABLES.items()}
+    wanted = TABLES | {name: own for name, own in OPTIONAL_TABLES.items() if name in tables}
+    return {name: _build_frame(tables.get(name, {}), types) for name, types in wanted.items()}
 
 
 def _build_frame(columns: Mapping[str, Any], types: dict[str, pl.DataType]) -> pl.DataFrame:

@@ -1,8 +1,13 @@
-"""The names a scenario may use, with their parameters, read from the engine's JSON Schema."""
+"""The names a scenario may use, with their parameters, read from the engine's JSON Schema.
+
+What is said of a name comes from the engine's doc comments: what it is from the variant, and from its ``Config`` (or from
+the variant, where it has none) the paragraphs that begin with "Use it" and "Source:".
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -15,22 +20,63 @@ DEFINITIONS = {
     "link": "Link",
 }
 
+#: How the paragraphs begin that say when to use something, and where it is specified.
+USE, SOURCE = "Use it", "Source:"
+
+#: What a title says that says no more than that parameters follow: "Parameters of CoDel."
+_BARE_TITLE = re.compile(r"Parameters of [^.:]*\.")
+
+#: What values with units look like, by the format that the schema gives them.
+FORMATS = {
+    "ByteCount": 'size ("64 KiB")',
+    "Duration": 'duration ("10 ms")',
+    "Limit": 'size, duration, packets or "unlimited"',
+    "Probability": 'share ("10 %")',
+    "Rate": 'rate ("10 Mbit/s")',
+}
+
+#: What plain values are called; nothing for those that may be left out.
+KINDS = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "null": "",
+    "array": "list",
+}
+
 
 @dataclass(frozen=True)
 class Parameter:
     """One key of a choice."""
 
     name: str
-    description: str
+    form: str
     default: str
+    description: str
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One name that can be written, such as a queue discipline."""
+    """One name that can be written, such as a queue discipline.
+
+    Parameters
+    ----------
+    description
+        What it is.
+    use
+        When to use it.
+    source
+        Where it is specified.
+    remarks
+        What else is to be known of its parameters.
+    """
 
     name: str
     description: str
+    use: str = ""
+    source: str = ""
+    remarks: str = ""
     parameters: list[Parameter] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,13 +101,31 @@ def read_choices(schema: dict[str, Any], kind: str) -> list[Choice]:
         return []
     found: dict[str, Choice] = {}
     for name, description, settings in _walk_variants(definitions[definition], definitions):
-        parameters = _read_parameters(settings, definitions)
         known = found.get(name)
-        if known is None or (parameters and not known.parameters):
-            found[name] = Choice(
-                name, description or (known.description if known else ""), parameters
-            )
+        if known is None or (settings.get("properties") and not known.parameters):
+            found[name] = _describe(name, description, settings, definitions)
     return list(found.values())
+
+
+def _describe(
+    name: str, description: str, settings: dict[str, Any], definitions: dict[str, Any]
+) -> Choice:
+    about, *rest = _split_paragraphs(description) or [""]
+    rest += _split_paragraphs(settings.get("description", ""))
+
+    def take(start: str) -> str:
+        return next((text for text in rest if text.startswith(start)), "")
+
+    use, source = take(USE), take(SOURCE)
+    remarks = [text for text in rest if text not in (about, use, source)]
+    return Choice(
+        name,
+        about,
+        use=use,
+        source=source.removeprefix(SOURCE).strip(),
+        remarks=" ".join(text for text in remarks if not _BARE_TITLE.fullmatch(text)),
+        parameters=_read_parameters(settings, definitions),
+    )
 
 
 def _walk_variants(
@@ -78,8 +142,7 @@ def _walk_variants(
         elif len(variant.get("properties", {})) >= 1 and variant.get("type") == "object":
             for name, settings in variant["properties"].items():
                 resolved = _follow(settings, definitions)
-                text = settings.get("description") or description or resolved.get("description", "")
-                yield name, text, resolved
+                yield name, settings.get("description") or description, resolved
         else:
             yield from _walk_variants(variant, definitions)
     for name in node.get("enum", []):
@@ -90,8 +153,9 @@ def _read_parameters(settings: dict[str, Any], definitions: dict[str, Any]) -> l
     return [
         Parameter(
             name,
-            _join(prop.get("description") or _follow(prop, definitions).get("description", "")),
+            _name_form(prop, definitions),
             _write_default(prop),
+            _join(prop.get("description") or _follow(prop, definitions).get("description", "")),
         )
         for name, prop in settings.get("properties", {}).items()
     ]
@@ -103,10 +167,33 @@ def _follow(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]
     return node
 
 
+def _name_form(prop: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """Say what a value looks like: a kind with its unit, or the names there are."""
+    node = _follow(prop, definitions)
+    variants = [*node.get("anyOf", []), *node.get("oneOf", [])]
+    names = [variant["const"] for variant in variants if "const" in variant]
+    if variants and len(names) == len(variants):
+        return " | ".join(f'"{name}"' for name in names)
+    if variants:
+        forms = (_name_form(variant, definitions) for variant in variants)
+        return " or ".join(dict.fromkeys(form for form in forms if form))
+    if "items" in node:
+        return f"list of {_name_form(node['items'], definitions)}"
+    if node.get("format") in FORMATS:
+        return FORMATS[node["format"]]
+    kind = node.get("type")
+    kind = next((name for name in kind if name != "null"), "") if isinstance(kind, list) else kind
+    return KINDS.get(str(kind), "table")
+
+
 def _write_default(prop: dict[str, Any]) -> str:
     if prop.get("default") is None:
         return ""
     return json.dumps(prop["default"], ensure_ascii=False)
+
+
+def _split_paragraphs(text: str) -> list[str]:
+    return [_join(paragraph) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
 def _join(text: str) -> str:

@@ -46,6 +46,11 @@ impl Line {
         self.packets.reserve(most.min(packets as usize));
     }
 
+    /// The delay that every packet has at least.
+    pub(crate) fn delay(&self) -> Duration {
+        self.delay
+    }
+
     /// Whether the line loses the next packet. Draws only on lines that lose.
     #[inline]
     pub(crate) fn loses(&mut self) -> bool {

@@ -3,13 +3,14 @@
 //! Everything that belongs to one event happens in one turn: the component's call, then the packets and notices it put out, in order.
 //! There are no zero-delay events.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use crate::clock::{Arrival, Clock};
 use crate::context::{Context, World};
 use crate::endpoint::Notice;
 use crate::event::{AppId, Event, EventQueue, Source};
-use crate::flow::{FlowId, FlowTable, Hop};
+use crate::flow::{FlowId, FlowTable, Hop, Port};
 use crate::line::Line;
 use crate::link::Link;
 use crate::metrics::Recorder;
@@ -17,6 +18,7 @@ use crate::metrics::table::Table;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
+use crate::trace::life::Life;
 use crate::trace::{FrameStore, Sink, TraceKinds};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
 
@@ -71,6 +73,7 @@ pub struct Simulation {
     events: u64,
     sampled_at: Instant,
     arrivals: Vec<Arrival>,
+    life: Option<Life>,
 }
 
 impl std::fmt::Debug for World {
@@ -85,12 +88,16 @@ impl Simulation {
     /// A run at time zero.
     pub fn new(parts: Parts) -> Self {
         let mut world = World::new(
-            EventQueue::new(parts.bucket),
+            EventQueue::new(parts.bucket, parts.lines.len()),
             parts.flows,
             parts.lines,
             parts.recorder,
         );
         let end = Instant::ZERO + parts.duration;
+        assert!(
+            end < world.events.limit(),
+            "a run of days with tens of thousands of delay lines"
+        );
         for (index, app) in parts.apps.iter().enumerate() {
             let source = Source::App(AppId(index as u32));
             world.events.push(app.start, source, traffic::START);
@@ -107,6 +114,7 @@ impl Simulation {
             world.events.push(warmup, Source::Sampler, WARMED_UP);
         }
         let mut links = parts.links;
+        put_off_departures(&mut links, &world);
         for (index, link) in links.iter().enumerate() {
             if let Some((at, token)) = link.first_wake() {
                 world.events.push(at, Source::Link(index as u32), token);
@@ -128,13 +136,17 @@ impl Simulation {
             events: 0,
             sampled_at: Instant::ZERO,
             arrivals: Vec::new(),
+            life: None,
         }
     }
 
     /// Adds a listener, before the run begins.
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
-        if sink.interest().meets(TraceKinds::DEQUEUED) {
-            // It is told of departures when they happen, not when they can be known.
+        let of_departures = TraceKinds::DEQUEUED
+            .union(TraceKinds::DISCARDED)
+            .union(TraceKinds::MARKED);
+        if sink.interest().meets(of_departures) {
+            // It is told of them when they happen, not earlier or later.
             for link in &mut self.links {
                 link.wake_for_departures();
             }
@@ -142,8 +154,23 @@ impl Simulation {
         self.world.recorder.add_sink(sink);
     }
 
+    /// Follows the first packet of `flow` that enters a queue at or after `from`: a table `steps` tells its life. False if there is no
+    /// such flow. Before the run begins.
+    pub fn follow(&mut self, flow: &str, from: Instant) -> bool {
+        let Some((group, side)) = self.world.recorder.find_group(flow) else {
+            return false;
+        };
+        let life = Life::of(group, side, from);
+        self.add_sink(Box::new(life.clone()));
+        self.life = Some(life);
+        true
+    }
+
     /// Sets who is told of the ends of frames.
     pub fn set_frame_store(&mut self, frames: Box<dyn FrameStore>) {
+        for link in &mut self.links {
+            link.wake_for_departures();
+        }
         self.world.frames = Some(frames);
     }
 
@@ -226,7 +253,15 @@ impl Simulation {
         if self.now > self.sampled_at {
             self.sample();
         }
-        self.world.recorder.tables(self.now, self.events)
+        let mut tables = self.world.recorder.tables(self.now, self.events);
+        if let Some(life) = &self.life {
+            let recorder = &self.world.recorder;
+            tables.push((
+                "steps",
+                life.table(|queue| recorder.queue_name(queue).to_owned()),
+            ));
+        }
+        tables
     }
 
     /// Every packet that entered was delivered, was discarded, or is still somewhere.
@@ -276,9 +311,8 @@ impl Simulation {
             // What one packet sets off comes before the next packet.
             self.settle();
         }
-        if let Some(at) = self.world.lines[index as usize].next_due() {
-            self.world.events.push(at, Source::Line(index), 0);
-        }
+        let next = self.world.lines[index as usize].next_due();
+        self.world.events.set_line(index, next);
     }
 
     fn wake_endpoint(&mut self, index: u32, event: Event) {
@@ -302,10 +336,11 @@ impl Simulation {
         }
     }
 
-    /// Links that know departures in advance report those that have happened by now.
+    /// Links that compute departures in advance, or put them off, make up for those that were due by now.
     fn catch_up(&mut self) {
-        for link in &mut self.links {
-            link.catch_up(self.now, &mut self.world.recorder);
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let source = Source::Link(index as u32);
+            link.catch_up(&mut Context::new(self.now, &mut self.world, source));
         }
     }
 
@@ -378,6 +413,8 @@ impl Simulation {
     }
 
     fn tell(&mut self, app: AppId, event: AppEvent) {
+        // It may open a flow, for which a discard put off may have made a slot free.
+        self.catch_up();
         let (application, mut cx) = self.application(app);
         application.on(event, &mut cx);
     }
@@ -400,6 +437,22 @@ impl Simulation {
             world: &mut self.world,
         };
         (&mut *setup.app, cx)
+    }
+}
+
+/// Tells each link for how long nobody sees what leaves it: for the shortest of the delay lines behind.
+fn put_off_departures(links: &mut [Box<dyn Link>], world: &World) {
+    let mut spans = BTreeMap::new();
+    for (link, port, next) in world.flows.exits() {
+        let span = match next {
+            Hop::Line(line) => world.lines[line as usize].delay(),
+            Hop::Link { .. } | Hop::End => Duration::ZERO,
+        };
+        let shortest = spans.entry((link, port.0)).or_insert(span);
+        *shortest = span.min(*shortest);
+    }
+    for ((link, port), span) in spans {
+        links[usize::from(link)].put_off(Port(port), span);
     }
 }
 

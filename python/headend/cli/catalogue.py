@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from headend.cli.run import JsonOption
 from headend.cli.terminal import answer_errors, make_output, print_json, print_text
@@ -16,19 +17,19 @@ NameArgument = Annotated[
 
 @answer_errors
 def queues(name: NameArgument = None, as_json: JsonOption = False) -> None:
-    """List every queue discipline: its parameters, units and defaults."""
+    """List every queue discipline and when to use it; of one, the parameters with units and defaults."""
     _list("queue", name, as_json)
 
 
 @answer_errors
 def senders(name: NameArgument = None, as_json: JsonOption = False) -> None:
-    """List every congestion control: its parameters, units and defaults."""
+    """List every congestion control and when to use it; of one, the parameters with units and defaults."""
     _list("congestion", name, as_json)
 
 
 @answer_errors
 def applications(name: NameArgument = None, as_json: JsonOption = False) -> None:
-    """List every application: its parameters, units and defaults."""
+    """List every application and when to use it; of one, the parameters with units and defaults."""
     _list("application", name, as_json)
 
 
@@ -53,16 +54,17 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
     if as_json:
         print_json([choice.to_dict() for choice in choices])
         return
-    from rich.padding import Padding
+    from headend.cli.tables import draw_choices, draw_parameters, fit
 
     console = make_output()
-    for choice in choices:
-        console.print(f"[bold]{choice.name}[/bold]  {choice.description}")
-        for parameter in choice.parameters:
-            default = f" [dim](default {parameter.default})[/dim]" if parameter.default else ""
-            console.print(
-                Padding(
-                    f"[cyan]{parameter.name}[/cyan]{default}  {parameter.description}", (0, 0, 0, 4)
-                )
-            )
+    if name is None:
+        console.print(fit(console, draw_choices(choices)))
+        return
+    (choice,) = choices
+    console.print(f"[bold]{choice.name}[/bold]  {escape(choice.description)}")
+    for text in (choice.use, choice.remarks, choice.source and f"Source: {choice.source}"):
+        if text:
+            console.print(f"\n{escape(text)}")
+    if choice.parameters:
         console.print()
+        console.print(fit(console, draw_parameters(choice)))

@@ -3,7 +3,8 @@
 //! The controller predicts how long a packet that arrives now will wait, and moves the drop probability by `alpha` times the distance from the
 //! target plus `beta` times the change since the last update: proportional and integral action. What sets it apart from PIE (RFC 8033):
 //!
-//! - the prediction comes from the service flow's token buckets: the backlog drains at the peak rate P while tokens last, at R after that;
+//! - the prediction comes from the service flow's token buckets: the backlog drains at the peak rate P while tokens last, at R after that
+//!   (or, for comparison, from one of the [other estimates](super::delay_estimate));
 //! - the probability is one *per 1024 bytes* and may exceed 1: small packets are dropped less often, a flood of them still gets controlled;
 //! - drops are de-randomised: none until the probabilities of the packets let through add up to 0.85, certainly one at 8.5;
 //! - it sleeps while the queue stays under a third of its buffer (INACTIVE), watches once it does not (QUIESCENT), and after its first drop
@@ -17,15 +18,23 @@
 //! next packet is judged, so that it decides exactly as if it had never slept.
 
 use super::Aqm;
+use super::delay_estimate::{DelayEstimate, Estimator};
+use super::derandomiser::{self, Derandomise, Derandomiser, Run};
+use super::proportional_integral::{DECAY, Gains, capped, tuning};
+use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView, Shaper};
+use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, Shaper};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of DOCSIS-PIE.
+///
+/// Use it on a cable modem's upstream: it is the AQM that DOCSIS 3.1 modems have, and needs the service flow's rate for its forecast.
+///
+/// Source: RFC 8034.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -60,6 +69,12 @@ pub struct Config {
     pub latency_high: Duration,
     /// Rounds packet sizes to 64, 128, 256, 512, 768, 1024, 1280, 1536 or 2048 bytes, as a modem may do to spare a multiplication.
     pub quantise: bool,
+    /// Bounds the distance between drops: `reached` as in the RFC, `exceeded` as the AQM paper words it, or `off` for a coin of its own for each packet.
+    pub derandomise: Derandomise,
+    /// Where the delay comes from: `token_buckets` as in the RFC, `grants` for a congested channel (AQM paper, Appendix A), or what PIE uses elsewhere.
+    pub delay_estimate: DelayEstimate,
+    /// Bytes whose departure makes a measurement, for `departure_time` and `departure_rate`. Raising it smooths, and needs a longer queue to measure at all.
+    pub departure_threshold: ByteCount,
 }
 
 impl Default for Config {
@@ -82,7 +97,23 @@ impl Default for Config {
             latency_low: Duration::from_millis(5),
             latency_high: Duration::from_millis(200),
             quantise: false,
+            // RFC 8034 appendix A.3 and §4.2.
+            derandomise: Derandomise::Reached,
+            delay_estimate: DelayEstimate::TokenBuckets,
+            // RFC 8033 appendix B.
+            departure_threshold: ByteCount(1 << 14),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(DocsisPie::new(self.clone(), rng)))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 
@@ -93,25 +124,22 @@ impl Config {
     ///
     /// A sentence about the first parameter that makes no sense.
     pub fn check(&self) -> Result<(), String> {
-        let is_weight = |value: f64| value.is_finite() && value >= 0.0;
-        if self.update_interval < SHORTEST_UPDATE_INTERVAL {
-            return Err(format!(
-                "update_interval must be at least {SHORTEST_UPDATE_INTERVAL}"
-            ));
+        Updates::check(self.update_interval)?;
+        self.gains().check()?;
+        if self.mean_packet.0 == 0 || self.min_packet.0 == 0 || self.departure_threshold.0 == 0 {
+            return Err(
+                "mean_packet, min_packet and departure_threshold must be larger than zero".into(),
+            );
         }
-        if !is_weight(self.alpha) || !is_weight(self.beta) {
-            return Err("alpha and beta must not be negative".into());
+        derandomiser::check_bounds(self.probability_low, self.probability_high)
+    }
+
+    fn gains(&self) -> Gains {
+        Gains {
+            alpha: self.alpha,
+            beta: self.beta,
+            target: self.target,
         }
-        if self.mean_packet.0 == 0 || self.min_packet.0 == 0 {
-            return Err("mean_packet and min_packet must be larger than zero".into());
-        }
-        if !(self.probability_low > 0.0 && self.probability_low <= 1.0) {
-            return Err("probability_low must be above 0 and at most 1".into());
-        }
-        if !(self.probability_high >= self.probability_low && self.probability_high.is_finite()) {
-            return Err("probability_high must be at least probability_low".into());
-        }
-        Ok(())
     }
 }
 
@@ -134,14 +162,14 @@ pub struct DocsisPie {
     state: State,
     /// Per `mean_packet` bytes; may exceed 1.
     drop_probability: f64,
-    /// Sum of the probabilities of the packets let through since the last drop.
-    accumulated: f64,
+    derandomiser: Derandomiser,
+    estimator: Estimator,
     /// Predicted delay at the latest update (`qdelay_old`).
     delay: Duration,
     burst_allowance: Duration,
     /// How long it has been quiet.
     burst_reset: Duration,
-    next_update: Instant,
+    updates: Updates,
     is_empty: bool,
     /// Tokens of the sustained-rate bucket at the latest update, on a line that has one.
     tokens: Option<u64>,
@@ -151,12 +179,17 @@ impl DocsisPie {
     /// DOCSIS-PIE before its first packet.
     pub fn new(config: Config, rng: Rng) -> Self {
         Self {
-            next_update: Instant::ZERO + config.update_interval,
+            updates: Updates::every(config.update_interval),
+            derandomiser: Derandomiser::new(
+                config.derandomise,
+                config.probability_low,
+                config.probability_high,
+            ),
+            estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
             config,
             rng,
             state: State::Inactive,
             drop_probability: 0.0,
-            accumulated: 0.0,
             delay: Duration::ZERO,
             burst_allowance: Duration::ZERO,
             burst_reset: Duration::ZERO,
@@ -177,7 +210,7 @@ impl Aqm for DocsisPie {
         self.catch_up(backlog, line, cx.now);
         if !backlog.fits(&packet, line) {
             // A tail drop is no drop of the law: it leaves the state as it is.
-            self.accumulated = 0.0;
+            self.derandomiser.clear();
             cx.discard(packet, DropReason::Overlimit);
         } else if self.drops_early(line.framing.bytes(&packet), backlog, line) {
             cx.discard(packet, DropReason::Congested);
@@ -194,13 +227,17 @@ impl Aqm for DocsisPie {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         self.catch_up(backlog, line, cx.now);
-        let packet = backlog.pop(line);
-        self.is_empty = backlog.head().is_none();
-        packet
+        let packet = backlog.pop(line)?;
+        let waiting = backlog.depth().bytes;
+        let sojourn = cx.now - packet.enqueued_at;
+        self.estimator
+            .departed(line.framing.bytes(&packet), sojourn, waiting, cx.now);
+        self.is_empty = waiting == 0;
+        Some(packet)
     }
 
     fn next_update(&self) -> Option<Instant> {
-        (!self.is_at_rest()).then_some(self.next_update)
+        (!self.is_at_rest()).then_some(self.updates.next())
     }
 
     fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
@@ -213,6 +250,7 @@ impl Aqm for DocsisPie {
             tokens_bytes: self.tokens.map(|tokens| tokens as f64),
             burst_allowance_ns: Some(self.burst_allowance.as_nanos() as f64),
             delay_estimate_ns: Some(self.delay.as_nanos() as f64),
+            ..QueueInternals::default()
         }
     }
 }
@@ -225,7 +263,7 @@ impl DocsisPie {
             return false;
         }
         if self.drop_probability == 0.0 {
-            self.accumulated = 0.0;
+            self.derandomiser.clear();
         }
         if self.state == State::Inactive {
             if is_under_a_third(backlog, line) {
@@ -235,13 +273,13 @@ impl DocsisPie {
         }
         let probability = self.packet_probability(size);
         // Before the tests that spare the packet: packets that are spared count.
-        self.accumulated += probability;
+        self.derandomiser.count(probability);
         let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
         let is_short = backlog.depth().bytes <= 2 * self.config.mean_packet.0;
         if is_calm || is_short || !self.draw(probability) {
             return false;
         }
-        self.accumulated = 0.0;
+        self.derandomiser.clear();
         if self.state == State::Quiescent {
             self.state = State::Active;
             self.burst_allowance = self.config.max_burst;
@@ -262,10 +300,11 @@ impl DocsisPie {
 
     /// The de-randomised draw: never too soon after the last drop, and never too late.
     fn draw(&mut self, probability: f64) -> bool {
-        if self.accumulated < self.config.probability_low {
-            return false;
+        match self.derandomiser.run() {
+            Run::Short => false,
+            Run::Open => self.rng.uniform() <= probability,
+            Run::Long => true,
         }
-        self.accumulated >= self.config.probability_high || self.rng.uniform() <= probability
     }
 }
 
@@ -273,15 +312,17 @@ impl DocsisPie {
 impl DocsisPie {
     /// Carries out the updates due by now. More than one can only be due after a rest, through which the queue was empty.
     fn catch_up(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) {
-        while self.next_update <= now {
+        // A scheduler may have emptied the queue by other ways than through the law.
+        self.is_empty |= backlog.depth().packets == 0;
+        while self.updates.is_due(now) {
+            self.estimator.update(line, now);
             if self.is_settled() {
-                let interval = self.config.update_interval.as_nanos();
-                self.next_update = Instant::from_nanos((now.as_nanos() / interval + 1) * interval);
+                self.updates.skip(now);
                 return;
             }
             self.tokens = line.shaper.map(|shaper| shaper.tokens(now));
             self.control(self.predict(backlog.depth().bytes, line, now));
-            self.next_update += self.config.update_interval;
+            self.updates.advance();
         }
     }
 
@@ -300,13 +341,8 @@ impl DocsisPie {
 
     /// How long a packet that arrives behind `backlog` bytes will wait.
     fn predict(&self, backlog: u64, line: &LineView<'_>, now: Instant) -> Duration {
-        match line.shaper {
-            Some(shaper) => predict_shaped(backlog, shaper, now),
-            // A plain line is one whose buckets are always empty, and R = P.
-            None if line.rate.0 > 0 || backlog == 0 => line.rate.time_for_or_zero(backlog),
-            // Nothing can be said while the line stands still.
-            None => self.delay,
-        }
+        // While nothing can be said the last estimate stands.
+        (self.estimator.delay(backlog, line, now)).unwrap_or(self.delay)
     }
 
     fn control(&mut self, delay: Duration) {
@@ -324,17 +360,12 @@ impl DocsisPie {
     /// The drop probability after this update.
     fn controlled(&self, delay: Duration) -> f64 {
         let config = &self.config;
-        // Units: nanoseconds, all whole numbers; one division makes seconds of them.
-        let error = config.alpha * difference(delay, config.target)
-            + config.beta * difference(delay, self.delay);
-        let mut change = error / 1e9 / damping(self.drop_probability);
-        if self.drop_probability >= 0.1 {
-            change = change.min(0.02);
-        }
-        let mut probability = self.drop_probability + change;
+        let step = config.gains().step(delay, self.delay) / damping(self.drop_probability);
+        let step = capped(step, self.drop_probability);
+        let mut probability = self.drop_probability + step;
         // RFC 8034 §4.5 speaks of the occupancy here; its pseudo-code tests both delays.
         if delay < config.latency_low && self.delay < config.latency_low {
-            probability *= 0.98;
+            probability *= DECAY;
         } else if delay > config.latency_high {
             probability += 0.02;
         }
@@ -368,17 +399,6 @@ impl DocsisPie {
     }
 }
 
-/// RFC 8034 §4.2: the bytes that tokens cover leave at the peak rate, the others at the sustained rate. A rate of 0 is no limit.
-fn predict_shaped(backlog: u64, shaper: &dyn Shaper, now: Instant) -> Duration {
-    let covered = if shaper.sustained() == Rate(0) {
-        backlog
-    } else {
-        backlog.min(shaper.tokens(now))
-    };
-    (shaper.sustained()).time_for_or_zero(backlog - covered)
-        + shaper.peak().time_for_or_zero(covered)
-}
-
 /// A third of the buffer; of an unlimited one, of what the default limit would be.
 fn is_under_a_third(backlog: &Backlog, line: &LineView<'_>) -> bool {
     let depth = backlog.depth();
@@ -392,20 +412,10 @@ fn is_under_a_third(backlog: &Backlog, line: &LineView<'_>) -> bool {
     }
 }
 
-/// `a − b` in nanoseconds.
-fn difference(a: Duration, b: Duration) -> f64 {
-    a.as_nanos() as f64 - b.as_nanos() as f64
-}
-
-/// What a change is divided by, so that the controller moves in proportion to where it stands.
+/// What a step is divided by, so that the controller moves in proportion to where it stands: RFC 8033's rows, and on past 1.
 fn damping(probability: f64) -> f64 {
     match probability {
-        p if p < 1e-6 => 2048.0,
-        p if p < 1e-5 => 512.0,
-        p if p < 1e-4 => 128.0,
-        p if p < 1e-3 => 32.0,
-        p if p < 1e-2 => 8.0,
-        p if p < 0.1 => 2.0,
+        p if p < 0.1 => tuning(p),
         p if p < 1.0 => 0.5,
         p if p < 10.0 => 0.125,
         _ => 0.03125,
@@ -425,8 +435,6 @@ fn quantised(size: u64) -> u64 {
 const SIZES: [u64; 9] = [64, 128, 256, 512, 768, 1024, 1280, 1536, 2048];
 /// Below this probability, a packet is spared while the delay is under half the target.
 const CALM: f64 = 0.2;
-/// Bounds the updates to be made up after a rest.
-const SHORTEST_UPDATE_INTERVAL: Duration = Duration::from_micros(100);
 
 #[cfg(test)]
 mod tests {
@@ -436,6 +444,7 @@ mod tests {
     use crate::flow::FlowId;
     use crate::rng::Rng;
     use crate::testing::Bench;
+    use crate::units::Rate;
 
     fn law() -> DocsisPie {
         DocsisPie::new(Config::default(), Rng::for_path(1, "queue"))
@@ -617,77 +626,6 @@ mod tests {
         assert_eq!(law.burst_reset, ms(16));
     }
 
-    // The delay estimate.
-
-    #[derive(Debug)]
-    struct Buckets {
-        sustained: Rate,
-        peak: Rate,
-        tokens: u64,
-    }
-
-    impl Shaper for Buckets {
-        fn sustained(&self) -> Rate {
-            self.sustained
-        }
-        fn peak(&self) -> Rate {
-            self.peak
-        }
-        fn tokens(&self, _now: Instant) -> u64 {
-            self.tokens
-        }
-    }
-
-    /// Predicted delay with rates in Mbit/s.
-    fn predicted(sustained: u64, peak: u64, backlog: u64, tokens: u64) -> Duration {
-        let [sustained, peak] = [sustained, peak].map(|rate| Rate(rate * 1_000_000));
-        let buckets = Buckets {
-            sustained,
-            peak,
-            tokens,
-        };
-        let line = LineView {
-            shaper: Some(&buckets),
-            ..LineView::plain(Rate(1))
-        };
-        law().predict(backlog, &line, Instant::ZERO)
-    }
-
-    #[test]
-    fn tokens_leave_at_the_peak_rate_and_the_rest_at_the_sustained_rate() {
-        assert_eq!(predicted(20, 40, 100_000, 30_000), ms(34));
-        assert_eq!(predicted(20, 40, 30_000, 30_000), ms(6));
-        assert_eq!(
-            predicted(200, 250, 100_000, 30_000_000),
-            Duration::from_micros(3200)
-        );
-        assert_eq!(predicted(200, 250, 1_250_000, 30_000_000), ms(40));
-        assert_eq!(predicted(200, 250, 1_250_000, 0), ms(50));
-        assert_eq!(predicted(200, 250, 1_250_000, 500_000), ms(46));
-        assert_eq!(predicted(200, 250, 6_250_000, 1_000_000), ms(242));
-    }
-
-    #[test]
-    fn a_rate_of_zero_is_no_limit() {
-        assert_eq!(
-            predicted(0, 40, 100_000, 0),
-            ms(20),
-            "no sustained rate: all at the peak"
-        );
-        assert_eq!(
-            predicted(20, 0, 100_000, 30_000),
-            ms(28),
-            "no peak: tokens take no time"
-        );
-        assert_eq!(predicted(0, 0, 100_000, 0), Duration::ZERO);
-    }
-
-    #[test]
-    fn a_plain_line_has_no_tokens_and_one_rate() {
-        let line = LineView::plain(Rate(20_000_000));
-        assert_eq!(law().predict(100_000, &line, Instant::ZERO), ms(40));
-    }
-
     #[test]
     fn a_line_that_stands_still_keeps_the_last_estimate() {
         let mut law = law();
@@ -756,17 +694,17 @@ mod tests {
     fn packets_that_are_spared_add_to_the_accumulated_probability() {
         let mut calm = Scene::new(10).in_control(0.1, ms(4));
         assert!(!calm.drops_early(1024));
-        assert_near(calm.law.accumulated, 0.1);
+        assert_near(calm.law.derandomiser.accumulated(), 0.1);
         let mut short = Scene::new(2).in_control(0.1, ms(40));
         assert!(!short.drops_early(1024));
-        assert_near(short.law.accumulated, 0.1);
+        assert_near(short.law.derandomiser.accumulated(), 0.1);
     }
 
     #[test]
     fn a_packet_is_spared_up_to_a_backlog_of_two_mean_packets() {
         for (waiting, drops) in [(2, false), (3, true)] {
             let mut scene = Scene::new(waiting).in_control(0.5, ms(40));
-            scene.law.accumulated = 8.5;
+            scene.law.derandomiser.set_accumulated(8.5);
             assert_eq!(scene.drops_early(1024), drops, "behind {waiting} packets");
         }
     }
@@ -775,7 +713,7 @@ mod tests {
     fn a_calm_queue_is_spared_below_half_the_target_and_a_probability_of_a_fifth() {
         let drops = |probability, delay| {
             let mut scene = Scene::new(10).in_control(probability, delay);
-            scene.law.accumulated = 8.5;
+            scene.law.derandomiser.set_accumulated(8.5);
             scene.drops_early(1024)
         };
         assert!(!drops(0.19, ms(4)));
@@ -786,9 +724,9 @@ mod tests {
     #[test]
     fn no_probability_forgets_the_accumulated_one() {
         let mut scene = Scene::new(10).in_control(0.0, ms(40));
-        scene.law.accumulated = 5.0;
+        scene.law.derandomiser.set_accumulated(5.0);
         assert!(!scene.drops_early(1024));
-        assert_near(scene.law.accumulated, 0.0);
+        assert_near(scene.law.derandomiser.accumulated(), 0.0);
     }
 
     #[test]
@@ -855,32 +793,32 @@ mod tests {
     fn a_tail_drop_forgets_the_accumulated_probability_and_starts_no_burst() {
         let mut scene = Scene::new(30).in_control(0.5, ms(40));
         scene.law.state = State::Quiescent;
-        scene.law.accumulated = 3.0;
+        scene.law.derandomiser.set_accumulated(3.0);
         assert_eq!(scene.arrive(1024), [DropReason::Overlimit]);
         assert_eq!(scene.law.state, State::Quiescent);
         assert!(scene.law.burst_allowance.is_zero());
-        assert_near(scene.law.accumulated, 0.0);
+        assert_near(scene.law.derandomiser.accumulated(), 0.0);
     }
 
     #[test]
     fn the_first_drop_starts_a_burst_allowance_that_spares_everything() {
         let mut scene = Scene::new(15).in_control(0.5, ms(40));
         scene.law.state = State::Quiescent;
-        scene.law.accumulated = 8.5;
+        scene.law.derandomiser.set_accumulated(8.5);
         assert_eq!(scene.arrive(1024), [DropReason::Congested]);
         assert_eq!(
             (scene.law.state, scene.law.burst_allowance),
             (State::Active, ms(142))
         );
-        scene.law.accumulated = 8.5;
+        scene.law.derandomiser.set_accumulated(8.5);
         assert_eq!(scene.arrive(1024), []);
-        assert_near(scene.law.accumulated, 8.5);
+        assert_near(scene.law.derandomiser.accumulated(), 8.5);
     }
 
     #[test]
     fn a_drop_in_control_starts_no_burst_allowance() {
         let mut scene = Scene::new(15).in_control(0.5, ms(40));
-        scene.law.accumulated = 8.5;
+        scene.law.derandomiser.set_accumulated(8.5);
         assert_eq!(scene.arrive(1024), [DropReason::Congested]);
         assert!(scene.law.burst_allowance.is_zero());
     }
@@ -897,7 +835,7 @@ mod tests {
     #[test]
     fn it_never_marks() {
         let mut scene = Scene::new(15).in_control(0.5, ms(40));
-        scene.law.accumulated = 8.5;
+        scene.law.derandomiser.set_accumulated(8.5);
         let mut packet = scene.bench.packet(scene.flow, 1024);
         packet.ecn = crate::packet::Ecn::Ect0;
         (scene.law).enqueue(&mut scene.backlog, packet, &LINE, &mut scene.bench.cx());
@@ -979,7 +917,7 @@ mod tests {
     fn run(steps: &[Step], is_eager: bool) -> (Vec<(Instant, DropReason)>, DocsisPie) {
         let mut scene = Scene::new(0);
         let due = |scene: &Scene| match (is_eager, scene.law.next_update()) {
-            (true, _) => Some(scene.law.next_update),
+            (true, _) => Some(scene.law.updates.next()),
             (false, asked) => asked,
         };
         let mut discards = Vec::new();
@@ -1003,7 +941,7 @@ mod tests {
                         if is_eager {
                             let delay = scene.law.predict(scene.backlog.depth().bytes, &LINE, at);
                             scene.law.control(delay);
-                            scene.law.next_update += ms(16);
+                            scene.law.updates.advance();
                         } else {
                             (scene.law).update(&scene.backlog, &LINE, &mut scene.bench.cx());
                         }

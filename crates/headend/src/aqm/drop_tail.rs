@@ -3,10 +3,16 @@
 //! Buffer Control is this law with a limit that the operator sets ([`crate::qdisc::buffer_control`]).
 
 use super::Aqm;
+use crate::qdisc::Parameters;
+use crate::rng::Rng;
 use crate::time::Duration;
-use crate::units::Limit;
+use crate::units::{Limit, Rate};
 
 /// Parameters of drop-tail.
+///
+/// Use it as what most equipment does, and to see what a buffer of a given size costs.
+///
+/// Source: CM-GL-Buffer §5.2.2, for the sizes that modems came with.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -21,6 +27,16 @@ impl Default for Config {
             // "Active Queue Management in DOCSIS 3.x Cable Modems": the bloated modem of its comparison holds 250 ms at the sustained rate.
             limit: Limit::Time(Duration::from_millis(250)),
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        Ok(Box::new(DropTail))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
     }
 }
 

@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::{AckSample, CongestionControl, CongestionSignal, SlowStart};
 
 /// Parameters of NewReno.
+///
+/// Use it to compare with theory and with older studies: its saw tooth is the one that textbooks reckon with.
+///
+/// Source: RFC 5681, RFC 6582 and RFC 3465.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -7,11 +7,19 @@
 //! Where the guideline leaves the choice to the vendor, this one: of two offers equally near, the smaller; without a target (or with 0), what
 //! R carries in 50 ms, the size that "Active Queue Management in DOCSIS 3.x Cable Modems" compares as Buffer Control.
 
+use super::config::Parameters;
+use crate::aqm::{Aqm, DropTail};
+use crate::rng::Rng;
 use crate::time::Duration;
-use crate::units::{ByteCount, Rate};
+use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of Buffer Control: what the configuration file asks for, and what the device can offer. All bytes are MAC PDU bytes on a DOCSIS
 /// line, IP bytes on a plain link.
+///
+/// Use it where the modem has no AQM, or to know what the configuration file alone can do: less delay than the modem's own buffer, paid for
+/// with rate for distant servers.
+///
+/// Source: CM-GL-Buffer, "Cable Modem Buffer Control", §6.1.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -46,6 +54,16 @@ impl Default for Config {
             device_minimum: None,
             device_maximum: None,
         }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        Ok(Box::new(DropTail))
+    }
+
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        self.size(rate).map(Limit::Bytes)
     }
 }
 

@@ -1,88 +1,178 @@
-//! Which queue: the scenario's choice, and the one place where disciplines are built from it.
+//! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
-use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control};
-use crate::aqm::{Aqm, Codel, DocsisPie, DropTail, codel, docsis_pie, drop_tail};
+use super::{
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, sfq,
+    sfq_codel, sfq_pie, strict_priority, unlimited,
+};
+use crate::aqm::{
+    Aqm, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie, drop_front, drop_tail, fred, pie,
+    random_drop, red,
+};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
-/// A queue, by name.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueConfig {
+/// The parameters of a discipline: they build it. A control law gives [`Self::law`], a scheduler [`Self::build`].
+pub trait Parameters {
+    /// The control law alone, for the one backlog of a FIFO or the many of a scheduler, before a line of this nominal (or maximum sustained)
+    /// rate. `rng` is its own stream.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no law, as a sentence.
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        let _ = (rate, rng);
+        Err("expected a control law such as \"codel\", not a scheduler".to_owned())
+    }
+
+    /// The discipline, empty.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no queue, as a sentence.
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
+        Ok(Box::new(Fifo::new(limit, self.law(rate, rng)?)))
+    }
+
+    /// The limit of what waits.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none that can be kept, as a sentence.
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        let _ = rate;
+        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
+    }
+
+    /// The limit of what waits, if `limit` is one of the parameters.
+    fn written_limit(&self) -> Option<Limit> {
+        None
+    }
+}
+
+macro_rules! queues {
+    ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal,)+) => {
+        /// A queue, by name.
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum QueueConfig {
+            $($(#[$doc])* $variant($config),)+
+        }
+
+        impl QueueConfig {
+            /// Every queue with its defaults, in the order of their names.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(<$config>::default())),+]
+            }
+
+            /// Its name in scenarios and results.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            fn parameters(&self) -> &dyn Parameters {
+                match self {
+                    $(Self::$variant(config) => config,)+
+                }
+            }
+        }
+    };
+}
+
+queues! {
     /// Drop-tail of the size that DOCSIS Buffer Control chooses.
-    BufferControl(buffer_control::Config),
+    BufferControl(buffer_control::Config) = "buffer_control",
+    /// Class-Based Queueing (Floyd and Van Jacobson 1995): a queue and a share of the link for each class, unused shares borrowed up a tree.
+    Cbq(cbq::Config) = "cbq",
+    /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, and a bound on each class's share of the queue.
+    Cbt(cbt::Config) = "cbt",
+    /// CoDel with BLUE for those who do not answer: the law inside CAKE.
+    Cobalt(cobalt::Config) = "cobalt",
     /// Controlled Delay (RFC 8289).
-    Codel(codel::Config),
+    Codel(codel::Config) = "codel",
+    /// CoDel at the tail, by a predicted delay, as the AQM paper describes it.
+    CodelDt(codel_dt::Config) = "codel_dt",
+    /// CoDel at the tail, by a predicted delay, as its published ns-2 code behaves.
+    CodelDtNs2(codel_dt_ns2::Config) = "codel_dt_ns2",
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
-    DocsisPie(docsis_pie::Config),
+    DocsisPie(docsis_pie::Config) = "docsis_pie",
+    /// First in, first out; a full queue loses its oldest packet, so that senders learn of it sooner (Lakshman, Neidhardt and Ott 1996). A baseline beside
+    /// drop-tail.
+    DropFront(drop_front::Config) = "drop_front",
     /// First in, first out, up to a limit.
-    DropTail(drop_tail::Config),
+    DropTail(drop_tail::Config) = "drop_tail",
+    /// Deficit round robin: each flow a queue of its own, served in turn by bytes (Shreedhar and Varghese 1995).
+    Drr(drr::Config) = "drr",
+    /// Two queues under coupled laws (RFC 9332): low latency for L4S packets beside classic ones.
+    Dualpi2(dualpi2::Config) = "dualpi2",
+    /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
+    FqCodel(fq_codel::Config) = "fq_codel",
+    /// Flow queueing with PIE: as FQ-CoDel, with a PIE (RFC 8033) in each queue.
+    FqPie(fq_pie::Config) = "fq_pie",
+    /// Flow Random Early Drop (Lin and Morris 1997): RED that holds each flow to its share of the queue.
+    Fred(fred::Config) = "fred",
     /// First in, first out, without a limit.
-    None,
+    None(unlimited::Config) = "none",
+    /// Proportional Integral controller Enhanced (RFC 8033).
+    Pie(pie::Config) = "pie",
+    /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
+    RandomDrop(random_drop::Config) = "random_drop",
+    /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
+    Red(red::Config) = "red",
+    /// Stochastic fair queueing: few hashed queues, served in turn (McKenney 1990).
+    Sfq(sfq::Config) = "sfq",
+    /// SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it: 32 hashed queues, CoDel in each.
+    SfqCodel(sfq_codel::Config) = "sfq_codel",
+    /// SFQ-PIE as "Active Queue Management in DOCSIS 3.x Cable Modems" designed it: 32 hashed queues, one PIE scaled by how long each is.
+    SfqPie(sfq_pie::Config) = "sfq_pie",
+    /// Strict priority: bands by DSCP, a lower one served only while all above it are empty.
+    StrictPriority(strict_priority::Config) = "strict_priority",
 }
 
 impl QueueConfig {
-    /// Every queue with its defaults, in the order of their names.
-    pub fn all() -> Vec<Self> {
-        vec![
-            Self::BufferControl(buffer_control::Config::default()),
-            Self::Codel(codel::Config::default()),
-            Self::DocsisPie(docsis_pie::Config::default()),
-            Self::DropTail(drop_tail::Config::default()),
-            Self::None,
-        ]
-    }
-
     /// The queue of this name, with its defaults.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|queue| queue.name() == name)
     }
 
-    /// Its name in scenarios and results.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::BufferControl(_) => "buffer_control",
-            Self::Codel(_) => "codel",
-            Self::DocsisPie(_) => "docsis_pie",
-            Self::DropTail(_) => "drop_tail",
-            Self::None => "none",
-        }
-    }
-
-    /// The queue, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    /// The queue, as [`Parameters::build`] makes it.
     ///
     /// # Errors
     ///
     /// Why these parameters make no queue, as a sentence.
     pub fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        let law: Box<dyn Aqm> = match self {
-            Self::BufferControl(_) | Self::DropTail(_) | Self::None => Box::new(DropTail),
-            Self::Codel(config) => {
-                config.check()?;
-                Box::new(Codel::new(config.clone()))
-            }
-            Self::DocsisPie(config) => {
-                config.check()?;
-                Box::new(DocsisPie::new(config.clone(), rng))
-            }
-        };
-        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
-        Ok(Box::new(Fifo::new(limit, law)))
+        self.parameters().build(rate, rng)
+    }
+
+    /// The control law alone, as [`Parameters::law`] makes it.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no law, as a sentence.
+    pub fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.parameters().law(rate, rng)
+    }
+
+    /// Its limit at this rate.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none that can be kept, as a sentence.
+    pub(super) fn backlog_limit(&self, rate: Rate) -> Result<BacklogLimit, String> {
+        let limit = self.parameters().limit(rate)?;
+        Ok(BacklogLimit::at_rate(limit, rate))
     }
 
     /// Its limit in bytes at this rate, if it has one in bytes.
     pub fn limit_bytes(&self, rate: Rate) -> Option<u64> {
-        self.limit(rate).ok()?.bytes_at(rate)
+        self.parameters().limit(rate).ok()?.bytes_at(rate)
     }
 
-    fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        Ok(match self {
-            Self::BufferControl(config) => Limit::Bytes(config.size(rate)?),
-            Self::Codel(config) => config.limit,
-            Self::DocsisPie(config) => config.limit,
-            Self::DropTail(config) => config.limit,
-            Self::None => Limit::Unlimited,
-        })
+    /// Its limit as it is written, if `limit` is one of its parameters.
+    pub fn written_limit(&self) -> Option<Limit> {
+        self.parameters().written_limit()
     }
 }
 
@@ -120,11 +210,24 @@ mod tests {
 
     #[test]
     fn the_default_limits_are_as_documented() {
-        let limit = |queue: QueueConfig| queue.limit_bytes(RATE);
-        let all: Vec<_> = QueueConfig::all().into_iter().map(limit).collect();
+        let in_bytes = |queue: &QueueConfig| Some((queue.name(), queue.limit_bytes(RATE)?));
+        let all: Vec<_> = QueueConfig::all().iter().filter_map(in_bytes).collect();
+        // A quarter of a second, or the offer of Buffer Control nearest to 50 ms; the others count packets.
         assert_eq!(
             all,
-            [Some(62_464), None, Some(312_500), Some(312_500), None]
+            [
+                ("buffer_control", 62_464),
+                ("codel_dt", 312_500),
+                ("codel_dt_ns2", 312_500),
+                ("docsis_pie", 312_500),
+                ("drop_tail", 312_500),
+                ("drr", 312_500),
+                ("dualpi2", 312_500),
+                ("sfq", 312_500),
+                ("sfq_codel", 312_500),
+                ("sfq_pie", 312_500),
+                ("strict_priority", 312_500),
+            ]
         );
     }
 

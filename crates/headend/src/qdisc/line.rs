@@ -65,23 +65,43 @@ pub trait Shaper: Debug + Sync {
     fn tokens(&self, now: Instant) -> u64;
 }
 
-/// What the MAC last told a queue.
+/// What the MAPs have told a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GrantView {
     /// Bytes granted in the latest MAP.
     pub granted: u64,
-    /// Bytes requested and not granted when it was made.
+    /// Bytes whose request it acknowledges and has no grant for.
     pub pending: u64,
     /// Time between two MAPs.
     pub map_interval: Duration,
+    /// Bytes granted in all MAPs so far.
+    pub granted_in_all: u64,
+    /// MAPs so far. Those that had nothing to answer were never made.
+    pub maps: u64,
+    /// MAPs so far that left something pending.
+    pub maps_pending: u64,
 }
 
-/// A backlog among the backlogs of a scheduler, in bytes.
+impl GrantView {
+    /// A MAP comes.
+    pub fn tell(&mut self, granted: u64, pending: u64, map_interval: Duration) {
+        *self = Self {
+            granted,
+            pending,
+            map_interval,
+            granted_in_all: self.granted_in_all + granted,
+            maps: self.maps + 1,
+            maps_pending: self.maps_pending + u64::from(pending > 0),
+        };
+    }
+}
+
+/// A backlog among the backlogs of a scheduler, in bytes, when the scheduler called its law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
-    /// All backlogs together.
-    pub total: u64,
-    /// The longest.
+    /// All the others together. With this backlog's own bytes, which a law changes as it works, it gives the total at any moment.
+    pub others: u64,
+    /// The longest, this one or another.
     pub longest: u64,
 }
 

@@ -93,6 +93,11 @@ impl Queue {
         self.depth
     }
 
+    /// Whether its law ever asks for updates.
+    pub fn is_periodic(&self) -> bool {
+        self.is_periodic
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.depth.packets == 0

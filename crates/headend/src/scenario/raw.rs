@@ -192,19 +192,7 @@ impl JsonSchema for Queue {
 }
 
 /// Disciplines a scenario may name that this version does not have.
-const PLANNED_QUEUES: &[&str] = &[
-    "cbq",
-    "cbt",
-    "codel_dt",
-    "dualpi2",
-    "fq_codel",
-    "fred",
-    "pie",
-    "red",
-    "sfq",
-    "sfq_codel",
-    "sfq_pie",
-];
+const PLANNED_QUEUES: &[&str] = &[];
 
 /// An 802.11b cell: an access point and its stations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -242,6 +230,9 @@ pub struct Host {
     /// A network's host: round-trip time of the wide area between it and the customers' links, where a flow gives none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<OrTable<Duration, RttFrom>>,
+    /// A customer's host: the tunnel that carries its flows, where a flow names none of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<String>,
     /// Emulation: a real host takes its place. Not available in this version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real: Option<RealHost>,
@@ -326,6 +317,10 @@ pub struct Flow {
     /// DSCP of its packets, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
+    /// Name of the tunnel that carries it, such as a VPN. Flows in the same tunnel have the same outer header: queues that tell flows apart
+    /// by a hash take them for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<String>,
 }
 
 fn one() -> u32 {

@@ -65,7 +65,7 @@ struct Page<'a> {
 
 impl<'a> Page<'a> {
     fn write_section(&mut self, path: &str, node: &'a Value) {
-        let _ = write!(self.text, "\n## `{path}`\n\n{}\n\n", description(node));
+        let _ = write!(self.text, "\n## `{path}`\n\n{}\n\n", paragraphs(node));
         if node.get("oneOf").is_some() {
             self.write_kinds(path, node);
         } else {
@@ -195,15 +195,26 @@ fn names(node: &Value) -> Vec<String> {
     constants.map(|name| format!("`\"{name}\"`")).collect()
 }
 
+/// The description in one line, as a cell of a table holds it.
 fn description(node: &Value) -> String {
-    let text = node
-        .get("description")
+    in_one_line(doc_comment(node))
+}
+
+/// The description with its paragraphs.
+fn paragraphs(node: &Value) -> String {
+    let paragraphs = doc_comment(node).split("\n\n").map(in_one_line);
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}
+
+fn doc_comment(node: &Value) -> &str {
+    node.get("description")
         .and_then(Value::as_str)
-        .unwrap_or_default();
-    text.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .replace('|', "\\|")
+        .unwrap_or_default()
+}
+
+fn in_one_line(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ").replace('|', "\\|")
 }
 
 fn plain_form(node: &Value) -> &'static str {

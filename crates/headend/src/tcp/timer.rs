@@ -68,6 +68,7 @@ mod tests {
             protocol: Protocol::Tcp,
             addresses: [0; 2],
             ports: [0; 2],
+            tunnel: None,
             dscp: 0,
             routes: [route; 2],
             alive: 0,
@@ -75,7 +76,7 @@ mod tests {
         });
         let second = Duration::from_secs(1);
         let recorder = Recorder::new(Vec::new(), Vec::new(), second, second);
-        let events = EventQueue::new(Duration::from_millis(1));
+        let events = EventQueue::new(Duration::from_millis(1), 0);
         (World::new(events, flows, Vec::new(), recorder), flow)
     }
 

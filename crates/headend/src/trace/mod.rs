@@ -1,5 +1,7 @@
 //! The one vocabulary of what happens in a run. Counters, series, captures and tests all listen to it.
 
+pub mod life;
+
 use crate::flow::{FlowId, GroupId};
 use crate::packet::{Ecn, FrameId, Packet, Side};
 use crate::time::{Duration, Instant};
@@ -11,13 +13,15 @@ pub struct QueueId(pub u32);
 /// Why a packet ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropReason {
+    /// A TCP acknowledgement that a newer one made superfluous: the modem thinned it out.
+    AckThinned,
     /// The queue's control law decided so.
     Congested,
     /// Lost on the medium or in the wide area.
     Corrupted,
     /// A classifier forbids it.
     Filtered,
-    /// Its flow held more than its share.
+    /// Its flow or class held more than its share.
     FlowLimit,
     /// The modem was not registered yet.
     NotRegistered,
@@ -31,9 +35,10 @@ pub enum DropReason {
 
 impl DropReason {
     /// How many reasons there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
     /// All of them, in index order.
     pub const ALL: [Self; Self::COUNT] = [
+        Self::AckThinned,
         Self::Congested,
         Self::Corrupted,
         Self::Filtered,
@@ -47,6 +52,7 @@ impl DropReason {
     /// Its name in result tables.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::AckThinned => "ack_thinned",
             Self::Congested => "congested",
             Self::Corrupted => "corrupted",
             Self::Filtered => "filtered",

@@ -9,6 +9,10 @@ use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
 /// Parameters of a bulk transfer.
+///
+/// Use it for uploads, downloads and backups: what fills a line and its queue.
+///
+/// Source: a choice of ours; with `size`, the file transfers of CM-GL-Buffer's measurements.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

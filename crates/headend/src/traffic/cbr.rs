@@ -7,6 +7,10 @@ use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
 /// Parameters of a constant-bit-rate source.
+///
+/// Use it for load that does not give way: a flood, a video feed, or a known share of the line.
+///
+/// Source: a choice of ours.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -11,6 +11,10 @@ use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
 /// Parameters of a series of pings.
+///
+/// Use it as a probe: what everybody on the line waits, at hardly any load.
+///
+/// Source: RFC 792, with the sizes and the timeout of common ping programs.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

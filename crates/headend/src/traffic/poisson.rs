@@ -11,6 +11,10 @@ use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
 /// Parameters of a Poisson source.
+///
+/// Use it where queueing theory has a formula to compare with, or for the sum of many small users.
+///
+/// Source: the M/D/1 and M/M/1 queues of the textbooks.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

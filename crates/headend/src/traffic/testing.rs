@@ -63,6 +63,7 @@ impl Desk {
                 peers: (0..peers).map(|address| Peer { routes, address }).collect(),
                 tcp: tcp::Config::default(),
                 dscp: 0,
+                tunnel: None,
                 port: 443,
                 name: "test".to_owned(),
                 seed: 1,
@@ -70,7 +71,7 @@ impl Desk {
             },
             endpoints: Vec::new(),
             world: World::new(
-                EventQueue::new(Duration::from_millis(1)),
+                EventQueue::new(Duration::from_millis(1), 0),
                 flows,
                 Vec::new(),
                 recorder,

@@ -13,6 +13,11 @@ use crate::time::Duration;
 use crate::units::ByteCount;
 
 /// Parameters of a call.
+///
+/// Use it for what people hear: a call is scored in both directions by delay and loss.
+///
+/// Source: ITU-T G.107 and G.113 for the score; packets as in White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs,
+/// 2014).
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -15,6 +15,10 @@ use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
 /// Parameters of somebody who reads web pages.
+///
+/// Use it for what people wait for: a page needs a dozen round trips and more, so that queue delay counts a dozen times.
+///
+/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), with choices where it is silent.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

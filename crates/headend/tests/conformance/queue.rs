@@ -1,10 +1,10 @@
-//! Every queue by name, with its defaults: packets arrive, time passes, the line takes packets or does not.
+//! Every queue by name, with its defaults, and every law inside a scheduler: packets arrive, time passes, the line takes packets or does not.
 //!
 //! The model knows nothing of the law. It holds each packet's fate and checks, after every operation: packets in = out + discarded + waiting; bytes
-//! agree; order is kept within a flow; CE only on packets that were ECN-capable; nothing happens to a packet after it was discarded; an update asked
-//! for is not in the past. And the same operations and seed give the same trace.
+//! agree; order is kept within a flow (in a dual queue, within its packets of one kind); CE only on packets that were ECN-capable; nothing happens to a
+//! packet after it was discarded; an update asked for is not in the past. And the same operations and seed give the same trace.
 
-use headend::flow::FlowId;
+use headend::flow::{FlowId, Protocol};
 use headend::packet::Ecn;
 use headend::qdisc::{Framing, LineView, QueueConfig, QueueDiscipline, Shaper};
 use headend::rng::Rng;
@@ -50,15 +50,23 @@ struct Run<'a> {
     line: LineView<'a>,
     queue: Box<dyn QueueDiscipline>,
     records: Vec<Record>,
-    /// The packet sent last, by flow.
-    last_sent: [Option<u64>; FLOWS],
+    /// Whether packets of a flow part by their ECN field.
+    is_dual: bool,
+    /// The packet sent last, by flow and kind.
+    last_sent: [[Option<u64>; FLOWS]; 2],
     trace: Vec<(Instant, TraceEvent)>,
 }
 
 impl<'a> Run<'a> {
     fn new(config: &QueueConfig, line: LineView<'a>) -> Self {
         let mut bench = Bench::new();
-        let flows = [0, 46, 0, 8].map(|dscp| bench.flow(dscp));
+        let flows = [
+            (Protocol::Udp, 0),
+            (Protocol::Udp, 34),
+            (Protocol::Tcp, 0),
+            (Protocol::Icmp, 8),
+        ]
+        .map(|(protocol, dscp)| bench.flow_of(protocol, dscp));
         let queue = config
             .build(RATE, Rng::for_path(1, "queue"))
             .expect("the defaults are valid");
@@ -68,7 +76,8 @@ impl<'a> Run<'a> {
             line,
             queue,
             records: Vec::new(),
-            last_sent: [None; FLOWS],
+            is_dual: matches!(config, QueueConfig::Dualpi2(_)),
+            last_sent: [[None; FLOWS]; 2],
             trace: Vec::new(),
         }
     }
@@ -124,7 +133,8 @@ impl<'a> Run<'a> {
             .iter()
             .position(|&flow| flow == packet.flow)
             .expect("a flow of ours");
-        let before = self.last_sent[flow].replace(packet.seq);
+        let kind = usize::from(self.is_dual && matches!(record.ecn, Ecn::Ect1 | Ecn::Ce));
+        let before = self.last_sent[kind][flow].replace(packet.seq);
         assert!(before < Some(packet.seq), "order is kept within a flow");
         self.bench.end(packet);
     }
@@ -216,6 +226,29 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation, 1..600)
 }
 
+/// Every law inside a scheduler, and schedulers so small that flows meet and packets are pushed out.
+fn schedulers() -> Vec<QueueConfig> {
+    let is_law = |queue: &QueueConfig| queue.law(RATE, Rng::for_path(1, "law")).is_ok();
+    let laws = QueueConfig::all().into_iter().filter(is_law);
+    let inside = laws.map(|law| {
+        let name = law.name();
+        format!("sfq = {{ queues = 3, limit = '12 kB', law.{name} = {{}} }}")
+    });
+    let small = [
+        "drr = { quantum = '100 B', limit = '6 packets' }",
+        "fq_codel = { queues = 2, limit = '8 packets', drop_batch = 3 }",
+        "fq_pie = { limit = '5 packets', hash.isolation = 'perfect' }",
+        "sfq = { quantum = '0 B', limit = '4 packets' }",
+        "sfq_codel = { queues = 4, limit = '9 kB', hash = { isolation = 'set_associative', ways = 2 } }",
+        "sfq_pie = { queues = 2, limit = '9 kB' }",
+        "strict_priority = { limit = '3 packets', law = 'codel' }",
+    ];
+    inside
+        .chain(small.map(str::to_owned))
+        .map(|text| toml::from_str(&text).expect("a queue"))
+        .collect()
+}
+
 fn trace(
     config: &QueueConfig,
     line: LineView<'_>,
@@ -238,7 +271,7 @@ proptest! {
             framing: if is_shaped { Framing::ETHERNET } else { Framing::IP },
             ..LineView::plain(RATE)
         };
-        for config in QueueConfig::all() {
+        for config in QueueConfig::all().into_iter().chain(schedulers()) {
             let first = trace(&config, line, &operations);
             let second = trace(&config, line, &operations);
             proptest::prop_assert_eq!(first, second, "{} repeats itself", config.name());
@@ -269,9 +302,28 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
         let [congested, overlimit] =
             [DropReason::Congested, DropReason::Overlimit].map(|reason| run.discards(reason) > 0);
         let expected = match config {
-            QueueConfig::BufferControl(_) | QueueConfig::DropTail(_) => (false, true),
-            QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) => (true, false),
-            QueueConfig::None => (false, false),
+            QueueConfig::BufferControl(_)
+            | QueueConfig::Cbq(_)
+            | QueueConfig::DropFront(_)
+            | QueueConfig::DropTail(_)
+            | QueueConfig::Drr(_)
+            | QueueConfig::RandomDrop(_)
+            | QueueConfig::Sfq(_)
+            | QueueConfig::StrictPriority(_) => (false, true),
+            QueueConfig::Cobalt(_)
+            | QueueConfig::Codel(_)
+            | QueueConfig::DocsisPie(_)
+            | QueueConfig::Dualpi2(_)
+            | QueueConfig::FqCodel(_)
+            | QueueConfig::FqPie(_)
+            | QueueConfig::Pie(_)
+            | QueueConfig::SfqPie(_) => (true, false),
+            // CoDel's law is slow against those who do not answer, and the buffer is a quarter of a second.
+            QueueConfig::CodelDt(_) | QueueConfig::CodelDtNs2(_) => (true, true),
+            // The queue is full before the slow average has seen it grow, or before an interval of 200 ms beyond a target of 50 is over.
+            QueueConfig::Red(_) | QueueConfig::SfqCodel(_) => (true, true),
+            // The one flow (or its class) is over its share before it is anything else.
+            QueueConfig::Cbt(_) | QueueConfig::Fred(_) | QueueConfig::None(_) => (false, false),
         };
         assert_eq!((congested, overlimit), expected, "{}", config.name());
     }

@@ -58,11 +58,6 @@ impl Bursts {
         self.burst.len() as u64 + u64::from(self.next.is_some())
     }
 
-    /// Bytes asked for and not granted.
-    pub fn outstanding(&self) -> u64 {
-        self.outstanding
-    }
-
     /// Whether it waits for no grant, nor for a burst that a request may ride in.
     pub fn is_idle(&self) -> bool {
         self.outstanding == 0 && self.begins.is_none()

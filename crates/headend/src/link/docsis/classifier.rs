@@ -106,6 +106,7 @@ mod tests {
             addresses: [HOME, SERVER],
             ports: [49152, port],
             dscp,
+            tunnel: None,
             routes: [RouteId(0); 2],
             alive: 0,
             closed: false,

@@ -104,6 +104,11 @@ impl RequestRegion {
         self.attempts.front().map(|attempt| attempt.at)
     }
 
+    fn next_if(&mut self, is_wanted: impl FnOnce(&Attempt) -> bool) -> Option<Attempt> {
+        self.attempts.front().filter(|next| is_wanted(next))?;
+        self.attempts.pop_front()
+    }
+
     /// Answers the requests sent up to `acknowledged`. `is_taken` says of an opportunity with a single request whether somebody else,
     /// who is not in the region's books, sent in it too.
     pub fn answer(
@@ -112,15 +117,15 @@ impl RequestRegion {
         mut is_taken: impl FnMut() -> bool,
         answers: &mut Vec<Answer>,
     ) {
-        while let Some(first) = self.attempts.pop_front_if(|first| first.at <= acknowledged) {
-            let is_same = |other: &mut Attempt| other.opportunity == first.opportunity;
+        while let Some(first) = self.next_if(|first| first.at <= acknowledged) {
+            let is_same = |other: &Attempt| other.opportunity == first.opportunity;
             let mut heard = true;
             let mut own = answers.len();
             answers.push(Answer {
                 attempt: first,
                 heard,
             });
-            while let Some(attempt) = self.attempts.pop_front_if(is_same) {
+            while let Some(attempt) = self.next_if(is_same) {
                 heard = false;
                 answers.push(Answer { attempt, heard });
             }

@@ -57,11 +57,6 @@ impl Continuous {
         u64::from(self.partial.is_some())
     }
 
-    /// Bytes asked for and not granted.
-    pub fn outstanding(&self) -> u64 {
-        self.outstanding
-    }
-
     /// Whether it waits for no grant.
     pub fn is_idle(&self) -> bool {
         self.outstanding == 0 && self.grants.is_empty()

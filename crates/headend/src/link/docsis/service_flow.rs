@@ -66,7 +66,7 @@ pub struct Supply {
     /// Which of the waiting bytes may be asked for.
     pub buckets: TokenBuckets,
     rate: Rate,
-    latest: GrantView,
+    told: GrantView,
     /// When the latest packet sent comes out of the CMTS.
     last_delivery: Instant,
 }
@@ -75,7 +75,7 @@ impl Supply {
     /// The next packet from the queue.
     #[inline]
     pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
-        let line = line(self.rate, &self.buckets, self.latest);
+        let line = line(self.rate, &self.buckets, self.told);
         self.queue.take(&line, cx)
     }
 
@@ -145,7 +145,7 @@ impl ServiceFlow {
                 queue: flow.queue,
                 buckets: TokenBuckets::new(flow.limits),
                 rate: flow.rate,
-                latest: GrantView::default(),
+                told: GrantView::default(),
                 last_delivery: Instant::ZERO,
             },
             sending: if rules.continuous {
@@ -193,7 +193,7 @@ impl ServiceFlow {
             return supply.discard(packet, DropReason::NotRegistered, cx);
         }
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.latest);
+        let line = line(supply.rate, &supply.buckets, supply.told);
         supply.queue.offer(packet, &line, cx);
         let after = supply.queued();
         if after >= before {
@@ -213,7 +213,7 @@ impl ServiceFlow {
     pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.latest);
+        let line = line(supply.rate, &supply.buckets, supply.told);
         supply.queue.replace(discipline, &line, cx);
         let lost = before - supply.queued();
         if lost > 0 {
@@ -225,7 +225,7 @@ impl ServiceFlow {
     pub fn update(&mut self, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         supply.buckets.advance(cx.now);
-        let line = line(supply.rate, &supply.buckets, supply.latest);
+        let line = line(supply.rate, &supply.buckets, supply.told);
         supply.queue.update(&line, cx);
     }
 
@@ -295,17 +295,10 @@ impl ServiceFlow {
         is_given_up
     }
 
-    /// A MAP has brought grants for `granted` bytes.
-    pub fn see_map(&mut self, granted: u64, timing: &UpstreamTiming) {
-        let pending = match &self.sending {
-            Sending::Continuous(continuous) => continuous.outstanding(),
-            Sending::Bursts(bursts) => bursts.outstanding(),
-        };
-        self.supply.latest = GrantView {
-            granted,
-            pending: pending.saturating_sub(granted),
-            map_interval: timing.map_interval(),
-        };
+    /// A MAP brought this many bytes, and leaves this many pending.
+    pub fn told(&mut self, granted: u64, pending: u64, timing: &UpstreamTiming) {
+        let told = &mut self.supply.told;
+        told.tell(granted, pending, timing.map_interval());
     }
 
     /// A MAP brought a grant. When its burst is to be prepared, if a request may ride in it.

@@ -118,35 +118,30 @@ impl Space {
     /// Cuts all of the last run of the interval, for a grant that runs on into the next one.
     pub fn cut_last(&mut self) -> Option<(u64, u64)> {
         let last = self.runs.len().checked_sub(1)?;
-        let first = match self.run == last {
-            true => self.at,
-            false => self.runs[last].first,
+        let first = if self.run == last {
+            self.at
+        } else {
+            self.runs[last].first
         };
         let minislots = (self.runs[last].end - first).min(self.left);
         self.left = 0;
         (minislots > 0).then_some((first, minislots))
     }
 
-    /// Cuts `minislots` consecutive ones, leaving out runs that are too short.
+    /// Cuts `minislots` consecutive ones, leaving out runs that are too short; nothing is left out where none is long enough.
     pub fn cut_whole(&mut self, minislots: u64) -> Option<u64> {
-        loop {
-            let here = if self.left == 0 {
-                return None;
-            } else if self.at == self.runs[self.run].end {
-                0
-            } else {
-                (self.runs[self.run].end - self.at).min(self.left)
-            };
+        let before = (self.run, self.at, self.left);
+        while self.left > 0 {
+            let here = (self.runs[self.run].end - self.at).min(self.left);
             if here >= minislots {
                 return self.cut(minislots).map(|(first, _)| first);
             }
             self.left -= here;
-            self.at = self.runs[self.run].end;
-            if here == 0 {
-                self.run = (self.run + 1) % self.runs.len();
-                self.at = self.runs[self.run].first;
-            }
+            self.run = (self.run + 1) % self.runs.len();
+            self.at = self.runs[self.run].first;
         }
+        (self.run, self.at, self.left) = before;
+        None
     }
 }
 
@@ -215,6 +210,7 @@ mod tests {
         assert_eq!(space.cut_whole(8), Some(24));
         assert_eq!(space.cut_whole(16), Some(32));
         assert_eq!(space.cut_whole(11), None);
+        assert_eq!(space.cut(100), Some((0, 10)), "round the corner");
     }
 
     #[test]

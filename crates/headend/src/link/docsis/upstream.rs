@@ -249,7 +249,7 @@ impl Upstream {
         self.count_missed(cx);
         for flow in self.cmts.waiting() {
             if self.cmts.share_of(flow) == 0 {
-                self.flows[flow].see_map(0, &self.timing);
+                self.flows[flow].told(0, self.cmts.pending(flow), &self.timing);
             }
         }
         sort(&mut grants, &self.timing);
@@ -320,7 +320,7 @@ impl Upstream {
         let index = grants[0].flow;
         let credit = grants.iter().map(|grant| grant.credit).sum();
         let flow = &mut self.flows[index];
-        flow.see_map(credit, &self.timing);
+        flow.told(credit, self.cmts.pending(index), &self.timing);
         let queue = flow.id();
         cx.recorder().mac(queue).maps += 1;
         for &grant in grants {

@@ -1,10 +1,12 @@
 //! Flows: between which hosts, over which ports, with which application.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::num::NonZeroU32;
 
 use super::links::{self, Attachment, LinkPlan, PortPlan, check_delay};
 use super::unknown;
+use crate::flow::TunnelId;
 use crate::rng::Rng;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::named::{Named, OrTable};
@@ -23,6 +25,7 @@ pub(in crate::scenario) struct GroupPlan {
     pub(in crate::scenario) direction: Direction,
     pub(in crate::scenario) tcp: tcp::Config,
     pub(in crate::scenario) dscp: u8,
+    pub(in crate::scenario) tunnel: Option<TunnelId>,
     /// Port of the remote hosts.
     pub(in crate::scenario) port: u16,
     pub(in crate::scenario) start: OrTable<Duration, StartRange>,
@@ -75,6 +78,7 @@ pub(super) fn plan(
     let mut planner = Planner {
         attachments,
         hosts,
+        tunnels: number_tunnels(raw)?,
         duration,
         servers: 0,
     };
@@ -94,6 +98,34 @@ pub(in crate::scenario) struct HostPlan {
     pub(in crate::scenario) count: Option<u32>,
     via: Vec<Attachment>,
     rtt: Option<OrTable<Duration, RttFrom>>,
+    tunnel: Option<String>,
+}
+
+/// Tunnels are numbered in the order of their names.
+fn number_tunnels(raw: &Raw) -> Result<BTreeMap<String, TunnelId>, ScenarioError> {
+    let hosts = raw
+        .host
+        .iter()
+        .map(|(name, host)| (format!("host.{name}.tunnel"), &host.tunnel));
+    let flows = raw
+        .flow
+        .iter()
+        .map(|(name, flow)| (format!("flow.{name}.tunnel"), &flow.tunnel));
+    let mut names = BTreeSet::new();
+    for (path, tunnel) in hosts.chain(flows) {
+        match tunnel.as_deref() {
+            Some("") => {
+                let why = "expected the name of a tunnel, found nothing";
+                return Err(ScenarioError::invalid(path, why));
+            }
+            Some(name) => {
+                names.insert(name);
+            }
+            None => {}
+        }
+    }
+    let numbers = (1..).filter_map(NonZeroU32::new).map(TunnelId);
+    Ok(names.into_iter().map(str::to_owned).zip(numbers).collect())
 }
 
 impl HostPlan {
@@ -131,6 +163,7 @@ pub(super) fn find_host(hosts: &BTreeMap<String, HostPlan>, name: &str) -> Optio
         count: None,
         via: group.via.iter().map(single).collect(),
         rtt: group.rtt.clone(),
+        tunnel: group.tunnel.clone(),
     })
 }
 
@@ -146,6 +179,11 @@ fn plan_hosts(
             let why = "a customer's host has no rtt: its distance is that of the flows' peers";
             return Err(ScenarioError::invalid(format!("host.{name}.rtt"), why));
         }
+        if host.tunnel.is_some() && via.is_empty() {
+            let why =
+                "tunnels are those of customers: a host in the network has none (its flows may)";
+            return Err(ScenarioError::invalid(format!("host.{name}.tunnel"), why));
+        }
         check_rtt(&format!("host.{name}.rtt"), host.rtt.as_ref())?;
         let count = via.iter().find_map(|place| place.count);
         let plan = HostPlan {
@@ -153,6 +191,7 @@ fn plan_hosts(
             count,
             via,
             rtt: host.rtt.clone(),
+            tunnel: host.tunnel.clone(),
         };
         hosts.insert(name.clone(), plan);
         address += count.unwrap_or(1);
@@ -193,6 +232,7 @@ fn plan_via(
 struct Planner {
     attachments: BTreeMap<String, Attachment>,
     hosts: BTreeMap<String, HostPlan>,
+    tunnels: BTreeMap<String, TunnelId>,
     duration: Duration,
     /// Servers of flows' own so far.
     servers: u32,
@@ -229,6 +269,7 @@ impl Planner {
                     tcp: tcp.clone(),
                     dscp: flow.dscp,
                     port: flow.port,
+                    tunnel: self.tunnel(flow),
                     start: flow.start.clone(),
                     stop: flow.stop,
                     address: customer.address + host - 1,
@@ -285,6 +326,7 @@ impl Planner {
                 count: only.count,
                 via: vec![*only],
                 rtt: None,
+                tunnel: None,
             });
         }
         let mut links: Vec<u16> = self.attachments.values().map(|place| place.link).collect();
@@ -294,6 +336,14 @@ impl Planner {
             "with several {several} a flow must name its host (and [host.NAME] say where it is: via = […])"
         );
         Err(ScenarioError::invalid(path, why))
+    }
+
+    /// The tunnel that carries the flow: its own, or that of its host.
+    fn tunnel(&self, flow: &Flow) -> Option<TunnelId> {
+        let host = flow.host.as_ref().and_then(|name| self.hosts.get(name));
+        let of_host = || host.and_then(|host| host.tunnel.as_ref());
+        let name = flow.tunnel.as_ref().or_else(of_host)?;
+        self.tunnels.get(name).copied()
     }
 
     fn host(&self, path: &str, name: &str) -> Result<HostPlan, ScenarioError> {

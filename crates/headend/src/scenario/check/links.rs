@@ -237,11 +237,8 @@ fn check_limit(
     rate: Rate,
     framing: Framing,
 ) -> Result<(), ScenarioError> {
-    let limit = match config {
-        QueueConfig::Codel(config) => config.limit,
-        QueueConfig::DocsisPie(config) => config.limit,
-        QueueConfig::DropTail(config) => config.limit,
-        QueueConfig::BufferControl(_) | QueueConfig::None => return Ok(()),
+    let Some(limit) = config.written_limit() else {
+        return Ok(());
     };
     let least = framing.of_size(MTU);
     let path = format!("{path}.{}.limit", config.name());

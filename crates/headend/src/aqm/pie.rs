@@ -1,0 +1,752 @@
+//! PIE, Proportional Integral controller Enhanced (RFC 8033): drops at arrival, with a probability that a controller moves every 15 ms.
+//!
+//! The controller compares the queue delay with its target and with the delay at the last update, and moves the drop probability by `alpha` times the
+//! one difference plus `beta` times the other, divided by more the smaller the probability is (auto-tuning). A queue that has just become busy gets a
+//! burst allowance in which nothing is dropped; a queue that is calm or nearly empty is spared, so that the line never idles for a drop.
+//!
+//! Written from the pseudo-code of RFC 8033 §4 and appendix A. The optional elements of §5 and appendix B are parameters: marking, where the delay comes
+//! from, de-randomised drops, the capped step, the delay below which the probability decays. Not here: activation at a third of the buffer (§5.3).
+//!
+//! Deviation: an empty queue has no delay. In appendix A the delay of the last packet to leave would stand until another one leaves.
+//!
+//! **Updates** fall on the multiples of the interval since time zero and come first at their instant. While the queue is empty and all figures are zero
+//! the law asks for none: none would change anything.
+
+use super::Aqm;
+use super::delay_estimate::{DelayEstimate, Estimator};
+use super::derandomiser::{self, Derandomise, Derandomiser, Run};
+use super::proportional_integral::{DECAY, Gains, capped, tuning};
+use super::updates::Updates;
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::trace::DropReason;
+use crate::units::{ByteCount, Limit, Probability, Rate};
+
+/// Parameters of PIE.
+///
+/// Use it where a queue is to be kept short by dropping on arrival, with little work per packet, and the rate is not known beforehand.
+///
+/// Source: RFC 8033.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How much may wait: a size, a time at the line's rate, a number of packets, or "unlimited" (`TAIL_DROP`). More absorbs longer bursts; the law, not
+    /// the limit, keeps the delay down.
+    pub limit: Limit,
+    /// Delay the controller steers to (`QDELAY_REF`). Raising it fills the line better when few connections share it, and makes everybody wait longer.
+    pub target: Duration,
+    /// Time between two updates of the drop probability (`T_UPDATE`). Raising it makes the controller slower.
+    pub update_interval: Duration,
+    /// Weight of the distance from the target, per second and update. Raising it removes a standing error faster, and overshoots more.
+    pub alpha: f64,
+    /// Weight of the change of the delay, per second and update. Raising it damps oscillation, and reacts more to noise.
+    pub beta: f64,
+    /// How long a queue that has just become busy is spared (`MAX_BURST`). Raising it spares longer bursts and controls later.
+    pub max_burst: Duration,
+    /// Packet size for which two are "a couple" (`MEAN_PKTSIZE`): behind no more than twice this nothing is dropped.
+    pub mean_packet: ByteCount,
+    /// Where the delay comes from: `timestamps` (appendix A), `departure_time` (§5.2, appendix B), `departure_rate` (as in the drafts), or what a cable
+    /// line knows of itself.
+    pub delay_estimate: DelayEstimate,
+    /// Bytes whose departure makes a measurement, for `departure_time` and `departure_rate` (`DQ_THRESHOLD`). Raising it smooths, and needs a longer queue
+    /// to measure at all.
+    pub departure_threshold: ByteCount,
+    /// Marks ECN-capable packets instead of dropping them, while the probability is below `mark_limit` (§5.1).
+    pub ecn: bool,
+    /// Probability from which on ECN-capable packets are dropped too (`mark_ecnth`).
+    pub mark_limit: Probability,
+    /// Bounds the distance between drops (§5.4): `off`, `reached` as in the RFC, or `exceeded` as in the AQM paper.
+    pub derandomise: Derandomise,
+    /// De-randomised, no packet is dropped before the probabilities of the packets let through add up to this.
+    pub probability_low: f64,
+    /// De-randomised, a packet is dropped once the probabilities of the packets let through add up to this.
+    pub probability_high: f64,
+    /// Steps of the probability are at most 0.02 from a tenth on (§5.5).
+    pub cap_step: bool,
+    /// While the delay is no longer than this, now and at the last update, the probability decays by 2 % (appendix A: zero; appendix B: half the target).
+    pub decay_below: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // Common implementations; the RFC names none.
+            limit: Limit::Packets(1000),
+            // RFC 8033 §4.2, §4.4 and appendix A.
+            target: Duration::from_millis(15),
+            update_interval: Duration::from_millis(15),
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: Duration::from_millis(150),
+            // RFC 8034 appendix A; RFC 8033 uses the name without a number.
+            mean_packet: ByteCount(1024),
+            // RFC 8033 appendix A.
+            delay_estimate: DelayEstimate::Timestamps,
+            // RFC 8033 appendix B.
+            departure_threshold: ByteCount(1 << 14),
+            // Choice: optional in the RFC, on in what is deployed.
+            ecn: true,
+            // RFC 8033 §5.1.
+            mark_limit: Probability(0.1),
+            // RFC 8033 appendix A has neither; §5.4 has the bounds.
+            derandomise: Derandomise::Off,
+            probability_low: 0.85,
+            probability_high: 8.5,
+            cap_step: false,
+            decay_below: Duration::ZERO,
+        }
+    }
+}
+
+impl Parameters for Config {
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        self.check()?;
+        Ok(Box::new(Pie::new(self.clone(), rng)))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
+impl Config {
+    /// Why PIE cannot run with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the first parameter that makes no sense.
+    pub fn check(&self) -> Result<(), String> {
+        Updates::check(self.update_interval)?;
+        self.gains().check()?;
+        if self.mean_packet.0 == 0 || self.departure_threshold.0 == 0 {
+            return Err("mean_packet and departure_threshold must be larger than zero".into());
+        }
+        derandomiser::check_bounds(self.probability_low, self.probability_high)
+    }
+
+    fn gains(&self) -> Gains {
+        Gains {
+            alpha: self.alpha,
+            beta: self.beta,
+            target: self.target,
+        }
+    }
+}
+
+/// PIE's state (RFC 8033 appendix A).
+///
+/// Inside a scheduler it works in one of two ways: a law of its own for each bucket, as an [`Aqm`]; or one law over all buckets, which the scheduler
+/// asks at each arrival ([`Self::drops_early`], [`Self::mark`]) and tells what happens ([`Self::departed`], [`Self::overflowed`]).
+#[derive(Debug)]
+pub struct Pie {
+    config: Config,
+    rng: Rng,
+    estimator: Estimator,
+    derandomiser: Derandomiser,
+    drop_probability: f64,
+    /// Delay at the latest update (`qdelay_old_`).
+    delay: Duration,
+    burst_allowance: Duration,
+    updates: Updates,
+    is_empty: bool,
+}
+
+impl Pie {
+    /// PIE before its first packet.
+    pub fn new(config: Config, rng: Rng) -> Self {
+        Self {
+            estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
+            derandomiser: Derandomiser::new(
+                config.derandomise,
+                config.probability_low,
+                config.probability_high,
+            ),
+            drop_probability: 0.0,
+            delay: Duration::ZERO,
+            // RFC 8033 §4.4 begins with the whole allowance: the first packet brings it.
+            burst_allowance: Duration::ZERO,
+            updates: Updates::every(config.update_interval),
+            is_empty: true,
+            config,
+            rng,
+        }
+    }
+}
+
+impl Aqm for Pie {
+    fn enqueue(
+        &mut self,
+        backlog: &mut Backlog,
+        mut packet: Packet,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) {
+        let waiting = backlog.depth().bytes;
+        if !backlog.fits(&packet, line) {
+            self.catch_up(waiting, line, cx.now);
+            self.overflowed();
+            cx.discard(packet, DropReason::Overlimit);
+        } else if self.drops_early(waiting, 1.0, line, cx.now) && !self.mark(&mut packet, cx) {
+            cx.discard(packet, DropReason::Congested);
+        } else {
+            backlog.push(packet, line, cx);
+            self.joined();
+        }
+    }
+
+    fn dequeue(
+        &mut self,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        self.catch_up(backlog.depth().bytes, line, cx.now);
+        let packet = backlog.pop(line)?;
+        self.departed(&packet, backlog.depth().bytes, line, cx.now);
+        Some(packet)
+    }
+
+    fn next_update(&self) -> Option<Instant> {
+        (!self.is_at_rest()).then_some(self.updates.next())
+    }
+
+    fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
+        self.catch_up(backlog.depth().bytes, line, cx.now);
+    }
+
+    fn internals(&self) -> QueueInternals {
+        QueueInternals {
+            drop_probability: Some(self.drop_probability),
+            burst_allowance_ns: Some(self.burst_allowance.as_nanos() as f64),
+            delay_estimate_ns: Some(self.delay.as_nanos() as f64),
+            ..QueueInternals::default()
+        }
+    }
+}
+
+/// The data path: RFC 8033 §4.1 and §4.4, at each arrival.
+impl Pie {
+    /// Whether a packet that arrives behind `waiting` bytes is to be dropped or marked. `share` scales the probability for this packet.
+    pub(crate) fn drops_early(
+        &mut self,
+        waiting: u64,
+        share: f64,
+        line: &LineView<'_>,
+        now: Instant,
+    ) -> bool {
+        self.catch_up(waiting, line, now);
+        self.allow_burst(waiting);
+        if !self.burst_allowance.is_zero() || self.is_spared(waiting) {
+            return false;
+        }
+        let probability = self.drop_probability * share;
+        if self.drop_probability == 0.0 {
+            self.derandomiser.clear();
+        }
+        self.derandomiser.count(probability);
+        let drops = match self.derandomiser.run() {
+            Run::Short => false,
+            Run::Open => self.rng.uniform() < probability,
+            Run::Long => true,
+        };
+        if drops {
+            self.derandomiser.clear();
+        }
+        drops
+    }
+
+    /// Marks a packet that was to be dropped, if it may be marked (§5.1).
+    pub(crate) fn mark(&self, packet: &mut Packet, cx: &mut Context<'_>) -> bool {
+        self.config.ecn && self.drop_probability < self.config.mark_limit.0 && cx.mark(packet)
+    }
+
+    /// A packet was taken in.
+    #[inline]
+    pub(crate) fn joined(&mut self) {
+        self.is_empty = false;
+    }
+
+    /// A packet found no room.
+    pub(crate) fn overflowed(&mut self) {
+        self.derandomiser.clear();
+    }
+
+    /// A packet left `waiting` bytes behind.
+    #[inline]
+    pub(crate) fn departed(
+        &mut self,
+        packet: &Packet,
+        waiting: u64,
+        line: &LineView<'_>,
+        now: Instant,
+    ) {
+        let sojourn = now - packet.enqueued_at;
+        self.estimator
+            .departed(line.framing.bytes(packet), sojourn, waiting, now);
+        self.is_empty = waiting == 0;
+    }
+
+    /// §4.4: a calm queue gets the whole allowance.
+    fn allow_burst(&mut self, waiting: u64) {
+        let half = self.config.target / 2;
+        // Between updates only timestamps tell anything new.
+        let delay = self.estimator.latest(waiting).unwrap_or(self.delay);
+        if self.drop_probability == 0.0 && delay < half && self.delay < half {
+            self.burst_allowance = self.config.max_burst;
+        }
+    }
+
+    /// §4.1: where a drop could leave the line without work.
+    fn is_spared(&self, waiting: u64) -> bool {
+        let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
+        is_calm || waiting <= 2 * self.config.mean_packet.0
+    }
+}
+
+/// The control path: RFC 8033 §4.2, at each update.
+impl Pie {
+    /// Carries out the updates due by now. More than one can only be due after a rest, through which the queue was empty.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) {
+        // A scheduler may have emptied the queue by other ways than through the law.
+        self.is_empty |= waiting == 0;
+        while self.updates.is_due(now) {
+            self.estimator.update(line, now);
+            if self.is_at_rest() {
+                self.updates.skip(now);
+                return;
+            }
+            // While nothing can be said the last estimate stands.
+            let delay = self.estimator.delay(waiting, line, now);
+            self.control(delay.unwrap_or(self.delay));
+            self.updates.advance();
+        }
+    }
+
+    /// When the next update is due, unless updates would change nothing.
+    fn is_at_rest(&self) -> bool {
+        self.is_empty
+            && self.drop_probability == 0.0
+            && self.burst_allowance.is_zero()
+            && self.delay.is_zero()
+    }
+
+    /// `calculate_drop_prob`.
+    fn control(&mut self, delay: Duration) {
+        let config = &self.config;
+        let mut step = config.gains().step(delay, self.delay) / tuning(self.drop_probability);
+        if config.cap_step {
+            step = capped(step, self.drop_probability);
+        }
+        let mut probability = self.drop_probability + step;
+        if delay <= config.decay_below && self.delay <= config.decay_below {
+            probability *= DECAY;
+        }
+        self.drop_probability = probability.clamp(0.0, 1.0);
+        self.delay = delay;
+        self.burst_allowance = self.burst_allowance.saturating_sub(config.update_interval);
+    }
+}
+
+/// §4.1: below this probability, a packet is spared while the delay is under half the target.
+const CALM: f64 = 0.2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::FlowId;
+    use crate::packet::Ecn;
+    use crate::qdisc::BacklogLimit;
+    use crate::testing::Bench;
+    use crate::units::Rate;
+
+    const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn law(change: impl Fn(&mut Config)) -> Pie {
+        let mut config = Config::default();
+        change(&mut config);
+        Pie::new(config, Rng::for_path(1, "queue"))
+    }
+
+    #[track_caller]
+    fn assert_near(found: f64, expected: f64) {
+        assert!(
+            (found - expected).abs() <= 5e-6 * expected.abs().max(1e-9),
+            "{found} is not {expected}"
+        );
+    }
+
+    // The control path. The vectors were computed by a script apart from RFC 8033 §4.2, in doubles, from p = 0 and a delay of 0 before.
+
+    #[test]
+    fn a_constant_50_ms_raises_the_probability_step_by_step() {
+        let mut law = law(|_| {});
+        let expected = [
+            (1, 3.26538e-5),
+            (2, 6.68335e-5),
+            (3, 1.01013e-4),
+            (4, 2.37732e-4),
+            (5, 3.74451e-4),
+            (10, 1.05804e-3),
+            (20, 6.52679e-3),
+            (27, 0.010_354_9),
+            (28, 0.012_542_4),
+            (30, 0.016_917_4),
+        ];
+        let mut sequence = vec![0.0];
+        for _ in 0..30 {
+            law.control(ms(50));
+            sequence.push(law.drop_probability);
+        }
+        for (update, expected) in expected {
+            assert_near(sequence[update], expected);
+        }
+    }
+
+    #[test]
+    fn a_delay_that_rises_and_falls_is_followed() {
+        let mut law = law(|_| {});
+        let delays = [15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 30, 30, 30];
+        let expected = [
+            9.15527e-6, 2.2583e-5, 8.11768e-5, 1.44653e-4, 4.18091e-4, 7.1106e-4, 1.02356e-3,
+            2.35168e-3, 3.75793e-3, 5.24231e-3, 7.89185e-4, 8.47778e-4, 9.06372e-4,
+        ];
+        for (delay, expected) in delays.into_iter().zip(expected) {
+            law.control(ms(delay));
+            assert_near(law.drop_probability, expected);
+        }
+    }
+
+    #[test]
+    fn the_probability_stays_between_0_and_1() {
+        let mut law = law(|_| {});
+        for _ in 0..1000 {
+            law.control(Duration::from_secs(2));
+        }
+        assert_near(law.drop_probability, 1.0);
+        for _ in 0..1000 {
+            law.control(Duration::ZERO);
+        }
+        assert_near(law.drop_probability, 0.0);
+        assert!(!law.drop_probability.is_sign_negative());
+    }
+
+    #[test]
+    fn it_decays_when_two_delays_in_a_row_are_zero() {
+        let mut law = law(|_| {});
+        (law.drop_probability, law.delay) = (0.5, ms(1));
+        law.control(Duration::ZERO);
+        // By hand: 0.5 − 0.125 × 15 ms − 1.25 × 1 ms.
+        assert_near(law.drop_probability, 0.496_875);
+        law.control(Duration::ZERO);
+        assert_near(law.drop_probability, (0.496_875 - 0.001_875) * 0.98);
+    }
+
+    #[test]
+    fn it_may_decay_below_half_the_target_as_in_appendix_b() {
+        let after = |decay_below| {
+            let mut law = law(|config| config.decay_below = decay_below);
+            (law.drop_probability, law.delay) = (0.5, ms(7));
+            law.control(ms(7));
+            law.drop_probability
+        };
+        assert_near(after(Duration::ZERO), 0.499);
+        assert_near(after(Duration::from_micros(7500)), 0.499 * 0.98);
+    }
+
+    #[test]
+    fn a_capped_step_is_no_larger_than_two_hundredths() {
+        let after = |cap_step, before| {
+            let mut law = law(|config| config.cap_step = cap_step);
+            law.drop_probability = before;
+            law.control(ms(215));
+            law.drop_probability
+        };
+        // By hand: 0.125 × 200 ms + 1.25 × 215 ms = 0.29375.
+        assert_near(after(false, 0.1), 0.393_75);
+        assert_near(after(true, 0.1), 0.12);
+        assert_near(after(true, 0.05), 0.05 + 0.146_875);
+    }
+
+    #[test]
+    fn an_allowance_of_150_ms_lasts_ten_updates() {
+        let mut law = law(|_| {});
+        law.burst_allowance = ms(150);
+        for update in 1..=10 {
+            assert!(!law.burst_allowance.is_zero(), "before update {update}");
+            law.control(ms(50));
+        }
+        assert!(law.burst_allowance.is_zero());
+        // Unlike in DOCSIS-PIE the probability has risen meanwhile.
+        assert_near(law.drop_probability, 1.05804e-3);
+    }
+
+    // The data path.
+
+    /// A law over a backlog of `waiting` packets of 1000 bytes.
+    struct Scene {
+        bench: Bench,
+        flow: FlowId,
+        backlog: Backlog,
+        law: Pie,
+    }
+
+    impl Scene {
+        fn new(law: Pie, waiting: usize) -> Self {
+            let mut bench = Bench::new();
+            let flow = bench.flow(0);
+            let mut backlog = Backlog::new(BacklogLimit::Packets(40));
+            for _ in 0..waiting {
+                let packet = bench.packet(flow, 1000);
+                backlog.push(packet, &LINE, &mut bench.cx());
+            }
+            let mut scene = Self {
+                bench,
+                flow,
+                backlog,
+                law,
+            };
+            scene.law.is_empty = waiting == 0;
+            scene
+        }
+
+        fn in_control(mut self, drop_probability: f64, delay: Duration) -> Self {
+            self.law.drop_probability = drop_probability;
+            self.law.delay = delay;
+            self
+        }
+
+        fn arrive(&mut self, ecn: Ecn) -> Vec<DropReason> {
+            let mut packet = self.bench.packet(self.flow, 1000);
+            packet.ecn = ecn;
+            self.law
+                .enqueue(&mut self.backlog, packet, &LINE, &mut self.bench.cx());
+            let reasons = self.bench.take_discards().into_iter();
+            reasons.map(|(_, reason)| reason).collect()
+        }
+
+        fn dequeue(&mut self) -> Option<Ecn> {
+            let packet = self
+                .law
+                .dequeue(&mut self.backlog, &LINE, &mut self.bench.cx())?;
+            let ecn = packet.ecn;
+            self.bench.end(packet);
+            Some(ecn)
+        }
+
+        fn drops_early(&mut self) -> bool {
+            let waiting = self.backlog.depth().bytes;
+            self.law.drops_early(waiting, 1.0, &LINE, self.bench.now)
+        }
+    }
+
+    #[test]
+    fn a_packet_is_spared_up_to_a_backlog_of_two_mean_packets() {
+        for (waiting, drops) in [(2, false), (3, true)] {
+            let mut scene = Scene::new(law(|_| {}), waiting).in_control(1.0, ms(40));
+            assert_eq!(scene.drops_early(), drops, "behind {waiting} packets");
+        }
+    }
+
+    #[test]
+    fn a_calm_queue_is_spared_below_half_the_target_and_a_probability_of_a_fifth() {
+        // De-randomised at its upper bound, so that no coin is involved.
+        let drops = |probability, micros| {
+            let law = law(|config| config.derandomise = Derandomise::Reached);
+            let delay = Duration::from_micros(micros);
+            let mut scene = Scene::new(law, 10).in_control(probability, delay);
+            scene.law.derandomiser.set_accumulated(8.5);
+            scene.drops_early()
+        };
+        assert!(!drops(0.199, 7499));
+        assert!(drops(0.2, 7499));
+        assert!(drops(0.199, 7500));
+    }
+
+    #[test]
+    fn the_coin_falls_as_often_as_the_probability_says() {
+        let mut scene = Scene::new(law(|_| {}), 10).in_control(0.3, ms(40));
+        let drops = (0..20_000).filter(|_| scene.drops_early()).count();
+        // Four standard deviations are 260.
+        assert!((5740..=6260).contains(&drops), "{drops} of 20 000");
+    }
+
+    #[test]
+    fn a_share_scales_the_probability() {
+        let mut scene = Scene::new(law(|_| {}), 10).in_control(0.8, ms(40));
+        let waiting = scene.backlog.depth().bytes;
+        let mut drops = |share| {
+            let falls =
+                (0..20_000).filter(|_| scene.law.drops_early(waiting, share, &LINE, Instant::ZERO));
+            falls.count()
+        };
+        assert_eq!(drops(0.0), 0);
+        let half = drops(0.5);
+        assert!((7700..=8300).contains(&half), "{half} of 20 000");
+    }
+
+    #[test]
+    fn derandomised_drops_keep_their_distance() {
+        let law = law(|config| config.derandomise = Derandomise::Reached);
+        let mut scene = Scene::new(law, 10).in_control(0.0625, ms(40));
+        let drops: Vec<usize> = (1..=2000).filter(|_| scene.drops_early()).collect();
+        let gaps: Vec<usize> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.len() > 50);
+        assert!(gaps.iter().all(|gap| (14..=136).contains(gap)), "{gaps:?}");
+    }
+
+    #[test]
+    fn capable_packets_are_marked_below_a_tenth_and_dropped_from_there_on() {
+        let outcome = |probability, ecn, marks| {
+            let law = law(|config| {
+                config.derandomise = Derandomise::Reached;
+                config.ecn = marks;
+            });
+            let mut scene = Scene::new(law, 3).in_control(probability, ms(40));
+            scene.law.derandomiser.set_accumulated(8.5);
+            let dropped = !scene.arrive(ecn).is_empty();
+            assert!(scene.law.derandomiser.accumulated() == 0.0, "a run ends");
+            let marked = std::iter::from_fn(|| scene.dequeue()).any(|ecn| ecn == Ecn::Ce);
+            (dropped, marked)
+        };
+        assert_eq!(outcome(0.099, Ecn::Ect0, true), (false, true));
+        assert_eq!(outcome(0.1, Ecn::Ect0, true), (true, false));
+        assert_eq!(outcome(0.099, Ecn::NotEct, true), (true, false));
+        assert_eq!(outcome(0.099, Ecn::Ect0, false), (true, false));
+    }
+
+    #[test]
+    fn a_full_buffer_discards_and_ends_a_run() {
+        let mut scene = Scene::new(law(|_| {}), 40).in_control(0.01, ms(40));
+        scene.law.derandomiser.set_accumulated(0.5);
+        assert_eq!(scene.arrive(Ecn::Ect0), [DropReason::Overlimit]);
+        assert_near(scene.law.derandomiser.accumulated(), 0.0);
+    }
+
+    // Bursts.
+
+    #[test]
+    fn a_calm_queue_gets_the_whole_allowance_and_a_busy_one_none() {
+        let allowance = |probability, before, latest| {
+            let mut scene = Scene::new(law(|_| {}), 3).in_control(probability, before);
+            scene.law.estimator = Estimator::Timestamps { latest };
+            scene.drops_early();
+            scene.law.burst_allowance
+        };
+        let calm = Duration::from_micros(7499);
+        assert_eq!(allowance(0.0, calm, calm), ms(150));
+        assert_eq!(allowance(1e-9, calm, calm), Duration::ZERO);
+        let half = Duration::from_micros(7500);
+        assert_eq!(allowance(0.0, half, calm), Duration::ZERO);
+        assert_eq!(allowance(0.0, calm, half), Duration::ZERO);
+    }
+
+    #[test]
+    fn nothing_is_dropped_while_an_allowance_lasts() {
+        let mut scene = Scene::new(law(|_| {}), 10).in_control(1.0, ms(40));
+        scene.law.burst_allowance = ms(1);
+        assert!(!scene.drops_early());
+        scene.law.burst_allowance = Duration::ZERO;
+        assert!(scene.drops_early());
+    }
+
+    // The whole law.
+
+    #[test]
+    fn the_delay_is_that_of_the_packet_that_left_last_and_zero_when_none_waits() {
+        let mut scene = Scene::new(law(|_| {}), 2);
+        scene.bench.advance(ms(10));
+        scene.dequeue();
+        scene.bench.advance(ms(5));
+        scene.arrive(Ecn::NotEct);
+        assert_eq!(scene.law.delay, ms(10));
+        scene.dequeue();
+        scene.dequeue();
+        scene.bench.advance(ms(15));
+        scene.arrive(Ecn::NotEct);
+        assert_eq!(scene.law.delay, Duration::ZERO);
+    }
+
+    /// 1250 B arrive for every 1000 B that leave, for 120 s: a fifth must go, and does at about the target.
+    fn mean_delay_of_an_overload(estimate: DelayEstimate) -> (f64, f64) {
+        let config = Config {
+            limit: Limit::Unlimited,
+            delay_estimate: estimate,
+            ..Config::default()
+        };
+        let mut scene = Scene::new(Pie::new(config, Rng::for_path(1, "queue")), 0);
+        scene.backlog = Backlog::new(BacklogLimit::Unlimited);
+        let (mut delay, mut probability) = (0.0, 0.0);
+        for tick in 0..600_000_u32 {
+            scene.arrive(Ecn::NotEct);
+            // Packets of 1000 B every 0.8 ms; they arrive every 0.64 ms.
+            if tick % 5 != 0 {
+                scene.dequeue();
+            }
+            scene.bench.advance(Duration::from_micros(640));
+            if tick >= 300_000 {
+                delay += scene.law.delay.as_secs_f64();
+                probability += scene.law.drop_probability;
+            }
+        }
+        (delay / 300_000.0, probability / 300_000.0)
+    }
+
+    #[test]
+    fn an_overload_by_a_quarter_settles_at_the_target_and_a_probability_of_a_fifth() {
+        for estimate in [
+            DelayEstimate::Timestamps,
+            DelayEstimate::DepartureTime,
+            DelayEstimate::DepartureRate,
+            DelayEstimate::TokenBuckets,
+        ] {
+            let (delay, probability) = mean_delay_of_an_overload(estimate);
+            assert!(
+                (delay - 0.015).abs() < 0.0015 && (probability - 0.2).abs() < 0.01,
+                "{estimate:?}: {delay} s at a probability of {probability}"
+            );
+        }
+    }
+
+    #[test]
+    fn it_asks_for_no_updates_until_a_packet_waits_and_keeps_to_the_grid() {
+        let mut scene = Scene::new(law(|_| {}), 0);
+        assert_eq!(scene.law.next_update(), None);
+        scene.bench.advance(ms(100));
+        scene.arrive(Ecn::NotEct);
+        let first = Instant::ZERO + ms(105);
+        assert_eq!(scene.law.next_update(), Some(first));
+        scene.dequeue();
+        let mut updates = 0;
+        while let Some(at) = scene.law.next_update() {
+            scene.bench.now = at;
+            scene
+                .law
+                .update(&scene.backlog, &LINE, &mut scene.bench.cx());
+            updates += 1;
+        }
+        assert_eq!(updates, 10, "as long as the allowance lasts");
+    }
+
+    #[test]
+    fn parameters_that_make_no_sense_are_refused() {
+        let refused = |change: fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            config.check().is_err()
+        };
+        assert_eq!(Config::default().check(), Ok(()));
+        assert!(refused(|config| config.update_interval = Duration::ZERO));
+        assert!(refused(|config| config.beta = -1.0));
+        assert!(refused(|config| config.mean_packet = ByteCount(0)));
+        assert!(refused(|config| config.departure_threshold = ByteCount(0)));
+        assert!(refused(|config| config.probability_high = 0.5));
+    }
+}

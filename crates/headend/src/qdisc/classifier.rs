@@ -1,0 +1,201 @@
+//! Which packets belong to which class: conditions on a flow's header, and an order among classes.
+//!
+//! A packet belongs to the class whose conditions it meets and that says most about it: a class that names a host goes before one that does not,
+//! then one that names a port, a DSCP, a protocol. A class without conditions takes what no other does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::flow::{FlowHeader, Protocol};
+
+/// Which packets a service flow or class claims: all conditions must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Classifier {
+    /// DSCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<u8>,
+    /// Transport protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<TransportName>,
+    /// Port at either end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Host at either end. Not available for the classes of a queue in this version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+/// A transport protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransportName {
+    /// ICMP.
+    Icmp,
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl TransportName {
+    fn protocol(self) -> Protocol {
+        match self {
+            Self::Icmp => Protocol::Icmp,
+            Self::Tcp => Protocol::Tcp,
+            Self::Udp => Protocol::Udp,
+        }
+    }
+}
+
+impl Classifier {
+    /// Of this protocol.
+    pub fn of_protocol(protocol: TransportName) -> Self {
+        Self {
+            protocol: Some(protocol),
+            ..Self::default()
+        }
+    }
+
+    /// With this DSCP.
+    pub fn of_dscp(dscp: u8) -> Self {
+        Self {
+            dscp: Some(dscp),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it takes everything.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a flow's packets meet all conditions that a queue can check.
+    fn matches(&self, header: &FlowHeader) -> bool {
+        self.dscp.is_none_or(|dscp| dscp == header.dscp)
+            && (self.protocol).is_none_or(|name| name.protocol() == header.protocol)
+            && self.port.is_none_or(|port| header.ports.contains(&port))
+    }
+
+    /// What comes first in the order: the more it says, the less.
+    fn order(&self) -> [bool; 4] {
+        [
+            self.host.is_none(),
+            self.port.is_none(),
+            self.dscp.is_none(),
+            self.protocol.is_none(),
+        ]
+    }
+}
+
+/// The classes of a queue, by number, in the order they are tried.
+#[derive(Debug)]
+pub struct Classes {
+    rules: Vec<(Classifier, usize)>,
+}
+
+impl Classes {
+    /// Of these classes; the number of each is its place in the list.
+    ///
+    /// # Errors
+    ///
+    /// Why these classes cannot be told apart, as a sentence.
+    pub fn new<'a>(
+        classes: impl IntoIterator<Item = (&'a str, &'a Classifier)>,
+    ) -> Result<Self, String> {
+        let classes: Vec<_> = classes.into_iter().collect();
+        for (place, (name, classifier)) in classes.iter().enumerate() {
+            if classifier.dscp.is_some_and(|dscp| dscp > 63) {
+                return Err(format!("class.{name}.match.dscp must be from 0 to 63"));
+            }
+            if classifier.host.is_some() {
+                return Err(format!(
+                    "class.{name}.match.host: classes of a queue cannot match hosts in this version"
+                ));
+            }
+            let earlier = &classes[..place];
+            if let Some((other, _)) = earlier.iter().find(|(_, other)| other == classifier) {
+                return Err(format!(
+                    "class.{other} and class.{name} match the same packets"
+                ));
+            }
+        }
+        let mut rules: Vec<_> = (classes.into_iter().enumerate())
+            .map(|(number, (_, classifier))| (classifier.clone(), number))
+            .collect();
+        rules.sort_by_key(|(classifier, number)| (classifier.order(), *number));
+        Ok(Self { rules })
+    }
+
+    /// The class of a flow's packets, if one takes them.
+    pub fn class_of(&self, header: &FlowHeader) -> Option<usize> {
+        let (_, number) = (self.rules.iter()).find(|(classifier, _)| classifier.matches(header))?;
+        Some(*number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Bench;
+
+    /// The class of a flow of this protocol and DSCP, between ports 49152 and 443.
+    fn class(classes: &[(&str, &Classifier)], protocol: Protocol, dscp: u8) -> Option<usize> {
+        let classes = Classes::new(classes.iter().copied()).expect("they can be told apart");
+        let mut bench = Bench::new();
+        let flow = bench.flow_of(protocol, dscp);
+        classes.class_of(bench.cx().header(flow))
+    }
+
+    #[test]
+    fn a_class_that_says_more_goes_before_one_that_says_less() {
+        let all = Classifier::default();
+        let udp = Classifier::of_protocol(TransportName::Udp);
+        let tagged = Classifier::of_dscp(34);
+        let port = Classifier {
+            port: Some(443),
+            protocol: Some(TransportName::Icmp),
+            ..Classifier::default()
+        };
+        let classes = [("a", &all), ("b", &udp), ("c", &tagged), ("d", &port)];
+        assert_eq!(class(&classes, Protocol::Tcp, 0), Some(0));
+        assert_eq!(class(&classes, Protocol::Udp, 0), Some(1));
+        assert_eq!(class(&classes, Protocol::Udp, 34), Some(2));
+        assert_eq!(class(&classes, Protocol::Icmp, 34), Some(3));
+    }
+
+    #[test]
+    fn all_conditions_must_hold() {
+        let both = Classifier {
+            dscp: Some(34),
+            port: Some(443),
+            protocol: Some(TransportName::Udp),
+            ..Classifier::default()
+        };
+        let classes = [("video", &both)];
+        assert_eq!(class(&classes, Protocol::Udp, 34), Some(0));
+        assert_eq!(class(&classes, Protocol::Udp, 0), None);
+        assert_eq!(class(&classes, Protocol::Tcp, 34), None);
+        let elsewhere = Classifier {
+            port: Some(80),
+            ..both
+        };
+        assert_eq!(class(&[("web", &elsewhere)], Protocol::Udp, 34), None);
+    }
+
+    #[test]
+    fn classes_that_cannot_be_told_apart_are_refused() {
+        let refusal = |classes: &[(&'static str, &Classifier)]| {
+            Classes::new(classes.iter().copied()).expect_err("they cannot be")
+        };
+        let udp = Classifier::of_protocol(TransportName::Udp);
+        let same = refusal(&[("a", &udp), ("b", &udp)]);
+        assert!(same.contains("class.a and class.b"), "{same}");
+        assert!(refusal(&[("a", &Classifier::of_dscp(64))]).contains("class.a.match.dscp"));
+        let host = Classifier {
+            host: Some("west".into()),
+            ..udp
+        };
+        assert!(refusal(&[("a", &host)]).contains("class.a.match.host"));
+    }
+}
