@@ -39,6 +39,21 @@ class Scenario:
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
 
+    @property
+    def flows(self) -> list[tuple[str, str]]:
+        names = []
+        for name, flow in self.content.get("flow", {}).items():
+            kind = flow.get("application", "bulk")
+            kind = kind if isinstance(kind, str) else next(iter(kind))
+            count = flow.get("count", 1)
+            members = [f"{name}.{n}" for n in range(1, count + 1)] if count > 1 else [name]
+            names += [(member, kind) for member in members]
+        return names
+
+    @property
+    def queues(self) -> list[str]:
+        return [f"{link}.{way}" for link in self.content.get("link", {}) for way in ("up", "down")]
+
     def resolved_json(self) -> str:
         return json.dumps(self.content)
 

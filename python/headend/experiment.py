@@ -117,7 +117,7 @@ def plan_run(
         check_seed(seed)
     text = read_scenario(source)
     loaded = text.load(overrides)
-    vocabulary = Vocabulary.from_resolved(loaded.resolved)
+    vocabulary = Vocabulary.from_scenario(loaded.scenario)
     expectations = []
     for name, wanted in loaded.scenario.expect:
         try:

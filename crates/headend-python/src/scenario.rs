@@ -64,6 +64,21 @@ impl Scenario {
         self.0.warnings().to_vec()
     }
 
+    /// Every flow as results name it, with its application's name.
+    #[getter]
+    fn flows(&self) -> Vec<(String, &'static str)> {
+        let flows = self.0.flows();
+        flows
+            .map(|(name, application)| (name.to_owned(), application))
+            .collect()
+    }
+
+    /// Every queue as results name it.
+    #[getter]
+    fn queues(&self) -> Vec<String> {
+        self.0.queues().collect()
+    }
+
     /// Name of the queue it is about, if it is about one.
     #[getter]
     fn bottleneck(&self) -> Option<&str> {

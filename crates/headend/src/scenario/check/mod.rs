@@ -78,6 +78,18 @@ impl Scenario {
         &self.warnings
     }
 
+    /// Every flow as results name it, with its application's name.
+    pub fn flows(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let groups = self.groups.iter();
+        groups.map(|group| (group.name.as_str(), group.application.name()))
+    }
+
+    /// Every queue as results name it.
+    pub fn queues(&self) -> impl Iterator<Item = String> {
+        let queues = self.links.iter().flat_map(LinkPlan::queues);
+        queues.map(|(name, _)| name)
+    }
+
     /// Name of the queue it is about, if it is about one.
     pub fn bottleneck(&self) -> Option<&str> {
         self.raw.bottleneck.as_deref()
