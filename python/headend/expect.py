@@ -31,8 +31,9 @@ from headend.errors import InputError, suggest
 from headend.quantity import Kind, format_quantity, parse_quantity
 
 if TYPE_CHECKING:
-    from headend._engine import Scenario
     import polars as pl
+
+    from headend._engine import Scenario
 
 _DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
 _SAMPLE_STATISTICS = ("mean", "min", "p5", "p25", "p50", "p75", "p90", "p95", "p99", "max", "count")
