@@ -613,7 +613,7 @@ mod tests {
     #[test]
     fn turns_are_in_proportion_at_every_place() {
         assert_eq!(turns(&[1, 1], 4), [0, 1, 0, 1]);
-        assert_eq!(turns(&[30, 70], 10), [1, 0, 1, 1, 0, 1, 1, 0, 1, 1]);
+        assert_eq!(turns(&[30, 70], 10), [1, 0, 1, 1, 0, 1, 1, 1, 0, 1]);
         let weights = [3, 5, 11];
         let order = turns(&weights, 1900);
         for places in 1..=1900 {
