@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from headend._engine import Scenario
 
+
 _DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
 _SAMPLE_STATISTICS = ("mean", "min", "p5", "p25", "p50", "p75", "p90", "p95", "p99", "max", "count")
 
@@ -307,13 +308,6 @@ def _split_subject(text: str, vocabulary: Vocabulary) -> tuple[str | None, list[
         if subject in known:
             return subject, parts[length:]
     return None, parts
-
-
-def _name_variant(value: Any) -> str:
-    """Give the name of a choice that is written ``"bulk"`` or ``{bulk = {…}}``."""
-    if isinstance(value, Mapping):
-        return str(next(iter(value), ""))
-    return str(value or "")
 
 
 def _finite(values: Iterable[float | None]) -> list[float]:

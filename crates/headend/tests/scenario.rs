@@ -487,10 +487,6 @@ fn the_grammar_holds_what_is_not_built_yet_and_says_so() {
             "host.laptop.real: emulation of real hosts is not available",
         ),
         (
-            "three-modems",
-            "link.cable.docsis.modem: a line with several modems is not available",
-        ),
-        (
             "wifi-behind-cable",
             "link.wifi.dot11b: an 802.11b cell is not available",
         ),

@@ -192,6 +192,8 @@ impl Street {
                     }],
                     tcp: tcp::Config::default(),
                     dscp: 0,
+                    tunnel: None,
+                    port: 443,
                     name,
                     seed: self.seed,
                     opened: 0,

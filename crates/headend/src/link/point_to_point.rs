@@ -147,11 +147,12 @@ impl Direction {
         true
     }
 
-    /// Asks to be woken in time for the end of the transmission, if anything waits for it. A wake-up under way is early enough.
+    /// Asks to be woken in time for the end of the transmission, if anything waits for it. A wake-up under way is early enough. A
+    /// discipline that holds its packets back while nothing is sent is asked again at its update.
     #[inline]
     fn await_end(&mut self, index: u64, cx: &mut Context<'_>) {
-        if !self.is_awaited && !self.setup.queue.is_empty() && self.busy_until < Instant::FAR_FUTURE
-        {
+        let is_sending = self.busy_until > cx.now && self.busy_until < Instant::FAR_FUTURE;
+        if is_sending && !self.is_awaited && !self.setup.queue.is_empty() {
             self.is_awaited = true;
             cx.wake_at(self.busy_until + self.slack, index);
         }
@@ -163,9 +164,14 @@ impl Direction {
         self.await_end(index, cx);
     }
 
-    fn update(&mut self, cx: &mut Context<'_>) {
+    fn update(&mut self, index: u64, cx: &mut Context<'_>) {
         self.look(cx.now);
         self.setup.queue.update(&self.line, cx);
+        // A discipline that held its packets back may give one up now.
+        if !self.is_awaited && cx.now >= self.busy_until && !self.setup.queue.is_empty() {
+            self.start(cx);
+            self.await_end(index, cx);
+        }
     }
 }
 
@@ -179,7 +185,7 @@ impl Link for PointToPoint {
         if token & UPDATE == 0 {
             direction.wake(token, cx);
         } else {
-            direction.update(cx);
+            direction.update(token & 1, cx);
         }
     }
 

@@ -429,7 +429,8 @@ rtt = "20 ms"
     }
 
     #[test]
-    fn a_download_beside_an_upload_is_whole_and_faster_with_its_acknowledgements_thinned() {
+    fn a_download_beside_an_upload_is_whole_and_faster_with_its_acknowledgements_apart_or_thinned()
+    {
         let [off, apart, thinned] = [
             AckAcceleration::Off,
             AckAcceleration::Apart,
@@ -440,7 +441,7 @@ rtt = "20 ms"
             assert!(seen.bytes >= 20_000_000, "{} of the file", seen.bytes);
         }
         let times = [off.last, apart.last, thinned.last];
-        assert!(times[2] < times[0] && times[2] < times[1], "{times:?}");
+        assert!(times[1] < times[0] && times[2] < times[0], "{times:?}");
         assert!(off.thinned == 0 && apart.thinned == 0 && thinned.thinned > 1000);
     }
 }

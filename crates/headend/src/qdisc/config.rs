@@ -1,7 +1,7 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
 use super::{
-    BacklogLimit, Fifo, QueueDiscipline, buffer_control, drr, dualpi2, fq_codel, fq_pie, sfq,
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, sfq,
     sfq_codel, sfq_pie, strict_priority, unlimited,
 };
 use crate::aqm::{
@@ -84,6 +84,8 @@ macro_rules! queues {
 queues! {
     /// Drop-tail of the size that DOCSIS Buffer Control chooses.
     BufferControl(buffer_control::Config) = "buffer_control",
+    /// Class-Based Queueing (Floyd and Van Jacobson 1995): a queue and a share of the link for each class, unused shares borrowed up a tree.
+    Cbq(cbq::Config) = "cbq",
     /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, and a bound on each class's share of the queue.
     Cbt(cbt::Config) = "cbt",
     /// CoDel with BLUE for those who do not answer: the law inside CAKE.

@@ -12,6 +12,7 @@ pub mod ack_filter;
 mod backlog;
 pub mod buffer_control;
 mod bundle;
+pub mod cbq;
 mod classifier;
 mod config;
 pub mod drr;
@@ -37,6 +38,7 @@ use std::fmt::Debug;
 
 pub use ack_filter::{AckAcceleration, AckFilter};
 pub use backlog::{Backlog, BacklogLimit};
+pub use cbq::Cbq;
 pub use classifier::{Classes, Classifier, TransportName};
 pub use config::{Parameters, QueueConfig};
 pub use drr::Drr;

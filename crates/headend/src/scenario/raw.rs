@@ -83,7 +83,8 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Results {
-    /// Length of an interval of the series over time. Default: a round number near duration / 600, at least 10 ms.
+    /// Length of an interval of the series over time. Default: a round number near duration / 600, at least 10 ms; near duration / 60 where there
+    /// are thousands of queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
 }
@@ -191,7 +192,7 @@ impl JsonSchema for Queue {
 }
 
 /// Disciplines a scenario may name that this version does not have.
-const PLANNED_QUEUES: &[&str] = &["cbq"];
+const PLANNED_QUEUES: &[&str] = &[];
 
 /// An 802.11b cell: an access point and its stations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -80,11 +80,7 @@ impl Downstream {
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
         one.queue.offer(packet, &line, cx);
-        if one.is_held_back || one.queue.is_empty() {
-            return;
-        }
-        self.scheduler.ready(flow, cx.now);
-        self.go_on(cx);
+        self.look_again(flow, cx);
     }
 
     /// Handles a wake-up.
@@ -99,7 +95,10 @@ impl Downstream {
                 self.is_awaited = false;
                 self.next(cx);
             }
-            Wake::Update(flow) => self.flows[flow].update(cx),
+            Wake::Update(flow) => {
+                self.flows[flow].update(cx);
+                self.look_again(flow, cx);
+            }
         }
     }
 
@@ -141,6 +140,15 @@ impl Downstream {
     /// Packets held.
     pub fn held(&self) -> u64 {
         self.flows.iter().map(ServiceFlow::held).sum()
+    }
+
+    /// A service flow may have a packet that it had not: one has arrived, or a discipline that held it back may give it up now.
+    fn look_again(&mut self, flow: usize, cx: &mut Context<'_>) {
+        let one = &self.flows[flow];
+        if !one.is_held_back && !one.queue.is_empty() {
+            self.scheduler.ready(flow, cx.now);
+            self.go_on(cx);
+        }
     }
 
     /// Sends now if the channel is free, or asks to be woken when it is.

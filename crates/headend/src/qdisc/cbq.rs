@@ -1,0 +1,816 @@
+//! CBQ, Class-Based Queueing: each class has a queue and a share of the link, and may borrow what others leave.
+//!
+//! Classes form a tree below the link. Leaves hold packets; a class above them stands for an agreement (all UDP, a customer) whose unused share its
+//! own classes get first. An *estimator* compares the time between a class's packets with what its share would make of it: `idle` is the
+//! difference, `avgidle` its weighted average, and a class whose `avgidle` is below zero is *over its limit* until it has been silent long
+//! enough. A class is *unsatisfied* if it is not over its limit and has packets that it may send.
+//!
+//! A leaf may send if it is not over its limit; or if it may borrow, has an ancestor (or the link) that is not over its limit, and no class at
+//! a lower level than that ancestor is unsatisfied: the *formal* link-sharing guidelines. Among those that may, priority decides, and at equal
+//! priority weighted round robin by share.
+//!
+//! Written from Floyd and Van Jacobson, "Link-sharing and Resource Management Models for Packet Networks" (1995) §3 and §4, and Floyd, "Notes on
+//! Class-Based Queueing: Setting Parameters" (1995); parameters and their defaults are ALTQ's.
+//!
+//! Choices: the link itself is never over its limit, so that classes that may borrow up to it keep it busy; a packet's end is estimated from the
+//! line's rate, as ALTQ does, at most 16 packets ahead; `min_burst` delays only classes that cannot borrow up to the link.
+//!
+//! The guidelines look at every class for every packet: work grows with the number of classes, not of flows.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Backlog, BacklogLimit, Classes, Classifier, Depth, LineView, Parameters, QueueDiscipline,
+    TransportName,
+};
+use crate::context::Context;
+use crate::math;
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::units::{ByteCount, Limit, Probability, Rate};
+
+/// Parameters of CBQ.
+///
+/// Use it where shares of a line are agreed on, between customers or kinds of traffic, and a queue for each is affordable; inside a class it is
+/// drop-tail.
+///
+/// Source: Floyd and Van Jacobson, "Link-sharing and resource management models for packet networks" (1995); classes as in the CBT paper, §4.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Classes by name, in place of those of the CBT paper. One of those that hold packets must take what no other matches.
+    pub class: BTreeMap<String, Class>,
+    /// Size of a usual packet: what bursts are counted in.
+    pub mean_packet: ByteCount,
+}
+
+/// A class of packets, or of classes.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Class {
+    /// The class above it, from which it borrows first. Default: the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Which packets it holds: all conditions must hold. Without conditions, those that no other class takes. A class that is the parent of others
+    /// holds none.
+    #[serde(rename = "match", skip_serializing_if = "Classifier::is_empty")]
+    pub classifier: Classifier,
+    /// Its share of the link, that of the classes below it included. Raising it takes from the others while they want theirs.
+    pub share: Probability,
+    /// Whether it may take what its parent does not use. Without it the class never gets more than its share.
+    pub borrow: bool,
+    /// 0 to 7: among classes that may send, a higher one goes first. Raising it shortens the delay, not the share.
+    pub priority: u8,
+    /// How much of it may wait: a size, a time at the line's rate, a number of packets, or "unlimited".
+    pub limit: Limit,
+    /// Packets that it may send in a row after a pause, at the line's rate. Raising it lets bursts pass together.
+    pub max_burst: u32,
+    /// Packets that it may send in a row when it has been held back, if it cannot borrow up to the link. Raising it makes it wait longer and send more at once.
+    pub min_burst: u32,
+}
+
+impl Default for Class {
+    fn default() -> Self {
+        Self {
+            parent: None,
+            classifier: Classifier::default(),
+            share: Probability(0.0),
+            borrow: true,
+            priority: 0,
+            // The CBT paper's queue.
+            limit: Limit::Packets(60),
+            // ALTQ's defaults.
+            max_burst: 16,
+            min_burst: 2,
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        // The CBT paper, §4: 79 % for TCP, 21 % for UDP; of the latter 16 % for tagged packets, 5 % for untagged ones; all borrow.
+        let class = |parent: Option<&str>, classifier, share| Class {
+            parent: parent.map(str::to_owned),
+            classifier,
+            share: Probability(share),
+            ..Class::default()
+        };
+        let tcp = Classifier::of_protocol(TransportName::Tcp);
+        let rest = Classifier::default;
+        Self {
+            class: [
+                ("tagged", class(Some("udp"), Classifier::of_dscp(34), 0.16)),
+                ("tcp", class(None, tcp, 0.79)),
+                ("udp", class(None, rest(), 0.21)),
+                ("untagged", class(Some("udp"), rest(), 0.05)),
+            ]
+            .map(|(name, class)| (name.to_owned(), class))
+            .into(),
+            mean_packet: ByteCount(1000),
+        }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(Box::new(Cbq::new(self, rate)?))
+    }
+}
+
+impl Config {
+    /// Why these classes cannot share a link.
+    fn check(&self) -> Result<(), String> {
+        if self.mean_packet.0 == 0 {
+            return Err("mean_packet must be larger than zero".into());
+        }
+        for (name, class) in &self.class {
+            self.check_class(name, class)?;
+        }
+        self.check_shares(None, 1.0)?;
+        for (name, class) in &self.class {
+            self.check_shares(Some(name), class.share.0)?;
+        }
+        let takes_the_rest =
+            |(name, class): (&String, &Class)| self.is_leaf(name) && class.classifier.is_empty();
+        if !self.class.iter().any(takes_the_rest) {
+            return Err("expected a class without match, for packets that no other takes".into());
+        }
+        Ok(())
+    }
+
+    fn check_class(&self, name: &str, class: &Class) -> Result<(), String> {
+        if class.share.0 <= 0.0 {
+            return Err(format!("class.{name}.share must be above 0"));
+        }
+        if class.priority > MOST_URGENT {
+            return Err(format!(
+                "class.{name}.priority must be from 0 to {MOST_URGENT}"
+            ));
+        }
+        if class.min_burst == 0 || class.max_burst < class.min_burst || class.max_burst > 1000 {
+            return Err(format!(
+                "class.{name}: min_burst must be at least 1, max_burst at least min_burst and at most 1000"
+            ));
+        }
+        if class.limit == Limit::Packets(0) {
+            return Err(format!(
+                "class.{name}.limit: expected room for at least one packet"
+            ));
+        }
+        let (mut above, mut steps) = (class.parent.as_ref(), 0);
+        while let Some(parent) = above {
+            let Some(found) = self.class.get(parent) else {
+                return Err(format!(
+                    "class.{name}.parent: no class is called \"{parent}\""
+                ));
+            };
+            steps += 1;
+            if steps > self.class.len() {
+                return Err(format!("class.{name} is above itself"));
+            }
+            above = found.parent.as_ref();
+        }
+        if !self.is_leaf(name) && !class.classifier.is_empty() {
+            return Err(format!(
+                "class.{name} is the parent of others and holds no packets: leave match out"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The shares of a parent's classes are parts of its own.
+    fn check_shares(&self, parent: Option<&String>, whole: f64) -> Result<(), String> {
+        let below = (self.class.values()).filter(|class| class.parent.as_ref() == parent);
+        let sum: f64 = below.map(|class| class.share.0).sum();
+        if sum <= whole + 1e-9 {
+            return Ok(());
+        }
+        let above = parent.map_or("the link".to_owned(), |name| format!("class.{name}"));
+        Err(format!(
+            "the classes of {above} share {}, more than its {}",
+            Probability(sum),
+            Probability(whole)
+        ))
+    }
+
+    fn is_leaf(&self, name: &str) -> bool {
+        !(self.class.values()).any(|class| class.parent.as_deref() == Some(name))
+    }
+}
+
+/// A class in the tree.
+#[derive(Debug)]
+struct Node {
+    /// None: the link.
+    parent: Option<usize>,
+    /// 1 for a leaf, one more than its highest class for others.
+    level: u32,
+    borrow: bool,
+    /// Whether it may borrow up to the link.
+    reaches_link: bool,
+    share: f64,
+    priority: u8,
+    /// `maxidle` and `offtime` in transmission times of a usual packet.
+    max_idle: f64,
+    off_time: f64,
+    /// Bytes of a round, and those left in this one.
+    quantum: f64,
+    deficit: f64,
+    /// Of a leaf; empty otherwise.
+    backlog: Backlog,
+    /// Packets that may be sent by its right: its own, and of classes that borrow from it.
+    demand: u64,
+    avg_idle: f64,
+    /// When its latest packet ends, in nanoseconds.
+    last: f64,
+    /// Until when it is over its limit.
+    under_time: Instant,
+    /// It is held back, and has been made to wait for `off_time`.
+    is_delayed: bool,
+}
+
+impl Node {
+    fn is_over(&self, now: Instant) -> bool {
+        self.under_time > now
+    }
+
+    /// A packet that takes `packet_time` on the link ends at `finish` (both in nanoseconds). `usual` is the time of a usual packet, `largest` of the largest.
+    fn estimate(&mut self, finish: f64, packet_time: f64, usual: f64, largest: f64) {
+        let own_time = packet_time / self.share;
+        let idle = finish - self.last - own_time;
+        self.last = finish;
+        self.avg_idle += (idle - self.avg_idle) * GAIN;
+        self.avg_idle = (self.avg_idle).clamp(-largest / self.share, self.max_idle * usual);
+        self.is_delayed = false;
+        self.under_time = if self.avg_idle < 0.0 {
+            // When the next such packet may begin, so that it brings avgidle back to zero.
+            let wait = own_time - self.avg_idle * (1.0 - GAIN) / GAIN - packet_time;
+            after(finish, wait)
+        } else {
+            Instant::ZERO
+        };
+    }
+}
+
+/// Class-based queueing before one line.
+#[derive(Debug)]
+pub struct Cbq {
+    rules: Classes,
+    nodes: Vec<Node>,
+    /// The leaves, in the order of the rules' numbers.
+    leaves: Vec<usize>,
+    mean_packet: u64,
+    total: Depth,
+    /// When the packet sent last ends, in nanoseconds.
+    finish: f64,
+    /// Which of the leaves is asked first.
+    turn: usize,
+    /// Which leaves may send now: room for one decision.
+    candidates: Vec<bool>,
+    /// When a class that is held back may send, while nothing else is there to send.
+    wake: Option<Instant>,
+}
+
+impl Cbq {
+    /// Empty queues before a line of this rate.
+    ///
+    /// # Errors
+    ///
+    /// Why these classes cannot share it, as a sentence.
+    pub fn new(config: &Config, rate: Rate) -> Result<Self, String> {
+        config.check()?;
+        let names: Vec<&String> = config.class.keys().collect();
+        let place = |name: &String| names.binary_search(&name).expect("the check has found it");
+        let leaves: Vec<usize> = (0..names.len())
+            .filter(|&index| config.is_leaf(names[index]))
+            .collect();
+        let rules = Classes::new(leaves.iter().map(|&leaf| {
+            let name = names[leaf];
+            (name.as_str(), &config.class[name].classifier)
+        }))?;
+        let usual = nanos(config.mean_packet.0, rate);
+        let nodes = (config.class.values())
+            .map(|class| node(class, class.parent.as_ref().map(place), rate, usual))
+            .collect();
+        let mut cbq = Self {
+            rules,
+            nodes,
+            candidates: vec![false; leaves.len()],
+            leaves,
+            mean_packet: config.mean_packet.0,
+            total: Depth::default(),
+            finish: 0.0,
+            turn: 0,
+            wake: None,
+        };
+        cbq.lay_out();
+        Ok(cbq)
+    }
+
+    /// Levels, reach and quanta: what follows from the tree.
+    fn lay_out(&mut self) {
+        for &leaf in &self.leaves {
+            let (mut index, mut level, mut reaches) = (Some(leaf), 1, true);
+            while let Some(at) = index {
+                let node = &mut self.nodes[at];
+                node.level = node.level.max(level);
+                level = node.level + 1;
+                reaches &= node.borrow;
+                index = node.parent;
+            }
+            self.nodes[leaf].reaches_link = reaches;
+        }
+        for &leaf in &self.leaves {
+            let priority = self.nodes[leaf].priority;
+            let peers = (self.leaves.iter()).filter(|&&peer| self.nodes[peer].priority == priority);
+            let (count, sum) = peers.fold((0.0, 0.0), |(count, sum), &peer| {
+                (count + 1.0, sum + self.nodes[peer].share)
+            });
+            // A round is as many of the largest packets as there are classes.
+            let node = &mut self.nodes[leaf];
+            node.quantum = node.share / sum * count * LARGEST_PACKET as f64;
+        }
+    }
+}
+
+fn node(class: &Class, parent: Option<usize>, rate: Rate, usual: f64) -> Node {
+    let share = class.share.0;
+    let max_idle = max_idle(share, class.max_burst);
+    Node {
+        parent,
+        level: 1,
+        borrow: class.borrow,
+        reaches_link: false,
+        share,
+        priority: class.priority,
+        max_idle,
+        off_time: off_time(share, class.min_burst),
+        quantum: 0.0,
+        deficit: 0.0,
+        backlog: Backlog::new(BacklogLimit::at_rate(class.limit, rate)).with_room(),
+        demand: 0,
+        avg_idle: max_idle * usual,
+        last: 0.0,
+        under_time: Instant::ZERO,
+        is_delayed: false,
+    }
+}
+
+/// "Setting Parameters": `maxidle` lets a class send `burst` packets in a row after a pause. In packet times.
+fn max_idle(share: f64, burst: u32) -> f64 {
+    let decay = math::powf(1.0 - GAIN, f64::from(burst));
+    ((1.0 / share - 1.0) * (1.0 - decay) / decay).max(GAIN)
+}
+
+/// "Setting Parameters": a class that is held back for `offtime` has room for `burst` packets in a row. In packet times.
+fn off_time(share: f64, burst: u32) -> f64 {
+    let decay = math::powf(1.0 - GAIN, f64::from(burst) - 1.0);
+    (1.0 / share - 1.0) * (1.0 + (1.0 - decay) / decay / GAIN)
+}
+
+/// Weight of the newest idle time: ALTQ's filter gain of 2⁻⁵.
+const GAIN: f64 = 1.0 / 32.0;
+/// IP bytes of the largest packet.
+const LARGEST_PACKET: u64 = 1500;
+/// ALTQ has eight priorities.
+const MOST_URGENT: u8 = 7;
+/// How many of the largest packets the estimated end of transmission may be ahead of time.
+const MOST_AHEAD: f64 = 16.0;
+
+/// Transmission time in nanoseconds; 0 while the line stands still.
+fn nanos(bytes: u64, rate: Rate) -> f64 {
+    if rate.0 == 0 {
+        return 0.0;
+    }
+    bytes as f64 * 8e9 / rate.0 as f64
+}
+
+/// `wait` nanoseconds after `start`, rounded up.
+fn after(start: f64, wait: f64) -> Instant {
+    Instant::from_nanos((start + wait).ceil().max(0.0) as u64)
+}
+
+impl QueueDiscipline for Cbq {
+    fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let class = self.rules.class_of(cx.header(packet.flow));
+        let leaf = self.leaves[class.expect("one class takes what no other does")];
+        let bytes = line.framing.bytes(&packet);
+        if self.nodes[leaf].backlog.push(packet, line, cx) {
+            self.total.packets += 1;
+            self.total.bytes += bytes;
+            self.for_borrowers(leaf, |node| node.demand += 1);
+        }
+    }
+
+    fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
+        self.wake = None;
+        if self.total.packets == 0 {
+            return None;
+        }
+        let Some(leaf) = self.choose(cx.now) else {
+            self.hold_back(line, cx.now);
+            return None;
+        };
+        let packet = self.nodes[leaf].backlog.pop(line)?;
+        let bytes = line.framing.bytes(&packet);
+        self.total.packets -= 1;
+        self.total.bytes -= bytes;
+        self.for_borrowers(leaf, |node| node.demand -= 1);
+        self.charge(leaf, bytes);
+        self.estimate(leaf, bytes, line, cx.now);
+        Some(packet)
+    }
+
+    fn depth(&self) -> Depth {
+        self.total
+    }
+
+    fn next_update(&self) -> Option<Instant> {
+        self.wake
+    }
+
+    fn is_periodic(&self) -> bool {
+        !(self.leaves.iter()).all(|&leaf| self.nodes[leaf].reaches_link)
+    }
+
+    fn update(&mut self, _line: &LineView<'_>, cx: &mut Context<'_>) {
+        self.wake.take_if(|at| *at <= cx.now);
+    }
+}
+
+/// Link-sharing: who may send ("Link-sharing and Resource Management Models" §3).
+impl Cbq {
+    /// The leaf to send from, if any may.
+    fn choose(&mut self, now: Instant) -> Option<usize> {
+        let is_unsatisfied = |node: &&Node| node.demand > 0 && !node.is_over(now);
+        let unsatisfied = self.nodes.iter().filter(is_unsatisfied);
+        let lowest = unsatisfied.map(|node| node.level).min().unwrap_or(u32::MAX);
+        let mut most_urgent = None;
+        for place in 0..self.leaves.len() {
+            let leaf = self.leaves[place];
+            let may_send =
+                self.nodes[leaf].backlog.head().is_some() && self.may_send(leaf, lowest, now);
+            self.candidates[place] = may_send;
+            if may_send {
+                most_urgent = most_urgent.max(Some(self.nodes[leaf].priority));
+            }
+        }
+        let most_urgent = most_urgent?;
+        for (place, &leaf) in self.leaves.iter().enumerate() {
+            self.candidates[place] &= self.nodes[leaf].priority == most_urgent;
+        }
+        if self.next_with_credit().is_none() {
+            self.begin_round();
+        }
+        self.turn = self.next_with_credit()?;
+        Some(self.leaves[self.turn])
+    }
+
+    /// The formal guidelines; `lowest` is the lowest level of an unsatisfied class.
+    fn may_send(&self, leaf: usize, lowest: u32, now: Instant) -> bool {
+        let mut node = &self.nodes[leaf];
+        if !node.is_over(now) {
+            return true;
+        }
+        while node.borrow {
+            let Some(parent) = node.parent else {
+                // The link: above all classes, and never over its limit.
+                return lowest == u32::MAX;
+            };
+            node = &self.nodes[parent];
+            if !node.is_over(now) {
+                return lowest >= node.level;
+            }
+        }
+        false
+    }
+
+    /// The candidate whose turn it is, if one has credit in this round.
+    fn next_with_credit(&self) -> Option<usize> {
+        let count = self.leaves.len();
+        let mut places = (0..count).map(|step| (self.turn + step) % count);
+        places.find(|&place| self.candidates[place] && self.nodes[self.leaves[place]].deficit > 0.0)
+    }
+
+    /// As many new rounds as it takes for a first candidate to have credit.
+    fn begin_round(&mut self) {
+        let mut rounds = f64::INFINITY;
+        for (place, &leaf) in self.leaves.iter().enumerate() {
+            if self.candidates[place] {
+                let node = &self.nodes[leaf];
+                rounds = rounds.min((-node.deficit / node.quantum).floor() + 1.0);
+            }
+        }
+        for (place, &leaf) in self.leaves.iter().enumerate() {
+            if self.candidates[place] {
+                let node = &mut self.nodes[leaf];
+                node.deficit += rounds * node.quantum;
+            }
+        }
+    }
+
+    /// A leaf has sent `bytes` of its credit.
+    fn charge(&mut self, leaf: usize, bytes: u64) {
+        let node = &mut self.nodes[leaf];
+        node.deficit -= bytes as f64;
+        if node.backlog.head().is_none() {
+            node.deficit = node.deficit.min(0.0);
+        }
+        if node.deficit <= 0.0 {
+            self.turn = (self.turn + 1) % self.leaves.len();
+        }
+    }
+
+    /// Does something with a leaf and all classes it borrows from.
+    fn for_borrowers(&mut self, leaf: usize, mut act: impl FnMut(&mut Node)) {
+        let mut index = leaf;
+        loop {
+            let node = &mut self.nodes[index];
+            act(node);
+            match node.parent {
+                Some(parent) if node.borrow => index = parent,
+                _ => return,
+            }
+        }
+    }
+}
+
+/// The estimator ("Link-sharing and Resource Management Models" §4).
+impl Cbq {
+    /// A packet of `bytes` of this leaf goes out: it counts for all classes above it too.
+    fn estimate(&mut self, leaf: usize, bytes: u64, line: &LineView<'_>, now: Instant) {
+        let [packet_time, usual, largest] =
+            [bytes, self.mean_packet, line.max_packet()].map(|bytes| nanos(bytes, line.rate));
+        let now = now.as_nanos() as f64;
+        self.finish =
+            (self.finish.max(now) + packet_time).min(now + packet_time + MOST_AHEAD * largest);
+        let mut index = Some(leaf);
+        while let Some(at) = index {
+            let node = &mut self.nodes[at];
+            node.estimate(self.finish, packet_time, usual, largest);
+            index = node.parent;
+        }
+    }
+
+    /// Nothing may be sent, though packets wait: those held back wait for `offtime` more, once, and the line is to ask again then.
+    fn hold_back(&mut self, line: &LineView<'_>, now: Instant) {
+        let usual = nanos(self.mean_packet, line.rate);
+        let mut wake = Instant::FAR_FUTURE;
+        for place in 0..self.leaves.len() {
+            let leaf = self.leaves[place];
+            let node = &mut self.nodes[leaf];
+            if node.backlog.head().is_none() {
+                continue;
+            }
+            if !node.is_delayed {
+                node.is_delayed = true;
+                node.under_time += Duration::from_nanos((node.off_time * usual) as u64);
+            }
+            self.for_borrowers(leaf, |node| wake = wake.min(node.under_time));
+        }
+        debug_assert!(wake > now, "a class that is not over its limit may send");
+        self.wake = Some(wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::{FlowId, Protocol};
+    use crate::testing::Bench;
+
+    const RATE: Rate = Rate(10_000_000);
+    const LINE: LineView<'static> = LineView::plain(RATE);
+    /// A packet of 1000 B.
+    const PACKET_TIME: Duration = Duration::from_micros(800);
+
+    const TCP: usize = 0;
+    const TAGGED: usize = 1;
+    const UNTAGGED: usize = 2;
+
+    /// CBQ before a line that always sends, and a flow of each kind.
+    struct Scene {
+        bench: Bench,
+        flows: [FlowId; 3],
+        cbq: Cbq,
+    }
+
+    impl Scene {
+        fn new(config: &Config) -> Self {
+            let mut bench = Bench::new();
+            let flows = [(Protocol::Tcp, 0), (Protocol::Udp, 34), (Protocol::Udp, 0)]
+                .map(|(protocol, dscp)| bench.flow_of(protocol, dscp));
+            let cbq = Cbq::new(config, RATE).expect("the classes can share a link");
+            Self { bench, flows, cbq }
+        }
+
+        fn arrive(&mut self, flow: usize, packets: usize) {
+            for _ in 0..packets {
+                let packet = self.bench.packet(self.flows[flow], 1000);
+                self.cbq.enqueue(packet, &LINE, &mut self.bench.cx());
+            }
+            self.bench.take_log();
+        }
+
+        /// The line asks: whose packet it gets.
+        fn send(&mut self) -> Option<usize> {
+            let packet = self.cbq.dequeue(&LINE, &mut self.bench.cx())?;
+            let flow = self.flows.iter().position(|&flow| flow == packet.flow);
+            self.bench.end(packet);
+            flow
+        }
+
+        /// Shares of the line, in thousandths, while the flows named always have packets waiting.
+        fn shares(&mut self, busy: &[usize]) -> [u64; 3] {
+            let mut sent = [0; 3];
+            for _ in 0..20_000 {
+                for &flow in busy {
+                    self.arrive(flow, 1);
+                }
+                if let Some(flow) = self.send() {
+                    sent[flow] += 1;
+                }
+                self.bench.advance(PACKET_TIME);
+            }
+            sent.map(|packets| packets / 20)
+        }
+    }
+
+    fn with(name: &str, change: impl FnOnce(&mut Class)) -> Config {
+        let mut config = Config::default();
+        change((config.class.get_mut(name)).expect("a class of the paper"));
+        config
+    }
+
+    #[track_caller]
+    fn assert_shares(found: [u64; 3], expected: [u64; 3]) {
+        let near = |(found, expected): (&u64, &u64)| found.abs_diff(*expected) <= 10;
+        assert!(found.iter().zip(&expected).all(near), "{found:?}");
+    }
+
+    #[test]
+    fn classes_that_all_want_more_get_their_shares() {
+        let mut scene = Scene::new(&Config::default());
+        assert_shares(scene.shares(&[TCP, TAGGED, UNTAGGED]), [790, 160, 50]);
+    }
+
+    #[test]
+    fn what_a_class_leaves_goes_to_its_siblings_before_strangers() {
+        // Without link-sharing, by round robin alone, untagged packets would get 5 of 84 parts: 60 thousandths.
+        let mut scene = Scene::new(&Config::default());
+        assert_shares(scene.shares(&[TCP, UNTAGGED]), [790, 0, 210]);
+    }
+
+    #[test]
+    fn what_a_parent_leaves_goes_to_all() {
+        let mut scene = Scene::new(&Config::default());
+        assert_shares(scene.shares(&[TCP]), [1000, 0, 0]);
+        let mut scene = Scene::new(&Config::default());
+        let [tcp, tagged, untagged] = scene.shares(&[TAGGED, UNTAGGED]);
+        // Both are rounded down.
+        assert!(
+            tcp == 0 && tagged + untagged >= 999,
+            "{tagged} and {untagged}"
+        );
+        assert!(tagged > 2 * untagged, "{tagged} and {untagged}");
+    }
+
+    #[test]
+    fn a_class_that_may_not_borrow_keeps_to_its_share_of_an_idle_link() {
+        let mut scene = Scene::new(&with("untagged", |class| class.borrow = false));
+        assert!(scene.cbq.is_periodic());
+        assert_shares(scene.shares(&[UNTAGGED]), [0, 0, 50]);
+    }
+
+    #[test]
+    fn a_class_that_may_not_borrow_stands_in_nobodys_way() {
+        let mut scene = Scene::new(&with("untagged", |class| class.borrow = false));
+        assert_shares(scene.shares(&[TCP, UNTAGGED]), [950, 0, 50]);
+    }
+
+    #[test]
+    fn a_class_held_back_says_when_to_ask_again() {
+        let mut scene = Scene::new(&with("untagged", |class| class.borrow = false));
+        scene.arrive(UNTAGGED, 60);
+        while scene.send().is_some() {
+            scene.bench.advance(PACKET_TIME);
+        }
+        let wake = scene.cbq.next_update().expect("packets wait");
+        assert!(wake > scene.bench.now);
+        scene.bench.now = wake;
+        scene.cbq.update(&LINE, &mut scene.bench.cx());
+        assert_eq!(scene.cbq.next_update(), None);
+        // A packet each time, and one more: min_burst is 2.
+        assert_eq!(scene.send(), Some(UNTAGGED));
+    }
+
+    #[test]
+    fn after_a_pause_a_class_may_send_max_burst_packets_in_a_row() {
+        for burst in [4, 16] {
+            let config = with("untagged", |class| {
+                (class.borrow, class.max_burst) = (false, burst);
+            });
+            let mut scene = Scene::new(&config);
+            scene.bench.advance(Duration::from_secs(10));
+            scene.arrive(UNTAGGED, 60);
+            let mut sent = 0;
+            while scene.send().is_some() {
+                sent += 1;
+                scene.bench.advance(PACKET_TIME);
+            }
+            // The first restores maxidle, the next ones bring avgidle to zero, or one packet below.
+            assert!((burst + 1..=burst + 2).contains(&sent), "{sent} of {burst}");
+        }
+    }
+
+    #[test]
+    fn a_class_of_higher_priority_goes_first_while_it_keeps_to_its_share() {
+        let mut scene = Scene::new(&with("tagged", |class| class.priority = 7));
+        scene.arrive(TCP, 60);
+        for _ in 0..1000 {
+            // Every tenth packet: less than 16 %.
+            scene.arrive(TAGGED, 1);
+            assert_eq!(scene.send(), Some(TAGGED));
+            scene.bench.advance(PACKET_TIME);
+            for _ in 0..9 {
+                scene.arrive(TCP, 1);
+                assert_eq!(scene.send(), Some(TCP));
+                scene.bench.advance(PACKET_TIME);
+            }
+        }
+    }
+
+    #[test]
+    fn priority_gives_no_larger_share() {
+        let mut scene = Scene::new(&with("untagged", |class| class.priority = 7));
+        let [tcp, _, untagged] = scene.shares(&[TCP, TAGGED, UNTAGGED]);
+        assert!(
+            (770..=800).contains(&tcp) && untagged < 70,
+            "{tcp} and {untagged}"
+        );
+    }
+
+    #[test]
+    fn levels_are_counted_from_the_leaves() {
+        let scene = Scene::new(&Config::default());
+        // In the order of their names: tagged, tcp, udp, untagged.
+        let levels: Vec<u32> = scene.cbq.nodes.iter().map(|node| node.level).collect();
+        assert_eq!(levels, [1, 1, 2, 1]);
+        assert!(!scene.cbq.is_periodic(), "all may borrow up to the link");
+    }
+
+    #[test]
+    fn idle_limits_are_those_of_setting_parameters() {
+        // By hand: (1/f − 1)(1 − g^n)/g^n with g = 31/32; (31/32)^16 = 0.601 73. And (1/f − 1)(1 + 32 (1 − g)/g) for a burst of 2.
+        let near = |found: f64, expected: f64| {
+            assert!(
+                (found / expected - 1.0).abs() < 1e-4,
+                "{found} is not {expected}"
+            );
+        };
+        near(max_idle(0.05, 16), 19.0 * 0.661_875);
+        near(max_idle(1.0, 16), 1.0 / 32.0);
+        near(off_time(0.05, 1), 19.0);
+        near(off_time(0.05, 2), 19.0 * 2.032_258);
+    }
+
+    #[test]
+    fn a_class_is_over_its_limit_until_a_packet_would_bring_avgidle_back_to_zero() {
+        let mut node = node(&with("tcp", |_| ()).class["tcp"], None, RATE, 800_000.0);
+        node.share = 0.5;
+        node.avg_idle = 0.0;
+        // A packet right behind the last: idle is 800 µs − 1600 µs, avgidle 1/32 of it.
+        node.estimate(800_000.0, 800_000.0, 800_000.0, 1_200_000.0);
+        assert!((node.avg_idle + 25_000.0).abs() < 1e-6);
+        // Ends at T with T − 800 µs − 1600 µs = 31 × 25 µs: T = 3175 µs, begins at 2375 µs.
+        assert_eq!(node.under_time, Instant::from_nanos(2_375_000));
+        node.estimate(3_175_000.0, 800_000.0, 800_000.0, 1_200_000.0);
+        assert!(node.avg_idle.abs() < 1e-6, "{}", node.avg_idle);
+    }
+
+    #[test]
+    fn classes_that_make_no_sense_are_refused() {
+        let refusal = |config: Config| Cbq::new(&config, RATE).expect_err("it makes no sense");
+        let refused = |name, change: fn(&mut Class)| refusal(with(name, change));
+        let more = refused("tcp", |class| class.share = Probability(0.8));
+        assert!(more.contains("the classes of the link share"), "{more}");
+        let inner = refused("tagged", |class| class.share = Probability(0.17));
+        assert!(inner.contains("the classes of class.udp share"), "{inner}");
+        let nothing = refused("tagged", |class| class.share = Probability(0.0));
+        assert!(nothing.contains("class.tagged.share"), "{nothing}");
+        let orphan = refused("tagged", |class| class.parent = Some("upd".into()));
+        assert!(orphan.contains("no class is called \"upd\""), "{orphan}");
+        let circle = refused("udp", |class| class.parent = Some("tagged".into()));
+        assert!(circle.contains("above itself"), "{circle}");
+        let parent = refused("udp", |class| class.classifier = Classifier::of_dscp(8));
+        assert!(parent.contains("leave match out"), "{parent}");
+        let rest = refused("untagged", |class| {
+            class.classifier = Classifier::of_dscp(8);
+        });
+        assert!(rest.contains("expected a class without match"), "{rest}");
+        assert!(refused("tcp", |class| class.priority = 8).contains("priority"));
+        assert!(refused("tcp", |class| class.max_burst = 1).contains("max_burst"));
+        assert!(refused("tcp", |class| class.limit = Limit::Packets(0)).contains("limit"));
+    }
+}
