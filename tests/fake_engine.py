@@ -35,6 +35,7 @@ class Scenario:
         self.warmup_ns = _time(content.get("warmup", "0 s"))
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
+        self.warnings: list[str] = []
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
 
@@ -197,7 +198,9 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 discarded_overlimit=discarded,
                 discarded_congested=0,
                 discarded_corrupted=0,
+                discarded_filtered=0,
                 discarded_flow_limit=0,
+                discarded_not_registered=0,
                 discarded_retry_limit=0,
                 discarded_unresponsive=0,
                 marked=0,
@@ -294,7 +297,9 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             discarded_overlimit=10,
             discarded_congested=0,
             discarded_corrupted=0,
+            discarded_filtered=0,
             discarded_flow_limit=0,
+            discarded_not_registered=0,
             discarded_retry_limit=0,
             discarded_unresponsive=0,
             marked=0,
@@ -308,6 +313,8 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             requests_contention=100,
             requests_piggyback=7000,
             collisions=1,
+            request_retries=1,
+            requests_exceeded=0,
             grants=7100,
             granted_bytes=12_000_000,
             unused_grant_bytes=100,
@@ -335,6 +342,8 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 target_delay_ns=float("nan"),
                 average_packets=float("nan"),
                 average_bytes=float("nan"),
+                queues_active=float("nan"),
+                hash_collisions=float("nan"),
             )
     empty = {
         "flow": [],

@@ -7,8 +7,9 @@ from typing import Any
 
 import headend
 from headend.experiment import compare
+from headend.grading import Grade
 from headend.quantity import format_quantity
-from headend.verdict import Grade, judge, summarise_comparison
+from headend.verdict import judge, summarise_comparison
 
 
 def test_a_standing_queue_is_named_as_the_cause(fake: Any, home_line: Path) -> None:

@@ -1,9 +1,12 @@
-"""Which queue a run is about: the one that did the harm, whatever the scenario calls its bottleneck."""
+"""Which queue a run is about: the one that did the harm, whatever the scenario calls its bottleneck; and the others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headend.groups import find_groups, label_member, order_naturally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,6 +18,56 @@ STANDING_QUEUE_NS = 50e6
 
 #: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its rate.
 LOSSY_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class QueueParty:
+    """A queue, or all queues of a group as one.
+
+    Parameters
+    ----------
+    label
+        What to call it: ``cable.up``, or ``cable.home.*.up ×100``.
+    rows
+        What the table of queues has on each, the one where packets wait longest first.
+    """
+
+    label: str
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it stands for several queues."""
+        return len(self.rows) > 1
+
+    @property
+    def worst(self) -> dict[str, Any]:
+        """The queue where packets wait longest."""
+        return self.rows[0]
+
+    @property
+    def middle(self) -> dict[str, Any]:
+        """The queue in the middle: in half of the others packets wait longer."""
+        return self.rows[len(self.rows) // 2]
+
+    @property
+    def discipline(self) -> str:
+        """The discipline, or how many there are."""
+        names = {row["discipline"] for row in self.rows}
+        return names.pop() if len(names) == 1 else f"{len(names)} kinds"
+
+
+def gather_queues(result: Result) -> list[QueueParty]:
+    """Give the queues that had packets; those that differ in a number only are put together."""
+    rows = weigh_queues(result).to_dicts()
+    groups = find_groups([row["queue"] for row in rows])
+    gathered: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
+        gathered.setdefault(label_member(row["queue"], groups), []).append(row)
+    return [
+        QueueParty(label, tuple(sorted(own, key=lambda row: (-row["median"], -row["lost_ratio"]))))
+        for label, own in gathered.items()
+    ]
 
 
 def find_bottleneck(result: Result) -> str | None:

@@ -12,7 +12,9 @@ _DISCARDED = tuple(
     for reason in (
         "congested",
         "corrupted",
+        "filtered",
         "flow_limit",
+        "not_registered",
         "overlimit",
         "retry_limit",
         "unresponsive",
@@ -39,7 +41,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     "queues": _define(
         "queue link direction discipline",
         "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes requests_contention "
-        "requests_piggyback collisions grants granted_bytes unused_grant_bytes maps "
+        "requests_piggyback collisions request_retries requests_exceeded grants granted_bytes unused_grant_bytes maps "
         + " ".join(_DISCARDED),
         "rate_bps limit_bytes utilisation backlog_mean_bytes " + " ".join(_DELAYS),
     ),
@@ -54,7 +56,8 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "queue",
         "time_ns backlog_bytes backlog_max_bytes discarded marked",
         "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns "
-        "average_packets average_bytes",
+        "average_packets average_bytes "
+        "queues_active hash_collisions",
     ),
     "connection_series": _define(
         "flow", "time_ns connection cwnd_bytes in_flight_bytes", "ssthresh_bytes srtt_ns"

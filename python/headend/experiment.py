@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import itertools
-import json
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from headend.comparison import Comparison, label_values
 from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
-from headend.folder import MANIFEST, create_folder
+from headend.folder import create_folder
 from headend.quantity import format_quantity, parse_quantity
-from headend.result import RESULT_FORMAT, Result, read_manifest
+from headend.result import RESULT_FORMAT, Result
 from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Seeds are 64 bits.
 LARGEST_SEED = 2**64 - 1
 
 #: The largest comparison that one report can show.
 MOST_RUNS = 12
+
+#: How many seeds each of them can have.
+MOST_SEEDS = 100
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,11 @@ class Plan:
     label: str
     overrides: Overrides
     seed: int
+
+    @property
+    def run(self) -> tuple[str, int]:
+        """What tells it from the other runs of a comparison."""
+        return self.label, self.seed
 
     @property
     def duration_ns(self) -> int:
@@ -82,33 +86,10 @@ class Plan:
             "bottleneck": scenario.bottleneck,
             "overrides": [list(pair) for pair in self.overrides],
             "expectations": outcomes,
-            "warnings": find_rate_warnings(self.loaded.resolved, tables["queues"]),
+            "warnings": scenario.warnings,
             "scenario": self.loaded.resolved,
         }
         return Result(tables, manifest, self.label, wall_seconds=execution.wall_seconds)
-
-
-def find_rate_warnings(resolved: Mapping[str, Any], queues: pl.DataFrame) -> list[str]:
-    """Say which service flows of cable lines were promised more than their channel carries."""
-    carried = dict(queues.select("queue", "rate_bps").iter_rows())
-    warnings = []
-    for name, kinds in resolved.get("link", {}).items():
-        line = kinds.get("docsis", {}) if isinstance(kinds, Mapping) else {}
-        for direction in ("up", "down"):
-            settings = line.get(f"{direction}stream", {})
-            rate, least = settings.get("rate"), carried.get(f"{name}.{direction}")
-            if not rate or least is None or "capacity" in settings:
-                continue
-            try:
-                promised = parse_quantity(rate, "rate").value
-            except ValueError:
-                continue
-            if promised > least * 1.001:
-                warnings.append(
-                    f"link.{name}.docsis.{direction}stream.rate is {rate}, and the channel carries"
-                    f" {format_quantity(least, 'rate')}: that is what the queue gets, whatever its law reckons with"
-                )
-    return warnings
 
 
 def plan_run(
@@ -119,10 +100,8 @@ def plan_run(
     label: str = "",
 ) -> Plan:
     """Check everything that can be checked before running."""
-    if seed is not None and (
-        isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED
-    ):
-        raise InputError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {seed!r}")
+    if seed is not None:
+        check_seed(seed)
     text = read_scenario(source)
     loaded = text.load(overrides)
     vocabulary = Vocabulary.from_resolved(loaded.resolved)
@@ -135,6 +114,31 @@ def plan_run(
             raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
     chosen = loaded.scenario.seed if seed is None else seed
     return Plan(loaded, expectations, label or loaded.name, overrides, chosen)
+
+
+def check_seed(seed: Any) -> None:
+    """Refuse what is no seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+        raise InputError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {seed!r}")
+
+
+def choose_seeds(wanted: int | Sequence[int], first: int) -> list[int]:
+    """Give the seeds of a comparison: so many from the first on, or those that are listed.
+
+    Examples
+    --------
+    >>> choose_seeds(3, first=7), choose_seeds([4, 2], first=7)
+    ([7, 8, 9], [4, 2])
+    """
+    count = wanted if isinstance(wanted, int) else len(wanted)
+    if not 1 <= count <= MOST_SEEDS:
+        raise InputError(f"seeds: expected 1 to {MOST_SEEDS} of them, found {count}")
+    seeds = list(range(first, first + count)) if isinstance(wanted, int) else list(wanted)
+    for seed in seeds:
+        check_seed(seed)
+        if seeds.count(seed) > 1:
+            raise InputError(f"seeds: {seed} is given twice")
+    return seeds
 
 
 def run(
@@ -194,73 +198,6 @@ def _watch(plan: Plan, progress: bool) -> Result:
         return plan.carry_out(on_progress=bars[plan.label])
 
 
-@dataclass
-class Comparison:
-    """Several runs side by side."""
-
-    results: list[Result]
-    name: str
-    title: str = ""
-    folder: Path | None = field(default=None, compare=False)
-
-    def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write one folder with a folder for each run in it and one report over all."""
-        folder = Path(folder)
-        with create_folder(folder, force=force) as fresh:
-            self.write_into(fresh)
-        self.folder = folder
-        self.report(folder / "report.html")
-        return folder
-
-    def report(self, path: Path) -> Path:
-        """Write the self-contained report over all runs."""
-        from headend.report import write_report
-
-        return write_report(self.results, path, title=self.title)
-
-    def write_into(self, folder: Path) -> None:
-        """Write runs and manifest into a folder that exists."""
-        from headend import __version__
-
-        names = name_folders([result.label for result in self.results])
-        for result, name in zip(self.results, names, strict=True):
-            (folder / name).mkdir()
-            result.write_into(folder / name)
-        manifest = {
-            "headend": __version__,
-            "format": RESULT_FORMAT,
-            "kind": "comparison",
-            "name": self.name,
-            "title": self.title,
-            "runs": names,
-        }
-        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-        (folder / MANIFEST).write_text(text, encoding="utf-8")
-
-
-def load_results(folders: Sequence[str | Path]) -> list[Result]:
-    """Read the runs of results folders; a comparison's folder stands for all its runs."""
-    results = []
-    for folder in map(Path, folders):
-        manifest = read_manifest(folder)
-        if manifest.get("kind") == "comparison":
-            results += [Result.load(folder / name) for name in manifest["runs"]]
-        else:
-            results.append(Result.load(folder))
-    label_distinctly(results)
-    return results
-
-
-def label_distinctly(results: Sequence[Result]) -> None:
-    """Give runs that are called the same the names of their folders, or numbers."""
-    labels = [result.label for result in results]
-    for number, result in enumerate(results, 1):
-        if labels.count(result.label) > 1:
-            names = [other.folder.name if other.folder else "" for other in results]
-            own = result.folder.name if result.folder else ""
-            result.label = own if own and names.count(own) == 1 else f"{result.label} ({number})"
-
-
 def plan_comparison(
     source: Source,
     vary: Mapping[str, Sequence[str]],
@@ -268,8 +205,9 @@ def plan_comparison(
     overrides: Overrides = (),
     labels: Sequence[str] = (),
     seed: int | None = None,
+    seeds: int | Sequence[int] = 1,
 ) -> list[Plan]:
-    """Make a plan for every combination of the varied values; all share traffic and seed.
+    """Make a plan for every combination of the varied values and every seed; those of one seed share its traffic.
 
     Parameters
     ----------
@@ -280,7 +218,11 @@ def plan_comparison(
     overrides
         What all runs share.
     labels
-        What to call the runs, in order; by default, their values.
+        What to call the combinations, in order; by default, their values.
+    seed
+        In place of the scenario's own.
+    seeds
+        How many, from that one on; or which.
     """
     combinations = list(itertools.product(*vary.values()))
     if len(combinations) > MOST_RUNS:
@@ -303,22 +245,25 @@ def plan_comparison(
     for label in found:
         if found.count(label) > 1:
             raise InputError(f'two runs would both be called "{label}": give each a --label')
-    return plans
+    chosen = choose_seeds(seeds, first=plans[0].seed)
+    return [replace(plan, seed=seed) for plan in plans for seed in chosen]
 
 
 def carry_out_all(
     plans: Sequence[Plan],
-    on_progress: Mapping[str, Callable[[int], None]],
+    on_progress: Mapping[tuple[str, int], Callable[[int], None]],
     stop: threading.Event,
+    on_done: Callable[[int], None] | None = None,
 ) -> list[Result]:
     """Run all plans on all cores, keeping their order. Plans not begun before a stop are left out."""
-    done = {
-        plan.label: result
-        for plan, result in execute_all(
-            plans, lambda plan: plan.carry_out(on_progress.get(plan.label), stop), stop
-        )
-    }
-    return [done[plan.label] for plan in plans if plan.label in done]
+    done = {}
+    for plan, result in execute_all(
+        plans, lambda plan: plan.carry_out(on_progress.get(plan.run), stop), stop
+    ):
+        done[plan.run] = result
+        if on_done:
+            on_done(len(done))
+    return [done[plan.run] for plan in plans if plan.run in done]
 
 
 def compare(
@@ -328,6 +273,7 @@ def compare(
     set: Mapping[str, Any] | Overrides = (),  # noqa: A002 - the word of the command line
     labels: Sequence[str] = (),
     seed: int | None = None,
+    seeds: int | Sequence[int] = 1,
     out: str | Path | None = None,
     force: bool = False,
 ) -> Comparison:
@@ -342,9 +288,12 @@ def compare(
     set
         Overrides that all runs share.
     labels
-        What to call the runs.
+        What to call the combinations.
     seed
         In place of the scenario's own; the same for all.
+    seeds
+        How many seeds each combination is run with, from that one on; or a list of them. With several, the report has
+        intervals.
     out
         Folder to write to; none by default.
     force
@@ -355,7 +304,7 @@ def compare(
         for path, values in vary.items()
     }
     plans = plan_comparison(
-        scenario, texts, overrides=write_overrides(set), labels=labels, seed=seed
+        scenario, texts, overrides=write_overrides(set), labels=labels, seed=seed, seeds=seeds
     )
     first = plans[0].loaded
     results = carry_out_all(plans, {}, threading.Event())
@@ -389,70 +338,8 @@ def split_values(text: str) -> list[str]:
     return [value.strip() for value in [*values, text[start:]]]
 
 
-def label_values(pairs: Sequence[tuple[str, str]]) -> str:
-    """Say what a run has that others have not: its values, each after its key where there are several.
-
-    Examples
-    --------
-    >>> label_values([("queue", "codel")])
-    'codel'
-    >>> label_values([("flow.near.tcp.congestion", "reno"), ("flow.far.tcp.congestion", "cubic")])
-    'near=reno, far=cubic'
-    >>> label_values([("queue", "codel"), ("flow.call.rtt", "40 ms")])
-    'queue=codel, rtt=40 ms'
-    """
-    values = [shorten_value(value) for _, value in pairs]
-    if len(pairs) == 1:
-        return values[0]
-    keys = _shorten_paths([path for path, _ in pairs])
-    return ", ".join(f"{key}={value}" for key, value in zip(keys, values, strict=True))
-
-
-def _shorten_paths(paths: Sequence[str]) -> list[str]:
-    """Give each path by its last key, or where those are alike, by the keys in which it differs."""
-    keys = [path.split(".") for path in paths]
-    lasts = [own[-1] for own in keys]
-    if len(set(lasts)) == len(lasts):
-        return lasts
-    while all(own and own[-1] == keys[0][-1] for own in keys):
-        keys = [own[:-1] for own in keys]
-    while all(own and own[0] == keys[0][0] for own in keys):
-        keys = [own[1:] for own in keys]
-    short = [".".join(own) for own in keys]
-    return short if all(short) else list(paths)
-
-
 def _echo_vary(message: str, varied: Sequence[tuple[str, str]]) -> str:
     """Name the option that was typed: to the engine, all that is changed is set."""
     for path, value in varied:
         message = message.replace(f"(from --set {path}={value})", f"(from --vary {path}={value})")
     return message
-
-
-def shorten_value(text: str) -> str:
-    """Write a TOML value as a label: without the braces and quotes around it.
-
-    Examples
-    --------
-    >>> shorten_value('{buffer_control = {target = "32 KiB"}}')
-    'buffer_control target 32 KiB'
-    """
-    return re.sub(r"\s+", " ", re.sub(r"[{}\"'=]", " ", text)).strip()
-
-
-def name_folders(labels: Sequence[str]) -> list[str]:
-    """Give each label a folder name of its own.
-
-    Examples
-    --------
-    >>> name_folders(["drop tail, 1 s", "drop tail; 1 s"])
-    ['drop-tail-1-s', 'drop-tail-1-s-2']
-    """
-    names: list[str] = []
-    for label in labels:
-        stem = re.sub(r"[^\w.]+", "-", label).strip("-.") or "run"
-        name, number = stem, 2
-        while name in names:
-            name, number = f"{stem}-{number}", number + 1
-        names.append(name)
-    return names

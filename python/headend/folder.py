@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,24 @@ def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = Fa
     while not force and candidate.exists():
         candidate, number = parent / f"{name}-{number}", number + 1
     return candidate
+
+
+def name_folders(labels: Sequence[str]) -> list[str]:
+    """Give each label a folder name of its own.
+
+    Examples
+    --------
+    >>> name_folders(["drop tail, 1 s", "drop tail; 1 s"])
+    ['drop-tail-1-s', 'drop-tail-1-s-2']
+    """
+    names: list[str] = []
+    for label in labels:
+        stem = re.sub(r"[^\w.]+", "-", label).strip("-.") or "run"
+        name, number = stem, 2
+        while name in names:
+            name, number = f"{stem}-{number}", number + 1
+        names.append(name)
+    return names
 
 
 @contextmanager

@@ -109,6 +109,17 @@ def format_quantity(value: float | None, kind: Kind) -> str:
     return f"{_digits(value / unit)} {name}"
 
 
+def shorten_value(text: str) -> str:
+    """Write a TOML value as a label: without the braces and quotes around it.
+
+    Examples
+    --------
+    >>> shorten_value('{buffer_control = {target = "32 KiB"}}')
+    'buffer_control target 32 KiB'
+    """
+    return re.sub(r"\s+", " ", re.sub(r"[{}\"'=]", " ", text)).strip()
+
+
 def _digits(value: float) -> str:
     if value == 0:
         return "0"

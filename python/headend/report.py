@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import re
@@ -12,12 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.bottleneck import gather_queues
+from headend.comparison import compare_figures, explain_board, gather_variants
 from headend.errors import InputError
+from headend.estimate import format_estimate
 from headend.figures import draw_figures
 from headend.figures.theme import HEIGHT, configure
 from headend.folder import describe
+from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
-from headend.verdict import Verdict, describe_shared_queue, judge, summarise_comparison
+from headend.verdict import (
+    Verdict,
+    describe_shared_queue,
+    judge,
+    pair_parties,
+    summarise_comparison,
+)
 
 if TYPE_CHECKING:
     import jinja2
@@ -41,20 +52,28 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
     Parameters
     ----------
     results
-        The runs; their labels tell them apart.
+        The runs; their labels tell them apart. Runs of one label are of one setting, with different seeds.
     path
         The HTML file.
     title
         What to call the page; by default what the first scenario calls itself.
     """
-    shown = [Shown(result, judge(result)) for result in results]
+    figures, variants = draw_figures(results), gather_variants(results)
+    results = [variant.results[0] for variant in variants]
+    verdicts = [judge(result) for result in results]
+    shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
     page = render_page(
         "report.html.j2",
-        draw_figures(results),
+        figures,
         title=title or results[0].title,
         shown=shown,
-        summary=summarise_comparison(results) if len(results) > 1 else [],
-        flows=list(dict.fromkeys(f.flow for item in shown for f in item.verdict.findings)),
+        summary=summarise_comparison(results, verdicts) if len(results) > 1 else [],
+        people=pair_parties(verdicts),
+        parties_of_queues=gather_queues(results[0]) if len(results) == 1 else [],
+        most_listed=MOST_LISTED,
+        variants=variants,
+        board=compare_figures(variants) if len(variants) > 1 else [],
+        reading=explain_board(variants) if len(variants) > 1 else "",
         queues=describe_shared_queue(results),
         differences=find_differences([result.manifest["scenario"] for result in results]),
     )
@@ -168,6 +187,10 @@ def _make_environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
+    environment.filters["estimate"] = format_estimate
+    environment.filters["groupby_subject"] = lambda rows: [
+        (subject, list(own)) for subject, own in itertools.groupby(rows, lambda r: r.figure.subject)
+    ]
     environment.filters["code"] = mark_code
     environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
     return environment

@@ -1,22 +1,9 @@
-"""The answer first: who suffered, how much, and where the queue stood, in numbers and in words.
-
-Marks, and where they come from:
-
-- a call: ITU-T G.107 Annex B's classes of satisfaction, as MOS 4.0, 3.6 and 3.1, applied to the 5th percentile of the
-  scoring periods (a call is as good as its bad spells);
-- one-way delay: ITU-T G.114's 150 ms (good) and 400 ms (unacceptable);
-- ping: 130 ms round trip, what games ask for, then 250 and 400 ms;
-- loss of pings and datagrams: 1, 2.5 and 5 %, ours;
-- page load: 2, 4 and 10 s, ours; of a page that never came, the time waited for it;
-- whatever sent and got nothing through is bad.
-"""
+"""The answer first: who suffered, how much, and where the queue stood, in numbers and in words."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import (
@@ -27,18 +14,11 @@ from headend.bottleneck import (
     name_queue_key,
     weigh_queues,
 )
-from headend.quantity import format_quantity
+from headend.grading import ORDER, Finding, Grade, judge_flows, read_number, write_quantity
+from headend.groups import find_groups, label_member, name_group, order_naturally
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from headend.result import Result
-
-#: Loss of pings and of datagrams, as shares.
-LOSS_MARKS = (0.01, 0.025, 0.05)
-
-#: Share of a call's packets, lost or late, from which they are named as what spoils it.
-AUDIBLE_LOSS = 0.005
 
 #: Up to so many runs, a comparison tells how each flow fared in each.
 FEW_RUNS = 3
@@ -47,36 +27,64 @@ FEW_RUNS = 3
 MOST_TOLD = 3
 
 
-class Grade(StrEnum):
-    """How a flow fared; ``NONE`` where there is nothing to judge, as for a bulk transfer."""
-
-    GOOD = "good"
-    FAIR = "fair"
-    POOR = "poor"
-    BAD = "bad"
-    NONE = "none"
-
-
-_ORDER = [Grade.NONE, Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD]
-
-
 @dataclass(frozen=True)
-class Finding:
-    """How one flow fared. Delays in ns, rates in bit/s; None where nothing was measured."""
+class Party:
+    """A flow, or all members of a group of flows as one.
 
-    flow: str
-    application: str
-    grade: Grade
-    experience: str
-    delay_p50_ns: float | None
-    delay_p95_ns: float | None
-    loss_ratio: float | None
-    goodput_bps: float | None
+    Parameters
+    ----------
+    name
+        Of the flow, or what the members have in common.
+    label
+        What to call it: ``call``, or ``web ×100``.
+    findings
+        How each member fared, from the worst to the best.
+    """
+
+    name: str
+    label: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it stands for several flows."""
+        return len(self.findings) > 1
+
+    @property
+    def worst(self) -> Finding:
+        """The member that suffers most."""
+        return self.findings[0]
+
+    @property
+    def middle(self) -> Finding:
+        """The member in the middle: half of the others fare worse."""
+        return self.findings[len(self.findings) // 2]
+
+    @property
+    def grades(self) -> dict[Grade, int]:
+        """How many members have each grade that there is to have, the worst first."""
+        counts = dict.fromkeys(reversed(ORDER), 0)
+        for finding in self.findings:
+            counts[finding.grade] += 1
+        return {grade: count for grade, count in counts.items() if count and grade != Grade.NONE}
+
+    @property
+    def goodput_bps(self) -> float:
+        """What all members get together."""
+        return sum(finding.goodput_bps or 0.0 for finding in self.findings)
 
 
 @dataclass(frozen=True)
 class QueueState:
-    """Where a queue stood. Delays in ns."""
+    """Where a queue stood. Delays in ns.
+
+    Parameters
+    ----------
+    alike
+        How many queues there are of its group, itself included.
+    standing
+        In how many of them a queue stood.
+    """
 
     queue: str
     discipline: str
@@ -87,6 +95,8 @@ class QueueState:
     discarded: int
     lost_ratio: float
     marked: int
+    alike: int = 1
+    standing: int = 0
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,11 @@ class Verdict:
     queue: QueueState | None
     paragraph: str
 
+    @property
+    def parties(self) -> list[Party]:
+        """Flows, and groups of flows as one, those with the worst member first."""
+        return gather_parties(self.findings)
+
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
         return asdict(self)
@@ -104,32 +119,72 @@ class Verdict:
 
 def judge(result: Result) -> Verdict:
     """Judge a run."""
-    names = result.flows["flow"].unique(maintain_order=True)
-    findings = [_judge_flow(_Evidence.gather(result, name)) for name in names]
-    findings.sort(key=lambda finding: -_ORDER.index(finding.grade))
+    findings = judge_flows(result)
+    findings.sort(key=lambda finding: -ORDER.index(finding.grade))
     name = find_bottleneck(result)
     queue = describe_queue(result, name) if name else None
     return Verdict(findings, queue, _write_paragraph(result, findings, queue))
+
+
+def gather_parties(findings: Sequence[Finding]) -> list[Party]:
+    """Put members of a group together, each with the worst first."""
+    groups = find_groups([finding.flow for finding in findings])
+    gathered: dict[str, list[Finding]] = {}
+    for finding in findings:
+        gathered.setdefault(label_member(finding.flow, groups), []).append(finding)
+    return [
+        Party(
+            name_group(members[0].flow) if len(members) > 1 else members[0].flow,
+            label,
+            tuple(
+                sorted(
+                    members,
+                    key=lambda member: (
+                        -ORDER.index(member.grade),
+                        -member.strain,
+                        order_naturally(member.flow),
+                    ),
+                )
+            ),
+        )
+        for label, members in gathered.items()
+    ]
+
+
+def pair_parties(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Party | None]]]:
+    """Give each flow or group, by what to call it, with how it fared in each run; None where it is not."""
+    runs = [{party.name: party for party in verdict.parties} for verdict in verdicts]
+    pairs = []
+    for name in dict.fromkeys(name for parties in runs for name in parties):
+        found = [parties.get(name) for parties in runs]
+        labels = {party.label for party in found if party}
+        pairs.append((labels.pop() if len(labels) == 1 else name, found))
+    return pairs
 
 
 def describe_queue(result: Result, name: str) -> QueueState | None:
     """Describe a queue, if it had packets."""
     import polars as pl
 
-    rows = weigh_queues(result).filter(pl.col("queue") == name)
+    queues = weigh_queues(result)
+    rows = queues.filter(pl.col("queue") == name)
     if rows.is_empty():
         return None
     row = rows.row(0, named=True)
+    group = find_groups(queues["queue"]).get(name)
+    alike = queues.filter(pl.col("queue").is_in(group.members)) if group else rows
     return QueueState(
         queue=row["queue"],
         discipline=row["discipline"],
         rate_bps=row["rate_bps"],
-        delay_p50_ns=_number(row["delay_p50_ns"]),
-        delay_p99_ns=_number(row["delay_p99_ns"]),
-        utilisation=_number(row["utilisation"]),
+        delay_p50_ns=read_number(row["delay_p50_ns"]),
+        delay_p99_ns=read_number(row["delay_p99_ns"]),
+        utilisation=read_number(row["utilisation"]),
         discarded=row["lost"],
         lost_ratio=row["lost_ratio"],
         marked=row["marked"],
+        alike=alike.height,
+        standing=int((alike["median"] > STANDING_QUEUE_NS).sum()),
     )
 
 
@@ -139,25 +194,22 @@ def describe_shared_queue(results: Sequence[Result]) -> list[QueueState | None]:
     return [describe_queue(result, name) if name else None for result in results]
 
 
-def summarise_comparison(results: Sequence[Result]) -> list[str]:
+def summarise_comparison(
+    results: Sequence[Result], verdicts: Sequence[Verdict] | None = None
+) -> list[str]:
     """Say in at most four sentences what the choice between several runs does to each flow and to the queue."""
-    verdicts = [judge(result) for result in results]
+    verdicts = verdicts or [judge(result) for result in results]
     labels = [result.label for result in results]
     changes = []
-    for flow in dict.fromkeys(f.flow for verdict in verdicts for f in verdict.findings):
-        fates = [
-            (label, finding)
-            for label, verdict in zip(labels, verdicts, strict=True)
-            for finding in verdict.findings
-            if finding.flow == flow
-        ]
-        if len({finding.grade for _, finding in fates}) > 1:
-            changes.append((flow, _tell_fates(fates)))
+    for name, parties in pair_parties(verdicts):
+        fates = [(label, party) for label, party in zip(labels, parties, strict=True) if party]
+        if any(party.grades != fates[0][1].grades for _, party in fates):
+            changes.append((name, _tell_fates(fates)))
     told = len(changes) if len(changes) <= MOST_TOLD else MOST_TOLD - 1
-    lines = [f"{flow}: {fates}." for flow, fates in changes[:told]]
+    lines = [f"{name}: {fates}." for name, fates in changes[:told]]
     if len(changes) > told:
         lines.append(
-            f"The grades of {_list_names([flow for flow, _ in changes[told:]])} change too."
+            f"The grades of {_list_names([name for name, _ in changes[told:]])} change too."
         )
     if not lines:
         lines.append(_tell_unchanged(verdicts))
@@ -166,29 +218,42 @@ def summarise_comparison(results: Sequence[Result]) -> list[str]:
     return [*lines, f"Partial, stopped before its end: {_join(partial)}."] if partial else lines
 
 
-def _tell_fates(fates: list[tuple[str, Finding]]) -> str:
-    """Say how a flow fared in each run, or for many runs, in which it fared alike."""
+def _tell_fates(fates: list[tuple[str, Party]]) -> str:
+    """Say how a flow or a group fared in each run, or for many runs, in which it fared alike."""
     if len(fates) <= FEW_RUNS:
         return ", ".join(
-            f"{_name_grade(finding)} under {label} ({finding.experience})"
-            for label, finding in fates
+            f"{_name_fate(party)} under {label} ({_give_example(party)})" for label, party in fates
         )
     alike: dict[str, list[str]] = {}
-    for label, finding in sorted(fates, key=lambda fate: -_ORDER.index(fate[1].grade)):
-        alike.setdefault(_name_grade(finding), []).append(label)
-    return ", ".join(f"{grade} under {_join(labels)}" for grade, labels in alike.items())
+    for label, party in sorted(fates, key=lambda fate: _rank(fate[1]), reverse=True):
+        alike.setdefault(_name_fate(party), []).append(label)
+    return ", ".join(f"{fate} under {_join(labels)}" for fate, labels in alike.items())
 
 
-def _name_grade(finding: Finding) -> str:
-    return "well" if finding.grade is Grade.NONE else str(finding.grade)
+def _rank(party: Party) -> tuple[int, int]:
+    return _count_suffering(party), ORDER.index(party.worst.grade)
+
+
+def _name_fate(party: Party) -> str:
+    if not party.is_group:
+        return "well" if party.worst.grade is Grade.NONE else str(party.worst.grade)
+    suffering = _count_suffering(party)
+    return f"{suffering or 'none'} of {len(party.findings)} suffer{'s' if suffering < 2 else ''}"
+
+
+def _give_example(party: Party) -> str:
+    if not party.is_group:
+        return party.worst.experience
+    return f"in the middle {party.middle.experience}; worst, {party.worst.flow}, {party.worst.experience}"
+
+
+def _count_suffering(party: Party) -> int:
+    return sum(finding.suffers for finding in party.findings)
 
 
 def _tell_unchanged(verdicts: Sequence[Verdict]) -> str:
     suffering = {
-        finding.flow
-        for verdict in verdicts
-        for finding in verdict.findings
-        if finding.grade in (Grade.POOR, Grade.BAD)
+        party.label for verdict in verdicts for party in verdict.parties if party.worst.suffers
     }
     if not suffering:
         return "The choice changes nobody's grade."
@@ -207,233 +272,43 @@ def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
     name = states[0][1].queue
     if len(states) <= FEW_RUNS:
         told = ", ".join(
-            f"{_text(queue.delay_p50_ns)} under {label} (99th percentile {_text(queue.delay_p99_ns)},"
-            f" line {_text(queue.utilisation, 'ratio')} used)"
+            f"{write_quantity(queue.delay_p50_ns)} under {label} (99th percentile {write_quantity(queue.delay_p99_ns)},"
+            f" line {write_quantity(queue.utilisation, 'ratio')} used)"
             for label, queue in states
         )
         return [f"Median delay in the queue {name}: {told}."]
     ordered = sorted(states, key=lambda state: state[1].delay_p50_ns or 0.0)
     ends = (ordered[0], ordered[-1])
-    least, most = (f"{_text(queue.delay_p50_ns)} under {label}" for label, queue in ends)
+    least, most = (f"{write_quantity(queue.delay_p50_ns)} under {label}" for label, queue in ends)
     return [f"Median delay in the queue {name}: from {least} to {most}."]
-
-
-@dataclass(frozen=True)
-class _Evidence:
-    """All that was measured of one flow."""
-
-    rows: pl.DataFrame
-    data: pl.DataFrame
-    stats: dict[str, dict[str, Any]]
-    samples: pl.DataFrame
-    waited_ns: float
-
-    @classmethod
-    def gather(cls, result: Result, flow: str) -> _Evidence:
-        import polars as pl
-
-        own = pl.col("flow") == flow
-        rows = result.flows.filter(own)
-        data = rows.filter(pl.col("carries") == "data")
-        measures = result.measures.filter(own)
-        begun = result.flow_series.filter(
-            own & ((pl.col("throughput_bps") > 0) | (pl.col("discarded") > 0))
-        )["time_ns"].min()
-        end, warmup = result.manifest["simulated_ns"], result.manifest.get("warmup_ns", 0)
-        start = max(int(begun), warmup) if isinstance(begun, int) else warmup
-        return cls(
-            rows=rows,
-            data=rows if data.is_empty() else data,
-            stats={row["measure"]: row for row in measures.iter_rows(named=True)},
-            samples=result.samples.filter(own),
-            waited_ns=float(end - start),
-        )
-
-    @property
-    def application(self) -> str:
-        return str(self.rows["application"][0])
-
-    @property
-    def goodput(self) -> float | None:
-        return _number(self.data["goodput_bps"].sum())
-
-    @property
-    def loss(self) -> float | None:
-        """Lost pings are those without an answer, whichever way it was lost; of other packets the worse way counts."""
-        if "rtt" in self.stats:
-            import polars as pl
-
-            pings = self.samples.filter(pl.col("measure") == "rtt")["value"]
-            return float(pings.is_nan().mean() or 0.0) if len(pings) else None  # type: ignore[arg-type]
-        return _worst(self.data["loss_ratio"])
-
-    @property
-    def delay_p95(self) -> float | None:
-        return _worst(self.data["delay_p95_ns"])
-
-    def is_cut_off(self) -> bool:
-        """Whether something was sent, all of one way was lost, and no data came through."""
-        return (
-            bool((self.rows["packets_sent"] > 0).any())
-            and not bool((self.data["goodput_bps"] > 0).any())
-            and (_worst(self.rows["loss_ratio"]) or 0.0) > 0
-        )
-
-    def has(self, measure: str) -> bool:
-        """Whether a measure was taken at least once with success."""
-        row = self.stats.get(measure)
-        return row is not None and _number(row["p50"]) is not None
-
-
-def _judge_flow(evidence: _Evidence) -> Finding:
-    grade, experience = _grade(evidence)
-    return Finding(
-        flow=str(evidence.rows["flow"][0]),
-        application=evidence.application,
-        grade=grade,
-        experience=experience,
-        delay_p50_ns=_worst(evidence.data["delay_p50_ns"]),
-        delay_p95_ns=evidence.delay_p95,
-        loss_ratio=evidence.loss,
-        goodput_bps=evidence.goodput,
-    )
-
-
-def _grade(evidence: _Evidence) -> tuple[Grade, str]:
-    if evidence.application == "voice" or evidence.has("mos") or evidence.has("mos_down"):
-        return _grade_call(evidence)
-    if evidence.application == "web" or evidence.has("page_load_time"):
-        return _grade_pages(evidence)
-    if "rtt" in evidence.stats:
-        return _grade_ping(evidence)
-    if evidence.rows["transport"][0] == "udp":
-        return _grade_datagrams(evidence)
-    return _grade_transfer(evidence)
-
-
-def _grade_call(evidence: _Evidence) -> tuple[Grade, str]:
-    scored = [name for name in ("mos", "mos_down") if evidence.has(name)]
-    if not scored:
-        return (
-            (Grade.BAD, "no packet arrived")
-            if evidence.is_cut_off()
-            else _grade_datagrams(evidence)
-        )
-    worst = min(scored, key=lambda name: _number(evidence.stats[name]["p5"]) or 0.0)
-    row = evidence.stats[worst]
-    grade = _grade_rising(_number(row["p5"]), (4.0, 3.6, 3.1))
-    text = f"MOS {_text(row['p50'], 'number')}, {_text(row['p5'], 'number')} in bad spells"
-    why = _explain_call(evidence, "down" if worst == "mos_down" else "up")
-    return grade, text if grade is Grade.GOOD or not why else f"{text}: {why}"
-
-
-def _explain_call(evidence: _Evidence, direction: str) -> str:
-    """Say what spoiled a call: packets too late for its de-jitter buffer, packets lost, or delay."""
-    import polars as pl
-
-    rows = evidence.rows.filter(pl.col("direction") == direction)
-    if rows.is_empty():
-        return ""
-    row = rows.row(0, named=True)
-    if row["packets_sent"] and not row["packets_delivered"]:
-        return "no packet arrived"
-    late = evidence.stats.get("late_down" if direction == "down" else "late")
-    lateness = (_number(late["mean"]) if late else None) or 0.0
-    loss = _number(row["loss_ratio"]) or 0.0
-    reasons = []
-    if lateness >= AUDIBLE_LOSS:
-        reasons.append(f"{_text(lateness, 'ratio')} of its packets came too late to be played")
-    if loss >= AUDIBLE_LOSS:
-        reasons.append(f"{_text(loss, 'ratio')} {'' if reasons else 'of its packets '}were lost")
-    delay = _number(row["delay_p50_ns"]) or 0.0
-    if not reasons and delay > 150e6:
-        reasons.append(f"each way takes {_text(delay)}")
-    return " and ".join(reasons)
-
-
-def _grade_pages(evidence: _Evidence) -> tuple[Grade, str]:
-    marks = (2e9, 4e9, 10e9)
-    if evidence.has("page_load_time"):
-        row = evidence.stats["page_load_time"]
-        text = f"pages in {_text(row['p50'])}, 1 in 20 over {_text(row['p95'])}"
-        return _grade_falling(_number(row["p50"]), marks), text
-    if not (evidence.rows["packets_sent"] > 0).any():
-        return Grade.NONE, "no page asked for"
-    return _grade_falling(
-        evidence.waited_ns, marks
-    ), f"no page finished in {_text(evidence.waited_ns)}"
-
-
-def _grade_ping(evidence: _Evidence) -> tuple[Grade, str]:
-    loss = evidence.loss
-    if not evidence.has("rtt"):
-        return Grade.BAD, "no answer"
-    row = evidence.stats["rtt"]
-    by_time = _grade_falling(_number(row["p95"]), (130e6, 250e6, 400e6))
-    # The round-trip times are those of the answers: who gets none is not well off.
-    by_loss = _grade_falling(loss, LOSS_MARKS)
-    lost = f", {_text(loss, 'ratio')} lost" if loss else ""
-    text = f"{_text(row['p50'])}, 1 in 20 over {_text(row['p95'])}{lost}"
-    return max(by_time, by_loss, key=_ORDER.index), text
-
-
-def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str]:
-    if evidence.is_cut_off():
-        return Grade.BAD, "no packet arrived"
-    marks = (65e6, 125e6, 200e6) if evidence.application == "game" else (150e6, 275e6, 400e6)
-    by_delay = _grade_falling(evidence.delay_p95, marks)
-    by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
-    text = f"1 packet in 20 over {_text(evidence.delay_p95)}, {_text(evidence.loss, 'ratio')} lost"
-    return max(by_delay, by_loss, key=_ORDER.index), text
-
-
-def _grade_transfer(evidence: _Evidence) -> tuple[Grade, str]:
-    if evidence.is_cut_off():
-        return Grade.BAD, "nothing got through"
-    rate = _text(evidence.goodput, "rate")
-    if evidence.has("completion_time"):
-        return Grade.NONE, f"{rate}, a file in {_text(evidence.stats['completion_time']['p50'])}"
-    return Grade.NONE, rate
-
-
-def _grade_falling(value: float | None, marks: tuple[float, float, float]) -> Grade:
-    if value is None:
-        return Grade.NONE
-    passed = sum(value > mark for mark in marks)
-    return (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)[passed]
-
-
-def _grade_rising(value: float | None, marks: tuple[float, float, float]) -> Grade:
-    if value is None:
-        return Grade.NONE
-    return _grade_falling(-value, (-marks[0], -marks[1], -marks[2]))
 
 
 def _write_paragraph(result: Result, findings: list[Finding], queue: QueueState | None) -> str:
     sentences = []
     if result.is_partial:
         stopped, asked = result.manifest["simulated_ns"], result.manifest["duration_ns"]
-        sentences.append(f"Partial: stopped at {_text(stopped)} of {_text(asked)}.")
-    judged = [finding for finding in findings if finding.grade is not Grade.NONE]
-    suffering = [f for f in judged if f.grade in (Grade.POOR, Grade.BAD)]
-    if suffering:
-        told = _tell(suffering)
         sentences.append(
-            f"{'Badly off' if suffering[0].grade is Grade.BAD else 'Poorly off'}: {told}."
+            f"Partial: stopped at {write_quantity(stopped)} of {write_quantity(asked)}."
         )
-        fine = [f.flow for f in judged if f not in suffering]
+    parties = gather_parties(findings)
+    judged = [party for party in parties if party.grades]
+    suffering = [party for party in judged if party.worst.suffers]
+    if suffering:
+        is_bad = suffering[0].worst.grade is Grade.BAD
+        told = _list_names([_tell_suffering(party) for party in suffering], "; ")
+        sentences.append(f"{'Badly off' if is_bad else 'Poorly off'}: {told}.")
+        fine = [_name_fine(party) for party in judged if not party.findings[-1].suffers]
         if fine:
             sentences.append(f"Well enough: {_list_names(fine)}.")
     elif judged:
-        fair = [f for f in judged if f.grade is Grade.FAIR]
-        told = _tell(fair or judged)
+        fair = [party for party in judged if party.worst.grade is Grade.FAIR]
+        told = _list_names([_tell_suffering(party) for party in fair or judged], "; ")
         sentences.append(
             f"{'Nobody suffered, but not all is good' if fair else 'Nobody suffered'}: {told}."
         )
-    transfers = [f for f in findings if f.grade is Grade.NONE and f.goodput_bps]
+    transfers = [party for party in parties if not party.grades and party.goodput_bps]
     if transfers:
-        listed = _list_names([f"{f.flow} {_text(f.goodput_bps, 'rate')}" for f in transfers])
-        sentences.append(f"Goodput: {listed}.")
+        sentences.append(f"Goodput: {_list_names([_tell_goodput(party) for party in transfers])}.")
     if queue:
         sentences.append(_tell_queue(queue))
         sentences += _explain_queue(result, queue, suffers=bool(suffering))
@@ -444,13 +319,17 @@ def _write_paragraph(result: Result, findings: list[Finding], queue: QueueState 
 def _tell_queue(queue: QueueState) -> str:
     lost = ""
     if queue.lost_ratio > LOSSY_SHARE:
-        lost = f" and discarded {_text(queue.lost_ratio, 'ratio')} of its packets"
+        lost = f" and discarded {write_quantity(queue.lost_ratio, 'ratio')} of its packets"
+    alike = ""
+    if queue.alike > 1:
+        stood = f", {queue.standing or 'none'} of them standing"
+        alike = f", the worst of {queue.alike} like it{stood},"
     if queue.delay_p50_ns is None:
-        return f"The queue {queue.queue} ({queue.discipline}) let no packet through."
+        return f"The queue {queue.queue} ({queue.discipline}){alike} let no packet through."
     return (
-        f"The queue {queue.queue} ({queue.discipline}) held packets {_text(queue.delay_p50_ns)} at the median"
-        f" and {_text(queue.delay_p99_ns)} at the 99th percentile{lost}, with the line"
-        f" {_text(queue.utilisation, 'ratio')} used."
+        f"The queue {queue.queue} ({queue.discipline}){alike} held packets {write_quantity(queue.delay_p50_ns)} at the median"
+        f" and {write_quantity(queue.delay_p99_ns)} at the 99th percentile{lost}, with the line"
+        f" {write_quantity(queue.utilisation, 'ratio')} used."
     )
 
 
@@ -460,15 +339,39 @@ def _tell_other_bottleneck(result: Result, queue: QueueState) -> list[str]:
         return []
     named = describe_queue(result, str(result.bottleneck))
     held = (
-        f"held packets {_text(named.delay_p50_ns)} at the median"
+        f"held packets {write_quantity(named.delay_p50_ns)} at the median"
         if named and named.delay_p50_ns is not None
         else "held none"
     )
     return [f"The scenario calls {result.bottleneck} its bottleneck, which {held}."]
 
 
-def _tell(findings: list[Finding]) -> str:
-    return _list_names([f"{finding.flow} ({finding.experience})" for finding in findings], "; ")
+def _tell_suffering(party: Party) -> str:
+    """Say how a flow fares, or how many of a group fare as badly as its worst, and how badly."""
+    worst = party.worst
+    if not party.is_group:
+        return f"{worst.flow} ({worst.experience})"
+    count = _count_suffering(party) or sum(f.grade is worst.grade for f in party.findings)
+    return (
+        f"{count} of {len(party.findings)} {party.name} (worst, {worst.flow}: {worst.experience})"
+    )
+
+
+def _name_fine(party: Party) -> str:
+    if not party.is_group:
+        return party.name
+    fine = len(party.findings) - _count_suffering(party)
+    return f"{'the other ' if fine < len(party.findings) else 'all '}{fine} {party.name}"
+
+
+def _tell_goodput(party: Party) -> str:
+    total = write_quantity(party.goodput_bps, "rate")
+    if not party.is_group:
+        return f"{party.name} {total}"
+    least, most = (
+        write_quantity(end.goodput_bps, "rate") for end in (party.worst, party.findings[-1])
+    )
+    return f"{party.label} {total} in all, each from {least} to {most}"
 
 
 def _join(labels: Sequence[str]) -> str:
@@ -511,21 +414,6 @@ def _advise(result: Result, queue: QueueState) -> str:
             " or its parameters allow this delay."
         )
     return (
-        f"Its AQM ({queue.discipline}) dropped or marked {_text(queue.discarded + queue.marked, 'number')} packets and"
+        f"Its AQM ({queue.discipline}) dropped or marked {write_quantity(queue.discarded + queue.marked, 'number')} packets and"
         " could not shorten it: what comes does not slow down for that, or its parameters allow this delay."
     )
-
-
-def _worst(values: pl.Series) -> float | None:
-    numbers = [_number(value) for value in values]
-    return max((number for number in numbers if number is not None), default=None)
-
-
-def _number(value: Any) -> float | None:
-    if value is None or math.isnan(value):
-        return None
-    return float(value)
-
-
-def _text(value: Any, kind: Any = "time") -> str:
-    return format_quantity(None if value is None else float(value), kind)

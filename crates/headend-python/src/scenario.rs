@@ -58,6 +58,12 @@ impl Scenario {
             .collect()
     }
 
+    /// What is to be read before its results are trusted.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings().to_vec()
+    }
+
     /// Name of the queue it is about, if it is about one.
     #[getter]
     fn bottleneck(&self) -> Option<&str> {

@@ -47,6 +47,10 @@ pub struct QueueInternals {
     pub average_packets: Option<f64>,
     /// The weighted average queue of a law that counts bytes.
     pub average_bytes: Option<f64>,
+    /// Packets so far that joined a queue in which another flow's waited, where a hash tells flows apart.
+    pub hash_collisions: Option<f64>,
+    /// Queues of a scheduler that hold packets.
+    pub queues_active: Option<f64>,
 }
 
 /// Everything of a run except the components themselves.
@@ -240,12 +244,12 @@ impl<'a> Context<'a> {
 
     /// `side` is done with `flow`. True for the second side: the flow is closed now.
     pub fn close_flow(&mut self, flow: FlowId, side: Side) -> bool {
-        self.world.flows.close_side(flow, side)
+        self.world.flows.close_side(flow, side, self.now)
     }
 
     /// Closes `flow` for both sides: one of them has given up.
     pub fn abandon_flow(&mut self, flow: FlowId) {
-        self.world.flows.close(flow);
+        self.world.flows.close(flow, self.now);
     }
 
     /// Puts an event on the application's desk.
@@ -274,7 +278,7 @@ impl<'a> Context<'a> {
         if let Some(id) = packet.sack {
             self.world.sacks.release(id);
         }
-        self.world.flows.left(packet.flow);
+        self.world.flows.left(packet.flow, self.now);
     }
 
     /// A packet has reached its receiver; the endpoint reads it next, then the simulation calls [`Self::end`].

@@ -3,8 +3,11 @@
 //! A *group* is a flow of the scenario (`[flow.upload]`); a *flow* is one connection or datagram stream of a group, with its own
 //! ports. A slot is used again once its flow is closed and none of its packets is left in the network.
 
+use std::num::NonZeroU32;
+
 use crate::event::AppId;
 use crate::packet::{Packet, Side};
+use crate::time::Instant;
 
 /// A slot of the flow table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +16,10 @@ pub struct FlowId(pub u32);
 /// A flow of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupId(pub u32);
+
+/// A tunnel of the scenario: its flows share the outer header of their packets, as in a VPN, and look like one flow to whoever hashes headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TunnelId(pub NonZeroU32);
 
 /// A list of hops shared by the flows that take it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +75,8 @@ pub struct FlowHeader {
     pub ports: [u16; 2],
     /// DSCP of its packets.
     pub dscp: u8,
+    /// The tunnel its packets travel in.
+    pub tunnel: Option<TunnelId>,
     /// Routes, by sending side.
     pub routes: [RouteId; 2],
     /// Packets in the network.
@@ -82,7 +91,8 @@ pub struct FlowTable {
     flows: Vec<FlowHeader>,
     /// All routes behind each other; a route's id is where it begins.
     hops: Vec<Hop>,
-    free: Vec<FlowId>,
+    /// Slots to be used again, and since when, in order of time: a discard that was put off may free one that others were freed after.
+    free: Vec<(Instant, FlowId)>,
     /// By slot: which sides are done with the flow.
     done: Vec<[bool; 2]>,
 }
@@ -96,11 +106,19 @@ impl FlowTable {
         id
     }
 
+    /// Every link's entrance on a route, with the hop behind it.
+    pub(crate) fn exits(&self) -> impl Iterator<Item = (u16, Port, Hop)> + '_ {
+        self.hops.windows(2).filter_map(|pair| match pair[0] {
+            Hop::Link { link, port } => Some((link, port, pair[1])),
+            Hop::Line(_) | Hop::End => None,
+        })
+    }
+
     /// Takes a slot for a new flow.
     pub fn open(&mut self, mut header: FlowHeader) -> FlowId {
         header.alive = 0;
         header.closed = false;
-        if let Some(id) = self.free.pop() {
+        if let Some((_, id)) = self.free.pop() {
             header.generation = self.flows[id.0 as usize].generation.wrapping_add(1);
             self.flows[id.0 as usize] = header;
             self.done[id.0 as usize] = [false; 2];
@@ -113,23 +131,23 @@ impl FlowTable {
         }
     }
 
-    /// Both sides are done with the flow.
-    pub fn close(&mut self, id: FlowId) {
+    /// Both sides are done with the flow at `now`.
+    pub fn close(&mut self, id: FlowId, now: Instant) {
         let flow = &mut self.flows[id.0 as usize];
         assert!(!flow.closed, "a flow is closed once");
         flow.closed = true;
         if flow.alive == 0 {
-            self.free.push(id);
+            self.free_slot(id, now);
         }
     }
 
-    /// `side` is done with the flow. True if now both are; the flow is then closed.
-    pub fn close_side(&mut self, id: FlowId, side: Side) -> bool {
+    /// `side` is done with the flow at `now`. True if now both are; the flow is then closed.
+    pub fn close_side(&mut self, id: FlowId, side: Side, now: Instant) -> bool {
         let done = &mut self.done[id.0 as usize];
         done[side.index()] = true;
         let both = *done == [true; 2];
         if both {
-            self.close(id);
+            self.close(id, now);
         }
         both
     }
@@ -141,13 +159,20 @@ impl FlowTable {
         flow.group
     }
 
-    /// A packet of the flow ended.
-    pub fn left(&mut self, id: FlowId) {
+    /// A packet of the flow ended at `now`.
+    #[inline]
+    pub fn left(&mut self, id: FlowId, now: Instant) {
         let flow = &mut self.flows[id.0 as usize];
         flow.alive -= 1;
         if flow.closed && flow.alive == 0 {
-            self.free.push(id);
+            self.free_slot(id, now);
         }
+    }
+
+    #[cold]
+    fn free_slot(&mut self, id: FlowId, now: Instant) {
+        let place = self.free.partition_point(|&(since, _)| since <= now);
+        self.free.insert(place, (now, id));
     }
 
     /// The header of a flow.

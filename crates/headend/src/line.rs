@@ -35,7 +35,7 @@ impl Line {
             jitter,
             loss,
             rng,
-            packets: VecDeque::with_capacity(16),
+            packets: VecDeque::new(),
             last: Instant::ZERO,
         }
     }
@@ -44,6 +44,11 @@ impl Line {
     pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
         let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
         self.packets.reserve(most.min(packets as usize));
+    }
+
+    /// The delay that every packet has at least.
+    pub(crate) fn delay(&self) -> Duration {
+        self.delay
     }
 
     /// Whether the line loses the next packet. Draws only on lines that lose.
@@ -69,8 +74,8 @@ impl Line {
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
         if self.packets.len() == self.packets.capacity() {
-            // Steep growth soon reaches what the line will ever hold.
-            self.packets.reserve(3 * self.packets.len());
+            // Steep growth soon reaches what the line will ever hold; a line that nobody uses holds nothing.
+            self.packets.reserve((3 * self.packets.len()).max(16));
         }
         self.packets.push_back(packet);
         // Set in place: a byte written just before the move would hold the move up.

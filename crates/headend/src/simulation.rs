@@ -3,13 +3,14 @@
 //! Everything that belongs to one event happens in one turn: the component's call, then the packets and notices it put out, in order.
 //! There are no zero-delay events.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use crate::clock::{Arrival, Clock};
 use crate::context::{Context, World};
 use crate::endpoint::Notice;
 use crate::event::{AppId, Event, EventQueue, Source};
-use crate::flow::{FlowId, FlowTable, Hop};
+use crate::flow::{FlowId, FlowTable, Hop, Port};
 use crate::line::Line;
 use crate::link::Link;
 use crate::metrics::Recorder;
@@ -107,6 +108,12 @@ impl Simulation {
             world.events.push(warmup, Source::Sampler, WARMED_UP);
         }
         let mut links = parts.links;
+        put_off_departures(&mut links, &world);
+        for (index, link) in links.iter().enumerate() {
+            if let Some((at, token)) = link.first_wake() {
+                world.events.push(at, Source::Link(index as u32), token);
+            }
+        }
         if world.lines.iter().any(Line::is_lossy) {
             // A loss counts when the packet is sent, so that must be an event.
             for link in &mut links {
@@ -128,8 +135,11 @@ impl Simulation {
 
     /// Adds a listener, before the run begins.
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
-        if sink.interest().meets(TraceKinds::DEQUEUED) {
-            // It is told of departures when they happen, not when they can be known.
+        let of_departures = TraceKinds::DEQUEUED
+            .union(TraceKinds::DISCARDED)
+            .union(TraceKinds::MARKED);
+        if sink.interest().meets(of_departures) {
+            // It is told of them when they happen, not earlier or later.
             for link in &mut self.links {
                 link.wake_for_departures();
             }
@@ -139,6 +149,9 @@ impl Simulation {
 
     /// Sets who is told of the ends of frames.
     pub fn set_frame_store(&mut self, frames: Box<dyn FrameStore>) {
+        for link in &mut self.links {
+            link.wake_for_departures();
+        }
         self.world.frames = Some(frames);
     }
 
@@ -297,10 +310,11 @@ impl Simulation {
         }
     }
 
-    /// Links that know departures in advance report those that have happened by now.
+    /// Links that compute departures in advance, or put them off, make up for those that were due by now.
     fn catch_up(&mut self) {
-        for link in &mut self.links {
-            link.catch_up(self.now, &mut self.world.recorder);
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let source = Source::Link(index as u32);
+            link.catch_up(&mut Context::new(self.now, &mut self.world, source));
         }
     }
 
@@ -373,6 +387,8 @@ impl Simulation {
     }
 
     fn tell(&mut self, app: AppId, event: AppEvent) {
+        // It may open a flow, for which a discard put off may have made a slot free.
+        self.catch_up();
         let (application, mut cx) = self.application(app);
         application.on(event, &mut cx);
     }
@@ -395,6 +411,22 @@ impl Simulation {
             world: &mut self.world,
         };
         (&mut *setup.app, cx)
+    }
+}
+
+/// Tells each link for how long nobody sees what leaves it: for the shortest of the delay lines behind.
+fn put_off_departures(links: &mut [Box<dyn Link>], world: &World) {
+    let mut spans = BTreeMap::new();
+    for (link, port, next) in world.flows.exits() {
+        let span = match next {
+            Hop::Line(line) => world.lines[line as usize].delay(),
+            Hop::Link { .. } | Hop::End => Duration::ZERO,
+        };
+        let shortest = spans.entry((link, port.0)).or_insert(span);
+        *shortest = span.min(*shortest);
+    }
+    for ((link, port), span) in spans {
+        links[usize::from(link)].put_off(Port(port), span);
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! It plays the simulation's part for one queue: it lets packets in, lends a [`Context`] for each call, and keeps what is recorded.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::context::{Context, World};
 use crate::event::{AppId, EventQueue, Source};
-use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop, Protocol, RouteId};
+use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop, Protocol, RouteId, TunnelId};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
 use crate::packet::{Packet, Side};
@@ -20,6 +21,7 @@ pub struct Bench {
     world: World,
     route: RouteId,
     log: Log,
+    opened: u32,
     sent: u64,
 }
 
@@ -58,26 +60,39 @@ impl Bench {
             ),
             route,
             log,
+            opened: 0,
             sent: 0,
         }
     }
 
-    /// Opens a UDP flow whose packets carry `dscp`.
+    /// Opens a UDP flow whose packets carry `dscp`. Each has a port of its own.
     pub fn flow(&mut self, dscp: u8) -> FlowId {
-        self.flow_of(Protocol::Udp, dscp)
+        self.open(Protocol::Udp, dscp, None)
     }
 
     /// Opens a flow of this protocol whose packets carry `dscp`.
     pub fn flow_of(&mut self, protocol: Protocol, dscp: u8) -> FlowId {
+        self.open(protocol, dscp, None)
+    }
+
+    /// Opens a UDP flow in tunnel `number`, which is above zero.
+    pub fn tunnelled_flow(&mut self, number: u32) -> FlowId {
+        self.open(Protocol::Udp, 0, NonZeroU32::new(number).map(TunnelId))
+    }
+
+    fn open(&mut self, protocol: Protocol, dscp: u8, tunnel: Option<TunnelId>) -> FlowId {
+        let ordinal = self.opened;
+        self.opened += 1;
         self.world.flows.open(FlowHeader {
             group: GroupId(0),
             app: AppId(0),
-            ordinal: 0,
+            ordinal,
             generation: 0,
             protocol,
             addresses: [0x0a00_0001, 0x0a00_0002],
-            ports: [49152, 443],
+            ports: [(ordinal as u16).wrapping_add(49152), 443],
             dscp,
+            tunnel,
             routes: [self.route; 2],
             alive: 0,
             closed: false,

@@ -427,10 +427,6 @@ fn an_error_in_an_override_says_that_it_is_from_there() {
         error_with("flow.stream.tpc.mtu", "1"),
         "flow.stream.tpc: unknown key; did you mean \"tcp\"? (from --set flow.stream.tpc.mtu=1)"
     );
-    assert_eq!(
-        error_with("queue.dualpi2.limit", "1"),
-        "link.dsl.point_to_point.up.queue: the queue \"dualpi2\" is not available in this version (from --set queue.dualpi2.limit=1)"
-    );
     assert!(error_with("seed..x", "1").contains("a dot between two of them"));
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +20,19 @@ from headend.cli.run import (
     print_report,
     print_warnings,
 )
-from headend.cli.terminal import answer_errors, make_output, print_json, show_progress
+from headend.cli.terminal import (
+    answer_errors,
+    make_output,
+    print_json,
+    show_points,
+    show_progress,
+)
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.experiment import Comparison
+    from headend.comparison import Comparison
+    from headend.experiment import Plan
+    from headend.result import Result
 
 
 @answer_errors
@@ -48,27 +57,47 @@ def compare(
     ] = None,
     settings: SetOption = None,
     seed: SeedOption = None,
+    seeds: Annotated[
+        str,
+        typer.Option(
+            "--seeds",
+            metavar="N | A,B,…",
+            help="Run everything with so many seeds, or with these: means with intervals, paired differences.",
+        ),
+    ] = "1",
     out: OutOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs side by side in one report: what changed, with traffic and seed the same."""
+    """Compare runs side by side in one report: what changed, with traffic and seeds the same."""
+    from headend.experiment import plan_comparison
+    from headend.scenario import parse_override
+
     if vary:
         if len(sources) > 1:
             raise InputError(
                 "--vary takes one scenario; several results folders are compared without it"
             )
-        comparison = _run_varied(
-            sources[0], vary, labels or [], settings or [], seed, out, force, quiet or as_json
+        plans = plan_comparison(
+            sources[0],
+            _collect_vary(vary),
+            overrides=[parse_override(text) for text in settings or []],
+            labels=labels or [],
+            seed=seed,
+            seeds=_parse_seeds(seeds, seed),
         )
+        comparison = _run_varied(plans, out, force, hidden=quiet or as_json)
     else:
         comparison = _load_finished(sources, labels or [], out, force)
     if as_json:
+        from headend.comparison import describe_figures
+
         print_json(
             {
                 "folder": str(comparison.folder),
                 "runs": [describe_result(result) for result in comparison.results],
+                "figures": describe_figures(comparison.variants),
             }
         )
     elif not quiet:
@@ -76,34 +105,15 @@ def compare(
     raise typer.Exit(choose_exit_code(comparison.results) if vary else 0)
 
 
-def _run_varied(
-    source: str,
-    vary: list[str],
-    labels: list[str],
-    settings: list[str],
-    seed: int | None,
-    out: Path | None,
-    force: bool,
-    hidden: bool,
-) -> Comparison:
+def _run_varied(plans: list[Plan], out: Path | None, force: bool, *, hidden: bool) -> Comparison:
+    from headend.comparison import Comparison
     from headend.execution import stop_on_interrupt
-    from headend.experiment import Comparison, carry_out_all, plan_comparison
     from headend.folder import choose_folder, create_folder
-    from headend.scenario import parse_override
 
-    plans = plan_comparison(
-        source,
-        _collect_vary(vary),
-        overrides=[parse_override(text) for text in settings],
-        labels=labels,
-        seed=seed,
-    )
     first = plans[0].loaded
     target = out or choose_folder(f"{first.name}-compared", force=force)
     with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
-        longest = max(plan.duration_ns for plan in plans)
-        with show_progress([plan.label for plan in plans], longest, hidden=hidden) as bars:
-            results = carry_out_all(plans, bars, stop)
+        results = _carry_out(plans, stop, hidden=hidden)
         if not results:
             raise KeyboardInterrupt
         comparison = Comparison(results, first.name, first.scenario.title, target)
@@ -113,10 +123,26 @@ def _run_varied(
     return comparison
 
 
+def _carry_out(plans: list[Plan], stop: threading.Event, *, hidden: bool) -> list[Result]:
+    """Run everything, with a bar for each run, or one over all where there are many."""
+    from headend.experiment import MOST_RUNS, carry_out_all
+
+    if len(plans) > MOST_RUNS:
+        with show_points(plans[0].loaded.name, hidden=hidden) as on_point:
+            return carry_out_all(plans, {}, stop, lambda done: on_point(done, len(plans), 0))
+    several = len({plan.seed for plan in plans}) > 1
+    names = {
+        plan.run: f"{plan.label}, seed {plan.seed}" if several else plan.label for plan in plans
+    }
+    longest = max(plan.duration_ns for plan in plans)
+    with show_progress(list(names.values()), longest, hidden=hidden) as bars:
+        return carry_out_all(plans, {run: bars[name] for run, name in names.items()}, stop)
+
+
 def _load_finished(
     sources: list[str], labels: list[str], out: Path | None, force: bool
 ) -> Comparison:
-    from headend.experiment import Comparison, load_results
+    from headend.comparison import Comparison, gather_variants, load_results
     from headend.folder import choose_folder
 
     if len(sources) == 1 and not (Path(sources[0]) / "manifest.json").is_file():
@@ -124,20 +150,34 @@ def _load_finished(
             f"{sources[0]}: to compare, give --vary PATH=A,B with a scenario, or several results folders"
         )
     results = load_results(sources)
-    if len(results) < 2:
+    variants = gather_variants(results)
+    if len(variants) < 2:
         raise InputError(f"{sources[0]}: one run alone is nothing to compare; give another folder")
-    if labels and len(labels) != len(results):
+    if labels and len(labels) != len(variants):
         raise InputError(
-            f"{len(labels)} labels for {len(results)} runs: give one for each, or none"
+            f"{len(labels)} labels for {len(variants)} runs: give one for each, or none"
         )
-    for result, label in zip(results, labels, strict=False):
-        result.label = label
+    for variant, label in zip(variants, labels, strict=False):
+        for result in variant.results:
+            result.label = label
     titles = {result.title for result in results}
     comparison = Comparison(
         results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"
     )
     comparison.save(out or choose_folder("compared", force=force), force=force)
     return comparison
+
+
+def _parse_seeds(text: str, first: int | None) -> int | list[int]:
+    """Read ``5`` as so many seeds, and ``1,2,5`` as those."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise InputError(f"--seeds {text}: expected how many, such as 10, or a list, such as 1,2,5")
+    if "," not in text:
+        return int(parts[0])
+    if first is not None:
+        raise InputError("--seed: with a list of --seeds, there is no first one to choose")
+    return [int(part) for part in parts]
 
 
 def _collect_vary(texts: list[str]) -> dict[str, list[str]]:
@@ -165,22 +205,31 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 
 def _print_comparison(comparison: Comparison) -> None:
-    from headend.cli.tables import draw_comparison, fit
+    from headend.cli.tables import draw_board, draw_comparison, fit
+    from headend.comparison import compare_figures, explain_board
     from headend.verdict import judge, summarise_comparison
 
     console = make_output()
     console.print(f"\n[bold]{comparison.title}[/bold]")
-    verdicts = [judge(result) for result in comparison.results]
-    console.print(fit(console, draw_comparison(comparison.results, verdicts)))
-    for line in summarise_comparison(comparison.results):
+    variants = comparison.variants
+    shown = [variant.results[0] for variant in variants]
+    verdicts = [judge(result) for result in shown]
+    seeds = max(len(variant.results) for variant in variants)
+    if seeds > 1:
+        console.print(f"[dim]What follows is of seed {shown[0].manifest['seed']}.[/dim]")
+    console.print(fit(console, draw_comparison(shown, verdicts)))
+    for line in summarise_comparison(shown, verdicts):
         console.print(line)
     console.print()
+    console.print(fit(console, draw_board(variants, compare_figures(variants))))
+    console.print(f"[dim]{explain_board(variants)}[/dim]\n")
     print_warnings(comparison.results)
     for result in comparison.results:
+        name = f"{result.label}, seed {result.manifest['seed']}" if seeds > 1 else result.label
         for outcome in result.expectations:
             if not outcome.met:
                 console.print(
-                    f"[red]✗[/red] {result.label}: {outcome.expected}, measured {outcome.measured_text}"
+                    f"[red]✗[/red] {name}: {outcome.expected}, measured {outcome.measured_text}"
                 )
     if comparison.folder:
         print_report(comparison.folder)

@@ -32,7 +32,7 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Make the report again from a results folder, or one over several."""
-    from headend.experiment import load_results
+    from headend.comparison import load_results
     from headend.report import write_report
     from headend.result import read_manifest
 
@@ -63,7 +63,7 @@ def figures(
     as_json: JsonOption = False,
 ) -> None:
     """Write every figure of a report as SVG, PDF or PNG, for papers and slides."""
-    from headend.experiment import load_results
+    from headend.comparison import load_results
     from headend.figures.export import export_figures
 
     results = load_results(folders)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.text import Text
 
 from headend.cli.terminal import (
@@ -55,6 +56,9 @@ ForceOption = Annotated[
     bool, typer.Option("--force", help="Replace a results folder that is there.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
+DetailOption = Annotated[
+    bool, typer.Option("--detail", help="Also list those of each group who suffer most.")
+]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
 ]
@@ -68,6 +72,7 @@ def run(
     out: OutOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
+    detail: DetailOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
@@ -94,7 +99,7 @@ def run(
     elif quiet:
         print_missed(result)
     else:
-        print_result(result)
+        print_result(result, detail=detail)
     raise typer.Exit(choose_exit_code([result]))
 
 
@@ -126,17 +131,21 @@ def describe_result(result: Result) -> dict[str, object]:
     }
 
 
-def print_result(result: Result) -> None:
+def print_result(result: Result, *, detail: bool = False) -> None:
     """Print the answer: people, queue, paragraph, expectations, where the rest is."""
-    from headend.cli.tables import draw_expectations, draw_people, draw_queues, fit
+    from headend.cli.tables import draw_expectations, draw_members, draw_people, draw_queues, fit
     from headend.verdict import judge
 
     console = make_output()
     verdict = judge(result)
     console.print(f"\n[bold]{result.title}[/bold]  [dim]seed {result.manifest['seed']}[/dim]")
     console.print(fit(console, draw_people(verdict)))
+    for party in verdict.parties if detail else []:
+        if party.is_group:
+            console.print(f"Those of {escape(party.label)} who fare worst:", style="bold")
+            console.print(fit(console, draw_members(party)))
     bottleneck = verdict.queue.queue if verdict.queue else None
-    console.print(fit(console, draw_queues(result, bottleneck)))
+    console.print(fit(console, draw_queues(result, bottleneck, detail=detail)))
     console.print(verdict.paragraph, end="\n\n")
     print_warnings([result])
     if result.expectations:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
+from headend.bottleneck import gather_queues
+from headend.estimate import format_estimate
+from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
-from headend.verdict import describe_shared_queue
+from headend.verdict import describe_shared_queue, pair_parties
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from headend.comparison import Cell, Row, Variant
+    from headend.grading import Finding
+    from headend.quantity import Kind
     from headend.result import Result
     from headend.study import Judgement
-    from headend.verdict import Verdict
+    from headend.verdict import Party, Verdict
     from headend.vocabulary import Choice
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
@@ -36,54 +42,98 @@ _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ ba
 
 
 def draw_people(verdict: Verdict) -> Table:
-    """Draw a row for each flow, those who suffer most first."""
+    """Draw a row for each flow, those who suffer most first; of a group, the member in the middle and the worst."""
     table = _new_table("flow", "grade", "experience")
     for name in ("delay p95", "lost", "goodput"):
         table.add_column(name, justify="right", no_wrap=True)
-    for finding in verdict.findings:
-        table.add_row(
-            finding.flow,
-            draw_grade(finding.grade),
-            finding.experience,
-            format_quantity(finding.delay_p95_ns, "time"),
-            format_quantity(finding.loss_ratio, "ratio"),
-            format_quantity(finding.goodput_bps, "rate"),
-        )
+    for party in verdict.parties:
+        if party.is_group:
+            middle = party.middle
+            experience = f"in the middle: {middle.experience}"
+            table.add_row(party.label, _draw_grades(party), experience, *_write_figures(middle))
+        _add_finding(table, party.worst, "  worst: " if party.is_group else "")
     return table
 
 
-def draw_queues(result: Result, bottleneck: str | None) -> Table:
-    """Draw a row for each queue that carried packets."""
-    import polars as pl
-
-    table = _new_table("queue", "discipline")
-    rows = result.queues.filter(
-        (pl.col("packets_enqueued") > 0) | (pl.col("discarded_overlimit") > 0)
-    )
-    marks = bool(rows["marked"].sum())
-    for name in (
-        "rate",
-        "delay p50",
-        "delay p99",
-        "used",
-        "dropped",
-        *(["marked"] if marks else []),
-    ):
+def draw_members(party: Party) -> Table:
+    """Draw a row for each of the members of a group that suffer most."""
+    table = _new_table("flow", "grade", "experience")
+    for name in ("delay p95", "lost", "goodput"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in rows.iter_rows(named=True):
-        dropped = sum(value for name, value in row.items() if name.startswith("discarded_"))
-        label = Text(row["queue"], style="bold" if row["queue"] == bottleneck else "")
-        table.add_row(
-            label,
-            row["discipline"],
-            format_quantity(row["rate_bps"], "rate"),
-            format_quantity(row["delay_p50_ns"], "time"),
-            format_quantity(row["delay_p99_ns"], "time"),
-            format_quantity(row["utilisation"], "ratio"),
-            f"{dropped:,}",
-            *([f"{row['marked']:,}"] if marks else []),
-        )
+    for finding in party.findings[:MOST_LISTED]:
+        _add_finding(table, finding)
     return table
+
+
+def _add_finding(table: Table, finding: Finding, before: str = "") -> None:
+    table.add_row(
+        before + finding.flow,
+        draw_grade(finding.grade),
+        finding.experience,
+        *_write_figures(finding),
+    )
+
+
+def _write_experience(party: Party) -> str:
+    if not party.is_group:
+        return party.worst.experience
+    middle, worst = party.middle, party.worst
+    return f"in the middle: {middle.experience}\nworst, {worst.flow}: {worst.experience}"
+
+
+def _write_figures(finding: Finding) -> tuple[str, str, str]:
+    return (
+        format_quantity(finding.delay_p95_ns, "time"),
+        format_quantity(finding.loss_ratio, "ratio"),
+        format_quantity(finding.goodput_bps, "rate"),
+    )
+
+
+def _draw_grades(party: Party) -> Text:
+    """Draw how many members have each grade."""
+    lines = []
+    for grade, count in party.grades.items():
+        sign, word = _SIGNS[grade].split()
+        lines.append(Text(f"{sign} {count} {word}", style=_STYLES[grade]))
+    return Text("\n").join(lines)
+
+
+def draw_queues(result: Result, bottleneck: str | None, *, detail: bool = False) -> Table:
+    """Draw a row for each queue that had packets; of a group, the queue in the middle and the worst.
+
+    Parameters
+    ----------
+    bottleneck
+        The queue to stand out.
+    detail
+        Whether the worst of a group get rows of their own too.
+    """
+    table = _new_table("queue", "discipline")
+    marks = bool(result.queues["marked"].sum())
+    names = ["rate", "delay p50", "delay p99", "used", "dropped", *(["marked"] if marks else [])]
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for party in gather_queues(result):
+        style = "bold" if any(row["queue"] == bottleneck for row in party.rows) else ""
+        if party.is_group:
+            label = Text(f"{party.label}, in the middle", style=style)
+            table.add_row(label, party.discipline, *_write_queue(party.middle, marks))
+        for number, row in enumerate(party.rows[: MOST_LISTED if detail else 1]):
+            before = f"  {'' if number else 'worst: '}" if party.is_group else ""
+            label = Text(before + row["queue"], style=style)
+            table.add_row(label, row["discipline"], *_write_queue(row, marks))
+    return table
+
+
+def _write_queue(row: Mapping[str, Any], marks: bool) -> list[str]:
+    return [
+        format_quantity(row["rate_bps"], "rate"),
+        format_quantity(row["delay_p50_ns"], "time"),
+        format_quantity(row["delay_p99_ns"], "time"),
+        format_quantity(row["utilisation"], "ratio"),
+        f"{row['lost']:,}",
+        *([f"{row['marked']:,}"] if marks else []),
+    ]
 
 
 def draw_expectations(result: Result) -> Table:
@@ -100,16 +150,8 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
     table = _new_table("")
     for result in results:
         table.add_column(Text(f"{result.label} (partial)" if result.is_partial else result.label))
-    flows = list(dict.fromkeys(f.flow for verdict in verdicts for f in verdict.findings))
-    for flow in flows:
-        cells = []
-        for verdict in verdicts:
-            finding = next((f for f in verdict.findings if f.flow == flow), None)
-            text = Text(finding.experience if finding else "–")
-            if finding and finding.grade != "none":
-                text = Text.assemble(draw_grade(finding.grade), "\n", text)
-            cells.append(text)
-        table.add_row(Text(flow, style="bold"), *cells)
+    for name, parties in pair_parties(verdicts):
+        table.add_row(Text(name, style="bold"), *map(_draw_fate, parties))
     queues = describe_shared_queue(results)
     if any(queues):
         table.add_section()
@@ -126,6 +168,45 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
             ),
         )
     return table
+
+
+def draw_board(variants: Sequence[Variant], rows: Sequence[Row]) -> Table:
+    """Draw a row for each figure and a column for each variant: value, best and worst, difference to the first."""
+    table = _new_table("figure")
+    for variant in variants:
+        table.add_column(Text(variant.label), justify="right")
+    subject = None
+    for row in rows:
+        if row.figure.subject != subject:
+            subject = row.figure.subject
+            table.add_row(Text(subject, style="bold"))
+        name = f"  {row.figure.name}{' ↑' if row.figure.rising else ''}"
+        table.add_row(name, *(_draw_cell(cell, row.figure.kind) for cell in row.cells))
+    return table
+
+
+_MARKS = {"best": ("✓ ", "green"), "worst": ("✗ ", "red"), "": ("", "")}
+
+
+def _draw_cell(cell: Cell | None, kind: Kind) -> Text:
+    if cell is None:
+        return Text("–")
+    sign, style = _MARKS[cell.mark]
+    text = Text(sign + format_estimate(cell.estimate, kind), style=style)
+    if cell.difference:
+        star = "*" if cell.difference.is_clear else ""
+        text.append(f"\nΔ {format_estimate(cell.difference, kind, signed=True)}{star}", style="dim")
+    return text
+
+
+def _draw_fate(party: Party | None) -> Text:
+    if party is None:
+        return Text("–")
+    experience = Text(_write_experience(party))
+    if not party.grades:
+        return experience
+    grade = _draw_grades(party) if party.is_group else draw_grade(party.worst.grade)
+    return Text.assemble(grade, "\n", experience)
 
 
 def draw_claims(judgements: Sequence[Judgement]) -> Table:

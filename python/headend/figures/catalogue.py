@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headend.figures import delay, experience, over_time
+from headend.comparison import compare_figures, gather_variants
+from headend.figures import delay, differences, experience, over_time
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
@@ -28,8 +29,16 @@ FIGURES = (
 
 
 def draw_figures(results: Sequence[Result]) -> list[Figure]:
-    """Draw every figure that these results have something for."""
+    """Draw every figure that these results have something for.
+
+    Runs of one setting with different seeds are drawn as one: distributions over all, the rest of the first seed.
+    """
     from altair.utils.schemapi import debug_mode
 
+    variants = gather_variants(results)
+    pooled = [variant.pool() for variant in variants]
     with debug_mode(False):  # Altair would check every part of every chart; the tests do
-        return [figure for draw in FIGURES if (figure := draw(results)) is not None]
+        drawn = [draw(pooled) for draw in FIGURES]
+        if len(results) > len(variants) > 1:
+            drawn.insert(0, differences.draw_differences(variants, compare_figures(variants)))
+        return [figure for figure in drawn if figure is not None]

@@ -9,18 +9,31 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Figure, lay_out
-from headend.figures.selection import choose_queues, name_flow_keys, place_flows
+from headend.figures.selection import (
+    choose_queues,
+    find_flow_groups,
+    find_queue_groups,
+    name_flow_keys,
+    place_flows,
+)
+from headend.figures.spread import NOTE
 from headend.figures.theme import colour, dash, fade, highlight, log_axis, make_chart, mark_along
-from headend.figures.thinning import thin_distribution
+from headend.figures.thinning import Tail, merge_tails, thin_distributions
+from headend.groups import label_member
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
+    from headend.groups import Group
     from headend.result import Result
 
 
 def draw_flow_delay(results: Sequence[Result]) -> Figure | None:
     """Draw how many packets of each flow took longer than a given delay, host to host."""
-    frames = {result.label: _gather_flows(result) for result in results}
+    groups = find_flow_groups(results)
+    frames = {
+        result.label: _gather(result, "flow", name_flow_keys(result, groups), groups)
+        for result in results
+    }
     panels, note = lay_out(
         frames,
         lambda rows: _draw_tail(rows, "one-way delay (ms)", marks=True),
@@ -33,14 +46,18 @@ def draw_flow_delay(results: Sequence[Result]) -> Figure | None:
         "One-way delay of each flow",
         "The share of packets that took longer than the delay below, host to host. A curve further left and falling"
         " steeply is better; read the 99th percentile where it crosses 1 %. Conversation is easy below 150 ms and hard"
-        f" above 400 ms (ITU-T G.114).{note}",
+        f" above 400 ms (ITU-T G.114).{_note_groups(frames)}{note}",
         panels,
     )
 
 
 def draw_queue_delay(results: Sequence[Result]) -> Figure | None:
     """Draw how many packets waited longer than a given time in a queue."""
-    frames = {result.label: _gather_queues(result) for result in results}
+    groups = find_queue_groups(results)
+    frames = {
+        result.label: _gather(result, "queue", _name_queue_keys(result, groups), groups)
+        for result in results
+    }
     panels, note = lay_out(frames, lambda rows: _draw_tail(rows, "queue delay (ms)", marks=False))
     if not panels:
         return None
@@ -49,36 +66,45 @@ def draw_queue_delay(results: Sequence[Result]) -> Figure | None:
         "Delay in the queue",
         "The share of packets that waited longer than the delay below, from arrival at the queue until it gave them up;"
         " on a cable upstream this includes request and grant. A good queue falls to the right of a few milliseconds"
-        f" only for bursts; a flat top that drops off late is a standing queue.{note}",
+        f" only for bursts; a flat top that drops off late is a standing queue.{_note_groups(frames)}{note}",
         panels,
     )
 
 
-def _gather_flows(result: Result) -> pl.DataFrame:
-    return _gather(result, "flow", name_flow_keys(result))
-
-
-def _gather_queues(result: Result) -> pl.DataFrame:
-    return _gather(result, "queue", {(name, None): name for name in choose_queues(result)})
+def _name_queue_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[str, str], str]:
+    ways = dict(result.queues.select("queue", "direction").iter_rows())
+    return {(name, ways[name]): label_member(name, groups) for name in choose_queues(result)}
 
 
 def _gather(
-    result: Result, kind: str, keys: Mapping[tuple[str, str], str] | Mapping[tuple[str, None], str]
+    result: Result, kind: str, keys: Mapping[tuple[str, str], str], groups: Mapping[str, Group]
 ) -> pl.DataFrame:
-    parts = []
-    rows = result.histograms.filter(pl.col("kind") == kind)
-    for (name, direction), key in keys.items():
-        own = rows.filter(pl.col("name") == name)
-        if direction is not None:
-            own = own.filter(pl.col("direction") == direction)
-        parts.append(thin_distribution(own).with_columns(key=pl.lit(key)))
-    return pl.concat(parts) if parts else pl.DataFrame()
+    """Give the distribution of each key, and those of a group's members as one."""
+    tails = thin_distributions(result.histograms.filter(pl.col("kind") == kind))
+    members: dict[str, list[Tail]] = {}
+    for pair, key in keys.items():
+        if pair in tails and len(tails[pair].shares):
+            members.setdefault(key, []).append(tails[pair])
+    many = {key for (name, _), key in keys.items() if name in groups}
+    curves = []
+    for key, own in members.items():
+        curve = pl.DataFrame(merge_tails(own)).select(pl.all().round_sig_figs(4), key=pl.lit(key))
+        if key not in many:
+            nothing = pl.lit(None, pl.Float64)
+            curve = curve.with_columns(low_ms=nothing, high_ms=nothing)
+        curves.append(curve)
+    return pl.concat(curves) if curves else pl.DataFrame()
+
+
+def _note_groups(frames: Mapping[str, pl.DataFrame]) -> str:
+    drawn = any(len(rows) and rows["low_ms"].is_not_null().any() for rows in frames.values())
+    return NOTE if drawn else ""
 
 
 def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> AnyChart:
     chosen = highlight()
     lowest = float(rows["delay_ms"].min())  # type: ignore[arg-type]
-    highest = float(rows["delay_ms"].max())  # type: ignore[arg-type]
+    highest = float(rows.select(pl.max_horizontal("delay_ms", "high_ms").max()).item())
     domain = (max(lowest * 0.9, 1e-3), max(highest * 1.1, 480 if marks else lowest * 10))
     curves: AnyChart = (
         make_chart(rows)
@@ -107,8 +133,25 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> AnyChart:
         )
         .add_params(chosen)
     )
-    if not marks:
-        return curves
-    return alt.layer(
-        curves, mark_along(150, "150 ms", "delay_ms"), mark_along(400, "400 ms", "delay_ms")
+    layers = [*_draw_bands(rows), curves]
+    if marks:
+        layers += [mark_along(150, "150 ms", "delay_ms"), mark_along(400, "400 ms", "delay_ms")]
+    return alt.layer(*layers) if len(layers) > 1 else curves
+
+
+def _draw_bands(rows: pl.DataFrame) -> list[AnyChart]:
+    """Draw where most of the members of each group are, at each share."""
+    shown = rows.filter(pl.col("low_ms").is_not_null())
+    if shown.is_empty():
+        return []
+    band: AnyChart = (
+        make_chart(shown.select("low_ms", "high_ms", "share", "series", "slot"))
+        .mark_area(opacity=0.18, clip=True, orient="horizontal")
+        .encode(
+            x=alt.X("low_ms:Q"),
+            x2="high_ms:Q",
+            y=alt.Y("share:Q"),
+            color=colour(rows),
+        )
     )
+    return [band]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
 from headend.figures.figure import Figure, Panel, lay_out, order_labels
-from headend.figures.selection import name_flow_keys, place_flows
+from headend.figures.members import NOTE as MEMBERS_NOTE
+from headend.figures.members import draw_members
+from headend.figures.selection import find_flow_groups, join_keys, name_flow_keys, place_flows
 from headend.figures.theme import (
     PALETTE,
     colour,
@@ -26,6 +28,7 @@ from headend.quantity import parse_quantity
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
+    from headend.groups import Group
     from headend.result import Result
 
 #: Samples drawn per flow; of more, evenly chosen ones.
@@ -42,7 +45,9 @@ REASONS = {
     "discarded_overlimit": "buffer full",
     "discarded_congested": "dropped by the AQM",
     "discarded_corrupted": "damaged on the way",
+    "discarded_filtered": "forbidden by a classifier",
     "discarded_flow_limit": "flow's share full",
+    "discarded_not_registered": "modem not registered",
     "discarded_retry_limit": "retries used up",
     "discarded_unresponsive": "unresponsive flow",
 }
@@ -51,22 +56,25 @@ REASONS = {
 def draw_voice(results: Sequence[Result]) -> Figure | None:
     """Draw each call's MOS over time."""
     arrows = {"mos": " ↑", "mos_down": " ↓"}
-    frames = {result.label: _gather(result, arrows, 1.0) for result in results}
+    alone = _leave_groups_out(results)
+    frames = {result.label: _gather(result, arrows, 1.0) for result in alone}
+    title, scale = "voice quality (MOS)", alt.Scale(domain=[1, 4.5], nice=False)
+    marks = (
+        mark_across(4.0, "4: users satisfied", near_left=True),
+        mark_across(3.1, "3.1: nearly all dissatisfied below", near_left=True),
+    )
 
     def draw(rows: pl.DataFrame) -> AnyChart:
-        scale = alt.Scale(domain=[1, 4.5], nice=False)
-        return alt.layer(
-            _draw_samples(rows, "voice quality (MOS)", scale, line=True),
-            mark_across(4.0, "4: users satisfied", near_left=True),
-            mark_across(3.1, "3.1: nearly all dissatisfied below", near_left=True),
-        )
+        return alt.layer(_draw_samples(rows, title, scale, line=True), *marks)
 
     panels, note = lay_out(frames, draw, place_flows(results))
+    members = draw_members(results, arrows, 1.0, title, scale, rising=True, marks=marks)
+    panels, note = _join_panels(panels, members, note)
     if not panels:
         return None
     return Figure(
         "mos",
-        "Voice quality over time",
+        "Voice quality over time" if len(panels) > len(members) else "Voice quality",
         "What a listener would say of each ten seconds of the call, from 1 (bad) to 4.4 (the best this codec does), by"
         " delay and by packets lost or late (ITU-T G.107). At 4 and above nobody complains; below 3.1 nearly everybody"
         f" does. ↑ is what the other side hears.{note}",
@@ -78,7 +86,7 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     """Draw round-trip times over time."""
     frames = {
         result.label: _gather(_date_pings(result), {"rtt": ""}, 1e-6, lost=True)
-        for result in results
+        for result in _leave_groups_out(results)
     }
     lost = any(bool(frame["value"].is_nan().any()) for frame in frames.values() if len(frame))
 
@@ -90,11 +98,14 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
         return alt.layer(*layers, *([] if missing.is_empty() else [_draw_lost(missing, rows)]))
 
     panels, note = lay_out(frames, draw, place_flows(results))
+    scale = alt.Scale(zero=True)
+    members = draw_members(results, {"rtt": ""}, 1e-6, "round trip (ms)", scale)
+    panels, note = _join_panels(panels, members, note)
     if not panels:
         return None
     return Figure(
         "ping",
-        "Ping over time",
+        "Ping over time" if len(panels) > len(members) else "Ping",
         f"Round-trip time of a small packet beside the other traffic. Games ask for less than {GAMES_MS} ms; what lies"
         " above the line's empty value is time spent in queues."
         f"{' A × at the bottom is a ping that was never answered.' if lost else ''}{note}",
@@ -130,30 +141,8 @@ def draw_files(results: Sequence[Result]) -> Figure | None:
 
 def draw_loss(results: Sequence[Result]) -> Figure | None:
     """Draw which share of each flow's packets was lost, by reason."""
-    parts = []
-    for result in results:
-        keys = name_flow_keys(result)
-        reasons = [name for name in REASONS if name in result.flows.columns]
-        rows = result.flows.unpivot(
-            reasons,
-            index=["flow", "direction", "packets_sent"],
-            variable_name="reason",
-            value_name="count",
-        ).filter(pl.col("count") > 0)
-        for row in rows.iter_rows(named=True):
-            key = keys.get((row["flow"], row["direction"]))
-            if key:
-                parts.append(
-                    {
-                        "flow": key,
-                        "run": result.label,
-                        "reason": REASONS[row["reason"]],
-                        "count": row["count"],
-                        "share": row["count"] / row["packets_sent"]
-                        if row["packets_sent"]
-                        else None,
-                    }
-                )
+    groups = find_flow_groups(results)
+    parts = [row for result in results for row in _count_losses(result, groups)]
     if not parts:
         return None
     frame = pl.DataFrame(parts)
@@ -178,14 +167,56 @@ def draw_loss(results: Sequence[Result]) -> Figure | None:
     )
 
 
+def _count_losses(result: Result, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
+    """Count what each flow or group lost, by reason."""
+    rows, _ = join_keys(result.flows, name_flow_keys(result, groups), groups)
+    reasons = [name for name in REASONS if name in rows.columns]
+    for row in (
+        rows.group_by("key", maintain_order=True)
+        .agg(pl.col("packets_sent", *reasons).sum())
+        .to_dicts()
+    ):
+        for reason in reasons:
+            if row[reason]:
+                yield {
+                    "flow": row["key"],
+                    "run": result.label,
+                    "reason": REASONS[reason],
+                    "count": row[reason],
+                    "share": row[reason] / row["packets_sent"] if row["packets_sent"] else None,
+                }
+
+
+def _leave_groups_out(results: Sequence[Result]) -> list[Result]:
+    """Give results without the samples of flows of which there are many."""
+    groups = find_flow_groups(results)
+    return [
+        replace(
+            result,
+            tables={
+                **result.tables,
+                "samples": result.samples.filter(~pl.col("flow").is_in(list(groups))),
+            },
+        )
+        for result in results
+    ]
+
+
+def _join_panels(panels: list[Panel], members: list[Panel], note: str) -> tuple[list[Panel], str]:
+    return [*panels, *members], (MEMBERS_NOTE if members else "") + note
+
+
 def _draw_durations(
     results: Sequence[Result], measure: str, name: str, title: str, axis: str, explanation: str
 ) -> Figure | None:
-    frames = {result.label: _gather(result, {measure: ""}, 1e-9) for result in results}
+    alone = _leave_groups_out(results)
+    frames = {result.label: _gather(result, {measure: ""}, 1e-9) for result in alone}
     scale = alt.Scale(zero=True)
     panels, note = lay_out(
         frames, lambda rows: _draw_samples(rows, axis, scale, line=False), place_flows(results)
     )
+    members = draw_members(results, {measure: ""}, 1e-9, axis, scale)
+    panels, note = _join_panels(panels, members, note)
     if not panels:
         return None
     return Figure(name, title, explanation + note, panels)

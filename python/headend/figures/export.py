@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, suggest
-from headend.experiment import name_folders
 from headend.figures.catalogue import draw_figures
 from headend.figures.theme import HEIGHT, WIDTH, configure
-from headend.folder import describe
+from headend.folder import describe, name_folders
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure, Panel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -10,7 +10,14 @@ import polars as pl
 
 from headend.bottleneck import find_shared_bottleneck
 from headend.figures.figure import Figure, Panel, lay_out
-from headend.figures.selection import name_flow_keys, place_flows
+from headend.figures.selection import (
+    find_flow_groups,
+    find_queue_groups,
+    join_keys,
+    name_flow_keys,
+    place_flows,
+)
+from headend.figures.spread import NOTE, draw_band, has_band, merge_members
 from headend.figures.theme import (
     colour,
     dash,
@@ -22,9 +29,11 @@ from headend.figures.theme import (
     time_axis,
 )
 from headend.figures.thinning import thin_series
+from headend.groups import label_member
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
+    from headend.groups import Group
     from headend.result import Result
 
 #: What a discipline may tell of itself: column, title, factor to the unit in the title.
@@ -35,7 +44,15 @@ INTERNALS = (
     ("target_delay_ns", "the law's own delay estimate (ms)", 1e-6),
     ("average_packets", "the law's average queue (packets)", 1.0),
     ("average_bytes", "the law's average queue (KiB)", 1 / 1024),
+    ("queues_active", "queues that hold packets", 1.0),
+    ("hash_collisions", "packets that joined another flow's queue, so far", 1.0),
 )
+
+#: Columns of the queue's series: the mean of an interval and its worst.
+TOPS = {
+    "delay": ("delay_mean_ns", "delay_max_ns"),
+    "backlog": ("backlog_bytes", "backlog_max_bytes"),
+}
 
 
 def draw_rates(results: Sequence[Result]) -> Figure | None:
@@ -89,24 +106,27 @@ def draw_line_rate(results: Sequence[Result]) -> Figure | None:
 
 def draw_queue_over_time(results: Sequence[Result]) -> Figure | None:
     """Draw delay and backlog of the bottleneck's queue over time."""
-    delays, backlogs = {}, {}
+    delays: dict[str, pl.DataFrame] = {}
+    backlogs: dict[str, pl.DataFrame] = {}
     queue = find_shared_bottleneck(results)
+    group = find_queue_groups(results).get(queue or "") if len(results) == 1 else None
     for result in results:
+        chosen = group.members if group else [queue]
         rows = thin_series(
-            _bottleneck_rows(result, queue),
+            result.queue_series.filter(pl.col("queue").is_in(chosen)),
             ["queue"],
             ["delay_mean_ns", "backlog_bytes"],
             ["delay_max_ns", "backlog_max_bytes"],
-        ).rename({"queue": "key"})
-        delays[result.label] = rows.select(
-            "time_s", "key", value=_scaled("delay_mean_ns", 1e-6), top=_scaled("delay_max_ns", 1e-6)
         )
-        backlogs[result.label] = rows.select(
-            "time_s",
-            "key",
-            value=_scaled("backlog_bytes", 1 / 1024),
-            top=_scaled("backlog_max_bytes", 1 / 1024),
-        )
+        for frames, column, factor in (
+            (delays, "delay", 1e-6),
+            (backlogs, "backlog", 1 / 1024),
+        ):
+            mean, top = TOPS[column]
+            shaped = rows.select(
+                "time_s", "queue", value=_scaled(mean, factor), top=_scaled(top, factor)
+            )
+            frames[result.label] = _beside_its_like(shaped, queue, group)
     panels = []
     for frames, title in ((delays, "queue delay (ms)"), (backlogs, "backlog (KiB)")):
         drawn, _ = lay_out(frames, lambda rows, title=title: _draw_with_top(rows, title, results))  # type: ignore[misc]
@@ -120,10 +140,26 @@ def draw_queue_over_time(results: Sequence[Result]) -> Figure | None:
     return Figure(
         "queue",
         "The bottleneck's queue over time",
-        "Line: the mean of each interval; shade (one run): the worst packet in it. A good queue fills for a burst and is"
-        " empty again soon after; one that never empties adds its delay to everything behind it.",
+        (
+            "Lines: the mean of each interval, in the worst queue and at the median over those like it; shade: from the"
+            " 10th to the 90th percentile of those."
+            if group
+            else "Line: the mean of each interval; shade (one run): the worst packet in it."
+        )
+        + " A good queue fills for a burst and is empty again soon after; one that never empties adds its delay to"
+        " everything behind it.",
         panels,
     )
+
+
+def _beside_its_like(rows: pl.DataFrame, queue: str | None, group: Group | None) -> pl.DataFrame:
+    """Give the rows of a queue, and where it is one of many, beside them those of all as one."""
+    own = rows.filter(pl.col("queue") == pl.lit(queue))
+    if group is None:
+        return own.rename({"queue": "key"})
+    like = merge_members(rows.select("time_s", "value", key=pl.lit(group.label)), {group.label})
+    worst = own.select("time_s", "value", key=pl.lit(f"the worst, {queue}"))
+    return pl.concat([worst, like], how="diagonal")
 
 
 def draw_internals(results: Sequence[Result]) -> Figure | None:
@@ -154,27 +190,32 @@ def draw_internals(results: Sequence[Result]) -> Figure | None:
 
 def draw_windows(results: Sequence[Result]) -> Figure | None:
     """Draw the congestion windows of the flows' connections."""
-    frames = {}
-    names = [flow for result in results for flow, _ in name_flow_keys(result)]
+    frames, groups = {}, find_flow_groups(results)
+    names = [flow for result in results for flow, _ in name_flow_keys(result, groups)]
+    order = {name: number for number, name in enumerate(dict.fromkeys(names))}
     for result in results:
-        rows = result.connection_series
+        rows = result.connection_series.filter(pl.col("flow").is_in(list(order)))
         if len(results) > 1:
             rows = rows.filter(pl.col("connection") == 0)
-        order = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        rows = rows.filter(pl.col("flow").is_in(list(order)))
         thin = thin_series(rows, ["flow", "connection"], ["cwnd_bytes"])
-        several = thin.filter(pl.col("connection") > 0)["flow"].unique().to_list()
+        several = set(thin.filter(pl.col("connection") > 0)["flow"]) - set(groups)
+        labels = {flow: label_member(flow, groups) for flow in thin["flow"].unique()}
+        label = pl.col("flow").replace_strict(labels, return_dtype=pl.String)
         key = (
-            pl.when(pl.col("flow").is_in(several))
+            pl.when(pl.col("flow").is_in(list(several)))
             .then(pl.col("flow") + " #" + (pl.col("connection") + 1).cast(pl.String))
-            .otherwise(pl.col("flow"))
+            .otherwise(label)
         )
-        frames[result.label] = thin.sort(
-            pl.col("flow").replace_strict(order, default=99),
+        ordered = thin.sort(
+            pl.col("flow").replace_strict(order, default=99, return_dtype=pl.Int64),
             "connection",
             "time_s",
             maintain_order=True,
-        ).select("time_s", key=key, value=_scaled("cwnd_bytes", 1 / 1024))
+        )
+        frames[result.label] = merge_members(
+            ordered.select("time_s", key=key, value=_scaled("cwnd_bytes", 1 / 1024)),
+            {group.label for group in groups.values()},
+        )
     panels, note = lay_out(
         frames,
         lambda rows: _draw_lines(rows, "congestion window (KiB)", results),
@@ -186,7 +227,7 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
         "cwnd",
         "Congestion windows",
         "How much each TCP connection keeps in flight: it grows until something is lost or marked, then falls back. Deep"
-        f" saw teeth under a short queue leave the line idle between them.{note}",
+        f" saw teeth under a short queue leave the line idle between them.{_note_groups(frames)}{note}",
         panels,
     )
 
@@ -194,23 +235,25 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
 def _draw_flow_rates(
     results: Sequence[Result], column: str, title: str, *, most: float | None = None
 ) -> tuple[list[Panel], str]:
-    frames = {}
+    frames, groups = {}, find_flow_groups(results)
     for result in results:
-        keys = name_flow_keys(result)
+        keys = name_flow_keys(result, groups)
         transfers = set(result.flows.filter(pl.col("transport") == "tcp")["flow"])
         if len(results) > 1 and transfers:  # what calls and pings send does not vary
             keys = {pair: key for pair, key in keys.items() if pair[0] in transfers}
         rows = thin_series(result.flow_series, ["flow", "direction"], [column])
-        parts = [
-            rows.filter((pl.col("flow") == flow) & (pl.col("direction") == direction)).select(
-                "time_s", key=pl.lit(key), value=_scaled(column, 1e-6)
-            )
-            for (flow, direction), key in keys.items()
-        ]
-        frames[result.label] = pl.concat(parts) if parts else pl.DataFrame()
-    return lay_out(
+        joined, many = join_keys(rows, keys, groups)
+        frames[result.label] = merge_members(
+            joined.select("time_s", "key", value=_scaled(column, 1e-6)), many
+        )
+    panels, note = lay_out(
         frames, lambda rows: _draw_lines(rows, title, results, most), place_flows(results)
     )
+    return panels, _note_groups(frames) + note
+
+
+def _note_groups(frames: Mapping[str, pl.DataFrame]) -> str:
+    return NOTE if any(has_band(rows) for rows in frames.values()) else ""
 
 
 def _bottleneck_rows(result: Result, queue: str | None) -> pl.DataFrame:
@@ -257,12 +300,14 @@ def _draw_lines(
         .encode(**_encode(rows, title, most), opacity=fade(chosen))
         .add_params(chosen)
     )
+    if has_band(rows):
+        return _with_warmup(alt.layer(draw_band(rows, title), lines), results)
     return _with_warmup(lines, results)
 
 
 def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Result]) -> AnyChart:
     lines = _draw_lines(rows, title, results)
-    if rows["series"].n_unique() > 1:
+    if rows["series"].n_unique() > 1 or "top" not in rows.columns:
         return lines
     shade = (
         make_chart(rows.select("time_s", "top"))
@@ -272,7 +317,7 @@ def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Result]) ->
     return alt.layer(shade, lines)
 
 
-def _with_warmup(chart: alt.Chart, results: Sequence[Result]) -> AnyChart:
+def _with_warmup(chart: AnyChart, results: Sequence[Result]) -> AnyChart:
     ends = {result.manifest.get("warmup_ns", 0) for result in results}
     end = ends.pop() / 1e9 if len(ends) == 1 else 0
     if not end:

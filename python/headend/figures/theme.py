@@ -60,6 +60,8 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
             "labelFontSize": 12,
             "labelLimit": LEGEND_WIDTH - SYMBOL_WIDTH,
             "symbolStrokeWidth": 3,
+            # Whatever is drawn first may be a pale band.
+            "symbolOpacity": 1,
             "title": None,
         },
         "title": {"color": text, "anchor": "start", "fontSize": 14},

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
+
+#: What is drawn of many reaches from the best to the worst tenth of them.
+LOW, HIGH = 0.1, 0.9
 
 #: Points on a line over time; a chart is rarely wider than twice as many pixels.
 POINTS_OVER_TIME = 300
@@ -66,36 +73,60 @@ def thin_series(
     return rows.select(*by, time, *rounded)
 
 
-def thin_distribution(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give a distribution as the share of packets above each of some delays.
+@dataclass(frozen=True)
+class Tail:
+    """A distribution as the delay, in ms, that each of some shares of packets exceeds; shares fall from 1."""
+
+    delays: npt.NDArray[np.float64]
+    shares: npt.NDArray[np.float64]
+
+
+def thin_distributions(rows: pl.DataFrame) -> dict[tuple[str, str], Tail]:
+    """Give the distribution of each name and direction.
 
     Parameters
     ----------
     rows
-        ``lower_ns``, ``upper_ns`` and ``count`` of non-empty buckets.
+        ``name``, ``direction``, ``lower_ns``, ``upper_ns`` and ``count`` of non-empty buckets.
+    """
+    ordered = rows.sort("name", "direction", "lower_ns", maintain_order=True)
+    sizes = ordered.group_by("name", "direction", maintain_order=True).len()
+    lowers, uppers, counts = (
+        ordered[name].to_numpy() for name in ("lower_ns", "upper_ns", "count")
+    )
+    tails, begin = {}, 0
+    for name, direction, size in sizes.iter_rows():
+        own = slice(begin, begin + size)
+        tails[name, direction] = _thin(lowers[own], uppers[own], counts[own])
+        begin += size
+    return tails
+
+
+def _thin(
+    lowers: npt.NDArray[np.int64], uppers: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> Tail:
+    total = float(counts.sum())
+    if not total:
+        return Tail(np.empty(0), np.empty(0))
+    shares = np.array(TAIL_SHARES)
+    shares = shares[(shares * total >= 1) | (shares == 1)]  # nothing else was that rare
+    places = np.searchsorted(np.cumsum(counts) / total, 1 - shares)
+    delays = np.where(shares == 1, lowers[0], uppers[np.minimum(places, len(uppers) - 1)])
+    return Tail(np.maximum(delays, 1e3) / 1e6, shares)
+
+
+def merge_tails(tails: Sequence[Tail]) -> dict[str, npt.NDArray[np.float64]]:
+    """Give the distributions of many as one: at each share the median delay over them, and where most of them are.
 
     Returns
     -------
-    polars.DataFrame
-        ``delay_ms`` and ``share``, falling from 1.
+    dict
+        ``delay_ms``, ``low_ms``, ``high_ms`` and ``share``, as far down as half of the members reach.
     """
-    import polars as pl
-
-    total = float(rows["count"].sum())
-    if not total:
-        return pl.DataFrame(schema={"delay_ms": pl.Float64, "share": pl.Float64})
-    ordered = rows.sort("lower_ns")
-    below = ordered["count"].cum_sum() / total
-    uppers = ordered["upper_ns"].cast(pl.Float64)
-    first = float(ordered["lower_ns"][0])
-    delays, shares = [max(first, 1e3)], [1.0]
-    for share in TAIL_SHARES[1:]:
-        if share * total < 1:  # nothing was that rare
-            break
-        index = min(int(below.search_sorted(1 - share)), len(uppers) - 1)
-        delays.append(max(float(uppers[index]), 1e3))
-        shares.append(share)
-    frame = pl.DataFrame({"delay_ms": delays, "share": shares}).with_columns(
-        pl.col("delay_ms") / 1e6
-    )
-    return frame.select(pl.all().round_sig_figs(4))
+    longest = max(tails, key=lambda tail: len(tail.shares)).shares
+    table = np.full((len(tails), len(longest)), np.nan)
+    for row, tail in zip(table, tails, strict=True):
+        row[: len(tail.delays)] = tail.delays
+    reached = (~np.isnan(table)).sum(axis=0) * 2 >= len(tails)
+    low, middle, high = np.nanquantile(table[:, reached], (LOW, 0.5, HIGH), axis=0)
+    return {"delay_ms": middle, "share": longest[reached], "low_ms": low, "high_ms": high}

@@ -11,6 +11,8 @@
 //! the marked packet is sent, so that a sender behind its schedule catches up by one mark a packet.
 
 use super::Aqm;
+use super::drop_schedule::DropSchedule;
+use super::inverse_sqrt::InverseSqrt;
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::qdisc::{Backlog, LineView, Parameters};
@@ -39,6 +41,8 @@ pub struct Config {
     pub interval: Duration,
     /// Marks ECN-capable packets instead of dropping them.
     pub ecn: bool,
+    /// The inverse square root of the control law: `exact`, or as implementations approximate it, by `newton` steps or from a `table`.
+    pub inverse_sqrt: InverseSqrt,
 }
 
 impl Default for Config {
@@ -51,6 +55,8 @@ impl Default for Config {
             // RFC 8289 §4.2: 100 ms suits round-trip times from 10 ms to 1 s.
             interval: Duration::from_millis(100),
             ecn: true,
+            // RFC 8289 §5.6 divides by the root.
+            inverse_sqrt: InverseSqrt::Exact,
         }
     }
 }
@@ -86,32 +92,30 @@ impl Config {
     }
 }
 
-/// CoDel's state (RFC 8289 §5.2).
+/// CoDel over one backlog.
 #[derive(Debug)]
 pub struct Codel {
     config: Config,
-    /// When the sojourn time will have been above the target for an interval; `None` while it is below.
-    first_above: Option<Instant>,
-    /// When the next packet is dropped, while dropping.
-    drop_next: Instant,
-    /// Drops since the dropping state was entered.
-    count: u64,
-    /// `count` as it was when the dropping state was last entered.
-    last_count: u64,
-    dropping: bool,
+    schedule: DropSchedule,
+    /// Whether the last packet of a backlog is never dropped.
+    spares_last: bool,
 }
 
 impl Codel {
     /// CoDel before its first packet.
     pub fn new(config: Config) -> Self {
         Self {
+            schedule: DropSchedule::new(config.interval, config.inverse_sqrt),
             config,
-            first_above: None,
-            drop_next: Instant::ZERO,
-            count: 0,
-            last_count: 0,
-            dropping: false,
+            spares_last: false,
         }
+    }
+
+    /// The same, but the last packet of a backlog is never dropped: the CoDel of the ns-2 SFQ-CoDel.
+    #[must_use]
+    pub fn sparing_the_last(mut self) -> Self {
+        self.spares_last = true;
+        self
     }
 }
 
@@ -123,10 +127,10 @@ impl Aqm for Codel {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         if !self.is_standing(backlog, line, cx.now) {
-            self.dropping = false;
+            self.schedule.stop();
             return backlog.pop(line);
         }
-        if self.dropping {
+        if self.schedule.dropping {
             self.keep_dropping(backlog, line, cx)
         } else {
             self.start_dropping(backlog, line, cx)
@@ -142,18 +146,16 @@ impl Codel {
     /// RFC 8289 §5.6, `dodequeue`: whether the head may be dropped (`ok_to_drop`). Looks at the head before it is taken, so that a packet is
     /// moved once.
     fn is_standing(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) -> bool {
-        let Some(head) = backlog.head() else {
-            self.first_above = None;
-            return false;
-        };
-        let sojourn = now - head.enqueued_at;
-        let left = backlog.depth().bytes - line.framing.bytes(head);
-        // The second test keeps a slow line busy: one packet that waits is no standing queue.
-        if sojourn < self.config.target || left <= line.max_packet() {
-            self.first_above = None;
-            return false;
-        }
-        now >= *(self.first_above).get_or_insert(now + self.config.interval)
+        let is_excess = backlog.head().is_some_and(|head| {
+            let sojourn = now - head.enqueued_at;
+            // A line is kept busy by what waits in all the queues before it.
+            let others = line.share.map_or(0, |share| share.others);
+            let left = others + backlog.depth().bytes - line.framing.bytes(head);
+            let is_spared = self.spares_last && backlog.depth().packets == 1;
+            // The second test keeps a slow line busy: one packet that waits is no standing queue.
+            sojourn >= self.config.target && left > line.max_packet() && !is_spared
+        });
+        self.schedule.is_standing(is_excess, now)
     }
 
     /// RFC 8289 §5.5, in the dropping state: catches up with the schedule.
@@ -163,14 +165,14 @@ impl Codel {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
-        while cx.now >= self.drop_next {
-            self.count += 1;
+        while self.schedule.is_due(cx.now) {
+            self.schedule.count_drop();
             let marked = self.signal(backlog, line, cx);
             if marked.is_none() && !self.is_standing(backlog, line, cx.now) {
-                self.dropping = false;
+                self.schedule.stop();
                 break;
             }
-            self.drop_next = self.control_law(self.drop_next);
+            self.schedule.move_on();
             if marked.is_some() {
                 return marked;
             }
@@ -186,13 +188,7 @@ impl Codel {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         let marked = self.signal(backlog, line, cx);
-        self.dropping = true;
-        // Back soon after the last time: go on near the rate of drops that controlled the queue then, which was reached after `delta`.
-        let delta = self.count - self.last_count;
-        let is_recent = cx.now.since(self.drop_next) < self.config.interval * 16;
-        self.count = if delta > 1 && is_recent { delta } else { 1 };
-        self.last_count = self.count;
-        self.drop_next = self.control_law(cx.now);
+        self.schedule.enter(cx.now);
         marked.or_else(|| {
             // The packet sent in place of the dropped one is spared, but it counts as seen.
             self.is_standing(backlog, line, cx.now);
@@ -213,12 +209,6 @@ impl Codel {
         }
         cx.discard(packet, DropReason::Congested);
         None
-    }
-
-    /// RFC 8289 §5.6, `control_law`: the next drop comes `interval/√count` after `from`.
-    fn control_law(&self, from: Instant) -> Instant {
-        // IEEE 754 rounds square root and division correctly: the same bits on every platform.
-        from + (self.config.interval).mul_f64(1.0 / (self.count as f64).sqrt())
     }
 }
 
@@ -347,26 +337,12 @@ mod tests {
     }
 
     #[test]
-    fn the_control_law_takes_the_exact_square_root() {
-        let mut codel = Codel::new(Config::default());
-        let mut gap = |count| {
-            codel.count = count;
-            (codel.control_law(Instant::ZERO) - Instant::ZERO).as_nanos()
-        };
-        assert_eq!(gap(1), 100_000_000);
-        assert_eq!(gap(2), 70_710_678);
-        assert_eq!(gap(3), 57_735_027);
-        assert_eq!(gap(4), 50_000_000);
-        assert_eq!(gap(10_000), 1_000_000);
-    }
-
-    #[test]
     fn a_sojourn_time_just_below_the_target_is_no_excess_and_the_target_is() {
         let mut scene = Scene::new(Config::default(), 10, Ecn::NotEct);
         scene.dequeue(at(5) - Duration::from_nanos(1));
-        assert_eq!(scene.codel.first_above, None);
+        assert_eq!(scene.codel.schedule.first_above, None);
         scene.dequeue(at(5));
-        assert_eq!(scene.codel.first_above, Some(at(105)));
+        assert_eq!(scene.codel.schedule.first_above, Some(at(105)));
     }
 
     #[test]
@@ -381,7 +357,7 @@ mod tests {
             Some(3),
             "the next packet is sent instead"
         );
-        assert!(scene.codel.dropping);
+        assert!(scene.codel.schedule.dropping);
     }
 
     #[test]
@@ -391,9 +367,12 @@ mod tests {
         scene.arrive(10, Ecn::NotEct);
         scene.dequeue(at(91));
         scene.dequeue(at(92));
-        assert_eq!(scene.codel.first_above, Some(at(191)));
+        assert_eq!(scene.codel.schedule.first_above, Some(at(191)));
         scene.dequeue(at(93));
-        assert_eq!(scene.codel.first_above, None, "it had waited for 3 ms");
+        assert_eq!(
+            scene.codel.schedule.first_above, None,
+            "it had waited for 3 ms"
+        );
     }
 
     #[test]
@@ -416,10 +395,13 @@ mod tests {
         let mut scene = Scene::new(Config::default(), 10, Ecn::NotEct);
         scene.dequeue(at(5));
         scene.dequeue(at(105));
-        assert!(scene.codel.dropping);
+        assert!(scene.codel.schedule.dropping);
         while scene.dequeue(at(106)).0.is_some() {}
-        assert!(!scene.codel.dropping, "an empty queue has no excess");
-        assert_eq!(scene.codel.first_above, None);
+        assert!(
+            !scene.codel.schedule.dropping,
+            "an empty queue has no excess"
+        );
+        assert_eq!(scene.codel.schedule.first_above, None);
     }
 
     #[test]
@@ -429,19 +411,19 @@ mod tests {
         scene.dequeue(at(105));
         // Due at 205, 275.7 and 333.4 ms; not yet at 383.4 ms.
         assert_eq!(scene.dequeue(at(380)).1, 3);
-        assert_eq!(scene.codel.count, 4);
+        assert_eq!(scene.codel.schedule.count, 4);
     }
 
     /// Enters the dropping state again at `now`, after it was left with this count and schedule; the new count.
     fn count_on_return(count: u64, last_count: u64, drop_next: Instant, now: Instant) -> u64 {
         let mut scene = Scene::new(Config::default(), 10, Ecn::NotEct);
-        scene.codel.count = count;
-        scene.codel.last_count = last_count;
-        scene.codel.drop_next = drop_next;
-        scene.codel.first_above = Some(now);
+        scene.codel.schedule.count = count;
+        scene.codel.schedule.last_count = last_count;
+        scene.codel.schedule.drop_next = drop_next;
+        scene.codel.schedule.first_above = Some(now);
         assert_eq!(scene.dequeue(now).1, 1);
-        assert_eq!(scene.codel.last_count, scene.codel.count);
-        scene.codel.count
+        assert_eq!(scene.codel.schedule.last_count, scene.codel.schedule.count);
+        scene.codel.schedule.count
     }
 
     #[test]

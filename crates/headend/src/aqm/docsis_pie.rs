@@ -312,6 +312,8 @@ impl DocsisPie {
 impl DocsisPie {
     /// Carries out the updates due by now. More than one can only be due after a rest, through which the queue was empty.
     fn catch_up(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) {
+        // A scheduler may have emptied the queue by other ways than through the law.
+        self.is_empty |= backlog.depth().packets == 0;
         while self.updates.is_due(now) {
             self.estimator.update(line, now);
             if self.is_settled() {

@@ -2,13 +2,18 @@
 
 mod average;
 pub mod cbt;
+pub mod cobalt;
 pub mod codel;
+pub mod codel_dt;
+pub mod codel_dt_ns2;
 pub mod delay_estimate;
 pub mod derandomiser;
 pub mod docsis_pie;
 pub mod drop_front;
+pub(crate) mod drop_schedule;
 pub mod drop_tail;
 pub mod fred;
+pub mod inverse_sqrt;
 pub mod pie;
 pub(crate) mod proportional_integral;
 pub mod random_drop;
@@ -18,7 +23,10 @@ pub(crate) mod updates;
 use std::fmt::Debug;
 
 pub use cbt::Cbt;
+pub use cobalt::Cobalt;
 pub use codel::Codel;
+pub use codel_dt::CodelDt;
+pub use codel_dt_ns2::CodelDtNs2;
 pub use docsis_pie::DocsisPie;
 pub use drop_front::DropFront;
 pub use drop_tail::DropTail;

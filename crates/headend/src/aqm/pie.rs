@@ -193,7 +193,7 @@ impl Aqm for Pie {
             cx.discard(packet, DropReason::Congested);
         } else {
             backlog.push(packet, line, cx);
-            self.is_empty = false;
+            self.joined();
         }
     }
 
@@ -263,6 +263,12 @@ impl Pie {
         self.config.ecn && self.drop_probability < self.config.mark_limit.0 && cx.mark(packet)
     }
 
+    /// A packet was taken in.
+    #[inline]
+    pub(crate) fn joined(&mut self) {
+        self.is_empty = false;
+    }
+
     /// A packet found no room.
     pub(crate) fn overflowed(&mut self) {
         self.derandomiser.clear();
@@ -305,6 +311,8 @@ impl Pie {
     /// Carries out the updates due by now. More than one can only be due after a rest, through which the queue was empty.
     #[inline]
     pub(crate) fn catch_up(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) {
+        // A scheduler may have emptied the queue by other ways than through the law.
+        self.is_empty |= waiting == 0;
         while self.updates.is_due(now) {
             self.estimator.update(line, now);
             if self.is_at_rest() {

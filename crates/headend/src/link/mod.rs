@@ -12,8 +12,8 @@ pub use rate::{RateSchedule, Transmitter};
 
 use crate::context::{Context, QueueInternals};
 use crate::flow::Port;
-use crate::metrics::Recorder;
 use crate::packet::Packet;
+use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
 
 /// A medium with one or more ports.
@@ -24,18 +24,22 @@ pub trait Link: Debug + Send {
     fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>);
     /// A wake-up it asked for has come, perhaps one it no longer expects.
     fn wake(&mut self, token: u64, cx: &mut Context<'_>);
+    /// The wake-up that it needs before any packet comes.
+    fn first_wake(&self) -> Option<(crate::time::Instant, u64)> {
+        None
+    }
     /// Calls `visit` with each of its queues and their inner state.
-    fn visit_queues(
-        &self,
-        now: crate::time::Instant,
-        visit: &mut dyn FnMut(QueueId, QueueInternals),
-    );
+    fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals));
     /// Packets it holds, waiting or partly sent: for the conservation check.
     fn held(&self) -> u64;
-    /// Records the departures up to `now` that it has computed in advance.
-    fn catch_up(&mut self, now: crate::time::Instant, recorder: &mut Recorder) {
-        let _ = (now, recorder);
+    /// Brings itself and the records up to the present, if departures were computed in advance or put off.
+    fn catch_up(&mut self, cx: &mut Context<'_>) {
+        let _ = cx;
     }
-    /// From the start of the run, departures are to be recorded in order with everything else: none may be computed in advance.
+    /// What enters at `port` is seen by nobody before `span` after it has left: so long, departures may be put off. Asked before the run.
+    fn put_off(&mut self, port: Port, span: Duration) {
+        let _ = (port, span);
+    }
+    /// From the start of the run, departures are to happen in order with everything else: none in advance, none put off.
     fn wake_for_departures(&mut self) {}
 }

@@ -1,14 +1,15 @@
 //! A plain link: two directions, each with a rate, a propagation delay and a queue.
 //!
-//! Ports: 0 up (away from the customer), 1 down. A packet that finds the direction free is sent at once; the end of a transmission is an
-//! event only if something waits for it. Where a packet's departure can be known on arrival, there are no such events at all
-//! ([fused](super::fused)). Its way to the far end is handed to the next hop's delay line.
+//! Ports: 0 up (away from the customer), 1 down. A packet that finds the direction free is sent at once. What waits is sent when the transmission
+//! before it ends, but nobody needs to know of it until the packet could have got to where it goes: departures are *put off*, and made up for with
+//! the times at which they were due when something arrives, when somebody looks, or when the first of them would be seen at the far
+//! end. Where a packet's departure can be known on arrival, that is not needed either ([fused](super::fused)). The way to the far end is
+//! handed to the next hop's delay line.
 
 use super::fused::Fused;
 use super::{Link, Transmitter};
 use crate::context::{Context, QueueInternals};
 use crate::flow::Port;
-use crate::metrics::Recorder;
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue};
 use crate::time::{Duration, Instant};
@@ -41,7 +42,9 @@ struct Direction {
     fused: Option<Fused>,
     /// When the last bit of the packet being sent leaves.
     busy_until: Instant,
-    /// A wake-up at that time is under way.
+    /// How long after the end of a transmission it is early enough to see to what waits.
+    slack: Duration,
+    /// A wake-up is under way.
     is_awaited: bool,
     /// A packet that will never be sent.
     stuck: Option<Packet>,
@@ -82,6 +85,7 @@ impl Direction {
             fused: limit.map(|limit| Fused::new(setup.queue.id(), limit, setup.framing, setup.mtu)),
             setup,
             busy_until: Instant::ZERO,
+            slack: Duration::ZERO,
             is_awaited: false,
             stuck: None,
         }
@@ -92,15 +96,13 @@ impl Direction {
         if let Some(fused) = &mut self.fused {
             return fused.offer(packet, &mut setup.transmitter, setup.delay, cx);
         }
+        self.send_due(cx);
         self.look(cx.now);
         self.setup.queue.offer(packet, &self.line, cx);
-        if !self.is_awaited {
-            if cx.now >= self.busy_until {
-                self.start(index, cx);
-            } else {
-                self.await_end(index, cx);
-            }
+        if cx.now >= self.busy_until {
+            self.start(cx);
         }
+        self.await_end(index, cx);
     }
 
     /// Brings the view of the line up to date.
@@ -111,35 +113,51 @@ impl Direction {
         }
     }
 
-    fn start(&mut self, index: u64, cx: &mut Context<'_>) {
+    /// Sends what was due by now, each packet at its own time. What is sent at an instant is sent before anything else happens at it.
+    fn send_due(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now;
+        while self.busy_until <= now && !self.setup.queue.is_empty() {
+            cx.now = self.busy_until;
+            self.look(cx.now);
+            if !self.start(cx) {
+                break;
+            }
+        }
+        cx.now = now;
+    }
+
+    /// Sends the next packet now; false if there is none.
+    fn start(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(packet) = self.setup.queue.take(&self.line, cx) else {
-            return;
+            return false;
         };
         let bytes = self.setup.framing.bytes(&packet);
         self.busy_until = self.setup.transmitter.send(cx.now, bytes);
         if self.busy_until == Instant::FAR_FUTURE {
             // The rate is zero for good.
             self.stuck = Some(packet);
-            return;
+            return true;
         }
         // Nothing can happen to it any more: it is at the far end when its last bit is.
         cx.forward_at(packet, self.busy_until + self.setup.delay);
-        self.await_end(index, cx);
+        true
     }
 
-    /// Asks to be woken at the end of the transmission if anything waits for it.
+    /// Asks to be woken in time for the end of the transmission, if there is one and anything waits for it. A wake-up under way is early enough. A
+    /// discipline that holds its packets back while the line is free wakes it by an update.
     #[inline]
     fn await_end(&mut self, index: u64, cx: &mut Context<'_>) {
-        if !self.setup.queue.is_empty() && self.busy_until < Instant::FAR_FUTURE {
+        let is_sending = cx.now < self.busy_until && self.busy_until < Instant::FAR_FUTURE;
+        if is_sending && !self.is_awaited && !self.setup.queue.is_empty() {
             self.is_awaited = true;
-            cx.wake_at(self.busy_until, index);
+            cx.wake_at(self.busy_until + self.slack, index);
         }
     }
 
-    fn transmitted(&mut self, index: u64, cx: &mut Context<'_>) {
+    fn wake(&mut self, index: u64, cx: &mut Context<'_>) {
         self.is_awaited = false;
-        self.look(cx.now);
-        self.start(index, cx);
+        self.send_due(cx);
+        self.await_end(index, cx);
     }
 
     fn update(&mut self, index: u64, cx: &mut Context<'_>) {
@@ -147,7 +165,8 @@ impl Direction {
         self.setup.queue.update(&self.line, cx);
         // A discipline that held its packets back may give one up now.
         if !self.is_awaited && cx.now >= self.busy_until && !self.setup.queue.is_empty() {
-            self.start(index, cx);
+            self.start(cx);
+            self.await_end(index, cx);
         }
     }
 }
@@ -160,7 +179,7 @@ impl Link for PointToPoint {
     fn wake(&mut self, token: u64, cx: &mut Context<'_>) {
         let direction = &mut self.directions[(token & 1) as usize];
         if token & UPDATE == 0 {
-            direction.transmitted(token, cx);
+            direction.wake(token, cx);
         } else {
             direction.update(token & 1, cx);
         }
@@ -183,15 +202,27 @@ impl Link for PointToPoint {
             .sum()
     }
 
-    fn catch_up(&mut self, now: Instant, recorder: &mut Recorder) {
-        for fused in self.directions.iter_mut().flat_map(|one| &mut one.fused) {
-            fused.catch_up(now, recorder);
+    fn catch_up(&mut self, cx: &mut Context<'_>) {
+        for direction in &mut self.directions {
+            match &mut direction.fused {
+                Some(fused) => fused.catch_up(cx.now, cx.recorder()),
+                None => direction.send_due(cx),
+            }
+        }
+    }
+
+    fn put_off(&mut self, port: Port, span: Duration) {
+        let direction = &mut self.directions[usize::from(port.0)];
+        // A law that changes by time alone must see departures in order with its updates.
+        if !direction.setup.queue.is_periodic() {
+            direction.slack = direction.setup.delay + span;
         }
     }
 
     fn wake_for_departures(&mut self) {
         for direction in &mut self.directions {
             direction.fused = None;
+            direction.slack = Duration::ZERO;
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The histogram is log-linear: each octave of values is cut into 1024 buckets of equal width, so that a bucket is never wider than a
 //! thousandth of what it holds, and the bucket of a value is found by a shift. The buckets are those of an HDR histogram with three
-//! digits, against which it is tested.
+//! digits, against which it is tested. They are kept in pages, of which only those exist that have held something: most delays of a queue lie
+//! within two or three octaves, and a plant has thousands of queues.
 
 use crate::time::Duration;
 
@@ -14,6 +15,11 @@ const LONGEST: u64 = 10_000_000_000;
 const PRECISION: u32 = 10;
 /// One more than the bucket of the longest delay.
 const BUCKETS: usize = bucket_of(LONGEST) + 1;
+
+/// Buckets of a page, as a power of two.
+const PAGE: u32 = 7;
+/// Pages that hold all buckets.
+const PAGES: usize = BUCKETS.div_ceil(1 << PAGE);
 
 /// Values below two times 1024 have a bucket each; from there on each octave has 1024.
 #[inline]
@@ -32,6 +38,8 @@ const fn lowest_in(bucket: usize) -> u64 {
 /// The delays of one flow direction or queue. Memory does not grow with the number of packets.
 #[derive(Debug, Clone)]
 pub struct DelayStats {
+    /// By page: one more than its place among the counts, or zero. Empty before the first delay.
+    pages: Box<[u16]>,
     counts: Vec<u32>,
     count: u64,
     sum: u128,
@@ -42,7 +50,8 @@ pub struct DelayStats {
 impl Default for DelayStats {
     fn default() -> Self {
         Self {
-            counts: vec![0; BUCKETS],
+            pages: Box::default(),
+            counts: Vec::new(),
             count: 0,
             sum: 0,
             min: u64::MAX,
@@ -51,16 +60,53 @@ impl Default for DelayStats {
     }
 }
 
+/// The place of a bucket in its page.
+#[inline]
+const fn place_in(page: u16, bucket: usize) -> usize {
+    ((page as usize - 1) << PAGE) + (bucket & ((1 << PAGE) - 1))
+}
+
 impl DelayStats {
     /// Counts one delay.
     #[inline]
     pub fn record(&mut self, delay: Duration) {
         let nanos = delay.as_nanos();
-        self.counts[bucket_of((nanos / UNIT_NS).min(LONGEST))] += 1;
+        let place = self.place_of(bucket_of((nanos / UNIT_NS).min(LONGEST)));
+        self.counts[place] += 1;
         self.count += 1;
         self.sum += u128::from(nanos);
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);
+    }
+
+    /// Where a bucket's count is kept.
+    #[inline]
+    fn place_of(&mut self, bucket: usize) -> usize {
+        match self.pages.get(bucket >> PAGE) {
+            Some(&page) if page > 0 => place_in(page, bucket),
+            _ => self.add_page(bucket),
+        }
+    }
+
+    #[cold]
+    fn add_page(&mut self, bucket: usize) -> usize {
+        if self.pages.is_empty() {
+            self.pages = vec![0; PAGES].into();
+        }
+        self.counts.resize(self.counts.len() + (1 << PAGE), 0);
+        let page = (self.counts.len() >> PAGE) as u16;
+        self.pages[bucket >> PAGE] = page;
+        place_in(page, bucket)
+    }
+
+    /// Buckets that exist, in order, with their counts.
+    fn counted(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let existing = self.pages.iter().enumerate().filter(|&(_, &page)| page > 0);
+        existing.flat_map(move |(number, &page)| {
+            let first = number << PAGE;
+            (first..first + (1 << PAGE))
+                .map(move |bucket| (bucket, self.counts[place_in(page, bucket)]))
+        })
     }
 
     /// Forgets everything; keeps its memory.
@@ -101,11 +147,11 @@ impl DelayStats {
     pub fn quantile(&self, q: f64) -> f64 {
         let wanted = ((q * self.count as f64).ceil() as u64).max(1);
         let mut seen = 0;
-        let bucket = self.counts.iter().position(|&count| {
+        let bucket = self.counted().find(|&(_, count)| {
             seen += u64::from(count);
             seen >= wanted
         });
-        bucket.map_or(f64::NAN, |bucket| {
+        bucket.map_or(f64::NAN, |(bucket, _)| {
             let highest = lowest_in(bucket + 1) - 1;
             ((highest * UNIT_NS) as f64).clamp(self.min as f64, self.max as f64)
         })
@@ -113,8 +159,8 @@ impl DelayStats {
 
     /// Non-empty buckets: from, to (nanoseconds), count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let filled = (self.counts.iter().enumerate()).filter(|&(_, &count)| count > 0);
-        filled.map(|(bucket, &count)| {
+        let filled = self.counted().filter(|&(_, count)| count > 0);
+        filled.map(|(bucket, count)| {
             let [from, to] = [bucket, bucket + 1].map(|bucket| lowest_in(bucket) * UNIT_NS);
             (from, to, u64::from(count))
         })
@@ -196,6 +242,21 @@ mod tests {
             stats.buckets().map(|(_, _, count)| count).sum::<u64>(),
             100_000
         );
+    }
+
+    #[test]
+    fn memory_is_that_of_the_delays_there_were() {
+        let mut stats = DelayStats::default();
+        assert_eq!(stats.counts.capacity(), 0);
+        for micros in 20_000..40_000 {
+            stats.record(Duration::from_micros(micros));
+        }
+        // An octave, and the rest of the pages it shares.
+        assert!(stats.counts.len() <= 10 << PAGE, "{}", stats.counts.len());
+        stats.reset();
+        assert_eq!((stats.count(), stats.buckets().count()), (0, 0));
+        stats.record(Duration::from_millis(30));
+        assert_eq!(stats.buckets().count(), 1);
     }
 
     #[test]

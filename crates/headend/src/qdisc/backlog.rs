@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::pool::{Chain, Pool};
 use super::{Depth, LineView};
 use crate::context::Context;
 use crate::packet::Packet;
@@ -49,22 +50,132 @@ const MOST_ROOM: u64 = 1 << 13;
 /// Packets in order of arrival.
 #[derive(Debug)]
 pub struct Backlog {
-    packets: VecDeque<Packet>,
+    packets: Store,
     bytes: u64,
     limit: BacklogLimit,
+    /// Room to be made with the first packet.
+    room: usize,
+}
+
+/// Where the packets are.
+#[derive(Debug)]
+enum Store {
+    /// A backlog of its own.
+    Ring(VecDeque<Packet>),
+    /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::exchange`].
+    Chain(Pool, Chain),
+}
+
+impl Store {
+    #[inline]
+    fn push(&mut self, packet: Packet) -> Option<&mut Packet> {
+        match self {
+            Self::Ring(ring) => {
+                ring.push_back(packet);
+                ring.back_mut()
+            }
+            Self::Chain(pool, chain) => Some(pool.push(chain, packet)),
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Packet> {
+        match self {
+            Self::Ring(ring) => ring.pop_front(),
+            Self::Chain(pool, chain) => pool.pop(chain),
+        }
+    }
+
+    fn pop_last(&mut self) -> Option<Packet> {
+        match self {
+            Self::Ring(ring) => ring.pop_back(),
+            Self::Chain(pool, chain) => pool.pop_last(chain),
+        }
+    }
+
+    fn remove(&mut self, index: usize) -> Option<Packet> {
+        match self {
+            Self::Ring(ring) => ring.remove(index),
+            Self::Chain(pool, chain) => pool.remove(chain, index),
+        }
+    }
+
+    fn head(&self) -> Option<&Packet> {
+        match self {
+            Self::Ring(ring) => ring.front(),
+            Self::Chain(pool, chain) => pool.head(chain),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Packet> {
+        let (ring, chain) = match self {
+            Self::Ring(ring) => (Some(ring.iter()), None),
+            Self::Chain(pool, chain) => (None, Some(pool.iter(chain))),
+        };
+        let ring = ring.into_iter().flatten();
+        ring.chain(chain.into_iter().flatten())
+    }
+
+    #[inline]
+    fn len(&self) -> u64 {
+        match self {
+            Self::Ring(ring) => ring.len() as u64,
+            Self::Chain(_, chain) => chain.packets(),
+        }
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        match self {
+            Self::Ring(ring) => ring.reserve(packets),
+            Self::Chain(pool, _) => pool.reserve(packets),
+        }
+    }
 }
 
 impl Backlog {
     /// An empty backlog.
     pub fn new(limit: BacklogLimit) -> Self {
         Self {
-            packets: VecDeque::new(),
+            packets: Store::Ring(VecDeque::new()),
             bytes: 0,
+            limit,
+            room: 0,
+        }
+    }
+
+    /// A place for one at a time of the many backlogs of a scheduler, each of at most `limit`. All packets are in its pool.
+    pub(super) fn shared(limit: BacklogLimit) -> Self {
+        Self {
+            packets: Store::Chain(Pool::new(), Chain::EMPTY),
+            bytes: 0,
+            room: 0,
             limit,
         }
     }
 
-    /// Makes room for what the limit allows, packets of the usual largest size, at once; an unlimited backlog grows.
+    /// With another limit.
+    #[must_use]
+    pub(super) fn limited_to(mut self, limit: BacklogLimit) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Puts the backlog that `chain` stands for in the place of the one that is here.
+    ///
+    /// # Panics
+    ///
+    /// If this is a backlog of its own.
+    pub(super) fn exchange(&mut self, chain: &mut Chain) {
+        let Store::Chain(_, here) = &mut self.packets else {
+            panic!("only a shared backlog has others in its pool");
+        };
+        here.bytes = self.bytes;
+        std::mem::swap(here, chain);
+        self.bytes = here.bytes;
+    }
+
+    /// Makes room with the first packet for what the limit allows, packets of the usual largest size; an unlimited backlog grows, and one that
+    /// nobody uses takes nothing.
     #[must_use]
     pub fn with_room(mut self) -> Self {
         let packets = match self.limit {
@@ -72,7 +183,7 @@ impl Backlog {
             BacklogLimit::Packets(packets) => packets,
             BacklogLimit::Unlimited => 0,
         };
-        self.packets.reserve(packets.min(MOST_ROOM) as usize);
+        self.room = packets.min(MOST_ROOM) as usize;
         self
     }
 
@@ -85,9 +196,11 @@ impl Backlog {
         }
         self.bytes += bytes;
         cx.note_enqueued(&packet);
-        self.packets.push_back(packet);
+        if self.room > 0 {
+            self.packets.reserve(std::mem::take(&mut self.room));
+        }
         // Set in place: a field written just before the move would hold the move up.
-        if let Some(packet) = self.packets.back_mut() {
+        if let Some(packet) = self.packets.push(packet) {
             packet.enqueued_at = cx.now;
         }
         true
@@ -102,7 +215,14 @@ impl Backlog {
     /// Takes the oldest packet.
     #[inline]
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
+        let packet = self.packets.pop()?;
+        self.bytes -= line.framing.bytes(&packet);
+        Some(packet)
+    }
+
+    /// Takes the packet that came last.
+    pub fn pop_last(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        let packet = self.packets.pop_last()?;
         self.bytes -= line.framing.bytes(&packet);
         Some(packet)
     }
@@ -116,7 +236,7 @@ impl Backlog {
 
     /// The oldest packet.
     pub fn head(&self) -> Option<&Packet> {
-        self.packets.front()
+        self.packets.head()
     }
 
     /// All packets, the oldest first: for laws that choose their victim by what it is.
@@ -133,7 +253,7 @@ impl Backlog {
     #[inline]
     pub fn depth(&self) -> Depth {
         Depth {
-            packets: self.packets.len() as u64,
+            packets: self.packets.len(),
             bytes: self.bytes,
         }
     }
@@ -230,6 +350,29 @@ mod tests {
         let rest =
             [backlog.pop(&LINE), backlog.pop(&LINE)].map(|packet| packet.map(|one| one.size));
         assert_eq!(rest, [Some(100), Some(300)]);
+    }
+
+    #[test]
+    fn backlogs_that_share_a_pool_keep_packets_bytes_and_limit_apart() {
+        let mut bench = Bench::new();
+        let mut desk = Backlog::shared(BacklogLimit::Packets(2));
+        let mut other = Chain::EMPTY;
+        push(&mut bench, &mut desk, &LINE, &[100, 200]);
+        desk.exchange(&mut other);
+        assert_eq!(desk.depth(), Depth::default());
+        assert_eq!(
+            push(&mut bench, &mut desk, &LINE, &[40, 50, 60]),
+            [true, true, false]
+        );
+        desk.exchange(&mut other);
+        let depth = |packets, bytes| Depth { packets, bytes };
+        assert_eq!(desk.depth(), depth(2, 300));
+        assert_eq!(desk.pop_last(&LINE).map(|packet| packet.size), Some(200));
+        assert_eq!(desk.head().map(|packet| packet.size), Some(100));
+        desk.exchange(&mut other);
+        assert_eq!(desk.depth(), depth(2, 90));
+        let rest = [desk.pop(&LINE), desk.pop(&LINE)].map(|packet| packet.map(|one| one.size));
+        assert_eq!(rest, [Some(40), Some(50)]);
     }
 
     #[test]

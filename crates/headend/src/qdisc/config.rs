@@ -1,7 +1,13 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
-use super::{BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, unlimited};
-use crate::aqm::{Aqm, cbt, codel, docsis_pie, drop_front, drop_tail, fred, pie, random_drop, red};
+use super::{
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, sfq,
+    sfq_codel, sfq_pie, strict_priority, unlimited,
+};
+use crate::aqm::{
+    Aqm, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie, drop_front, drop_tail, fred, pie,
+    random_drop, red,
+};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
@@ -82,8 +88,14 @@ queues! {
     Cbq(cbq::Config) = "cbq",
     /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, and a bound on each class's share of the queue.
     Cbt(cbt::Config) = "cbt",
+    /// CoDel with BLUE for those who do not answer: the law inside CAKE.
+    Cobalt(cobalt::Config) = "cobalt",
     /// Controlled Delay (RFC 8289).
     Codel(codel::Config) = "codel",
+    /// CoDel at the tail, by a predicted delay, as the AQM paper describes it.
+    CodelDt(codel_dt::Config) = "codel_dt",
+    /// CoDel at the tail, by a predicted delay, as its published ns-2 code behaves.
+    CodelDtNs2(codel_dt_ns2::Config) = "codel_dt_ns2",
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
     DocsisPie(docsis_pie::Config) = "docsis_pie",
     /// First in, first out; a full queue loses its oldest packet, so that senders learn of it sooner (Lakshman, Neidhardt and Ott 1996). A baseline beside
@@ -91,6 +103,14 @@ queues! {
     DropFront(drop_front::Config) = "drop_front",
     /// First in, first out, up to a limit.
     DropTail(drop_tail::Config) = "drop_tail",
+    /// Deficit round robin: each flow a queue of its own, served in turn by bytes (Shreedhar and Varghese 1995).
+    Drr(drr::Config) = "drr",
+    /// Two queues under coupled laws (RFC 9332): low latency for L4S packets beside classic ones.
+    Dualpi2(dualpi2::Config) = "dualpi2",
+    /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
+    FqCodel(fq_codel::Config) = "fq_codel",
+    /// Flow queueing with PIE: as FQ-CoDel, with a PIE (RFC 8033) in each queue.
+    FqPie(fq_pie::Config) = "fq_pie",
     /// Flow Random Early Drop (Lin and Morris 1997): RED that holds each flow to its share of the queue.
     Fred(fred::Config) = "fred",
     /// First in, first out, without a limit.
@@ -101,6 +121,14 @@ queues! {
     RandomDrop(random_drop::Config) = "random_drop",
     /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
     Red(red::Config) = "red",
+    /// Stochastic fair queueing: few hashed queues, served in turn (McKenney 1990).
+    Sfq(sfq::Config) = "sfq",
+    /// SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it: 32 hashed queues, CoDel in each.
+    SfqCodel(sfq_codel::Config) = "sfq_codel",
+    /// SFQ-PIE as "Active Queue Management in DOCSIS 3.x Cable Modems" designed it: 32 hashed queues, one PIE scaled by how long each is.
+    SfqPie(sfq_pie::Config) = "sfq_pie",
+    /// Strict priority: bands by DSCP, a lower one served only while all above it are empty.
+    StrictPriority(strict_priority::Config) = "strict_priority",
 }
 
 impl QueueConfig {
@@ -125,6 +153,16 @@ impl QueueConfig {
     /// Why these parameters make no law, as a sentence.
     pub fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         self.parameters().law(rate, rng)
+    }
+
+    /// Its limit at this rate.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none that can be kept, as a sentence.
+    pub(super) fn backlog_limit(&self, rate: Rate) -> Result<BacklogLimit, String> {
+        let limit = self.parameters().limit(rate)?;
+        Ok(BacklogLimit::at_rate(limit, rate))
     }
 
     /// Its limit in bytes at this rate, if it has one in bytes.
@@ -179,8 +217,16 @@ mod tests {
             all,
             [
                 ("buffer_control", 62_464),
+                ("codel_dt", 312_500),
+                ("codel_dt_ns2", 312_500),
                 ("docsis_pie", 312_500),
-                ("drop_tail", 312_500)
+                ("drop_tail", 312_500),
+                ("drr", 312_500),
+                ("dualpi2", 312_500),
+                ("sfq", 312_500),
+                ("sfq_codel", 312_500),
+                ("sfq_pie", 312_500),
+                ("strict_priority", 312_500),
             ]
         );
     }

@@ -32,6 +32,10 @@ impl QueueDiscipline for Fifo {
         self.law.dequeue(&mut self.backlog, line, cx)
     }
 
+    fn release(&mut self, line: &LineView<'_>, _cx: &mut Context<'_>) -> Option<Packet> {
+        self.backlog.pop(line)
+    }
+
     fn depth(&self) -> Depth {
         self.backlog.depth()
     }

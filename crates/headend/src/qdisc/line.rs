@@ -96,12 +96,12 @@ impl GrantView {
     }
 }
 
-/// A backlog among the backlogs of a scheduler, in bytes.
+/// A backlog among the backlogs of a scheduler, in bytes, when the scheduler called its law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
-    /// All backlogs together.
-    pub total: u64,
-    /// The longest.
+    /// All the others together. With this backlog's own bytes, which a law changes as it works, it gives the total at any moment.
+    pub others: u64,
+    /// The longest, this one or another.
     pub longest: u64,
 }
 

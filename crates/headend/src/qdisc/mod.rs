@@ -1,30 +1,54 @@
 //! Queue disciplines: who waits, in which order, and who is refused.
 //!
 //! - [`QueueDiscipline`] is the contract; [`Fifo`] gives one [`Backlog`] to one [control law](crate::aqm).
+//! - A scheduler holds several backlogs, with a law in each: [`Drr`] and [`FlowQueue`] serve flows in turn, [`StrictPriority`] bands in order.
 //! - [`Queue`] is a discipline in its place at a link: it keeps the records and the law's periodic updates.
 //! - [`QueueConfig`] names every queue and builds it; [Buffer Control](buffer_control) is a way to size one.
 //! - [`Classes`] tells the classes of a queue apart, each by its [`Classifier`].
+//! - [`AckFilter`] takes TCP acknowledgements out of what goes into a queue, as modems do.
 //! - [`LineView`] is what a discipline may know of the line behind it.
 
+pub mod ack_filter;
 mod backlog;
 pub mod buffer_control;
+mod bundle;
 pub mod cbq;
 mod classifier;
 mod config;
+pub mod drr;
+pub mod dualpi2;
 mod fifo;
+mod flow_queue;
+mod flows;
+pub mod fq_codel;
+pub mod fq_pie;
+pub mod hash;
 mod line;
+mod pool;
 mod queue;
+pub mod sfq;
+pub mod sfq_codel;
+pub mod sfq_pie;
+pub mod strict_priority;
+mod tournament;
+mod turns;
 mod unlimited;
 
 use std::fmt::Debug;
 
+pub use ack_filter::{AckAcceleration, AckFilter};
 pub use backlog::{Backlog, BacklogLimit};
 pub use cbq::Cbq;
 pub use classifier::{Classes, Classifier, TransportName};
 pub use config::{Parameters, QueueConfig};
+pub use drr::Drr;
+pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
+pub use flow_queue::FlowQueue;
 pub use line::{Framing, GrantView, LineView, Shaper, Share};
 pub use queue::Queue;
+pub use sfq_pie::SfqPie;
+pub use strict_priority::StrictPriority;
 
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
@@ -36,6 +60,10 @@ pub trait QueueDiscipline: Debug + Send {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>);
     /// Gives up the next packet; may discard some on the way.
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet>;
+    /// Gives up the next packet to another discipline that takes this one's place: without a word of its law, where it can.
+    fn release(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
+        self.dequeue(line, cx)
+    }
     /// What waits.
     fn depth(&self) -> Depth;
     /// When [`Self::update`] is to be called next; `None` while its state cannot change by time alone.

@@ -69,9 +69,33 @@ impl Queue {
         self.look(cx);
     }
 
+    /// Puts another discipline in the place of its own. What waits moves over in order; what the new one has no room for is discarded as it would
+    /// be on arrival. Packets wait anew there: their sojourn is counted from the move.
+    pub fn replace(
+        &mut self,
+        discipline: Box<dyn QueueDiscipline>,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) {
+        cx.enter_queue(self.id);
+        self.is_periodic = discipline.is_periodic();
+        let mut earlier = std::mem::replace(&mut self.discipline, discipline);
+        while let Some(packet) = earlier.release(line, cx) {
+            self.discipline.enqueue(packet, line, cx);
+        }
+        cx.recorder()
+            .moved(self.id, self.discipline.depth().packets);
+        self.look(cx);
+    }
+
     /// What waits.
     pub fn depth(&self) -> Depth {
         self.depth
+    }
+
+    /// Whether its law ever asks for updates.
+    pub fn is_periodic(&self) -> bool {
+        self.is_periodic
     }
 
     /// Whether nothing waits.

@@ -157,6 +157,9 @@ impl fmt::Display for Problem {
     }
 }
 
+/// More names than this no one reads in a line.
+const MOST_SUGGESTIONS: usize = 20;
+
 /// What was perhaps meant; if nothing comes near, what there is.
 fn suggestion(name: &str, known: &[String]) -> String {
     if let Some(nearest) = nearest(name, known) {
@@ -165,6 +168,10 @@ fn suggestion(name: &str, known: &[String]) -> String {
     match known {
         [] => "there is none".to_owned(),
         [only] => format!("expected \"{only}\""),
+        many if many.len() > MOST_SUGGESTIONS => {
+            let some = many[..MOST_SUGGESTIONS].join("\", \"");
+            format!("expected \"{some}\", or another of {}", many.len())
+        }
         [rest @ .., last] => format!("expected one of \"{}\", \"{last}\"", rest.join("\", \"")),
     }
 }

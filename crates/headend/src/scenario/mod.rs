@@ -8,6 +8,7 @@
 //! Whatever is wrong becomes one [`ScenarioError`].
 
 mod build;
+mod cable;
 mod check;
 mod error;
 pub mod named;
@@ -16,7 +17,9 @@ mod planned;
 mod raw;
 mod reference;
 mod sites;
+mod span;
 
+pub use cable::*;
 pub use check::{Scenario, refuse, required_files};
 pub use error::{Origin, Problem, ScenarioError};
 pub use named::{Named, OrTable};
@@ -24,3 +27,4 @@ pub use parse::{Format, Override};
 pub use raw::*;
 pub use reference::{reference, schema};
 pub use sites::{Place, Site};
+pub use span::{Selection, Several, Span};

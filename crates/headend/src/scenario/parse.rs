@@ -220,33 +220,77 @@ impl Document {
 
     fn bottleneck_queue(&self) -> Option<String> {
         let links = self.tree.get("link")?.as_object()?;
-        let (link, direction) = match self.tree.get("bottleneck").and_then(Value::as_str) {
-            Some(name) => name.rsplit_once('.')?,
+        let (link, place) = match self.tree.get("bottleneck").and_then(Value::as_str) {
+            Some(name) => name.split_once('.')?,
             None if links.len() == 1 => (links.keys().next()?.as_str(), "up"),
             None => return None,
         };
-        let kind = match links.get(link)? {
-            Value::String(kind) => kind,
-            table => table.as_object()?.keys().next()?,
+        let (kind, table) = match links.get(link)? {
+            Value::String(kind) => (kind.as_str(), None),
+            table => {
+                let (kind, table) = table.as_object()?.iter().next()?;
+                (kind.as_str(), Some(table))
+            }
         };
-        Some(queue_path(link, kind, direction))
+        let mut keys = place.split('.');
+        let (first, last) = (keys.next()?, keys.next_back());
+        let Some(queue) = last else {
+            return Some(self.queue_of_line(link, kind, table, first));
+        };
+        // A modem's queue: its number, between the two, stands for no table of its own.
+        let modem = format!("link.{link}.{kind}.modem.{first}");
+        if ["up", "down"].contains(&queue) {
+            return Some(format!("{modem}.{queue}stream.queue"));
+        }
+        let own = format!("{modem}.service_flow.{queue}");
+        if self.at(&own).is_some() {
+            return Some(format!("{own}.queue"));
+        }
+        Some(self.queue_of_line(link, kind, table, queue))
     }
 
-    /// Overrides change what is there: a new name below `link`, `host` or `flow` is a slip.
+    /// A queue that bears its link's name alone, or that a modem has from its line.
+    fn queue_of_line(&self, link: &str, kind: &str, table: Option<&Value>, name: &str) -> String {
+        let flows = table.and_then(|table| table.get("service_flow"));
+        if flows.is_some_and(|flows| flows.get(name).is_some()) {
+            return format!("link.{link}.{kind}.service_flow.{name}.queue");
+        }
+        queue_path(link, kind, name)
+    }
+
+    /// Overrides change what is there: a new name for a link, host or flow, or for something of a cable line, is a slip.
     fn refuse_new_name(&self, path: &str) -> Result<(), ScenarioError> {
-        let mut keys = path.split('.');
-        let (Some(what @ ("link" | "host" | "flow")), Some(name)) = (keys.next(), keys.next())
-        else {
-            return Ok(());
-        };
-        let known = self.tree.get(what).and_then(Value::as_object);
+        let keys: Vec<&str> = path.split('.').collect();
+        for (place, &key) in keys.iter().enumerate().take(keys.len() - 1) {
+            let is_named = match place {
+                0 => matches!(key, "link" | "host" | "flow"),
+                3 | 5 => keys[2] == "docsis" && NAMED_IN_LINES.contains(&key),
+                _ => false,
+            };
+            if is_named {
+                self.refuse_unless_known(path, &keys[..=place], keys[place + 1])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `name` must be in the table at `keys`.
+    fn refuse_unless_known(
+        &self,
+        path: &str,
+        keys: &[&str],
+        name: &str,
+    ) -> Result<(), ScenarioError> {
+        let table = keys.iter().try_fold(&self.tree, |tree, key| tree.get(key));
+        let known = table.and_then(Value::as_object);
         if known.is_some_and(|known| known.contains_key(name)) {
             return Ok(());
         }
         let known = known
             .map(|known| known.keys().cloned().collect())
             .unwrap_or_default();
-        let (what, name) = (what.to_owned(), name.to_owned());
+        let what = keys[keys.len() - 1].replace('_', " ");
+        let name = name.to_owned();
         Err(ScenarioError::at(
             path,
             Problem::UnknownName { what, name, known },
@@ -254,8 +298,11 @@ impl Document {
     }
 }
 
+/// Tables of a cable line, and of its modems and classes, whose keys are names.
+const NAMED_IN_LINES: [&str; 5] = ["change", "drop", "modem", "service_class", "service_flow"];
+
 /// Keys whose table holds one name.
-const KINDS: [&str; 3] = [".application", ".congestion", ".queue"];
+const KINDS: [&str; 4] = [".application", ".congestion", ".queue", ".scheduling"];
 
 /// Path of the key that holds a queue.
 pub(super) fn queue_path(link: &str, kind: &str, direction: &str) -> String {

@@ -8,19 +8,17 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use super::cable::Docsis;
 use super::named::{Named, OrTable};
 use super::planned::Planned;
 use super::sites::Place;
+use super::span::Selection;
 use crate::aqm::drop_tail;
-use crate::link::docsis::cmts::Placement;
-use crate::link::docsis::preset::{PlantConfig, Preset};
-use crate::link::docsis::service_flow::DequeueAt;
-use crate::link::docsis::token_bucket::PEAK_BURST;
-use crate::qdisc::{Classifier, QueueConfig};
+use crate::qdisc::QueueConfig;
 use crate::tcp;
 use crate::time::Duration;
 use crate::traffic::{ApplicationConfig, Direction};
-use crate::units::{ByteCount, Probability, Rate};
+use crate::units::{Probability, Rate};
 
 /// A scenario: the whole experiment in one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -193,175 +191,7 @@ impl JsonSchema for Queue {
 }
 
 /// Disciplines a scenario may name that this version does not have.
-const PLANNED_QUEUES: &[&str] = &[
-    "codel_dt",
-    "dualpi2",
-    "fq_codel",
-    "sfq",
-    "sfq_codel",
-    "sfq_pie",
-];
-
-/// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Docsis {
-    /// Generation, whose plant and queue are the defaults.
-    pub preset: Preset,
-    /// The plant, where it differs from the generation's.
-    pub plant: PlantConfig,
-    /// Where a MAP's grants begin.
-    pub placement: Placement,
-    /// From the modem to the network.
-    pub upstream: Upstream,
-    /// From the network to the modem.
-    pub downstream: Downstream,
-    /// Several modems by name, in place of the only one. Not available in this version.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub modem: BTreeMap<String, Modem>,
-}
-
-/// The modem's upstream service flow. Its rates count MAC PDU bytes: IP packet (46 B at least), Ethernet header and FCS.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Upstream {
-    /// Maximum sustained traffic rate R: what the service tier promises. Default: whatever the channel carries.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Peak traffic rate P, at which a burst is let through. Default: no limit of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
-    /// Maximum traffic burst B: bytes beyond the sustained rate that pass after a pause. A large one makes short uploads fast.
-    pub burst: ByteCount,
-    /// Depth of the peak rate's bucket.
-    pub peak_burst: ByteCount,
-    /// What the channel has to give, where that is less than the plant carries: a rate, or steps of one (neighbours, RF trouble).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<OrTable<Rate, VaryingRate>>,
-    /// When the queue gives up the packets of a grant.
-    pub dequeue_at: DequeueAt,
-    /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Queue>,
-}
-
-impl Default for Upstream {
-    fn default() -> Self {
-        Self {
-            rate: None,
-            peak: None,
-            burst: DEFAULT_BURST,
-            peak_burst: ByteCount(PEAK_BURST),
-            capacity: None,
-            dequeue_at: DequeueAt::default(),
-            queue: None,
-        }
-    }
-}
-
-/// The modem's downstream service flow. Its rates count as upstream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Downstream {
-    /// Maximum sustained traffic rate R. Default: whatever the channel carries.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Peak traffic rate P. Default: no limit of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
-    /// Maximum traffic burst B.
-    pub burst: ByteCount,
-    /// Depth of the peak rate's bucket.
-    pub peak_burst: ByteCount,
-    /// What the channel has to give, where that is less than the plant carries: a rate, or one that varies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<OrTable<Rate, VaryingRate>>,
-    /// The CMTS's queue.
-    pub queue: Queue,
-}
-
-impl Default for Downstream {
-    fn default() -> Self {
-        Self {
-            rate: None,
-            peak: None,
-            burst: DEFAULT_BURST,
-            peak_burst: ByteCount(PEAK_BURST),
-            capacity: None,
-            queue: Queue::default(),
-        }
-    }
-}
-
-/// DOCS-QOS3-MIB's default of the maximum traffic burst.
-const DEFAULT_BURST: ByteCount = ByteCount(3044);
-
-/// One modem of several. Not available in this version.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Modem {
-    /// Its upstream service flow for what no other claims.
-    pub upstream: Upstream,
-    /// Its downstream service flow for what no other claims.
-    pub downstream: Downstream,
-    /// Further service flows by name.
-    pub service_flow: BTreeMap<String, ServiceFlow>,
-}
-
-/// A further service flow of a modem: its rates, its scheduling, its queue, and which packets it takes. Not available in this version.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ServiceFlow {
-    /// Which way it goes.
-    pub direction: OneWay,
-    /// Maximum sustained traffic rate R.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Peak traffic rate P.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peak: Option<Rate>,
-    /// Maximum traffic burst B.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst: Option<ByteCount>,
-    /// Minimum reserved traffic rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub minimum_reserved: Option<Rate>,
-    /// Traffic priority, 0 to 7: a higher one is served first.
-    #[serde(default)]
-    pub priority: u8,
-    /// Upstream scheduling type.
-    #[serde(default)]
-    pub scheduling: Scheduling,
-    /// Its queue.
-    #[serde(default)]
-    pub queue: Queue,
-    /// Which packets it takes.
-    #[serde(default, rename = "match")]
-    pub classifier: Classifier,
-}
-
-/// A direction of a service flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OneWay {
-    /// Away from the customer.
-    Up,
-    /// Towards the customer.
-    Down,
-}
-
-/// An upstream scheduling type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scheduling {
-    /// Requests in contention, and riding in bursts.
-    #[default]
-    BestEffort,
-    /// Real-time polling: a request opportunity of its own at regular times.
-    RtPs,
-    /// Unsolicited grants at regular times.
-    Ugs,
-}
+const PLANNED_QUEUES: &[&str] = &[];
 
 /// An 802.11b cell: an access point and its stations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -392,12 +222,16 @@ pub struct Station {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Host {
-    /// A customer's host: the link ports from it out to the network, such as `["wifi.laptop", "cable"]`. Empty: a host in the network.
+    /// A customer's host: the link ports from it out to the network, such as `["wifi.laptop", "cable"]`. Behind modems of which there are several
+    /// (`["cable.home"]`) there is a host at each, called `NAME.1`, `NAME.2`, … Empty: a host in the network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
     /// A network's host: round-trip time of the wide area between it and the customers' links, where a flow gives none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<OrTable<Duration, RttFrom>>,
+    /// A customer's host: the tunnel that carries its flows, where a flow names none of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<String>,
     /// Emulation: a real host takes its place. Not available in this version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real: Option<RealHost>,
@@ -441,9 +275,16 @@ pub struct Flow {
     /// Which way the application's data goes: `up` from the host, `down` to it, or `both`. Default: what the application is made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// The customer's host. Default: one behind the only link.
+    /// The customer's host. Default: one behind the only link. Of hosts behind several modems, each has an application of its own, called
+    /// `NAME.1`, `NAME.2`, … after its modem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// Which of its hosts, by number: `7`, `"1-50"`, `"1-20, 31"`. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Selection>,
+    /// Share of those hosts that have it. They are strewn over the others; a larger share adds to those of a smaller one. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Probability>,
     /// The remote host. Default: a server of the flow's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
@@ -469,13 +310,24 @@ pub struct Flow {
     /// TCP, for applications that use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<tcp::Config>,
+    /// Port of the remote host, for classifiers. Default: 443.
+    #[serde(default = "https")]
+    pub port: u16,
     /// DSCP of its packets, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
+    /// Name of the tunnel that carries it, such as a VPN. Flows in the same tunnel have the same outer header: queues that tell flows apart
+    /// by a hash take them for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<String>,
 }
 
 fn one() -> u32 {
     1
+}
+
+fn https() -> u16 {
+    443
 }
 
 fn at_zero() -> OrTable<Duration, StartRange> {

@@ -154,6 +154,8 @@ impl Setup {
                 peers: vec![Peer { routes, address: 2 }],
                 tcp: self.tcp,
                 dscp: 0,
+                tunnel: None,
+                port: 443,
                 name: "transfer".to_owned(),
                 seed: self.seed,
                 opened: 0,

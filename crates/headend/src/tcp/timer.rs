@@ -68,6 +68,7 @@ mod tests {
             protocol: Protocol::Tcp,
             addresses: [0; 2],
             ports: [0; 2],
+            tunnel: None,
             dscp: 0,
             routes: [route; 2],
             alive: 0,

@@ -11,13 +11,19 @@ pub struct QueueId(pub u32);
 /// Why a packet ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropReason {
+    /// A TCP acknowledgement that a newer one made superfluous: the modem thinned it out.
+    AckThinned,
     /// The queue's control law decided so.
     Congested,
     /// Lost on the medium or in the wide area.
     Corrupted,
+    /// A classifier forbids it.
+    Filtered,
     /// Its flow or class held more than its share.
     FlowLimit,
-    /// The queue was full.
+    /// The modem was not registered yet.
+    NotRegistered,
+    /// The queue was full, or the packet larger than any grant it could have.
     Overlimit,
     /// The medium gave up after too many tries.
     RetryLimit,
@@ -27,12 +33,15 @@ pub enum DropReason {
 
 impl DropReason {
     /// How many reasons there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 9;
     /// All of them, in index order.
     pub const ALL: [Self; Self::COUNT] = [
+        Self::AckThinned,
         Self::Congested,
         Self::Corrupted,
+        Self::Filtered,
         Self::FlowLimit,
+        Self::NotRegistered,
         Self::Overlimit,
         Self::RetryLimit,
         Self::Unresponsive,
@@ -41,9 +50,12 @@ impl DropReason {
     /// Its name in result tables.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::AckThinned => "ack_thinned",
             Self::Congested => "congested",
             Self::Corrupted => "corrupted",
+            Self::Filtered => "filtered",
             Self::FlowLimit => "flow_limit",
+            Self::NotRegistered => "not_registered",
             Self::Overlimit => "overlimit",
             Self::RetryLimit => "retry_limit",
             Self::Unresponsive => "unresponsive",
@@ -91,6 +103,24 @@ impl PacketView {
 /// Something that happened.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TraceEvent {
+    /// A MAP told a modem what became of a contention request.
+    Answered {
+        /// Whose queue.
+        queue: QueueId,
+        /// When the request was sent.
+        sent: Instant,
+        /// The CMTS has it; otherwise it collided.
+        heard: bool,
+    },
+    /// A modem chose the request opportunity it will ask in.
+    Deferred {
+        /// For which queue.
+        queue: QueueId,
+        /// The opportunity, counted from the start of time.
+        opportunity: u64,
+        /// Opportunities of the window it was drawn from.
+        window: u64,
+    },
     /// A packet reached its receiver, `delay` after it was sent.
     Delivered {
         /// The packet.
@@ -139,14 +169,25 @@ pub enum TraceEvent {
         /// The packet.
         packet: PacketView,
     },
+    /// A modem prepares a burst.
+    Prepared {
+        /// Of which queue.
+        queue: QueueId,
+        /// When the burst starts.
+        start: Instant,
+    },
     /// A modem asked for bytes.
     Requested {
         /// For which queue.
         queue: QueueId,
         /// How many bytes, MAC headers included.
         bytes: u64,
-        /// In a contention region; otherwise it rode in a burst.
+        /// In a contention region; otherwise it rode in a burst, or was polled.
         contention: bool,
+        /// The request opportunity, in a contention region.
+        opportunity: Option<u64>,
+        /// When the request leaves.
+        sent: Instant,
     },
     /// A host sent a packet.
     Sent {
@@ -181,10 +222,19 @@ impl TraceKinds {
     pub const REQUESTED: Self = Self(1 << 6);
     /// [`TraceEvent::Sent`].
     pub const SENT: Self = Self(1 << 7);
+    /// [`TraceEvent::Answered`].
+    pub const ANSWERED: Self = Self(1 << 8);
+    /// [`TraceEvent::Deferred`].
+    pub const DEFERRED: Self = Self(1 << 9);
+    /// [`TraceEvent::Prepared`].
+    pub const PREPARED: Self = Self(1 << 10);
 
     /// The kind of `event`.
     pub const fn of(event: &TraceEvent) -> Self {
         match event {
+            TraceEvent::Answered { .. } => Self::ANSWERED,
+            TraceEvent::Deferred { .. } => Self::DEFERRED,
+            TraceEvent::Prepared { .. } => Self::PREPARED,
             TraceEvent::Delivered { .. } => Self::DELIVERED,
             TraceEvent::Dequeued { .. } => Self::DEQUEUED,
             TraceEvent::Discarded { .. } => Self::DISCARDED,

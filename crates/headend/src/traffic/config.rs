@@ -1,6 +1,7 @@
 //! The applications a scenario can name, and what each answers about itself.
 
 use super::{Application, Direction, bulk, cbr, game, ping, poisson, voice, web};
+use crate::flow::Protocol;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
@@ -58,6 +59,15 @@ impl ApplicationConfig {
     /// `tcp` or `udp`.
     pub fn transport(&self) -> &'static str {
         self.definition().transport()
+    }
+
+    /// The protocol of its packets.
+    pub fn protocol(&self) -> Protocol {
+        match (self, self.transport()) {
+            (Self::Ping(_), _) => Protocol::Icmp,
+            (_, "tcp") => Protocol::Tcp,
+            _ => Protocol::Udp,
+        }
     }
 
     /// The direction it has unless the scenario says otherwise.

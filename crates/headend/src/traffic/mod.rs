@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use crate::context::{Context, World};
 use crate::endpoint::{Command, Endpoint, External, Notice, Udp};
 use crate::event::{AppId, Source};
-use crate::flow::{FlowHeader, FlowId, GroupId, Protocol, RouteId};
+use crate::flow::{FlowHeader, FlowId, GroupId, Protocol, RouteId, TunnelId};
 use crate::metrics::Measure;
 use crate::packet::Side;
 use crate::rng::Rng;
@@ -130,6 +130,10 @@ pub struct GroupSetup {
     pub tcp: tcp::Config,
     /// DSCP of its packets.
     pub dscp: u8,
+    /// The tunnel its packets travel in.
+    pub tunnel: Option<TunnelId>,
+    /// Port of the remote hosts.
+    pub port: u16,
     /// Name: prefix of its random streams.
     pub name: String,
     /// The run's seed.
@@ -269,9 +273,9 @@ impl AppContext<'_> {
             generation: 0,
             protocol,
             addresses: [self.group.address, peer.address],
-            // Ephemeral ports in turn, so that hashes tell connections apart; no model asks which well-known port it is.
-            ports: [49152 + (ordinal % 16384) as u16, 443],
+            ports: [ephemeral_port(self.app.0, ordinal), self.group.port],
             dscp: self.group.dscp,
+            tunnel: self.group.tunnel,
             routes: peer.routes,
             alive: 0,
             closed: false,
@@ -286,6 +290,17 @@ impl AppContext<'_> {
             self.endpoints[slot] = sides;
         }
     }
+}
+
+/// A group's connections take ephemeral ports in turn, from a place of the group's own: hashes tell connections apart, also those of several
+/// groups between the same hosts. No model asks which well-known port the other end has.
+fn ephemeral_port(group: u32, ordinal: u32) -> u16 {
+    // RFC 6335 §6: ports from 49152 on.
+    const PORTS: u32 = 16_384;
+    // Odd, hence a place of its own for each of 16 384 groups; near the golden section of the range, hence far from its neighbours.
+    const STEP: u32 = 10_125;
+    let offset = group.wrapping_mul(STEP).wrapping_add(ordinal) % PORTS;
+    49_152 + offset as u16
 }
 
 fn format_stream(group: &str, ordinal: u32) -> [String; 2] {

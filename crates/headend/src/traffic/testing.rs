@@ -63,6 +63,8 @@ impl Desk {
                 peers: (0..peers).map(|address| Peer { routes, address }).collect(),
                 tcp: tcp::Config::default(),
                 dscp: 0,
+                tunnel: None,
+                port: 443,
                 name: "test".to_owned(),
                 seed: 1,
                 opened: 0,

@@ -1,8 +1,8 @@
 //! Every queue by name, with its defaults: packets arrive, time passes, the line takes packets or does not.
 //!
 //! The model knows nothing of the law. It holds each packet's fate and checks, after every operation: packets in = out + discarded + waiting; bytes
-//! agree; order is kept within a flow; CE only on packets that were ECN-capable; nothing happens to a packet after it was discarded; an update asked
-//! for is not in the past. And the same operations and seed give the same trace.
+//! agree; order is kept within a flow (in a dual queue, within its packets of one kind); CE only on packets that were ECN-capable; nothing happens to a
+//! packet after it was discarded; an update asked for is not in the past. And the same operations and seed give the same trace.
 
 use headend::flow::{FlowId, Protocol};
 use headend::packet::Ecn;
@@ -50,8 +50,10 @@ struct Run<'a> {
     line: LineView<'a>,
     queue: Box<dyn QueueDiscipline>,
     records: Vec<Record>,
-    /// The packet sent last, by flow.
-    last_sent: [Option<u64>; FLOWS],
+    /// Whether packets of a flow part by their ECN field.
+    is_dual: bool,
+    /// The packet sent last, by flow and kind.
+    last_sent: [[Option<u64>; FLOWS]; 2],
     trace: Vec<(Instant, TraceEvent)>,
 }
 
@@ -74,7 +76,8 @@ impl<'a> Run<'a> {
             line,
             queue,
             records: Vec::new(),
-            last_sent: [None; FLOWS],
+            is_dual: matches!(config, QueueConfig::Dualpi2(_)),
+            last_sent: [[None; FLOWS]; 2],
             trace: Vec::new(),
         }
     }
@@ -130,7 +133,8 @@ impl<'a> Run<'a> {
             .iter()
             .position(|&flow| flow == packet.flow)
             .expect("a flow of ours");
-        let before = self.last_sent[flow].replace(packet.seq);
+        let kind = usize::from(self.is_dual && matches!(record.ecn, Ecn::Ect1 | Ecn::Ce));
+        let before = self.last_sent[kind][flow].replace(packet.seq);
         assert!(before < Some(packet.seq), "order is kept within a flow");
         self.bench.end(packet);
     }
@@ -279,10 +283,21 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             | QueueConfig::Cbq(_)
             | QueueConfig::DropFront(_)
             | QueueConfig::DropTail(_)
-            | QueueConfig::RandomDrop(_) => (false, true),
-            QueueConfig::Codel(_) | QueueConfig::DocsisPie(_) | QueueConfig::Pie(_) => {
-                (true, false)
-            }
+            | QueueConfig::Drr(_)
+            | QueueConfig::RandomDrop(_)
+            | QueueConfig::Sfq(_)
+            | QueueConfig::StrictPriority(_) => (false, true),
+            QueueConfig::Cobalt(_)
+            | QueueConfig::Codel(_)
+            | QueueConfig::DocsisPie(_)
+            | QueueConfig::Dualpi2(_)
+            | QueueConfig::FqCodel(_)
+            | QueueConfig::FqPie(_)
+            | QueueConfig::Pie(_)
+            | QueueConfig::SfqCodel(_)
+            | QueueConfig::SfqPie(_) => (true, false),
+            // CoDel's law is slow against those who do not answer, and the buffer is a quarter of a second.
+            QueueConfig::CodelDt(_) | QueueConfig::CodelDtNs2(_) => (true, true),
             // The queue is full before the slow average has seen it grow.
             QueueConfig::Red(_) => (true, true),
             // The one flow (or its class) is over its share before it is anything else.

@@ -4,15 +4,14 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
 use headend::clock::{Arrival, VirtualClock};
-use headend::context::Context;
 use headend::event::AppId;
 use headend::flow::{FlowTable, Hop, Port};
 use headend::line::Line;
 use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
-use headend::packet::{Ecn, FrameId, Packet, Side};
-use headend::qdisc::{Depth, Framing, LineView, Queue, QueueConfig, QueueDiscipline};
+use headend::packet::{Ecn, FrameId, Side};
+use headend::qdisc::{Depth, Framing, Queue, QueueConfig, QueueDiscipline};
 use headend::rng::Rng;
 use headend::simulation::{AppSetup, Parts, Simulation};
 use headend::tcp;
@@ -184,6 +183,8 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
             }],
             tcp: tcp::Config::default(),
             dscp: source.dscp,
+            tunnel: None,
+            port: 443,
             name: format!("source{index}"),
             seed: 1,
             opened: 0,
@@ -258,50 +259,4 @@ fn queue_info(direction: &'static str) -> QueueInfo {
 #[track_caller]
 pub(crate) fn assert_empty(depth: Depth) {
     assert_eq!(depth, Depth::default());
-}
-
-/// Marks or discards, whichever the packet's transport understands; the packet, if it lives.
-pub(crate) fn signal(mut packet: Packet, cx: &mut Context<'_>) -> Option<Packet> {
-    if cx.mark(&mut packet) {
-        return Some(packet);
-    }
-    cx.discard(packet, DropReason::Congested);
-    None
-}
-
-/// Proportional-integral steps toward a target delay, in seconds (RFC 8033 §4.2 and RFC 9332 appendix A share this form).
-#[derive(Debug)]
-pub(crate) struct Controller {
-    pub(crate) alpha: f64,
-    pub(crate) beta: f64,
-    pub(crate) target: f64,
-    pub(crate) probability: f64,
-    old: f64,
-}
-
-impl Controller {
-    pub(crate) fn new(alpha: f64, beta: f64, target: f64) -> Self {
-        Self {
-            alpha,
-            beta,
-            target,
-            probability: 0.0,
-            old: 0.0,
-        }
-    }
-
-    pub(crate) fn update(&mut self, delay: f64) {
-        let step = self.alpha * (delay - self.target) + self.beta * (delay - self.old);
-        self.probability = (self.probability + step).clamp(0.0, 1.0);
-        self.old = delay;
-    }
-
-    pub(crate) fn is_at_rest(&self) -> bool {
-        self.probability == 0.0 && self.old == 0.0
-    }
-}
-
-/// Seconds that `bytes` take on the line.
-pub(crate) fn seconds(bytes: u64, line: &LineView<'_>) -> f64 {
-    line.rate.time_for(bytes).as_secs_f64()
 }

@@ -59,6 +59,8 @@ impl Setup {
                         .collect(),
                     tcp: tcp_config(),
                     dscp: 0,
+                    tunnel: None,
+                    port: 443,
                     name,
                     seed: self.seed,
                     opened: 0,

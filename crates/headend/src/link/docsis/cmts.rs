@@ -1,14 +1,25 @@
-//! The CMTS's upstream scheduler: requests in, grants out, one MAP at a time.
+//! The CMTS's upstream scheduler: requests and reserved services in, grants out, one MAP at a time. Replace this file to replace the scheduler.
 //!
-//! Requests whose time the MAP's acknowledgement time has reached count. What all service flows still wait for is shared max-min
-//! fairly among them, in whole minislots, within what the channel (or a capacity schedule: neighbours, RF trouble) has to give.
+//! Each MAP is filled in this order:
+//!
+//! 1. unsolicited and proactive grants, the earliest deadline first, each within its jitter; minislots for polls;
+//! 2. to each flow what its minimum reserved rate has saved up;
+//! 3. by traffic priority, the highest first, and max-min fairly among flows of equal priority. Where there is not a full packet for each, those
+//!    served longest ago come first.
+//!
+//! A request counts once the MAP's acknowledgement time has reached it. Grants are whole minislots; they are cut where the flow allows
+//! it, and each piece pays the overhead of a segment. What the [capacity](super::setup::UpstreamSetup::capacity) and the neighbours leave is the budget.
 
 use std::collections::VecDeque;
 
+use super::periodic::{Due, Given, Periodic};
+use super::qos::{Qos, Scheduling};
+use super::space::Space;
 use super::timing::UpstreamTiming;
 use crate::link::RateSchedule;
 use crate::rng::Rng;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// Where a MAP's grants begin.
 #[derive(
@@ -31,7 +42,7 @@ pub enum Placement {
     Random,
 }
 
-/// A part of a MAP interval given to a service flow.
+/// A part of a MAP interval given to a service flow: one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     /// The service flow, by index.
@@ -42,8 +53,30 @@ pub struct Grant {
     pub first: u64,
     /// Number of minislots.
     pub minislots: u64,
-    /// Bytes of the requests it answers.
+    /// Bytes of the requests it answers; of a grant that nobody asked for, zero.
     pub credit: u64,
+}
+
+/// What a grant may do to the bytes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// Cut them anywhere: continuous fragmentation.
+    Anywhere,
+    /// Cut them in fragments that cost so many bytes each.
+    Fragments(u64),
+    /// Nothing: the request is answered whole.
+    Never,
+}
+
+/// Grants that a MAP would have carried that was not made, as nobody needed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missed {
+    /// The service flow.
+    pub flow: usize,
+    /// How many.
+    pub grants: u64,
+    /// Minislots of each.
+    pub minislots: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,42 +86,132 @@ struct Request {
     bytes: u64,
 }
 
+/// A minimum reserved rate, as a token bucket that fills while the flow waits or not.
+#[derive(Debug, Clone, Copy)]
+struct Reservation {
+    rate: Rate,
+    /// Bits × 10⁹, and when they were counted.
+    saved: u64,
+    counted: Instant,
+}
+
+#[derive(Debug)]
+struct FlowState {
+    priority: u8,
+    cut: Cut,
+    reservation: Option<Reservation>,
+    periodic: Option<usize>,
+    /// Bytes asked for and not granted.
+    backlog: u64,
+    /// A part of the request has been granted.
+    is_fragmented: bool,
+    /// In the line of those that wait.
+    is_waiting: bool,
+    /// Minislots it gets in the MAP that is being made.
+    share: u64,
+}
+
+/// Packets of this size, without MAC header, are what a grant should hold at least.
+const FULL_PACKET: u64 = 1518;
+/// Bits × 10⁹ in a byte.
+const BYTE: u64 = 8_000_000_000;
+/// MAC headers do not count for a service flow's rate; a reserved rate is raised as if packets had this size, as in the ns-3 module.
+const MEAN_PACKET: u64 = 200;
+
 /// The scheduler.
 #[derive(Debug)]
 pub struct Cmts {
     requests: VecDeque<Request>,
-    /// Bytes asked for and not granted, by service flow.
-    backlog: Vec<u64>,
+    flows: Vec<FlowState>,
+    /// Those with a backlog, by priority, the one served longest ago first.
+    waiting: [VecDeque<usize>; 8],
+    periodic: Vec<Periodic>,
+    space: Space,
     placement: Placement,
     capacity: Option<RateSchedule>,
-    /// Bits × 10⁹ of capacity left over from rounding to minislots.
+    /// Bits × 10⁹ of capacity left over from rounding to minislots, or saved up for a request that must be answered whole.
     carried: u128,
+    /// Minislots of the MAP after the last that a grant which could not be cut runs on into.
+    overhang: (u64, u64),
+    /// The MAP that is being made may be filled to its end.
+    is_unlimited: bool,
     rng: Rng,
-    shares: Vec<u64>,
+    due: Vec<Due>,
+    missed: Vec<Missed>,
+    /// Flows with a share in the MAP, in the order of their grants.
+    served: Vec<usize>,
+    hungry: Vec<(u64, usize)>,
 }
 
 impl Cmts {
-    /// A scheduler for `flows` service flows.
-    pub fn new(
-        flows: usize,
-        placement: Placement,
-        capacity: Option<RateSchedule>,
-        rng: Rng,
-    ) -> Self {
+    /// A scheduler without service flows.
+    pub fn new(placement: Placement, capacity: Option<RateSchedule>, rng: Rng) -> Self {
         Self {
             requests: VecDeque::with_capacity(16),
-            backlog: vec![0; flows],
+            flows: Vec::new(),
+            waiting: Default::default(),
+            periodic: Vec::new(),
+            space: Space::default(),
             placement,
             capacity,
             carried: 0,
+            overhang: (0, 0),
+            is_unlimited: false,
             rng,
-            shares: Vec::with_capacity(flows),
+            due: Vec::new(),
+            missed: Vec::new(),
+            served: Vec::new(),
+            hungry: Vec::new(),
         }
+    }
+
+    /// Adds a service flow, the next by index; what is given to it regularly begins within an interval from `from` on, at a time drawn from `rng`.
+    pub fn add_flow(
+        &mut self,
+        qos: &Qos,
+        cut: Cut,
+        from: Instant,
+        rng: &mut Rng,
+        timing: &UpstreamTiming,
+    ) {
+        let flow = self.flows.len();
+        let periodic = regular(flow, &qos.scheduling, from, rng, timing).map(|periodic| {
+            self.periodic.push(periodic);
+            self.periodic.len() - 1
+        });
+        let reservation = (qos.minimum_reserved.0 > 0).then(|| Reservation {
+            rate: Rate(
+                (u128::from(qos.minimum_reserved.0) * u128::from(MEAN_PACKET + timing.mac_header)
+                    / u128::from(MEAN_PACKET)) as u64,
+            ),
+            saved: 0,
+            counted: Instant::ZERO,
+        });
+        self.flows.push(FlowState {
+            priority: qos.priority.min(7),
+            cut,
+            reservation,
+            periodic,
+            backlog: 0,
+            is_fragmented: false,
+            is_waiting: false,
+            share: 0,
+        });
     }
 
     /// A request sent at `at` will have been received by then plus the pipeline.
     pub fn request(&mut self, flow: usize, at: Instant, bytes: u64) {
         self.requests.push_back(Request { flow, at, bytes });
+    }
+
+    /// The flow's traffic priority from now on.
+    pub fn set_priority(&mut self, flow: usize, priority: u8) {
+        let state = &mut self.flows[flow];
+        let earlier = usize::from(std::mem::replace(&mut state.priority, priority.min(7)));
+        if state.is_waiting && earlier != usize::from(state.priority) {
+            self.waiting[earlier].retain(|&other| other != flow);
+            self.waiting[usize::from(state.priority)].push_back(flow);
+        }
     }
 
     /// The earliest request not yet considered.
@@ -98,122 +221,526 @@ impl Cmts {
 
     /// Whether any request considered so far is not fully granted.
     pub fn has_backlog(&self) -> bool {
-        self.backlog.iter().any(|&bytes| bytes > 0)
+        self.waiting.iter().any(|line| !line.is_empty())
+    }
+
+    /// Flows that wait for more than they got in the latest MAP.
+    pub fn waiting(&self) -> impl Iterator<Item = usize> {
+        self.waiting.iter().flatten().copied()
     }
 
     /// Bytes that the flow asked for, and that the latest MAP acknowledges without granting them.
     pub fn pending(&self, flow: usize) -> u64 {
-        self.backlog[flow]
+        self.flows[flow].backlog
     }
 
-    /// Makes MAP `map`: its grants, appended to `grants`.
-    pub fn schedule(&mut self, map: u64, timing: &UpstreamTiming, grants: &mut Vec<Grant>) {
+    /// Minislots that the flow was given in the latest MAP for its requests.
+    pub fn share_of(&self, flow: usize) -> u64 {
+        self.flows[flow].share
+    }
+
+    /// The first MAP from `from` on in which the flow is given something it need not ask for.
+    pub fn next_unsolicited(&self, flow: usize, from: u64, timing: &UpstreamTiming) -> Option<u64> {
+        let periodic = &self.periodic[self.flows[flow].periodic?];
+        matches!(periodic.given, Given::Grant { .. }).then(|| periodic.next_map(from, timing))
+    }
+
+    /// When the flow is polled next, from `at` on.
+    pub fn next_poll(&self, flow: usize, at: Instant, timing: &UpstreamTiming) -> Option<Instant> {
+        let periodic = &self.periodic[self.flows[flow].periodic?];
+        (periodic.given == Given::Poll).then(|| periodic.next_poll(at, timing))
+    }
+
+    /// Grants of MAPs that were not made since this was last asked.
+    pub fn take_missed(&mut self) -> impl Iterator<Item = Missed> {
+        self.missed.drain(..)
+    }
+
+    /// Makes MAP `map`, of which the neighbours take `taken` minislots: its grants, appended to `grants`. MAPs are made in order.
+    pub fn schedule(
+        &mut self,
+        map: u64,
+        taken: u64,
+        timing: &UpstreamTiming,
+        grants: &mut Vec<Grant>,
+    ) {
         self.consider(map, timing);
-        let budget = self.budget(map, timing);
-        self.share(budget, timing);
-        let used: u64 = self.shares.iter().sum();
-        let mut first = match self.placement {
-            Placement::First => 0,
-            Placement::Random => self.rng.below(timing.minislots_per_map() - used + 1),
+        let overhang = match self.overhang {
+            (of, minislots) if of == map => minislots,
+            _ => 0,
         };
-        for flow in 0..self.backlog.len() {
-            let minislots = self.shares[flow];
-            let room = (minislots * timing.minislot_bytes).saturating_sub(timing.segment_overhead);
-            let credit = room.min(self.backlog[flow]);
-            if credit > 0 {
-                self.backlog[flow] -= credit;
-                grants.push(Grant {
-                    flow,
-                    map,
-                    first,
-                    minislots,
-                    credit,
-                });
-                first += minislots;
-            }
-        }
+        self.space.clear(timing, overhang);
+        let most = self.space.free();
+        let free = most.saturating_sub(taken);
+        let regular = self.give_regularly(map, timing, grants);
+        let budget = self.budget(map, [free, most], timing);
+        let budget = budget.saturating_sub(regular).min(self.space.free());
+        self.is_unlimited = budget == self.space.free();
+        self.share(timing.allocation_start(map), budget, timing);
+        self.place(map, budget, timing, grants);
     }
 
     /// Takes in the requests that the MAP's acknowledgement time has reached.
     fn consider(&mut self, map: u64, timing: &UpstreamTiming) {
         let start = timing.allocation_start(map);
         let loop_time = timing.minimum_request_grant();
-        let backlog = &mut self.backlog;
+        let (flows, waiting) = (&mut self.flows, &mut self.waiting);
         self.requests.retain(|request| {
-            let reached = request.at + loop_time <= start;
-            if reached {
-                backlog[request.flow] += request.bytes;
+            let is_reached = request.at + loop_time <= start;
+            if is_reached {
+                let flow = &mut flows[request.flow];
+                flow.backlog += request.bytes;
+                if !flow.is_waiting {
+                    flow.is_waiting = true;
+                    waiting[usize::from(flow.priority)].push_back(request.flow);
+                }
             }
-            !reached
+            !is_reached
         });
     }
 
-    /// Minislots there are to give in this MAP.
-    fn budget(&mut self, map: u64, timing: &UpstreamTiming) -> u64 {
-        let all = timing.minislots_per_map();
-        let Some(capacity) = &self.capacity else {
-            return all;
-        };
-        let rate = capacity.at(timing.allocation_start(map));
-        let offered = u128::from(rate.0) * u128::from(timing.map_interval().as_nanos());
-        let per_minislot = u128::from(timing.minislot_bytes) * 8_000_000_000;
+    /// Places what is given without being asked for; minislots it takes.
+    fn give_regularly(
+        &mut self,
+        map: u64,
+        timing: &UpstreamTiming,
+        grants: &mut Vec<Grant>,
+    ) -> u64 {
+        let mut taken = 0;
+        self.due.clear();
+        for periodic in &mut self.periodic {
+            let known = self.due.len();
+            let missed = periodic.take_due(map, timing, &mut self.due);
+            match periodic.given {
+                // Polls are where they are; their minislots are no more there for grants.
+                Given::Poll => {
+                    taken += self
+                        .due
+                        .drain(known..)
+                        .map(|due| due.minislots)
+                        .sum::<u64>();
+                }
+                Given::Grant { minislots } if missed > 0 => self.missed.push(Missed {
+                    flow: periodic.flow,
+                    grants: missed,
+                    minislots,
+                }),
+                Given::Grant { .. } => {}
+            }
+        }
+        self.due
+            .sort_unstable_by_key(|due| (due.deadline, due.flow));
+        for due in &self.due {
+            let frames = due.frames(map, timing);
+            let late = *frames.start()..=timing.frames_per_map;
+            let first = self
+                .space
+                .take_within(due.minislots, &frames, timing)
+                .or_else(|| self.space.take_within(due.minislots, &late, timing));
+            let Some(first) = first else { continue };
+            taken += due.minislots;
+            grants.push(Grant {
+                flow: due.flow,
+                map,
+                first,
+                minislots: due.minislots,
+                credit: 0,
+            });
+        }
+        taken
+    }
+
+    /// Minislots there are to give in this MAP, of `free` ones that the neighbours leave and at most of `most`.
+    fn budget(&mut self, map: u64, [free, most]: [u64; 2], timing: &UpstreamTiming) -> u64 {
+        if self.capacity.is_none() && self.carried == 0 {
+            return free;
+        }
+        let per_minislot = u128::from(timing.minislot_bytes) * u128::from(BYTE);
+        let mut offered = u128::from(free) * per_minislot;
+        if let Some(capacity) = &self.capacity {
+            let rate = capacity.at(timing.allocation_start(map));
+            offered =
+                offered.min(u128::from(rate.0) * u128::from(timing.map_interval().as_nanos()));
+        }
         // Only what a MAP could not give for rounding is carried over: unused capacity is gone.
         let available = offered + self.carried;
         self.carried = available % per_minislot;
-        all.min((available / per_minislot) as u64)
+        most.min((available / per_minislot) as u64)
     }
 
-    /// Max-min fair shares in minislots.
-    fn share(&mut self, mut budget: u64, timing: &UpstreamTiming) {
-        self.shares.clear();
-        self.shares.extend(self.backlog.iter().map(|_| 0));
-        let wanted = |bytes: u64| {
-            if bytes == 0 {
-                0
-            } else {
-                timing.minislots_for(bytes)
-            }
-        };
-        loop {
-            let hungry = |shares: &[u64], flow: usize| wanted(self.backlog[flow]) > shares[flow];
-            let count = (0..self.backlog.len())
-                .filter(|&flow| hungry(&self.shares, flow))
-                .count() as u64;
-            if count == 0 || budget == 0 {
-                return;
-            }
-            let each = (budget / count).max(1);
-            for flow in 0..self.backlog.len() {
-                let more = (wanted(self.backlog[flow]) - self.shares[flow])
-                    .min(each)
-                    .min(budget);
-                self.shares[flow] += more;
-                budget -= more;
+    /// Shares the budget among those that wait.
+    fn share(&mut self, start: Instant, budget: u64, timing: &UpstreamTiming) {
+        for &flow in &self.served {
+            self.flows[flow].share = 0;
+        }
+        self.served.clear();
+        if budget == 0 {
+            return;
+        }
+        let left = self.give_reserved(start, budget, timing);
+        (0..8).rev().fold(left, |left, priority| {
+            self.share_among(priority, left, timing)
+        });
+    }
+
+    /// Gives each flow what its reserved rate has saved up, while there is something; what is left.
+    fn give_reserved(&mut self, now: Instant, mut budget: u64, timing: &UpstreamTiming) -> u64 {
+        let full = FULL_PACKET + timing.mac_header;
+        for line in self.waiting.iter().rev() {
+            for &index in line {
+                let flow = &mut self.flows[index];
+                let Some(reservation) = &mut flow.reservation else {
+                    continue;
+                };
+                let saved = reservation.count(now, full, timing.map_interval());
+                // Not a crumb in every MAP, but packets.
+                if saved < flow.backlog.min(full) {
+                    continue;
+                }
+                let wanted = match flow.cut {
+                    Cut::Never => flow.wanted(timing),
+                    _ => timing.minislots_for(saved.min(flow.backlog)),
+                };
+                if flow.cut == Cut::Never && wanted > budget {
+                    continue;
+                }
+                flow.share = wanted.min(budget);
+                budget -= flow.share;
+                if flow.share > 0 {
+                    self.served.push(index);
+                }
             }
         }
+        budget
+    }
+
+    /// Shares what is left among the flows of a priority; what is left then.
+    fn share_among(&mut self, priority: usize, budget: u64, timing: &UpstreamTiming) -> u64 {
+        if self.waiting[priority].is_empty() || budget == 0 {
+            return budget;
+        }
+        let (looked_at, whole) = self.admit(priority, budget, timing);
+        let mut left = budget - whole;
+        // Grants come in the order of the line, which changes, so that nobody is always the last to be placed.
+        for &(_, index) in &self.hungry {
+            if self.flows[index].share == 0 {
+                self.served.push(index);
+            }
+        }
+        // Max-min fair: the least demands first, each at most an equal part of what is left.
+        self.hungry.sort_by_key(|&(wanted, _)| wanted.min(budget));
+        for (done, &(wanted, index)) in self.hungry.iter().enumerate() {
+            let each = left / (self.hungry.len() - done) as u64;
+            let more = wanted.min(each);
+            left -= more;
+            self.flows[index].share += more;
+        }
+        let line = &mut self.waiting[priority];
+        // Those looked at go to the end of the line; if that is all, its head does, so that no one is always first.
+        line.rotate_left(if looked_at < line.len() { looked_at } else { 1 });
+        left
+    }
+
+    /// Finds those at the head of the line among whom the budget is shared, so that each gets a packet's worth at least: into `hungry`. Requests that
+    /// must be answered whole are: the minislots they take. And how many of the line were looked at.
+    fn admit(&mut self, priority: usize, budget: u64, timing: &UpstreamTiming) -> (usize, u64) {
+        let packet = timing.minislots_for(FULL_PACKET + timing.mac_header);
+        let largest = timing.minislots_per_channel();
+        let can_overhang = timing.channels == 1 && self.periodic.is_empty();
+        let (mut least, mut whole) = (0, 0);
+        self.hungry.clear();
+        for (position, &index) in self.waiting[priority].iter().enumerate() {
+            let flow = &mut self.flows[index];
+            let wanted = flow.wanted(timing).saturating_sub(flow.share);
+            let left = budget - least;
+            if flow.cut == Cut::Never && wanted <= largest {
+                if wanted <= left {
+                    least += wanted;
+                    whole += wanted;
+                    give(flow, wanted, index, &mut self.served);
+                    continue;
+                }
+                if can_overhang && left > 0 && self.is_unlimited {
+                    // It runs on into the next interval.
+                    give(flow, wanted, index, &mut self.served);
+                    return (position + 1, budget - (least - whole));
+                }
+                if least == 0 {
+                    // First in line, and too long for what this MAP has: save up for it.
+                    self.carried += u128::from(left * timing.minislot_bytes) * u128::from(BYTE);
+                    return (0, budget);
+                }
+                return (position, whole);
+            }
+            let part = wanted.min(packet);
+            if part > left {
+                // What is left is too little for a packet, and better than nothing.
+                if timing.room(left) > 0 {
+                    self.hungry.push((wanted, index));
+                    return (position + 1, whole);
+                }
+                return (position, whole);
+            }
+            least += part;
+            if wanted > 0 {
+                self.hungry.push((wanted, index));
+            }
+        }
+        (self.waiting[priority].len(), whole)
+    }
+
+    /// Cuts the grants of all shares out of the interval.
+    fn place(&mut self, map: u64, budget: u64, timing: &UpstreamTiming, grants: &mut Vec<Grant>) {
+        let used: u64 = self.served.iter().map(|&flow| self.flows[flow].share).sum();
+        let room = self.space.free().saturating_sub(used);
+        self.space.start_at(match self.placement {
+            Placement::First => 0,
+            Placement::Random => self.rng.below(room + 1),
+        });
+        let mut left = budget;
+        for &index in &self.served {
+            let flow = &mut self.flows[index];
+            let before = flow.backlog;
+            if flow.cut == Cut::Never && flow.share <= timing.minislots_per_channel() {
+                self.overhang = place_whole(flow, (index, map), &mut self.space, timing, grants)
+                    .unwrap_or(self.overhang);
+            } else {
+                left = place_pieces(flow, (index, map), left, &mut self.space, timing, grants);
+            }
+            if let Some(reservation) = &mut flow.reservation {
+                reservation.spend(before - flow.backlog);
+            }
+            if flow.backlog == 0 {
+                flow.is_fragmented = false;
+            }
+        }
+        let flows = &mut self.flows;
+        for line in &mut self.waiting {
+            line.retain(|&index| {
+                let flow = &mut flows[index];
+                flow.is_waiting = flow.backlog > 0;
+                flow.is_waiting
+            });
+        }
+    }
+}
+
+/// What a flow of this scheduling type is given regularly.
+fn regular(
+    flow: usize,
+    scheduling: &Scheduling,
+    from: Instant,
+    rng: &mut Rng,
+    timing: &UpstreamTiming,
+) -> Option<Periodic> {
+    let (given, spans, times) = match scheduling {
+        Scheduling::BestEffort => return None,
+        Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => {
+            (Given::Poll, [polling.interval, polling.jitter], 1)
+        }
+        Scheduling::Ugs(ugs) => {
+            let minislots = timing.minislots_for(ugs.size.0);
+            let spans = [ugs.interval, ugs.jitter];
+            (Given::Grant { minislots }, spans, u64::from(ugs.grants))
+        }
+        Scheduling::Pgs(pgs) => {
+            let bytes = pgs.rate.bytes_in(pgs.interval);
+            let minislots = timing.minislots_for(bytes + timing.mac_header);
+            // As near to the nominal time as others leave room; half an interval at most.
+            let spans = [pgs.interval, pgs.interval / 2];
+            (Given::Grant { minislots }, spans, 1)
+        }
+    };
+    let first = from + rng.span(spans[0]);
+    Some(Periodic::new(flow, given, first, spans, times))
+}
+
+/// Adds to a flow's share.
+fn give(flow: &mut FlowState, minislots: u64, index: usize, served: &mut Vec<usize>) {
+    if minislots > 0 && flow.share == 0 {
+        served.push(index);
+    }
+    flow.share += minislots;
+}
+
+/// Places a grant that must not be cut: the minislots of the next MAP that it runs on into, if it does.
+fn place_whole(
+    flow: &mut FlowState,
+    (index, map): (usize, u64),
+    space: &mut Space,
+    timing: &UpstreamTiming,
+    grants: &mut Vec<Grant>,
+) -> Option<(u64, u64)> {
+    let minislots = flow.share;
+    let (first, overhang) = match space.cut_whole(minislots) {
+        Some(first) => (first, None),
+        None if timing.channels == 1 => {
+            let (first, length) = space.cut_last()?;
+            (first, Some((map + 1, minislots - length)))
+        }
+        None => return None,
+    };
+    grants.push(Grant {
+        flow: index,
+        map,
+        first,
+        minislots,
+        credit: flow.backlog,
+    });
+    flow.backlog = 0;
+    overhang
+}
+
+/// Places a flow's share in as many pieces as it takes; minislots left of the budget then.
+fn place_pieces(
+    flow: &mut FlowState,
+    (index, map): (usize, u64),
+    mut left: u64,
+    space: &mut Space,
+    timing: &UpstreamTiming,
+    grants: &mut Vec<Grant>,
+) -> u64 {
+    let whole = timing.minislots_for(flow.backlog) <= flow.share && !flow.is_fragmented;
+    let mut wanted = match flow.cut {
+        Cut::Fragments(overhead) if !whole => timing.room(flow.share).saturating_sub(overhead),
+        _ => timing.room(flow.share),
+    }
+    .min(flow.backlog);
+    while wanted > 0 {
+        let overhead = match flow.cut {
+            Cut::Fragments(overhead) if flow.is_fragmented || wanted < flow.backlog => overhead,
+            _ => 0,
+        };
+        let most = timing.minislots_for(wanted + overhead).min(left);
+        let Some((first, minislots)) = space.cut(most) else {
+            break;
+        };
+        left -= minislots;
+        let overhead = match flow.cut {
+            // The space ends before the request does: this becomes a fragment.
+            Cut::Fragments(overhead) if timing.room(minislots) < flow.backlog => overhead,
+            _ => overhead,
+        };
+        let credit = timing.room(minislots).saturating_sub(overhead).min(wanted);
+        if credit == 0 {
+            continue;
+        }
+        flow.is_fragmented |= credit < flow.backlog;
+        flow.backlog -= credit;
+        wanted -= credit;
+        grants.push(Grant {
+            flow: index,
+            map,
+            first,
+            minislots,
+            credit,
+        });
+    }
+    left
+}
+
+impl FlowState {
+    /// Minislots it wants for all it waits for.
+    fn wanted(&self, timing: &UpstreamTiming) -> u64 {
+        match (self.backlog, self.cut) {
+            (0, _) => 0,
+            (bytes, Cut::Fragments(overhead)) if self.is_fragmented => {
+                timing.minislots_for(bytes + overhead)
+            }
+            (bytes, _) => timing.minislots_for(bytes),
+        }
+    }
+}
+
+impl Reservation {
+    /// Bytes saved up by `now`, at most a packet and what two MAPs bring.
+    fn count(&mut self, now: Instant, packet: u64, map_interval: Duration) -> u64 {
+        let per_map = u128::from(self.rate.0) * u128::from(map_interval.as_nanos());
+        let most = u128::from(packet) * u128::from(BYTE) + 2 * per_map;
+        let brought = u128::from(self.rate.0) * u128::from(now.since(self.counted).as_nanos());
+        self.saved = (u128::from(self.saved) + brought).min(most) as u64;
+        self.counted = now;
+        self.saved / BYTE
+    }
+
+    /// Bytes were granted.
+    fn spend(&mut self, bytes: u64) {
+        self.saved = self.saved.saturating_sub(bytes.saturating_mul(BYTE));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::preset::Plant;
-    use super::*;
-    use crate::units::Rate;
+    use std::collections::BTreeMap;
 
-    fn cmts(flows: usize, capacity: Option<u64>) -> Cmts {
+    use proptest::prelude::*;
+
+    use super::super::preset::Plant;
+    use super::super::qos::UnsolicitedGrants;
+    use super::*;
+    use crate::rng::Rng;
+    use crate::units::ByteCount;
+
+    fn ofdma() -> UpstreamTiming {
+        Plant::docsis31().upstream_timing()
+    }
+
+    fn bonded() -> UpstreamTiming {
+        Plant::docsis30().upstream_timing()
+    }
+
+    /// A scheduler for these flows, all of which may be cut like this.
+    fn cmts(flows: &[Qos], cut: Cut, capacity: Option<u64>, timing: &UpstreamTiming) -> Cmts {
         let capacity = capacity.map(|rate| RateSchedule::Constant(Rate(rate)));
-        Cmts::new(flows, Placement::First, capacity, Rng::for_path(1, "cmts"))
+        let rng = Rng::for_path(1, "cmts");
+        let mut cmts = Cmts::new(Placement::First, capacity, rng);
+        for (index, qos) in flows.iter().enumerate() {
+            let mut rng = Rng::for_path(1, &format!("flow {index}"));
+            cmts.add_flow(qos, cut, Instant::ZERO, &mut rng, timing);
+        }
+        cmts
+    }
+
+    fn best_effort(count: usize) -> Vec<Qos> {
+        vec![Qos::default(); count]
+    }
+
+    fn with_priority(priority: u8) -> Qos {
+        Qos {
+            priority,
+            ..Qos::default()
+        }
+    }
+
+    /// Bytes granted to each flow in `maps`, while all ask for more than there is.
+    fn granted(
+        cmts: &mut Cmts,
+        timing: &UpstreamTiming,
+        maps: std::ops::Range<u64>,
+    ) -> BTreeMap<usize, u64> {
+        for flow in 0..cmts.flows.len() {
+            cmts.request(flow, Instant::ZERO, 1 << 40);
+        }
+        let mut grants = Vec::new();
+        for map in maps {
+            cmts.schedule(map, 0, timing, &mut grants);
+        }
+        let mut bytes = BTreeMap::new();
+        for grant in grants {
+            *bytes.entry(grant.flow).or_default() += grant.credit;
+        }
+        bytes
     }
 
     #[test]
     fn a_request_after_the_acknowledgement_time_waits_for_the_next_map() {
-        let timing = Plant::docsis31().upstream_timing();
-        let mut cmts = cmts(1, None);
+        let timing = ofdma();
+        let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
         let in_time = timing.allocation_start(10) - timing.minimum_request_grant();
         cmts.request(0, in_time, 1028);
         cmts.request(0, Instant::from_nanos(in_time.as_nanos() + 1), 480);
         let mut grants = Vec::new();
-        cmts.schedule(10, &timing, &mut grants);
+        cmts.schedule(10, 0, &timing, &mut grants);
         assert_eq!(
             grants,
             [Grant {
@@ -224,20 +751,20 @@ mod tests {
                 credit: 1028
             }]
         );
-        cmts.schedule(11, &timing, &mut grants);
+        cmts.schedule(11, 0, &timing, &mut grants);
         assert_eq!(grants[1].credit, 480);
         assert!(!cmts.has_backlog());
     }
 
     #[test]
     fn a_short_channel_is_shared_max_min_fairly() {
-        let timing = Plant::docsis31().upstream_timing();
-        let mut cmts = cmts(3, Some(100_000_000));
+        let timing = ofdma();
+        let mut cmts = cmts(&best_effort(3), Cut::Anywhere, Some(100_000_000), &timing);
         for (flow, bytes) in [(0, 1_000), (1, 1_000_000), (2, 1_000_000)] {
             cmts.request(flow, Instant::ZERO, bytes);
         }
         let mut grants = Vec::new();
-        cmts.schedule(10, &timing, &mut grants);
+        cmts.schedule(10, 0, &timing, &mut grants);
         assert_eq!(grants[0].credit, 1_000);
         assert!(grants[1].minislots.abs_diff(grants[2].minislots) <= 1);
         let bytes: u64 = grants
@@ -249,17 +776,288 @@ mod tests {
 
     #[test]
     fn a_capacity_schedule_is_kept_exactly_over_many_maps() {
-        let timing = Plant::docsis31().upstream_timing();
-        let mut cmts = cmts(1, Some(1_234_567));
+        let timing = ofdma();
+        let mut cmts = cmts(&best_effort(1), Cut::Anywhere, Some(1_234_567), &timing);
         cmts.request(0, Instant::ZERO, 1 << 40);
         let mut grants = Vec::new();
         for map in 10..1010 {
-            cmts.schedule(map, &timing, &mut grants);
+            cmts.schedule(map, 0, &timing, &mut grants);
         }
         let bytes: u64 = grants
             .iter()
             .map(|grant| grant.minislots * timing.minislot_bytes)
             .sum();
         assert!(bytes.abs_diff(1_234_567 * 2_025 / 8 / 1_000) <= timing.minislot_bytes);
+    }
+
+    #[test]
+    fn equal_flows_get_equal_shares_whether_there_is_a_packet_for_each_or_not() {
+        for (count, capacity) in [(20, None), (20, Some(20_000_000)), (300, None)] {
+            let timing = bonded();
+            let flows = best_effort(count);
+            let mut cmts = cmts(&flows, Cut::Anywhere, capacity, &timing);
+            let bytes = granted(&mut cmts, &timing, 10..1010);
+            let sum: u64 = bytes.values().sum();
+            let squares: f64 = bytes.values().map(|&bytes| (bytes as f64).powi(2)).sum();
+            let fairness = (sum as f64).powi(2) / (count as f64 * squares);
+            assert!(fairness > 0.999, "{count} {capacity:?}: {fairness}");
+        }
+    }
+
+    #[test]
+    fn a_higher_priority_gets_everything_it_asks_for_first() {
+        let timing = bonded();
+        let mut cmts = cmts(
+            &[with_priority(1), with_priority(5), with_priority(1)],
+            Cut::Anywhere,
+            None,
+            &timing,
+        );
+        cmts.request(0, Instant::ZERO, 100_000);
+        cmts.request(1, Instant::ZERO, 20_000);
+        cmts.request(2, Instant::ZERO, 100_000);
+        let mut grants = Vec::new();
+        cmts.schedule(10, 0, &timing, &mut grants);
+        let of = |flow: usize| -> u64 {
+            let of_flow = grants.iter().filter(|grant| grant.flow == flow);
+            of_flow.map(|grant| grant.credit).sum()
+        };
+        assert_eq!(of(1), 20_000);
+        assert!(
+            of(0) > 0 && of(0).abs_diff(of(2)) < 400,
+            "{} {}",
+            of(0),
+            of(2)
+        );
+    }
+
+    #[test]
+    fn a_reserved_rate_is_had_under_overload_from_flows_of_higher_priority() {
+        let timing = bonded();
+        let reserved = Qos {
+            minimum_reserved: Rate(5_000_000),
+            ..Qos::default()
+        };
+        let mut flows = vec![with_priority(7); 10];
+        flows.push(reserved);
+        let mut cmts = cmts(&flows, Cut::Anywhere, None, &timing);
+        let bytes = granted(&mut cmts, &timing, 10..5010)[&10];
+        // Ten seconds; raised by the MAC headers of packets of 200 B: 5 %.
+        let mbits = bytes as f64 * 8.0 / 10e6;
+        assert!((5.0..5.3).contains(&mbits), "{mbits}");
+    }
+
+    #[test]
+    fn a_grant_over_the_end_of_a_channel_is_two_segments_and_pays_for_both() {
+        let timing = bonded();
+        let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
+        let per_channel = timing.minislots_per_channel();
+        let bytes = timing.room(per_channel) + 1000;
+        cmts.request(0, Instant::ZERO, bytes);
+        let mut grants = Vec::new();
+        cmts.schedule(10, 0, &timing, &mut grants);
+        assert_eq!(grants.len(), 2);
+        assert_eq!(grants[0].minislots, per_channel);
+        assert_eq!(grants[0].credit, timing.room(per_channel));
+        assert_eq!(grants[1].first, per_channel);
+        assert_eq!(grants[1].credit, 1000);
+        assert_eq!(grants[1].minislots, timing.minislots_for(1000));
+        assert!(!cmts.has_backlog());
+    }
+
+    #[test]
+    fn a_fragment_pays_for_its_header_and_a_whole_burst_does_not() {
+        let timing = Plant::docsis11().upstream_timing();
+        let cut = Cut::Fragments(20);
+        let mut cmts = cmts(&best_effort(1), cut, None, &timing);
+        let free = timing.minislots_per_map();
+        let bytes = timing.room(free) + 1000;
+        cmts.request(0, Instant::ZERO, bytes);
+        let mut grants = Vec::new();
+        for map in 10..12 {
+            cmts.schedule(map, 0, &timing, &mut grants);
+        }
+        let [first, second] = grants[..] else {
+            panic!("two fragments: {grants:?}");
+        };
+        assert_eq!(first.credit, timing.room(free) - 20);
+        assert_eq!(second.credit, 1020);
+        assert_eq!(second.minislots, timing.minislots_for(1020 + 20));
+        cmts.request(0, Instant::ZERO, 1000);
+        cmts.schedule(12, 0, &timing, &mut grants);
+        assert_eq!(grants[2].minislots, timing.minislots_for(1000));
+    }
+
+    #[test]
+    fn what_must_not_be_cut_runs_on_into_the_next_interval_or_waits_for_it() {
+        let timing = Plant::docsis10().upstream_timing();
+        let mut cmts = cmts(&best_effort(3), Cut::Never, None, &timing);
+        let (free, each) = (timing.minislots_per_map(), timing.minislots_for(1524));
+        assert!(each < free && 2 * each > free, "{each} of {free}");
+        for flow in 0..3 {
+            cmts.request(flow, Instant::ZERO, 1524);
+        }
+        let mut grants = Vec::new();
+        cmts.schedule(10, 0, &timing, &mut grants);
+        cmts.schedule(11, 0, &timing, &mut grants);
+        let found: Vec<(usize, u64, u64)> = grants
+            .iter()
+            .map(|grant| (grant.flow, grant.map, grant.first))
+            .collect();
+        assert_eq!(found, [(0, 10, 0), (1, 10, each), (2, 11, 2 * each - free)]);
+        assert!(
+            grants
+                .iter()
+                .all(|grant| grant.minislots == each && grant.credit == 1524)
+        );
+    }
+
+    #[test]
+    fn a_channel_too_slow_for_a_burst_in_one_map_saves_up_for_it() {
+        let timing = Plant::docsis10().upstream_timing();
+        let mut cmts = cmts(&best_effort(2), Cut::Never, Some(500_000), &timing);
+        for flow in [0, 1, 0, 1] {
+            cmts.request(flow, Instant::ZERO, 1000);
+        }
+        let mut grants = Vec::new();
+        for map in 10..110 {
+            cmts.schedule(map, 0, &timing, &mut grants);
+        }
+        assert!(!cmts.has_backlog(), "{grants:?}");
+        let minislots: u64 = grants.iter().map(|grant| grant.minislots).sum();
+        let last = grants.last().map_or(0, |grant| grant.map);
+        let used = (minislots * timing.minislot_bytes * 8) as f64 / ((last - 9) as f64 * 2e-3);
+        assert!((400e3..=510e3).contains(&used), "{used}");
+    }
+
+    #[test]
+    fn neighbours_take_their_share_first() {
+        let timing = ofdma();
+        let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
+        cmts.request(0, Instant::ZERO, 1 << 40);
+        let mut grants = Vec::new();
+        cmts.schedule(10, 1000, &timing, &mut grants);
+        cmts.schedule(11, timing.minislots_per_map(), &timing, &mut grants);
+        assert_eq!(grants.len(), 1);
+        assert_eq!(grants[0].minislots, timing.minislots_per_map() - 1000);
+    }
+
+    fn ugs(interval: u64, jitter: u64, size: u64) -> Qos {
+        let [interval, jitter] = [interval, jitter].map(Duration::from_micros);
+        Qos {
+            scheduling: Scheduling::Ugs(UnsolicitedGrants {
+                size: ByteCount(size),
+                interval,
+                jitter,
+                grants: 1,
+            }),
+            ..Qos::default()
+        }
+    }
+
+    /// Runs MAPs full of best-effort traffic beside unsolicited grants, and checks that no two grants share a minislot and that every unsolicited one
+    /// begins within its jitter and is where it should be.
+    fn check_unsolicited(
+        flows: &[Qos],
+        timing: &UpstreamTiming,
+        maps: u64,
+    ) -> Result<(), TestCaseError> {
+        let mut flows = flows.to_vec();
+        let voices = flows.len();
+        flows.extend(best_effort(3));
+        let mut cmts = cmts(&flows, Cut::Anywhere, None, timing);
+        cmts.placement = Placement::Random;
+        let expected = cmts.periodic.clone();
+        let mut seen = vec![0; voices];
+        for map in 1..maps {
+            for flow in voices..voices + 3 {
+                cmts.request(flow, Instant::ZERO, 20_000);
+            }
+            let mut grants = Vec::new();
+            cmts.schedule(map, 0, timing, &mut grants);
+            let mut taken = vec![false; timing.minislots_per_map() as usize];
+            for grant in grants {
+                for minislot in grant.first..grant.first + grant.minislots {
+                    prop_assert!(!std::mem::replace(&mut taken[minislot as usize], true));
+                }
+                if grant.flow >= voices {
+                    continue;
+                }
+                let voice = &expected[grant.flow];
+                let start = timing.minislot_start(map, grant.first);
+                // The one whose window it is in: grants of a flow come in order.
+                let first = start.since(voice.first + voice.jitter).as_nanos();
+                let n = first.div_ceil(voice.interval.as_nanos());
+                let nominal = voice.first + voice.interval * n;
+                prop_assert!(nominal <= start && start <= nominal + voice.jitter);
+                seen[grant.flow] += 1;
+            }
+        }
+        let end = timing.allocation_start(maps - 2);
+        for (voice, seen) in expected.iter().zip(seen) {
+            let due = end.since(voice.first).as_nanos() / voice.interval.as_nanos();
+            prop_assert!(seen + 1 >= due, "{} of {}", seen, due);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// At most half of the channel's minislots within the shortest jitter, which is what the admission rule allows.
+        #[test]
+        fn unsolicited_grants_begin_within_their_jitter_whatever_else_is_granted(
+            is_ofdma in any::<bool>(),
+            voices in prop::collection::vec((5_000_u64..40_000, 800_u64..5_000, 60_u64..300), 1..20),
+        ) {
+            let timing = if is_ofdma { ofdma() } else { bonded() };
+            let flows: Vec<Qos> = voices
+                .iter()
+                .map(|&(interval, jitter, size)| ugs(interval, jitter.min(interval / 2), size))
+                .collect();
+            check_unsolicited(&flows, &timing, 120)?;
+        }
+    }
+
+    #[test]
+    fn grants_of_maps_that_were_not_made_are_counted() {
+        let timing = ofdma();
+        let mut cmts = cmts(&[ugs(20_000, 2_000, 228)], Cut::Anywhere, None, &timing);
+        let mut grants = Vec::new();
+        cmts.schedule(1, 0, &timing, &mut grants);
+        cmts.schedule(500, 0, &timing, &mut grants);
+        let missed: u64 = cmts.take_missed().map(|missed| missed.grants).sum();
+        // 499 MAPs of 2.025 ms, a grant every 20 ms.
+        assert!(
+            (50..=51).contains(&(missed + grants.len() as u64)),
+            "{missed}"
+        );
+        assert_eq!(cmts.take_missed().count(), 0);
+    }
+
+    #[test]
+    fn polls_take_their_minislots_from_the_others() {
+        let timing = ofdma();
+        let polling = super::super::qos::Polling {
+            interval: timing.map_interval(),
+            jitter: Duration::from_millis(1),
+        };
+        let polled = Qos {
+            scheduling: Scheduling::RtPs(polling),
+            ..Qos::default()
+        };
+        let mut cmts = cmts(&[Qos::default(), polled], Cut::Anywhere, None, &timing);
+        cmts.request(0, Instant::ZERO, 1 << 40);
+        let mut grants = Vec::new();
+        for map in 10..110 {
+            cmts.schedule(map, 0, &timing, &mut grants);
+        }
+        let minislots: u64 = grants.iter().map(|grant| grant.minislots).sum();
+        let all = 100 * timing.minislots_per_map();
+        assert!(
+            (99..=101).contains(&(all - minislots)),
+            "{}",
+            all - minislots
+        );
     }
 }

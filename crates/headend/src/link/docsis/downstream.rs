@@ -1,14 +1,17 @@
-//! The downstream of a line: the CMTS's queue for the service flow, its token buckets, the channel's symbols.
+//! The downstream of a line: the CMTS's queue for each service flow, its token buckets, the channel they share.
 //!
-//! The CMTS sends a packet once both buckets hold it and the channel is free. One packet is taken from the queue ahead, as its size must be
-//! known to know when it may go.
+//! A service flow may send once both its buckets hold its packet; of those that may, the [scheduler](super::downstream_scheduler) takes
+//! one whenever the channel is free. One packet is taken from the queue ahead, as its size must be known to know when it may go.
 
+use super::downstream_scheduler::{DownstreamScheduler, Turn};
+use super::qos::Qos;
+use super::setup::DownstreamFlow;
 use super::timing::DownstreamTiming;
-use super::token_bucket::TokenBuckets;
+use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::link::{RateSchedule, Transmitter};
 use crate::packet::Packet;
-use crate::qdisc::{Framing, LineView, Queue, Shaper};
+use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
 use crate::time::Instant;
 use crate::trace::QueueId;
 use crate::units::Rate;
@@ -16,24 +19,35 @@ use crate::units::Rate;
 /// What a downstream wake-up is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// The packet in hand may be sent.
-    Admitted,
+    /// The packet in hand of a service flow may be sent.
+    Admitted(usize),
     /// The channel is free.
     Sent,
-    /// The queue's law is due.
-    Update,
+    /// The law of a service flow's queue is due.
+    Update(usize),
+}
+
+/// A service flow at the CMTS.
+#[derive(Debug)]
+struct ServiceFlow {
+    queue: Queue,
+    buckets: TokenBuckets,
+    rate: Rate,
+    /// Taken from the queue: waits for tokens, or has them and waits for the channel.
+    in_hand: Option<Packet>,
+    /// When the packet in hand has its tokens.
+    admitted: Instant,
+    /// It waits for them.
+    is_held_back: bool,
 }
 
 /// The downstream.
 #[derive(Debug)]
 pub struct Downstream {
     timing: DownstreamTiming,
-    queue: Queue,
-    buckets: TokenBuckets,
-    rate: Rate,
+    flows: Vec<ServiceFlow>,
+    scheduler: DownstreamScheduler,
     channel: Transmitter,
-    /// Taken from the queue, waiting for tokens.
-    in_hand: Option<Packet>,
     /// When the channel has sent what it is sending.
     busy_until: Instant,
     /// A wake-up at that time is under way.
@@ -41,32 +55,107 @@ pub struct Downstream {
 }
 
 impl Downstream {
-    /// An idle downstream; `capacity` limits the channel over time.
+    /// An idle downstream of these service flows; `capacity` limits the channel over time.
     pub fn new(
         timing: DownstreamTiming,
-        queue: Queue,
-        buckets: TokenBuckets,
-        rate: Rate,
+        flows: Vec<DownstreamFlow>,
         capacity: Option<RateSchedule>,
     ) -> Self {
         let schedule = capacity.unwrap_or(RateSchedule::Constant(timing.rate));
+        let shares = flows
+            .iter()
+            .map(|flow| (flow.qos.priority, flow.qos.minimum_reserved));
         Self {
             timing,
-            queue,
-            buckets,
-            rate,
+            scheduler: DownstreamScheduler::new(shares),
+            flows: flows.into_iter().map(ServiceFlow::new).collect(),
             channel: Transmitter::new(schedule),
-            in_hand: None,
             busy_until: Instant::ZERO,
             is_awaited: false,
         }
     }
 
-    /// A packet arrives.
-    pub fn offer(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        let line = line(self.rate, &self.buckets);
-        self.queue.offer(packet, &line, cx);
-        if self.is_awaited || self.in_hand.is_some() {
+    /// A packet arrives for a service flow.
+    pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
+        let one = &mut self.flows[flow];
+        let line = line(one.rate, &one.buckets);
+        one.queue.offer(packet, &line, cx);
+        self.ask(flow, cx);
+    }
+
+    /// Handles a wake-up.
+    pub fn wake(&mut self, wake: Wake, cx: &mut Context<'_>) {
+        match wake {
+            Wake::Admitted(flow) => {
+                self.flows[flow].is_held_back = false;
+                self.scheduler.ready(flow, cx.now);
+                self.go_on(cx);
+            }
+            Wake::Sent => {
+                self.is_awaited = false;
+                self.next(cx);
+            }
+            Wake::Update(flow) => {
+                self.flows[flow].update(cx);
+                // A discipline that held its packets back may give one up now.
+                self.ask(flow, cx);
+            }
+        }
+    }
+
+    /// A service flow's limits, nominal rate, priority and reserved rate are others from now on. A packet that waits for its tokens already
+    /// keeps its time.
+    pub fn change(
+        &mut self,
+        flow: usize,
+        limits: Limits,
+        rate: Rate,
+        qos: &Qos,
+        cx: &mut Context<'_>,
+    ) {
+        let one = &mut self.flows[flow];
+        one.buckets.change(cx.now, limits);
+        one.rate = rate;
+        (self.scheduler).change(flow, qos.priority, qos.minimum_reserved, cx.now);
+    }
+
+    /// A service flow's queue is another discipline from now on, into which moves what waits.
+    pub fn replace_queue(
+        &mut self,
+        flow: usize,
+        discipline: Box<dyn QueueDiscipline>,
+        cx: &mut Context<'_>,
+    ) {
+        let one = &mut self.flows[flow];
+        let line = line(one.rate, &one.buckets);
+        one.queue.replace(discipline, &line, cx);
+    }
+
+    /// Calls `visit` with each queue.
+    pub fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
+        for flow in &self.flows {
+            visit(flow.queue.id(), flow.internals(now));
+        }
+    }
+
+    /// Packets held.
+    pub fn held(&self) -> u64 {
+        self.flows.iter().map(ServiceFlow::held).sum()
+    }
+
+    /// A service flow may have something to send.
+    fn ask(&mut self, flow: usize, cx: &mut Context<'_>) {
+        let one = &self.flows[flow];
+        if one.is_held_back || one.queue.is_empty() {
+            return;
+        }
+        self.scheduler.ready(flow, cx.now);
+        self.go_on(cx);
+    }
+
+    /// Sends now if the channel is free, or asks to be woken when it is.
+    fn go_on(&mut self, cx: &mut Context<'_>) {
+        if self.is_awaited {
             return;
         }
         if cx.now >= self.busy_until {
@@ -76,109 +165,116 @@ impl Downstream {
         }
     }
 
-    /// Handles a wake-up.
-    pub fn wake(&mut self, wake: Wake, cx: &mut Context<'_>) {
-        match wake {
-            Wake::Admitted => {
-                let packet = self.in_hand.take().expect("a packet was admitted");
-                self.send(packet, cx);
-            }
-            Wake::Sent => {
-                self.is_awaited = false;
-                self.next(cx);
-            }
-            Wake::Update => {
-                self.buckets.advance(cx.now);
-                let line = line(self.rate, &self.buckets);
-                self.queue.update(&line, cx);
-                self.retry(cx);
-            }
-        }
-    }
-
-    /// A discipline that held its packets back may give one up after an update.
-    fn retry(&mut self, cx: &mut Context<'_>) {
-        let is_free = !self.is_awaited && self.in_hand.is_none() && cx.now >= self.busy_until;
-        if is_free && !self.queue.is_empty() {
-            self.next(cx);
-        }
-    }
-
-    /// Calls `visit` with its queue.
-    pub fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
-        let tokens = self.buckets.tokens(now);
-        let tokens_bytes = (tokens < u64::MAX).then_some(tokens as f64);
-        visit(
-            self.queue.id(),
-            QueueInternals {
-                tokens_bytes,
-                ..self.queue.internals()
-            },
-        );
-    }
-
-    /// Packets held.
-    pub fn held(&self) -> u64 {
-        self.queue.depth().packets + u64::from(self.in_hand.is_some())
-    }
-
+    /// The channel is free: the next packet that may go.
     fn next(&mut self, cx: &mut Context<'_>) {
-        let line = line(self.rate, &self.buckets);
-        let Some(packet) = self.queue.take(&line, cx) else {
-            return;
-        };
-        let admitted = self.buckets.admit(cx.now, Framing::ETHERNET.bytes(&packet));
-        if admitted > cx.now {
-            self.in_hand = Some(packet);
-            cx.wake_at(admitted, Wake::Admitted.token());
-        } else {
-            self.send(packet, cx);
+        while let Some(turn) = self.scheduler.next(cx.now) {
+            if let Some(packet) = self.flows[turn.flow].take(turn.flow, cx) {
+                return self.send(turn, packet, cx);
+            }
+            self.scheduler.withdraw(turn.flow);
         }
     }
 
-    fn send(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        let bytes = Framing::ETHERNET.bytes(&packet) + self.timing.mac_header;
-        let end = self.channel.send(cx.now, bytes);
+    fn send(&mut self, turn: Turn, packet: Packet, cx: &mut Context<'_>) {
+        let pdu = Framing::ETHERNET.bytes(&packet);
+        let end = self.channel.send(cx.now, pdu + self.timing.mac_header);
         self.busy_until = end;
         if end == Instant::FAR_FUTURE {
             // The channel's capacity is zero for good: the packet stays.
-            self.in_hand = Some(packet);
+            self.flows[turn.flow].in_hand = Some(packet);
             return;
         }
+        let more = !self.flows[turn.flow].queue.is_empty();
+        self.scheduler.sent(turn, pdu, more, cx.now);
         cx.forward_at(packet, self.timing.delivery(end));
         self.await_end(cx);
     }
 
     /// Asks to be woken when the channel is free, if anything waits for it.
     fn await_end(&mut self, cx: &mut Context<'_>) {
-        if !self.queue.is_empty() {
+        if !self.scheduler.is_empty() && self.busy_until < Instant::FAR_FUTURE {
             self.is_awaited = true;
             cx.wake_at(self.busy_until, Wake::Sent.token());
         }
     }
 }
 
+impl ServiceFlow {
+    fn new(flow: DownstreamFlow) -> Self {
+        Self {
+            queue: flow.queue,
+            buckets: TokenBuckets::new(flow.limits),
+            rate: flow.rate,
+            in_hand: None,
+            admitted: Instant::ZERO,
+            is_held_back: false,
+        }
+    }
+
+    /// The packet that may be sent now. If the next one must wait for tokens, it is in hand from now on and a wake-up is under way.
+    fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
+        if let Some(packet) = self.in_hand.take() {
+            if self.admitted < cx.now {
+                let bytes = Framing::ETHERNET.bytes(&packet);
+                self.buckets.delayed(cx.now, bytes);
+            }
+            return Some(packet);
+        }
+        let line = line(self.rate, &self.buckets);
+        let packet = self.queue.take(&line, cx)?;
+        let bytes = Framing::ETHERNET.bytes(&packet);
+        self.admitted = self.buckets.admit(cx.now, bytes);
+        if self.admitted <= cx.now {
+            return Some(packet);
+        }
+        self.in_hand = Some(packet);
+        self.is_held_back = true;
+        cx.wake_at(self.admitted, Wake::Admitted(flow).token());
+        None
+    }
+
+    fn update(&mut self, cx: &mut Context<'_>) {
+        self.buckets.advance(cx.now);
+        let line = line(self.rate, &self.buckets);
+        self.queue.update(&line, cx);
+    }
+
+    fn internals(&self, now: Instant) -> QueueInternals {
+        let tokens = self.buckets.tokens(now);
+        QueueInternals {
+            tokens_bytes: (tokens < u64::MAX).then_some(tokens as f64),
+            ..self.queue.internals()
+        }
+    }
+
+    fn held(&self) -> u64 {
+        self.queue.depth().packets + u64::from(self.in_hand.is_some())
+    }
+}
+
 impl Wake {
     /// As a link's token; bit 0 says it is the downstream's.
     pub fn token(self) -> u64 {
-        1 | match self {
-            Self::Admitted => 0,
-            Self::Sent => 2,
-            Self::Update => 4,
-        }
+        let (kind, flow) = match self {
+            Self::Admitted(flow) => (0, flow),
+            Self::Sent => (1, 0),
+            Self::Update(flow) => (2, flow),
+        };
+        (flow as u64) << 3 | kind << 1 | 1
     }
 
     /// From a link's token.
     pub fn from_token(token: u64) -> Self {
-        match token >> 1 {
-            0 => Self::Admitted,
+        let flow = (token >> 3) as usize;
+        match (token >> 1) & 3 {
+            0 => Self::Admitted(flow),
             1 => Self::Sent,
-            _ => Self::Update,
+            _ => Self::Update(flow),
         }
     }
 }
 
-/// What the queue may know of its line.
+/// What a queue may know of its line.
 fn line(rate: Rate, buckets: &TokenBuckets) -> LineView<'_> {
     LineView {
         rate,
@@ -189,3 +285,6 @@ fn line(rate: Rate, buckets: &TokenBuckets) -> LineView<'_> {
         share: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,65 +1,160 @@
 //! The DOCSIS cable line: one link with both directions.
 //!
 //! - [`preset`]: the plants of the generations, of [physical channels](phy); [`timing`]: frames, minislots, MAPs, symbols.
-//! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, requests and grants.
-//! - [`cmts`]: the upstream scheduler. [`upstream`] and [`downstream`]: the two directions as events.
+//! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, and how it sends: [`continuous`] or in [`bursts`].
+//! - [`contention`]: whose request is heard. [`ranging`]: how modems come up. [`neighbours`]: others as a load.
+//! - [`cmts`]: the upstream scheduler, with what is [given regularly](periodic) and the [space] of a MAP; [`downstream_scheduler`]: the downstream one.
+//! - [`upstream`] and [`downstream`]: the two directions as events.
+//! - [`classifier`]: which service flow of a modem takes a packet.
 //!
-//! Ports: 0 up, 1 down. docs/models/docsis.md says what is modelled, with sources, and what is left out.
+//! Ports: 2 × modem + direction, 0 up and 1 down. docs/models/docsis.md says what is modelled, with sources, and what is left out.
 
+pub mod bursts;
+pub mod classifier;
 pub mod cmts;
+pub mod contention;
+pub mod continuous;
 pub mod downstream;
+pub mod downstream_scheduler;
+pub mod neighbours;
+pub mod periodic;
 pub mod phy;
 pub mod preset;
 pub mod qos;
+pub mod ranging;
 pub mod service_flow;
 pub mod setup;
+pub mod space;
 pub mod timing;
 pub mod token_bucket;
 pub mod upstream;
+
+use std::collections::VecDeque;
 
 use crate::context::{Context, QueueInternals};
 use crate::flow::Port;
 use crate::link::Link;
 use crate::packet::Packet;
 use crate::time::Instant;
-use crate::trace::QueueId;
+use crate::trace::{DropReason, QueueId};
 
+use classifier::{Classifiers, Entrance, Verdict};
 use downstream::Downstream;
+use setup::FlowChange;
 use upstream::Upstream;
 
-/// A cable line with one modem.
+/// A cable line with its modems.
 #[derive(Debug)]
 pub struct DocsisLink {
     upstream: Upstream,
     downstream: Downstream,
+    /// By port.
+    entrances: Vec<Entrance>,
+    classifiers: Vec<Classifiers>,
+    /// In order of time.
+    changes: VecDeque<FlowChange>,
 }
 
+/// Token of the wake-up for a change: no direction uses it.
+const CHANGE: u64 = u64::MAX;
+
 impl DocsisLink {
-    /// Puts the two directions together.
-    pub fn new(upstream: Upstream, downstream: Downstream) -> Self {
+    /// Puts the two directions together. `entrances` are the modems' ports in order; those that have classifiers say which.
+    pub fn new(
+        upstream: Upstream,
+        downstream: Downstream,
+        entrances: Vec<Entrance>,
+        classifiers: Vec<Classifiers>,
+    ) -> Self {
         Self {
             upstream,
             downstream,
+            entrances,
+            classifiers,
+            changes: VecDeque::new(),
+        }
+    }
+
+    /// Makes changes during the run; they are given in order of time.
+    #[must_use]
+    pub fn with_changes(mut self, changes: Vec<FlowChange>) -> Self {
+        debug_assert!(changes.is_sorted_by_key(|change| change.at));
+        self.changes = changes.into();
+        self
+    }
+
+    /// The service flow, among all of its direction, that takes a packet; `None` if the modem does not let it out.
+    #[inline]
+    fn classify(&self, port: Port, packet: &Packet, cx: &Context<'_>) -> Option<usize> {
+        let entrance = self.entrances[usize::from(port.0)];
+        let Some(classifiers) = entrance.classifiers else {
+            return Some(entrance.primary as usize);
+        };
+        match self.classifiers[classifiers as usize].classify(cx.header(packet.flow)) {
+            Verdict::Drop => None,
+            Verdict::Flow(flow) => Some((entrance.primary + flow) as usize),
+        }
+    }
+
+    fn make_changes(&mut self, cx: &mut Context<'_>) {
+        while let Some(change) = self.changes.pop_front() {
+            if change.at > cx.now {
+                cx.wake_at(change.at, CHANGE);
+                self.changes.push_front(change);
+                return;
+            }
+            self.change(change, cx);
+        }
+    }
+}
+
+impl DocsisLink {
+    fn change(&mut self, change: FlowChange, cx: &mut Context<'_>) {
+        let FlowChange {
+            flow,
+            limits,
+            rate,
+            qos,
+            queue,
+            ..
+        } = change;
+        if change.is_upstream {
+            self.upstream.change(flow, limits, rate, &qos, cx);
+            if let Some(queue) = queue {
+                self.upstream.replace_queue(flow, queue, cx);
+            }
+        } else {
+            self.downstream.change(flow, limits, rate, &qos, cx);
+            if let Some(queue) = queue {
+                self.downstream.replace_queue(flow, queue, cx);
+            }
         }
     }
 }
 
 impl Link for DocsisLink {
     fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
-        if port.0 & 1 == 0 {
-            self.upstream.offer(usize::from(port.0 >> 1), packet, cx);
-        } else {
-            self.downstream.offer(packet, cx);
+        match self.classify(port, &packet, cx) {
+            None => cx.discard(packet, DropReason::Filtered),
+            Some(flow) if port.0 & 1 == 0 => self.upstream.offer(flow, packet, cx),
+            Some(flow) => self.downstream.offer(flow, packet, cx),
         }
     }
 
     fn wake(&mut self, token: u64, cx: &mut Context<'_>) {
-        if token & 1 == 0 {
+        if token == CHANGE {
+            self.make_changes(cx);
+        } else if token & 1 == 0 {
             self.upstream.wake(upstream::Wake::from_token(token), cx);
         } else {
             self.downstream
                 .wake(downstream::Wake::from_token(token), cx);
         }
+    }
+
+    fn first_wake(&self) -> Option<(Instant, u64)> {
+        let first = self.changes.front()?;
+        Some((first.at, CHANGE))
     }
 
     fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {

@@ -29,13 +29,28 @@ pub enum Scheduling {
     #[default]
     BestEffort,
     /// Non-real-time polling: contention as well, and now and then a request opportunity of its own.
+    #[serde(rename = "nrtps")]
     NrtPs(Polling),
     /// Proactive grants: some of the reserved rate is granted without being asked for, the rest is best effort.
     Pgs(ProactiveGrants),
     /// Real-time polling: a request opportunity of its own at regular times, and no contention.
+    #[serde(rename = "rtps")]
     RtPs(Polling),
     /// Unsolicited grants of a fixed size at regular times, and no requests at all.
     Ugs(UnsolicitedGrants),
+}
+
+impl Scheduling {
+    /// Its name in scenarios.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::BestEffort => "best_effort",
+            Self::NrtPs(_) => "nrtps",
+            Self::Pgs(_) => "pgs",
+            Self::RtPs(_) => "rtps",
+            Self::Ugs(_) => "ugs",
+        }
+    }
 }
 
 /// Request opportunities of a flow's own.

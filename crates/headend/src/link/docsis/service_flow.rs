@@ -1,20 +1,22 @@
-//! An upstream service flow at the modem: its queue, what it may ask for, what it has asked for, and how grants are filled.
+//! An upstream service flow at the modem: its queue with its rate limits, and how it stands with its requests.
 //!
-//! Continuous concatenation and fragmentation: a flow's bytes are a stream that grants cut anywhere; a packet is on its way once its last
-//! byte is. Bytes are cleared for request by the [token buckets](super::token_bucket) and only cleared bytes are sent, so what the
-//! rounding to minislots leaves over in a grant stays empty.
+//! What is asked for and how grants are filled is the business of the generation: [`Continuous`] (DOCSIS 3.0 and later) or [`Bursts`]
+//! (before).
 
-use std::collections::VecDeque;
-
+use super::bursts::Bursts;
 use super::cmts::Grant;
-use super::setup::UpstreamFlow;
+use super::contention::Backoff;
+use super::continuous::Continuous;
+use super::qos::{RequestPolicy, Scheduling};
+use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
-use super::token_bucket::TokenBuckets;
+use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Framing, GrantView, LineView, Queue, Shaper};
+use crate::qdisc::{Framing, GrantView, LineView, Queue, QueueDiscipline, Shaper};
 use crate::rng::Rng;
 use crate::time::Instant;
+use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
 
 /// When a queue gives up the packets of a grant.
@@ -38,261 +40,340 @@ pub enum DequeueAt {
     Map,
 }
 
-/// Requests count in units of so many bytes (DOCS-QOS3-MIB: the multiplier of TLV 24.26 and its default).
-const REQUEST_UNIT: u64 = 4;
+/// How a flow stands with the request it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// It is about none.
+    Nothing,
+    /// It will send one at a time chosen: in a contention opportunity, or when it is polled.
+    Deferring {
+        /// When.
+        at: Instant,
+        /// The opportunity; `None` is a poll.
+        opportunity: Option<u64>,
+    },
+    /// One was sent in contention, and no MAP has acknowledged it yet.
+    InTheAir,
+    /// It waits for a grant that comes without being asked for.
+    Expecting,
+}
+
+/// What waits at the modem, and the line it waits for.
+#[derive(Debug)]
+pub struct Supply {
+    /// The queue.
+    pub queue: Queue,
+    /// Which of the waiting bytes may be asked for.
+    pub buckets: TokenBuckets,
+    rate: Rate,
+    told: GrantView,
+    /// When the latest packet sent comes out of the CMTS.
+    last_delivery: Instant,
+}
+
+impl Supply {
+    /// The next packet from the queue.
+    #[inline]
+    pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
+        let line = line(self.rate, &self.buckets, self.told);
+        self.queue.take(&line, cx)
+    }
+
+    /// Bytes in the queue.
+    pub fn queued(&self) -> u64 {
+        self.queue.depth().bytes
+    }
+
+    /// A packet has been put into a burst and comes out of the CMTS at `at`, or when those before it have: it puts them in order.
+    #[inline]
+    pub fn send(&mut self, packet: Packet, at: Instant, cx: &mut Context<'_>) {
+        self.last_delivery = self.last_delivery.max(at);
+        cx.forward_at(packet, self.last_delivery);
+    }
+
+    /// The modem gives a packet up that it had taken from the queue.
+    pub fn discard(&self, packet: Packet, reason: DropReason, cx: &mut Context<'_>) {
+        cx.enter_queue(self.queue.id());
+        cx.discard(packet, reason);
+    }
+}
 
 #[derive(Debug)]
-struct Partial {
-    packet: Packet,
-    /// MAC header bytes not sent yet.
-    header: u64,
-    /// PDU bytes not sent yet.
-    pdu: u64,
+enum Sending {
+    Continuous(Continuous),
+    Bursts(Bursts),
+}
+
+/// Calls a method of whichever way of sending it is.
+macro_rules! sending {
+    ($flow:expr, $method:ident($($argument:expr),*)) => {
+        match &mut $flow.sending {
+            Sending::Continuous(continuous) => continuous.$method($($argument),*),
+            Sending::Bursts(bursts) => bursts.$method($($argument),*),
+        }
+    };
 }
 
 /// An upstream service flow.
 #[derive(Debug)]
 pub struct ServiceFlow {
-    queue: Queue,
-    buckets: TokenBuckets,
-    rate: Rate,
-    dequeue_at: DequeueAt,
+    supply: Supply,
+    sending: Sending,
+    asking: Asking,
+    backoff: Backoff,
     rng: Rng,
-    partial: Option<Partial>,
-    /// PDU bytes asked for and not drawn.
-    requested: u64,
-    /// Bytes asked for, MAC headers included, and not granted.
-    outstanding: u64,
-    /// Grants whose bursts are not prepared yet.
-    grants: VecDeque<Grant>,
-    /// When a contention request will be sent.
-    contention: Option<Instant>,
-    told: GrantView,
+    may_contend: bool,
+    may_piggyback: bool,
+    retries: u8,
+    /// Nothing goes through the modem before.
+    registered_at: Instant,
 }
 
 impl ServiceFlow {
-    /// An idle flow.
-    pub fn new(flow: UpstreamFlow) -> Self {
+    /// An idle flow of a modem that is registered at `registered_at`.
+    pub fn new(
+        flow: UpstreamFlow,
+        rules: &MacRules,
+        contention: &Contention,
+        registered_at: Instant,
+    ) -> Self {
+        let policy = flow.qos.policy;
+        let is_ugs = matches!(flow.qos.scheduling, Scheduling::Ugs(_));
+        let is_polled = matches!(flow.qos.scheduling, Scheduling::RtPs(_));
         Self {
-            queue: flow.queue,
-            buckets: TokenBuckets::new(flow.limits),
-            rate: flow.rate,
-            dequeue_at: flow.dequeue_at,
+            supply: Supply {
+                queue: flow.queue,
+                buckets: TokenBuckets::new(flow.limits),
+                rate: flow.rate,
+                told: GrantView::default(),
+                last_delivery: Instant::ZERO,
+            },
+            sending: if rules.continuous {
+                Sending::Continuous(Continuous::new(flow.dequeue_at))
+            } else {
+                Sending::Bursts(Bursts::new(burst_limit(rules, policy)))
+            },
+            asking: Asking::Nothing,
+            backoff: Backoff::new(contention.data_start, contention.data_end),
             rng: flow.rng,
-            partial: None,
-            requested: 0,
-            outstanding: 0,
-            grants: VecDeque::with_capacity(4),
-            contention: None,
-            told: GrantView::default(),
+            may_contend: !policy.no_contention && !is_ugs && !is_polled,
+            may_piggyback: rules.piggyback && !policy.no_piggyback && !is_ugs,
+            retries: contention.retries,
+            registered_at,
         }
     }
 
-    /// Its queue.
-    pub fn queue(&self) -> &Queue {
-        &self.queue
+    /// Its queue's name in records.
+    pub fn id(&self) -> QueueId {
+        self.supply.queue.id()
     }
 
     /// Packets it holds.
     pub fn held(&self) -> u64 {
-        self.queue.depth().packets + u64::from(self.partial.is_some())
+        self.supply.queue.depth().packets
+            + match &self.sending {
+                Sending::Continuous(continuous) => continuous.held(),
+                Sending::Bursts(bursts) => bursts.held(),
+            }
     }
 
     /// The queue's inner state, and its tokens.
     pub fn internals(&self, now: Instant) -> QueueInternals {
-        let tokens = self.buckets.tokens(now);
+        let tokens = self.supply.buckets.tokens(now);
         QueueInternals {
             tokens_bytes: (tokens < u64::MAX).then_some(tokens as f64),
-            ..self.queue.internals()
+            ..self.supply.queue.internals()
         }
     }
 
     /// A packet arrives.
     pub fn offer(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        let before = self.waiting_pdu();
-        let line = line(self.rate, &self.buckets, self.told);
-        self.queue.offer(packet, &line, cx);
-        let after = self.waiting_pdu();
+        let supply = &mut self.supply;
+        if cx.now < self.registered_at {
+            return supply.discard(packet, DropReason::NotRegistered, cx);
+        }
+        let before = supply.queued();
+        let line = line(supply.rate, &supply.buckets, supply.told);
+        supply.queue.offer(packet, &line, cx);
+        let after = supply.queued();
         if after >= before {
-            self.buckets.add(cx.now, after - before);
+            supply.buckets.add(cx.now, after - before);
         } else {
-            self.forget(before - after, cx.now);
+            sending!(self, forget(&mut self.supply, before - after, cx.now));
+        }
+    }
+
+    /// Its limits and its nominal rate are others from now on.
+    pub fn change(&mut self, limits: Limits, rate: Rate, cx: &mut Context<'_>) {
+        self.supply.buckets.change(cx.now, limits);
+        self.supply.rate = rate;
+    }
+
+    /// Its queue is another discipline from now on, into which moves what waits.
+    pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
+        let supply = &mut self.supply;
+        let before = supply.queued();
+        let line = line(supply.rate, &supply.buckets, supply.told);
+        supply.queue.replace(discipline, &line, cx);
+        let lost = before - supply.queued();
+        if lost > 0 {
+            sending!(self, forget(&mut self.supply, lost, cx.now));
         }
     }
 
     /// The law's periodic update may be due.
     pub fn update(&mut self, cx: &mut Context<'_>) {
-        self.buckets.advance(cx.now);
-        let line = line(self.rate, &self.buckets, self.told);
-        self.queue.update(&line, cx);
+        let supply = &mut self.supply;
+        supply.buckets.advance(cx.now);
+        let line = line(supply.rate, &supply.buckets, supply.told);
+        supply.queue.update(&line, cx);
     }
 
-    /// Whether it neither waits for a grant nor has a request under way.
-    pub fn is_idle(&self) -> bool {
-        self.outstanding == 0 && self.grants.is_empty() && self.contention.is_none()
-    }
-
-    /// Whether something waits that was not asked for.
-    pub fn wants_request(&self) -> bool {
-        self.contention.is_none() && self.waiting_pdu() > 0 && {
-            self.buckets.waiting() + self.buckets.cleared() > 0 || self.shortage() > 0
-        }
-    }
-
-    /// A number of request opportunities to let pass, below `window`.
-    pub fn draw(&mut self, window: u64) -> u64 {
-        self.rng.below(window)
-    }
-
-    /// A contention request will be sent at `at`.
-    pub fn contend(&mut self, at: Instant) {
-        self.contention = Some(at);
-    }
-
-    /// The time of the contention request has come; false if none is expected now.
-    pub fn take_contention(&mut self, now: Instant) -> bool {
-        self.contention.take_if(|at| *at == now).is_some()
-    }
-
-    /// Asks for everything cleared: the bytes of the request, or `None` if there is nothing to ask for yet.
-    pub fn request(&mut self, timing: &UpstreamTiming, now: Instant) -> Option<u64> {
-        self.requested += self.buckets.take_cleared(now);
-        let bytes = self
-            .shortage_with(timing.mac_header)
-            .next_multiple_of(REQUEST_UNIT);
-        self.outstanding += bytes;
-        (bytes > 0).then_some(bytes)
+    /// Whether something waits that is not asked for, and nothing is under way that would carry a request.
+    pub fn must_ask(&self) -> bool {
+        self.asking == Asking::Nothing
+            && match &self.sending {
+                Sending::Continuous(continuous) => {
+                    continuous.is_idle() && continuous.wants_request(&self.supply)
+                }
+                Sending::Bursts(bursts) => bursts.is_idle() && bursts.wants_request(&self.supply),
+            }
     }
 
     /// When there will be something to ask for.
-    pub fn ready_at(&self) -> Instant {
-        self.buckets.cleared_at(self.buckets.waiting().min(64))
+    pub fn ready_at(&mut self, cx: &mut Context<'_>) -> Instant {
+        sending!(self, ready_at(&mut self.supply, cx)).max(cx.now)
     }
 
-    /// A MAP brought a grant. Returns when its burst must be prepared.
+    /// Whether it may ask in contention regions.
+    pub fn may_contend(&self) -> bool {
+        self.may_contend
+    }
+
+    /// Draws the opportunity to ask in, counted from the first one it could use; and the window it was drawn from.
+    pub fn draw(&mut self) -> (u64, u64) {
+        (self.backoff.draw(&mut self.rng), self.backoff.window())
+    }
+
+    /// How it stands with its request.
+    pub fn asking(&self) -> Asking {
+        self.asking
+    }
+
+    /// It stands otherwise with its request now.
+    pub fn set_asking(&mut self, asking: Asking) {
+        self.asking = asking;
+    }
+
+    /// Whether its request has collided before.
+    pub fn is_retrying(&self) -> bool {
+        self.backoff.collisions() > 0
+    }
+
+    /// Asks for everything that may be asked for: the bytes of the request, or `None` if there is nothing yet.
+    pub fn request(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<u64> {
+        sending!(self, request(&mut self.supply, timing, cx))
+    }
+
+    /// A MAP acknowledged its contention request.
+    pub fn heard(&mut self) {
+        self.asking = Asking::Nothing;
+        self.backoff.reset();
+    }
+
+    /// A MAP passed over its contention request, of `bytes`. True if it has been tried too often: what it asked for is discarded then.
+    pub fn collided(&mut self, bytes: u64, timing: &UpstreamTiming, cx: &mut Context<'_>) -> bool {
+        self.asking = Asking::Nothing;
+        self.backoff.collided();
+        sending!(self, lost(bytes));
+        // The first time is no retry.
+        let is_given_up = self.backoff.collisions() >= self.retries.max(1);
+        if is_given_up {
+            self.backoff.reset();
+            sending!(self, give_up(&mut self.supply, bytes, timing, cx));
+        }
+        is_given_up
+    }
+
+    /// A MAP brought this many bytes, and leaves this many pending.
+    pub fn told(&mut self, granted: u64, pending: u64, timing: &UpstreamTiming) {
+        let told = &mut self.supply.told;
+        told.tell(granted, pending, timing.map_interval());
+    }
+
+    /// A MAP brought a grant. When its burst is to be prepared, if a request may ride in it.
     pub fn granted(
         &mut self,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> Instant {
-        self.outstanding = self.outstanding.saturating_sub(grant.credit);
-        self.grants.push_back(grant);
-        if self.dequeue_at == DequeueAt::Map {
-            self.fill(grant, timing, cx);
+    ) -> Option<Instant> {
+        let unused = sending!(self, granted(&mut self.supply, grant, timing, cx));
+        if let Some(unused) = unused {
+            let queue = self.supply.queue.id();
+            cx.recorder().mac(queue).unused_grant_bytes += unused;
         }
-        (timing.minislot_start(grant.map, grant.first) - timing.burst_preparation).max(cx.now)
+        let is_awaited = match &mut self.sending {
+            Sending::Continuous(_) => true,
+            Sending::Bursts(bursts) if self.may_piggyback => bursts.awaits_burst(),
+            Sending::Bursts(bursts) => {
+                bursts.skip_burst();
+                false
+            }
+        };
+        is_awaited.then(|| preparation(grant, timing, cx.now))
     }
 
-    /// A MAP brought this many bytes, and leaves this many pending.
-    pub fn told(&mut self, granted: u64, pending: u64, timing: &UpstreamTiming) {
-        self.told.tell(granted, pending, timing.map_interval());
+    /// A grant came that nobody asked for: what waits may use it. When its burst is to be prepared, if a request may ride in it.
+    pub fn given(
+        &mut self,
+        grant: Grant,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> Option<Instant> {
+        let unused = sending!(self, given(&mut self.supply, grant, timing, cx));
+        let queue = self.supply.queue.id();
+        cx.recorder().mac(queue).unused_grant_bytes += unused;
+        match &mut self.sending {
+            Sending::Continuous(continuous)
+                if self.may_piggyback && unused < timing.room(grant.minislots) =>
+            {
+                continuous.await_burst(grant);
+                Some(preparation(grant, timing, cx.now))
+            }
+            _ => None,
+        }
     }
 
-    /// Its next burst is being prepared: draws its packets if that is when, and asks for more in it. The request, and when it is sent.
+    /// Its next burst is being prepared: the request that rides in it, and when it is sent.
     pub fn prepare_burst(
         &mut self,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> Option<(u64, Instant)> {
-        let grant = self
-            .grants
-            .pop_front()
-            .expect("a burst is prepared for each grant");
-        if self.dequeue_at == DequeueAt::Burst {
-            self.fill(grant, timing, cx);
+        let (sent, unused) = sending!(self, prepare_burst(&mut self.supply, timing, cx));
+        let queue = self.supply.queue.id();
+        cx.recorder().mac(queue).unused_grant_bytes += unused;
+        let now = cx.now;
+        cx.recorder().prepared(now, queue, sent);
+        if !self.may_piggyback {
+            return None;
         }
-        let sent = timing.minislot_start(grant.map, grant.first);
-        self.request(timing, cx.now).map(|bytes| (bytes, sent))
+        self.request(timing, cx).map(|bytes| (bytes, sent))
     }
+}
 
-    /// Fills a grant from the queue and sends what is complete on its way.
-    fn fill(&mut self, grant: Grant, timing: &UpstreamTiming, cx: &mut Context<'_>) {
-        let mut credit = grant.credit;
-        let before = self.waiting_pdu();
-        let mut sent_pdu = 0;
-        while credit > 0 && self.requested > 0 {
-            let Some(mut partial) = self.partial.take().or_else(|| self.next_packet(timing, cx))
-            else {
-                break;
-            };
-            let header = partial.header.min(credit);
-            let pdu = partial.pdu.min(credit - header).min(self.requested);
-            partial.header -= header;
-            partial.pdu -= pdu;
-            credit -= header + pdu;
-            self.requested -= pdu;
-            sent_pdu += pdu;
-            if partial.pdu == 0 {
-                let position = timing.segment_overhead + grant.credit - credit;
-                let minislot = grant.first + (position - 1) / timing.minislot_bytes;
-                cx.forward_at(partial.packet, timing.delivery(grant.map, minislot));
-            } else {
-                self.partial = Some(partial);
-            }
-        }
-        // What the law dropped on the way out needs no tokens any more.
-        self.forget(before - sent_pdu - self.waiting_pdu(), cx.now);
-        let room = grant.minislots * timing.minislot_bytes - timing.segment_overhead;
-        let queue = self.queue.id();
-        cx.recorder().mac(queue).unused_grant_bytes += room - (grant.credit - credit);
-    }
+/// When the burst of a grant is to be prepared.
+fn preparation(grant: Grant, timing: &UpstreamTiming, now: Instant) -> Instant {
+    (timing.minislot_start(grant.map, grant.first) - timing.burst_preparation).max(now)
+}
 
-    /// The next packet from the queue, nothing of it sent yet.
-    #[inline]
-    fn next_packet(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<Partial> {
-        let line = line(self.rate, &self.buckets, self.told);
-        let packet = self.queue.take(&line, cx)?;
-        let pdu = Framing::ETHERNET.bytes(&packet);
-        Some(Partial {
-            packet,
-            header: timing.mac_header,
-            pdu,
-        })
-    }
-
-    /// PDU bytes waiting, those of a packet partly sent included.
-    fn waiting_pdu(&self) -> u64 {
-        self.queue.depth().bytes + self.partial.as_ref().map_or(0, |partial| partial.pdu)
-    }
-
-    /// `bytes` left the queue without being sent: the newest claims are dropped first.
-    fn forget(&mut self, bytes: u64, now: Instant) {
-        if bytes > 0 {
-            let unrequested = bytes.min(self.buckets.waiting() + self.buckets.cleared());
-            self.buckets.remove(now, unrequested);
-            self.requested -= (bytes - unrequested).min(self.requested);
-        }
-    }
-
-    fn shortage(&self) -> u64 {
-        self.shortage_with(0)
-    }
-
-    /// Bytes by which what was asked for and is not sent yet falls short of what the cleared bytes need, MAC headers included.
-    fn shortage_with(&self, mac_header: u64) -> u64 {
-        let depth = self.queue.depth();
-        let (header, pdu) = self
-            .partial
-            .as_ref()
-            .map_or((0, 0), |partial| (partial.header, partial.pdu));
-        let from_queue = self.requested.saturating_sub(pdu);
-        // Of the queued packets, those that begin within the cleared bytes; estimated by the mean size while only a part is cleared.
-        let headers = if from_queue == depth.bytes {
-            depth.packets
-        } else {
-            (depth.packets * from_queue).div_ceil(depth.bytes.max(1))
-        };
-        let need = if self.requested == 0 {
-            0
-        } else {
-            self.requested + header + headers * mac_header
-        };
-        let granted: u64 = match self.dequeue_at {
-            DequeueAt::Burst => self.grants.iter().map(|grant| grant.credit).sum(),
-            DequeueAt::Map => 0,
-        };
-        need.saturating_sub(self.outstanding + granted)
+/// The largest burst that is put together of several packets; zero: none is.
+fn burst_limit(rules: &MacRules, policy: RequestPolicy) -> u64 {
+    match (policy.no_concatenation, rules.max_burst) {
+        (true, _) => 0,
+        (false, 0) => rules.concatenation,
+        (false, most) => rules.concatenation.min(most),
     }
 }
 

@@ -6,7 +6,7 @@ use super::service_flow::DequeueAt;
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
 use crate::link::RateSchedule;
-use crate::qdisc::Queue;
+use crate::qdisc::{Queue, QueueDiscipline};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -66,6 +66,25 @@ pub struct DownstreamFlow {
     pub rate: Rate,
     /// Its priority and reserved rate.
     pub qos: Qos,
+}
+
+/// A change of a service flow during the run.
+#[derive(Debug)]
+pub struct FlowChange {
+    /// When.
+    pub at: Instant,
+    /// Whether it is of an upstream flow.
+    pub is_upstream: bool,
+    /// Which of all service flows of that direction.
+    pub flow: usize,
+    /// Its rate limits from then on.
+    pub limits: Limits,
+    /// Nominal rate of its queue from then on.
+    pub rate: Rate,
+    /// Its priority and reserved rate from then on.
+    pub qos: Qos,
+    /// The queue that takes the place of its own.
+    pub queue: Option<Box<dyn QueueDiscipline>>,
 }
 
 /// How modems of a generation ask and send.

@@ -1,8 +1,12 @@
 //! When things happen on a DOCSIS channel: frames and minislots, MAPs and their lead, symbols and pipelines.
 //!
 //! Upstream time is cut into frames of equal length that hold a whole number of minislots each. For OFDMA a frame is K symbols on all
-//! subcarriers (its minislots lie beside each other in frequency); for SC-QAM it is one minislot's time on each bonded channel.
+//! subcarriers (its minislots lie beside each other in frequency); for SC-QAM it is one minislot's time.
 //! Formulas: MULPI v3.1 Annex B, as the public ns-3 module has them.
+//!
+//! The minislots of a MAP interval that can be granted are numbered in one row: those of the first channel in the order of time, then those
+//! of the second, and so on. Request opportunities are spread evenly over the interval; their minislots are not in the row, so a
+//! grant that runs across an opportunity is still one segment.
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -69,10 +73,8 @@ impl UpstreamTiming {
             + self.interleaving
             + self.cmts_map_processing
             + self.map_transmission;
-        let frames = loop_delay.as_nanos() as f64 / self.frame.as_nanos() as f64
-            + (self.modem_pipeline + self.cmts_pipeline + self.frame).as_nanos() as f64
-                / self.frame.as_nanos() as f64;
-        self.frame * frames.ceil() as u64
+        let all = loop_delay + self.modem_pipeline + self.cmts_pipeline + self.frame;
+        self.frame * all.as_nanos().div_ceil(self.frame.as_nanos())
     }
 
     /// The first MAP whose acknowledgement time has reached a request sent at `at`, and that has not passed the modem by `now`.
@@ -81,10 +83,15 @@ impl UpstreamTiming {
         let answered = (at + self.minimum_request_grant())
             .as_nanos()
             .div_ceil(interval);
-        let arriving = (now + self.modem_map_processing)
+        answered.max(self.first_map_after(now))
+    }
+
+    /// The first MAP that has not passed the modem by `now`.
+    pub fn first_map_after(&self, now: Instant) -> u64 {
+        let interval = self.map_interval().as_nanos();
+        (now + self.modem_map_processing)
             .as_nanos()
-            .div_ceil(interval);
-        answered.max(arriving)
+            .div_ceil(interval)
     }
 
     /// The first frame boundary at or after `at`.
@@ -92,19 +99,51 @@ impl UpstreamTiming {
         Instant::from_nanos(at.as_nanos().div_ceil(self.frame.as_nanos()) * self.frame.as_nanos())
     }
 
-    /// Minislots of one MAP interval.
+    /// Minislots of one MAP interval that can be granted, on all channels.
     pub fn minislots_per_map(&self) -> u64 {
-        self.frames_per_map * self.minislots_per_frame
+        self.minislots_per_channel() * self.channels
     }
 
-    /// Minislots that a grant of `bytes` of MAC frames needs.
+    /// Minislots of one MAP interval that can be granted on one channel.
+    pub fn minislots_per_channel(&self) -> u64 {
+        let all = self.frames_per_map * self.minislots_per_frame;
+        let requests = self.opportunities * self.opportunity_minislots;
+        if self.channels == 1 {
+            all.saturating_sub(requests).max(1)
+        } else {
+            ((all * self.channels).saturating_sub(requests) / self.channels).max(1)
+        }
+    }
+
+    /// Minislots that a grant of `bytes` of MAC frames needs, in one segment.
     pub fn minislots_for(&self, bytes: u64) -> u64 {
         (bytes + self.segment_overhead).div_ceil(self.minislot_bytes)
     }
 
+    /// Bytes of MAC frames that a segment of so many minislots has room for.
+    pub fn room(&self, minislots: u64) -> u64 {
+        (minislots * self.minislot_bytes).saturating_sub(self.segment_overhead)
+    }
+
+    /// The frame of the MAP interval that holds `minislot`.
+    pub fn frame_of(&self, minislot: u64) -> u64 {
+        let usable = self.minislots_per_channel();
+        let in_channel = match self.channels {
+            1 => minislot,
+            _ => minislot % usable,
+        };
+        in_channel * self.frames_per_map / usable
+    }
+
+    /// The first minislot of `channel` that is in frame `frame` or later.
+    pub fn first_minislot(&self, channel: u64, frame: u64) -> u64 {
+        let usable = self.minislots_per_channel();
+        channel * usable + (frame * usable).div_ceil(self.frames_per_map)
+    }
+
     /// When the frame that holds minislot `minislot` of MAP `map` begins.
     pub fn minislot_start(&self, map: u64, minislot: u64) -> Instant {
-        self.allocation_start(map) + self.frame * (minislot / self.minislots_per_frame)
+        self.allocation_start(map) + self.frame * self.frame_of(minislot)
     }
 
     /// When what ends in minislot `minislot` of MAP `map` comes out of the CMTS.
@@ -112,10 +151,24 @@ impl UpstreamTiming {
         self.minislot_start(map, minislot) + self.frame + self.propagation + self.cmts_pipeline
     }
 
-    /// What the channel carries, all minislots granted: bit/s.
+    /// When request opportunity `index` is, counted from the start of time over all MAPs.
+    pub fn opportunity(&self, index: u64) -> Instant {
+        let (map, within) = (index / self.opportunities, index % self.opportunities);
+        let offset = self.map_interval().as_nanos() * within / self.opportunities;
+        self.allocation_start(map) + Duration::from_nanos(offset)
+    }
+
+    /// The first request opportunity at or after `at`.
+    pub fn first_opportunity(&self, at: Instant) -> u64 {
+        let interval = self.map_interval().as_nanos();
+        let (map, within) = (at.as_nanos() / interval, at.as_nanos() % interval);
+        map * self.opportunities + (within * self.opportunities).div_ceil(interval)
+    }
+
+    /// What the channels carry, all minislots granted: bit/s.
     pub fn capacity(&self) -> Rate {
-        let bits = u128::from(self.minislot_bytes * self.minislots_per_frame) * 8_000_000_000;
-        Rate((bits / u128::from(self.frame.as_nanos())) as u64)
+        let bits = u128::from(self.minislot_bytes * self.minislots_per_map()) * 8_000_000_000;
+        Rate((bits / u128::from(self.map_interval().as_nanos())) as u64)
     }
 }
 
@@ -157,12 +210,28 @@ impl DownstreamTiming {
 #[cfg(test)]
 mod tests {
     use super::super::preset::Plant;
+    use super::*;
+
+    /// A small bonding group: 3 channels, 20 frames of 1 minislot each, 6 opportunities of 2 minislots.
+    pub(super) fn bonded() -> UpstreamTiming {
+        UpstreamTiming {
+            channels: 3,
+            minislots_per_frame: 1,
+            frames_per_map: 20,
+            opportunities: 6,
+            opportunity_minislots: 2,
+            ..Plant::docsis30().upstream_timing()
+        }
+    }
 
     #[test]
     fn the_ofdma_defaults_give_the_numbers_of_the_fact_sheet() {
-        // The ns-3 module's documentation, with its defaults.
+        // The ns-3 module's documentation, with its defaults; it takes no minislots for requests.
         let plant = Plant::docsis31();
-        let up = plant.upstream_timing();
+        let up = UpstreamTiming {
+            opportunity_minislots: 0,
+            ..plant.upstream_timing()
+        };
         assert_eq!(up.frame.as_nanos(), 135_000);
         assert_eq!(up.minislots_per_frame, 235);
         assert_eq!(up.minislot_bytes, 48);
@@ -175,5 +244,43 @@ mod tests {
         assert_eq!(down.interleaving.as_nanos(), 45_000);
         let gbits = down.rate.0 as f64 / 1e9;
         assert!((gbits - 1.712).abs() < 0.002, "{gbits}");
+    }
+
+    #[test]
+    fn request_opportunities_are_taken_off_the_minislots_that_can_be_granted() {
+        let timing = bonded();
+        assert_eq!(timing.minislots_per_channel(), 16);
+        assert_eq!(timing.minislots_per_map(), 48);
+    }
+
+    #[test]
+    fn the_row_of_minislots_runs_through_each_channel_in_time() {
+        let timing = bonded();
+        let frames: Vec<u64> = (0..48).map(|slot| timing.frame_of(slot)).collect();
+        for channel in frames.chunks(16) {
+            assert_eq!((channel[0], channel[15]), (0, 18));
+            assert!(channel.is_sorted());
+        }
+        for (channel, frame) in [(0, 0), (0, 7), (1, 0), (2, 19)] {
+            let first = timing.first_minislot(channel, frame);
+            assert!(first == 16 * (channel + 1) || timing.frame_of(first) >= frame);
+            assert!(first == 16 * channel || timing.frame_of(first - 1) < frame);
+        }
+    }
+
+    #[test]
+    fn opportunities_are_evenly_spread_and_found_again() {
+        let timing = bonded();
+        let interval = timing.map_interval().as_nanos();
+        for index in [0, 1, 5, 6, 7, 600_001] {
+            let at = timing.opportunity(index);
+            assert_eq!(
+                at.as_nanos(),
+                interval / 6 * index + (interval % 6) * index / 6
+            );
+            assert_eq!(timing.first_opportunity(at), index);
+            let just_after = at + Duration::from_nanos(1);
+            assert_eq!(timing.first_opportunity(just_after), index + 1);
+        }
     }
 }

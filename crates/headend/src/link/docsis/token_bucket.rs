@@ -175,6 +175,31 @@ impl TokenBuckets {
         at
     }
 
+    /// The packet of `bytes` that was let through leaves only now: the tokens it held meanwhile left that much less room for others.
+    pub fn delayed(&mut self, now: Instant, bytes: u64) {
+        self.advance(now);
+        for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
+            let room = bucket.depth.saturating_sub(u128::from(bytes) * PER_BYTE);
+            bucket.tokens = bucket.tokens.min(room);
+        }
+    }
+
+    /// Other limits hold from now on. What the buckets hold stays theirs, as far as they can hold it.
+    pub fn change(&mut self, now: Instant, limits: Limits) {
+        self.advance(now);
+        let refit = |old: Option<Bucket>, rate: Option<Rate>, depth: u64| {
+            rate.map(|rate| {
+                let mut bucket = Bucket::full(rate, depth);
+                if let Some(old) = old {
+                    bucket.tokens = bucket.tokens.min(old.tokens);
+                }
+                bucket
+            })
+        };
+        self.sustained = refit(self.sustained, limits.sustained, limits.burst);
+        self.peak = refit(self.peak, limits.peak, limits.peak_burst);
+    }
+
     fn wait_for(&self, bytes: u64) -> Duration {
         let waits = [&self.sustained, &self.peak]
             .into_iter()
@@ -246,6 +271,33 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_that_leaves_late_keeps_its_tokens_until_then() {
+        // 1 B/us each: the packet is let through at 0 and leaves at 5 ms. Charged then, its 1000 B would be missing from full buckets.
+        let mut buckets = buckets(8 * MBIT, 2000, 8 * MBIT);
+        assert_eq!(buckets.admit(at(0), 1000), at(0));
+        buckets.delayed(at(5000), 1000);
+        assert_eq!(buckets.tokens(at(5000)), 1000);
+        assert_eq!(buckets.admit(at(5000), 1000), at(5000 + 1000 - 522));
+    }
+
+    #[test]
+    fn new_limits_take_over_what_the_old_buckets_held() {
+        let mut buckets = buckets(8 * MBIT, 10_000, 8 * MBIT);
+        assert_eq!(buckets.admit(at(0), 1500), at(0));
+        let limits = |rate, burst| Limits {
+            sustained: Some(Rate(rate)),
+            burst,
+            peak: None,
+            peak_burst: 0,
+        };
+        buckets.change(at(0), limits(16 * MBIT, 20_000));
+        assert_eq!(buckets.tokens(at(0)), 8_500);
+        assert_eq!(buckets.tokens(at(100)), 8_700);
+        buckets.change(at(100), limits(MBIT, 2_000));
+        assert_eq!(buckets.tokens(at(100)), 2_000);
+    }
+
+    #[test]
     fn an_unlimited_flow_is_never_held_back() {
         let mut buckets = TokenBuckets::new(Limits {
             sustained: None,
@@ -255,6 +307,33 @@ mod tests {
         });
         buckets.add(at(5), 1 << 40);
         assert_eq!(buckets.take_cleared(at(5)), 1 << 40);
+    }
+
+    #[test]
+    fn a_change_keeps_the_tokens_and_counts_on_at_the_new_rate() {
+        let limits = |rate, burst| Limits {
+            sustained: Some(Rate(rate)),
+            burst,
+            peak: None,
+            peak_burst: PEAK_BURST,
+        };
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut buckets = TokenBuckets::new(limits(8_000, 5_000));
+        buckets.add(at(0), 4_000);
+        assert_eq!(buckets.take_cleared(at(0)), 4_000);
+        buckets.change(at(1_000), limits(80_000, 20_000));
+        assert_eq!(
+            buckets.tokens(at(1_000)),
+            2_000,
+            "1000 left and 1000 of a second"
+        );
+        assert_eq!(buckets.tokens(at(2_000)), 12_000, "10 000 in the next");
+        buckets.change(at(2_000), limits(80_000, 3_000));
+        assert_eq!(
+            buckets.tokens(at(2_000)),
+            3_000,
+            "what does not fit is gone"
+        );
     }
 
     proptest! {

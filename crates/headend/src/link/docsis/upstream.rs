@@ -1,32 +1,37 @@
-//! The upstream of a line: contention, MAPs, grants and bursts, as events.
+//! The upstream of a line: requests, MAPs, grants and bursts of all its modems, as events.
 //!
 //! Nothing happens on an idle upstream. A MAP is made (here: at its arrival at the modems, after which its making and its journey are
-//! history) only when a request is to be answered.
+//! history) only when something is to be answered or given to somebody who waits for it; a MAP that is not made says nothing to anyone.
 
-use super::cmts::{Cmts, Grant};
-use super::service_flow::ServiceFlow;
-use super::setup::UpstreamSetup;
+use super::bursts::FRAGMENT_OVERHEAD;
+use super::cmts::{Cmts, Cut, Grant};
+use super::contention::{Answer, Attempt, RequestRegion};
+use super::neighbours::NeighbourLoad;
+use super::qos::Qos;
+use super::ranging::{Newcomer, registered_at};
+use super::service_flow::{Asking, ServiceFlow};
+use super::setup::{MacRules, UpstreamFlow, UpstreamSetup};
 use super::timing::UpstreamTiming;
+use super::token_bucket::Limits;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::time::{Duration, Instant};
+use crate::qdisc::QueueDiscipline;
+use crate::time::Instant;
 use crate::trace::QueueId;
+use crate::units::Rate;
 
 /// What an upstream wake-up is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// A service flow's burst is to be prepared.
     Burst(usize),
-    /// A service flow's contention request is to be sent.
-    Contention(usize),
+    /// A service flow's request is to be sent, in contention or when it is polled.
+    Request(usize),
     /// A MAP arrives.
     Map,
     /// A queue's law is due.
     Update(usize),
 }
-
-/// Distance of request opportunities, at least.
-const OPPORTUNITY: Duration = Duration::from_micros(100);
 
 /// The upstream.
 #[derive(Debug)]
@@ -34,40 +39,52 @@ pub struct Upstream {
     timing: UpstreamTiming,
     flows: Vec<ServiceFlow>,
     cmts: Cmts,
+    region: RequestRegion,
+    neighbours: Option<NeighbourLoad>,
     /// The next MAP that matters.
     next_map: Option<u64>,
-    /// First backoff window, in request opportunities.
-    window: u64,
+    /// The first MAP after the last that was made.
+    unmade: u64,
+    /// Flows that wait for a grant that nobody asks for.
+    expecting: Vec<usize>,
     grants: Vec<Grant>,
+    answers: Vec<Answer>,
 }
 
 impl Upstream {
     /// An idle upstream.
-    pub fn new(setup: UpstreamSetup) -> Self {
-        let UpstreamSetup {
-            timing,
-            contention,
-            flows,
-            placement,
-            capacity,
-            rng,
-            ..
-        } = setup;
+    pub fn new(mut setup: UpstreamSetup) -> Self {
+        let timing = setup.timing;
+        let registered = registrations(&mut setup.flows, &setup.contention, &timing);
+        let mut cmts = Cmts::new(setup.placement, setup.capacity, setup.rng);
+        for (flow, &from) in setup.flows.iter_mut().zip(&registered) {
+            let cut = cut(&setup.rules, flow);
+            cmts.add_flow(&flow.qos, cut, from, &mut flow.rng, &timing);
+        }
+        let flows = setup.flows.into_iter().zip(registered);
         Self {
-            cmts: Cmts::new(flows.len(), placement, capacity, rng),
+            flows: flows
+                .map(|(flow, from)| ServiceFlow::new(flow, &setup.rules, &setup.contention, from))
+                .collect(),
+            cmts,
+            region: RequestRegion::default(),
+            neighbours: setup
+                .neighbours
+                .map(|neighbours| NeighbourLoad::new(neighbours, &timing)),
             timing,
-            flows: flows.into_iter().map(ServiceFlow::new).collect(),
             next_map: None,
-            window: 1 << contention.data_start,
+            unmade: 0,
+            expecting: Vec::new(),
             grants: Vec::with_capacity(8),
+            answers: Vec::with_capacity(8),
         }
     }
 
     /// A packet arrives at a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.flows[flow].offer(packet, cx);
-        if self.flows[flow].is_idle() && self.flows[flow].wants_request() {
-            self.contend(flow, cx.now, cx);
+        if self.flows[flow].must_ask() {
+            self.ask(flow, cx.now, cx);
         }
     }
 
@@ -76,22 +93,53 @@ impl Upstream {
         match wake {
             Wake::Burst(flow) => {
                 if let Some((bytes, sent)) = self.flows[flow].prepare_burst(&self.timing, cx) {
-                    self.request(flow, bytes, sent, false, cx);
-                } else if self.flows[flow].is_idle() && self.flows[flow].wants_request() {
-                    let ready = self.flows[flow].ready_at();
-                    self.contend(flow, ready.max(cx.now), cx);
+                    let queue = self.flows[flow].id();
+                    let now = cx.now;
+                    cx.recorder().requested(now, queue, bytes, sent, None);
+                    self.cmts.request(flow, sent, bytes);
+                    self.expect_map(self.timing.first_map_for(sent, cx.now), cx);
+                } else {
+                    self.ask_when_ready(flow, cx);
                 }
             }
-            Wake::Contention(flow) => self.send_contention(flow, cx),
+            Wake::Request(flow) => self.send_request(flow, cx),
             Wake::Map => self.receive_map(cx),
             Wake::Update(flow) => self.flows[flow].update(cx),
         }
     }
 
+    /// A service flow's limits, nominal rate and priority are others from now on.
+    pub fn change(
+        &mut self,
+        flow: usize,
+        limits: Limits,
+        rate: Rate,
+        qos: &Qos,
+        cx: &mut Context<'_>,
+    ) {
+        self.cmts.set_priority(flow, qos.priority);
+        self.flows[flow].change(limits, rate, cx);
+        // A request that waits for tokens chooses its time anew: there may be more of them now.
+        if let Asking::Deferring { .. } = self.flows[flow].asking() {
+            self.flows[flow].set_asking(Asking::Nothing);
+            self.ask_when_ready(flow, cx);
+        }
+    }
+
+    /// A service flow's queue is another discipline from now on, into which moves what waits.
+    pub fn replace_queue(
+        &mut self,
+        flow: usize,
+        discipline: Box<dyn QueueDiscipline>,
+        cx: &mut Context<'_>,
+    ) {
+        self.flows[flow].replace_queue(discipline, cx);
+    }
+
     /// Calls `visit` with each queue.
     pub fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
         for flow in &self.flows {
-            visit(flow.queue().id(), flow.internals(now));
+            visit(flow.id(), flow.internals(now));
         }
     }
 
@@ -100,46 +148,80 @@ impl Upstream {
         self.flows.iter().map(ServiceFlow::held).sum()
     }
 
-    /// Chooses a request opportunity within the backoff window, for a request that is ready at `ready`.
-    fn contend(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
-        let spacing = self.timing.frame
-            * OPPORTUNITY
-                .as_nanos()
-                .div_ceil(self.timing.frame.as_nanos());
-        let first = self
-            .timing
-            .next_frame(ready + self.timing.burst_preparation);
-        let at = first + spacing * self.flows[flow].draw(self.window);
-        self.flows[flow].contend(at);
-        cx.wake_at(at, Wake::Contention(flow).token());
+    /// Asks for what waits at a flow, once there is something that may be asked for.
+    fn ask_when_ready(&mut self, flow: usize, cx: &mut Context<'_>) {
+        if self.flows[flow].must_ask() {
+            let ready = self.flows[flow].ready_at(cx);
+            self.ask(flow, ready, cx);
+        }
     }
 
-    fn send_contention(&mut self, flow: usize, cx: &mut Context<'_>) {
-        if !self.flows[flow].take_contention(cx.now) {
+    /// Chooses the way to a grant for a flow that has something at `ready`: a grant that comes anyway, the next poll, or contention.
+    fn ask(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
+        let from = self.timing.first_map_after(cx.now).max(self.unmade);
+        if let Some(map) = self.cmts.next_unsolicited(flow, from, &self.timing) {
+            let answered = self.timing.first_map_for(ready, cx.now);
+            if map <= answered || !self.flows[flow].may_contend() {
+                self.flows[flow].set_asking(Asking::Expecting);
+                self.expecting.push(flow);
+                return self.expect_map(map, cx);
+            }
+        }
+        let prepared = ready + self.timing.burst_preparation;
+        let poll = self.cmts.next_poll(flow, prepared, &self.timing);
+        if !self.flows[flow].may_contend() {
+            if let Some(at) = poll {
+                self.defer(flow, at, None, cx);
+            }
             return;
         }
-        if let Some(bytes) = self.flows[flow].request(&self.timing, cx.now) {
-            self.request(flow, bytes, cx.now, true, cx);
-        } else if self.flows[flow].wants_request() {
-            let ready = self.flows[flow].ready_at();
-            self.contend(flow, ready.max(cx.now), cx);
+        let (passed, window) = self.flows[flow].draw();
+        let opportunity = self.timing.first_opportunity(prepared) + passed;
+        let at = self.timing.opportunity(opportunity);
+        match poll {
+            Some(poll) if poll <= at => self.defer(flow, poll, None, cx),
+            _ => {
+                let (queue, now) = (self.flows[flow].id(), cx.now);
+                cx.recorder().deferred(now, queue, opportunity, window);
+                self.defer(flow, at, Some(opportunity), cx);
+            }
         }
     }
 
-    /// A request leaves at `sent`.
-    fn request(
-        &mut self,
-        flow: usize,
-        bytes: u64,
-        sent: Instant,
-        contention: bool,
-        cx: &mut Context<'_>,
-    ) {
-        let queue = self.flows[flow].queue().id();
-        let now = cx.now;
-        cx.recorder().requested(now, queue, bytes, contention);
-        self.cmts.request(flow, sent, bytes);
-        self.expect_map(self.timing.first_map_for(sent, cx.now), cx);
+    fn defer(&mut self, flow: usize, at: Instant, opportunity: Option<u64>, cx: &mut Context<'_>) {
+        self.flows[flow].set_asking(Asking::Deferring { at, opportunity });
+        cx.wake_at(at, Wake::Request(flow).token());
+    }
+
+    /// The time of a flow's request has come.
+    fn send_request(&mut self, flow: usize, cx: &mut Context<'_>) {
+        let Asking::Deferring { at, opportunity } = self.flows[flow].asking() else {
+            return;
+        };
+        if at != cx.now {
+            return;
+        }
+        self.flows[flow].set_asking(Asking::Nothing);
+        let Some(bytes) = self.flows[flow].request(&self.timing, cx) else {
+            return self.ask_when_ready(flow, cx);
+        };
+        let queue = self.flows[flow].id();
+        cx.recorder().requested(at, queue, bytes, at, opportunity);
+        match opportunity {
+            None => self.cmts.request(flow, at, bytes),
+            Some(opportunity) => {
+                let retry = u64::from(self.flows[flow].is_retrying());
+                cx.recorder().mac(queue).request_retries += retry;
+                self.flows[flow].set_asking(Asking::InTheAir);
+                self.region.send(Attempt {
+                    opportunity,
+                    at,
+                    flow,
+                    bytes,
+                });
+            }
+        }
+        self.expect_map(self.timing.first_map_for(at, cx.now), cx);
     }
 
     fn expect_map(&mut self, map: u64, cx: &mut Context<'_>) {
@@ -156,37 +238,188 @@ impl Upstream {
         else {
             return;
         };
+        self.unmade = map + 1;
+        let taken = self
+            .neighbours
+            .as_mut()
+            .map_or(0, |neighbours| neighbours.minislots(map, &self.timing));
+        self.answer_requests(map, cx);
         let mut grants = std::mem::take(&mut self.grants);
-        self.cmts.schedule(map, &self.timing, &mut grants);
-        for flow in 0..self.flows.len() {
-            let grant = grants.iter().find(|grant| grant.flow == flow);
-            let granted = grant.map_or(0, |grant| grant.credit);
-            self.flows[flow].told(granted, self.cmts.pending(flow), &self.timing);
-            // As in the ns-3 module: a MAP without a grant for the flow, and data not asked for: contend.
-            if grant.is_none() && self.flows[flow].wants_request() {
-                self.contend(flow, cx.now, cx);
+        self.cmts.schedule(map, taken, &self.timing, &mut grants);
+        self.count_missed(cx);
+        for flow in self.cmts.waiting() {
+            if self.cmts.share_of(flow) == 0 {
+                self.flows[flow].told(0, self.cmts.pending(flow), &self.timing);
             }
         }
-        for grant in grants.drain(..) {
-            self.receive_grant(grant, cx);
+        sort(&mut grants, &self.timing);
+        for of_one in grants.chunk_by(|one, other| one.flow == other.flow) {
+            self.receive_grants(of_one, cx);
         }
+        grants.clear();
         self.grants = grants;
-        if self.cmts.has_backlog() {
-            self.expect_map(map + 1, cx);
-        } else if let Some(at) = self.cmts.next_request() {
-            self.expect_map(self.timing.first_map_for(at, cx.now).max(map + 1), cx);
+        self.try_again(cx);
+        self.expect_next(map, cx);
+    }
+
+    /// Tells the modems whose requests `map` acknowledges, the CMTS those it has heard.
+    fn answer_requests(&mut self, map: u64, cx: &mut Context<'_>) {
+        self.answers.clear();
+        let now = cx.now;
+        let start = self.timing.allocation_start(map);
+        let acknowledged = start - self.timing.minimum_request_grant();
+        let neighbours = &mut self.neighbours;
+        let is_taken = || {
+            let is_requesting = |others: &mut NeighbourLoad| others.is_requesting();
+            neighbours.as_mut().is_some_and(is_requesting)
+        };
+        self.region
+            .answer(acknowledged, is_taken, &mut self.answers);
+        for &Answer { attempt, heard } in &self.answers {
+            let flow = &mut self.flows[attempt.flow];
+            cx.recorder().answered(now, flow.id(), attempt.at, heard);
+            if heard {
+                flow.heard();
+                self.cmts.request(attempt.flow, attempt.at, attempt.bytes);
+            }
         }
     }
 
-    fn receive_grant(&mut self, grant: Grant, cx: &mut Context<'_>) {
-        let queue = self.flows[grant.flow].queue().id();
-        let bytes = grant.minislots * self.timing.minislot_bytes;
-        let start = self.timing.minislot_start(grant.map, grant.first);
-        let now = cx.now;
-        cx.recorder().granted(now, queue, bytes, start);
-        let prepare = self.flows[grant.flow].granted(grant, &self.timing, cx);
-        cx.wake_at(prepare, Wake::Burst(grant.flow).token());
+    /// Those whose requests collided back off, or give up.
+    fn try_again(&mut self, cx: &mut Context<'_>) {
+        let answers = std::mem::take(&mut self.answers);
+        for Answer { attempt, heard } in &answers {
+            let flow = &mut self.flows[attempt.flow];
+            if *heard {
+                continue;
+            }
+            if flow.collided(attempt.bytes, &self.timing, cx) {
+                cx.recorder().mac(flow.id()).requests_exceeded += 1;
+            }
+            if flow.must_ask() {
+                self.ask(attempt.flow, cx.now, cx);
+            }
+        }
+        self.answers = answers;
     }
+
+    /// Grants of MAPs that nobody needed carried nothing.
+    fn count_missed(&mut self, cx: &mut Context<'_>) {
+        for missed in self.cmts.take_missed() {
+            let mac = cx.recorder().mac(self.flows[missed.flow].id());
+            let bytes = missed.grants * missed.minislots * self.timing.minislot_bytes;
+            mac.grants += missed.grants;
+            mac.maps += missed.grants;
+            mac.granted_bytes += bytes;
+            mac.unused_grant_bytes += missed.grants * self.timing.room(missed.minislots);
+        }
+    }
+
+    /// The grants of a MAP for one flow, in the order of time.
+    fn receive_grants(&mut self, grants: &[Grant], cx: &mut Context<'_>) {
+        let index = grants[0].flow;
+        let credit = grants.iter().map(|grant| grant.credit).sum();
+        let flow = &mut self.flows[index];
+        flow.told(credit, self.cmts.pending(index), &self.timing);
+        let queue = flow.id();
+        cx.recorder().mac(queue).maps += 1;
+        for &grant in grants {
+            let bytes = grant.minislots * self.timing.minislot_bytes;
+            let start = self.timing.minislot_start(grant.map, grant.first);
+            let now = cx.now;
+            cx.recorder().granted(now, queue, bytes, start);
+            let prepare = if grant.credit > 0 {
+                flow.granted(grant, &self.timing, cx)
+            } else {
+                flow.given(grant, &self.timing, cx)
+            };
+            if let Some(at) = prepare {
+                cx.wake_at(at, Wake::Burst(index).token());
+            }
+        }
+        if flow.asking() == Asking::Expecting && grants.iter().any(|grant| grant.credit == 0) {
+            flow.set_asking(Asking::Nothing);
+            self.expecting.retain(|&other| other != index);
+        }
+        if self.flows[index].must_ask() {
+            self.ask(index, cx.now, cx);
+        }
+    }
+
+    /// Finds the next MAP that matters after `map`.
+    fn expect_next(&mut self, map: u64, cx: &mut Context<'_>) {
+        if self.cmts.has_backlog() {
+            return self.expect_map(map + 1, cx);
+        }
+        for at in [self.cmts.next_request(), self.region.earliest()]
+            .into_iter()
+            .flatten()
+        {
+            self.expect_map(self.timing.first_map_for(at, cx.now).max(map + 1), cx);
+        }
+        for index in 0..self.expecting.len() {
+            let next = self
+                .cmts
+                .next_unsolicited(self.expecting[index], map + 1, &self.timing)
+                .expect("only flows that are given grants expect one");
+            self.expect_map(next, cx);
+        }
+    }
+}
+
+/// When each flow's modem is registered; flows of a modem are neighbours in the list.
+fn registrations(
+    flows: &mut [UpstreamFlow],
+    contention: &super::setup::Contention,
+    timing: &UpstreamTiming,
+) -> Vec<Instant> {
+    let modems: Vec<(u32, Option<Instant>)> = flows
+        .iter()
+        .map(|flow| (flow.modem, flow.online_at))
+        .collect();
+    let mut newcomers = Vec::new();
+    for of_one in flows.chunk_by_mut(|one, other| one.modem == other.modem) {
+        if let Some(online_at) = of_one[0].online_at {
+            let rng = &mut of_one[0].rng;
+            newcomers.push(Newcomer { online_at, rng });
+        }
+    }
+    let answer = timing.minimum_request_grant() + timing.map_interval();
+    let mut registered = registered_at(&mut newcomers, contention, answer).into_iter();
+    let mut latest = Instant::ZERO;
+    let mut previous = None;
+    modems
+        .into_iter()
+        .map(|(modem, online_at)| {
+            if previous != Some(modem) {
+                previous = Some(modem);
+                latest = online_at
+                    .and_then(|_| registered.next())
+                    .unwrap_or(Instant::ZERO);
+            }
+            latest
+        })
+        .collect()
+}
+
+/// How the CMTS may cut what a flow asks for.
+fn cut(rules: &MacRules, flow: &UpstreamFlow) -> Cut {
+    if rules.continuous {
+        Cut::Anywhere
+    } else if rules.fragmentation && !flow.qos.policy.no_fragmentation {
+        Cut::Fragments(FRAGMENT_OVERHEAD)
+    } else {
+        Cut::Never
+    }
+}
+
+/// Puts the grants of each flow together, in the order of time.
+fn sort(grants: &mut [Grant], timing: &UpstreamTiming) {
+    let order = |grant: &Grant| (timing.frame_of(grant.first), grant.first);
+    grants.sort_unstable_by(|one, other| {
+        let by_time = || order(one).cmp(&order(other));
+        one.flow.cmp(&other.flow).then_with(by_time)
+    });
 }
 
 impl Wake {
@@ -194,7 +427,7 @@ impl Wake {
     pub fn token(self) -> u64 {
         let (kind, flow) = match self {
             Self::Burst(flow) => (0, flow),
-            Self::Contention(flow) => (1, flow),
+            Self::Request(flow) => (1, flow),
             Self::Map => (2, 0),
             Self::Update(flow) => (3, flow),
         };
@@ -206,7 +439,7 @@ impl Wake {
         let flow = (token >> 3) as usize;
         match (token >> 1) & 3 {
             0 => Self::Burst(flow),
-            1 => Self::Contention(flow),
+            1 => Self::Request(flow),
             2 => Self::Map,
             _ => Self::Update(flow),
         }

@@ -100,6 +100,10 @@ pub struct MacCounters {
     pub requests_piggyback: u64,
     /// Contention requests lost to a collision.
     pub collisions: u64,
+    /// Contention requests that were sent again after a collision.
+    pub request_retries: u64,
+    /// Requests given up after too many collisions.
+    pub requests_exceeded: u64,
     /// Grants received.
     pub grants: u64,
     /// Bytes of those grants.
@@ -299,6 +303,11 @@ impl Recorder {
         }
     }
 
+    /// Packets that waited in a queue were taken in once more, by another discipline in its place: they count once.
+    pub fn moved(&mut self, queue: QueueId, packets: u64) {
+        self.queues[queue.0 as usize].1.total.packets_moved += packets;
+    }
+
     /// A queue gave a packet up for transmission.
     #[inline]
     pub fn dequeued(
@@ -374,8 +383,30 @@ impl Recorder {
         }
     }
 
-    /// A modem asked for `bytes`, in a contention region or in a burst.
-    pub fn requested(&mut self, at: Instant, queue: QueueId, bytes: u64, contention: bool) {
+    /// A modem chose the request opportunity it will ask in, in a window of so many.
+    pub fn deferred(&mut self, at: Instant, queue: QueueId, opportunity: u64, window: u64) {
+        if self.is_heard(TraceKinds::DEFERRED) {
+            self.tell(
+                at,
+                &TraceEvent::Deferred {
+                    queue,
+                    opportunity,
+                    window,
+                },
+            );
+        }
+    }
+
+    /// A modem asked for `bytes` by a request that leaves at `sent`: in a contention opportunity, or else in a burst or when it is polled.
+    pub fn requested(
+        &mut self,
+        at: Instant,
+        queue: QueueId,
+        bytes: u64,
+        sent: Instant,
+        opportunity: Option<u64>,
+    ) {
+        let contention = opportunity.is_some();
         let mac = self.mac(queue);
         mac.requests_contention += u64::from(contention);
         mac.requests_piggyback += u64::from(!contention);
@@ -386,8 +417,25 @@ impl Recorder {
                     queue,
                     bytes,
                     contention,
+                    opportunity,
+                    sent,
                 },
             );
+        }
+    }
+
+    /// A MAP acknowledged the contention request sent at `sent`, or passed over it as it was not heard.
+    pub fn answered(&mut self, at: Instant, queue: QueueId, sent: Instant, heard: bool) {
+        self.mac(queue).collisions += u64::from(!heard);
+        if self.is_heard(TraceKinds::ANSWERED) {
+            self.tell(at, &TraceEvent::Answered { queue, sent, heard });
+        }
+    }
+
+    /// A burst that begins at `start` is prepared.
+    pub fn prepared(&mut self, at: Instant, queue: QueueId, start: Instant) {
+        if self.is_heard(TraceKinds::PREPARED) {
+            self.tell(at, &TraceEvent::Prepared { queue, start });
         }
     }
 
@@ -395,7 +443,6 @@ impl Recorder {
     pub fn granted(&mut self, at: Instant, queue: QueueId, bytes: u64, start: Instant) {
         let mac = self.mac(queue);
         mac.grants += 1;
-        mac.maps += 1;
         mac.granted_bytes += bytes;
         if self.is_heard(TraceKinds::GRANTED) {
             self.tell(

@@ -58,6 +58,8 @@ impl DirectionStats {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct QueueCounters {
     pub(super) packets_enqueued: u64,
+    /// Of those, the ones that had been taken in before.
+    pub(super) packets_moved: u64,
     pub(super) packets_dequeued: u64,
     pub(super) bytes_dequeued: u64,
     pub(super) delay_sum: u64,
@@ -69,6 +71,7 @@ impl QueueCounters {
     pub(super) fn since(&self, earlier: &Self) -> Self {
         Self {
             packets_enqueued: self.packets_enqueued - earlier.packets_enqueued,
+            packets_moved: self.packets_moved - earlier.packets_moved,
             packets_dequeued: self.packets_dequeued - earlier.packets_dequeued,
             bytes_dequeued: self.bytes_dequeued - earlier.bytes_dequeued,
             delay_sum: self.delay_sum - earlier.delay_sum,

@@ -78,7 +78,10 @@ impl Recorder {
                 "limit_bytes",
                 info.limit_bytes.map_or(f64::NAN, |bytes| bytes as f64),
             );
-            table.integer("packets_enqueued", seen.packets_enqueued);
+            table.integer(
+                "packets_enqueued",
+                seen.packets_enqueued - seen.packets_moved,
+            );
             table.integer("packets_dequeued", seen.packets_dequeued);
             table.integer("bytes_dequeued", seen.bytes_dequeued);
             discards(&mut table, &seen.discarded);
@@ -96,6 +99,8 @@ impl Recorder {
             table.integer("requests_contention", stats.mac.requests_contention);
             table.integer("requests_piggyback", stats.mac.requests_piggyback);
             table.integer("collisions", stats.mac.collisions);
+            table.integer("request_retries", stats.mac.request_retries);
+            table.integer("requests_exceeded", stats.mac.requests_exceeded);
             table.integer("grants", stats.mac.grants);
             table.integer("granted_bytes", stats.mac.granted_bytes);
             table.integer("unused_grant_bytes", stats.mac.unused_grant_bytes);
@@ -220,6 +225,8 @@ impl Recorder {
             ("target_delay_ns", FLOAT),
             ("average_packets", FLOAT),
             ("average_bytes", FLOAT),
+            ("queues_active", FLOAT),
+            ("hash_collisions", FLOAT),
         ]);
         for row in &self.queue_rows {
             table.integer("time_ns", row.at.as_nanos());
@@ -241,6 +248,8 @@ impl Recorder {
             table.float("target_delay_ns", or_nan(row.internals.delay_estimate_ns));
             table.float("average_packets", or_nan(row.internals.average_packets));
             table.float("average_bytes", or_nan(row.internals.average_bytes));
+            table.float("queues_active", or_nan(row.internals.queues_active));
+            table.float("hash_collisions", or_nan(row.internals.hash_collisions));
         }
         table
     }

@@ -1,9 +1,13 @@
 //! Flows: between which hosts, over which ports, with which application.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
 
-use super::links::{self, LinkPlan, PortPlan, check_delay};
+use super::links::{self, Attachment, LinkPlan, PortPlan, check_delay};
 use super::unknown;
+use crate::flow::TunnelId;
+use crate::rng::Rng;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::named::{Named, OrTable};
 use crate::scenario::raw::{Flow, Host, Raw, RttFrom, StartRange};
@@ -21,6 +25,9 @@ pub(in crate::scenario) struct GroupPlan {
     pub(in crate::scenario) direction: Direction,
     pub(in crate::scenario) tcp: tcp::Config,
     pub(in crate::scenario) dscp: u8,
+    pub(in crate::scenario) tunnel: Option<TunnelId>,
+    /// Port of the remote hosts.
+    pub(in crate::scenario) port: u16,
     pub(in crate::scenario) start: OrTable<Duration, StartRange>,
     pub(in crate::scenario) stop: Option<Duration>,
     pub(in crate::scenario) address: u32,
@@ -60,18 +67,18 @@ const NAMED_HOSTS: u32 = 0x0a00_0001;
 const UNNAMED_CUSTOMERS: u32 = 0x0a01_0001;
 const UNNAMED_SERVERS: u32 = 0xc612_0001;
 
-pub(super) fn plan(raw: &mut Raw, links: &[LinkPlan]) -> Result<Vec<GroupPlan>, ScenarioError> {
-    let ports = links::ports(links);
-    let hosts = plan_hosts(raw, &ports)?;
-    let total: u64 = raw.flow.values().map(|flow| u64::from(flow.count)).sum();
-    if total > MOST_FLOWS {
-        let why = format!("{total} flows are more than {MOST_FLOWS}");
-        return Err(ScenarioError::invalid("flow", why));
-    }
+/// Hosts by name, and flows in order: by name, then by host, then by number.
+pub(super) fn plan(
+    raw: &mut Raw,
+    links: &[LinkPlan],
+) -> Result<(BTreeMap<String, HostPlan>, Vec<GroupPlan>), ScenarioError> {
+    let attachments = links::attachments(links);
+    let hosts = plan_hosts(raw, &attachments)?;
     let duration = raw.duration;
     let mut planner = Planner {
-        ports,
+        attachments,
         hosts,
+        tunnels: number_tunnels(raw)?,
         duration,
         servers: 0,
     };
@@ -79,58 +86,153 @@ pub(super) fn plan(raw: &mut Raw, links: &[LinkPlan]) -> Result<Vec<GroupPlan>, 
     for (name, flow) in &mut raw.flow {
         planner.plan_flow(name, flow, &mut groups)?;
     }
-    Ok(groups)
+    Ok((planner.hosts, groups))
 }
 
-/// A named host, resolved.
-struct HostPlan {
-    address: u32,
-    via: Vec<PortPlan>,
+/// A named host, resolved: one, or one behind each of several modems.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) struct HostPlan {
+    /// Of the first; the others have the following ones.
+    pub(in crate::scenario) address: u32,
+    /// How many there are, where there is one behind each modem.
+    pub(in crate::scenario) count: Option<u32>,
+    via: Vec<Attachment>,
     rtt: Option<OrTable<Duration, RttFrom>>,
+    tunnel: Option<String>,
+}
+
+/// Tunnels are numbered in the order of their names.
+fn number_tunnels(raw: &Raw) -> Result<BTreeMap<String, TunnelId>, ScenarioError> {
+    let hosts = raw
+        .host
+        .iter()
+        .map(|(name, host)| (format!("host.{name}.tunnel"), &host.tunnel));
+    let flows = raw
+        .flow
+        .iter()
+        .map(|(name, flow)| (format!("flow.{name}.tunnel"), &flow.tunnel));
+    let mut names = BTreeSet::new();
+    for (path, tunnel) in hosts.chain(flows) {
+        match tunnel.as_deref() {
+            Some("") => {
+                let why = "expected the name of a tunnel, found nothing";
+                return Err(ScenarioError::invalid(path, why));
+            }
+            Some(name) => {
+                names.insert(name);
+            }
+            None => {}
+        }
+    }
+    let numbers = (1..).filter_map(NonZeroU32::new).map(TunnelId);
+    Ok(names.into_iter().map(str::to_owned).zip(numbers).collect())
+}
+
+impl HostPlan {
+    /// The addresses of all of them, both ends included.
+    pub(in crate::scenario) fn addresses(&self) -> (u32, u32) {
+        (self.address, self.address + self.count.unwrap_or(1) - 1)
+    }
+
+    /// The ports of host `number`, from it outwards.
+    fn ports(&self, number: u32) -> Vec<PortPlan> {
+        self.via.iter().map(|place| place.port(number)).collect()
+    }
+}
+
+/// The host called `name`: as it is written, or with its number one of several.
+pub(super) fn find_host(hosts: &BTreeMap<String, HostPlan>, name: &str) -> Option<HostPlan> {
+    if let Some(found) = hosts.get(name) {
+        return Some(found.clone());
+    }
+    let (group, number) = name.rsplit_once('.')?;
+    let (group, number) = (hosts.get(group)?, number.parse::<u32>().ok()?);
+    if !(1..=group.count?).contains(&number) {
+        return None;
+    }
+    let single = |place: &Attachment| {
+        let mut place = *place;
+        if place.count.is_some() {
+            place.first += (number - 1) as u16;
+            place.count = None;
+        }
+        place
+    };
+    Some(HostPlan {
+        address: group.address + number - 1,
+        count: None,
+        via: group.via.iter().map(single).collect(),
+        rtt: group.rtt.clone(),
+        tunnel: group.tunnel.clone(),
+    })
 }
 
 fn plan_hosts(
     raw: &Raw,
-    ports: &BTreeMap<String, PortPlan>,
+    attachments: &BTreeMap<String, Attachment>,
 ) -> Result<BTreeMap<String, HostPlan>, ScenarioError> {
-    let plan = |(index, (name, host)): (usize, (&String, &Host))| {
-        let via = host.via.iter().enumerate().map(|(position, port)| {
-            let path = format!("host.{name}.via[{position}]");
-            let known = || ports.keys().cloned().collect();
-            ports
-                .get(port)
-                .copied()
-                .ok_or_else(|| unknown(path, "link port", port, known()))
-        });
-        let via: Vec<PortPlan> = via.collect::<Result<_, _>>()?;
-        if let Some(twice) = (1..via.len()).find(|&i| via[..i].contains(&via[i])) {
-            let path = format!("host.{name}.via[{twice}]");
-            return Err(ScenarioError::invalid(
-                path,
-                "a packet passes each link once",
-            ));
-        }
+    let mut hosts = BTreeMap::new();
+    let mut address = NAMED_HOSTS;
+    for (name, host) in &raw.host {
+        let via = plan_via(name, host, attachments)?;
         if host.rtt.is_some() && !via.is_empty() {
             let why = "a customer's host has no rtt: its distance is that of the flows' peers";
             return Err(ScenarioError::invalid(format!("host.{name}.rtt"), why));
         }
+        if host.tunnel.is_some() && via.is_empty() {
+            let why =
+                "tunnels are those of customers: a host in the network has none (its flows may)";
+            return Err(ScenarioError::invalid(format!("host.{name}.tunnel"), why));
+        }
         check_rtt(&format!("host.{name}.rtt"), host.rtt.as_ref())?;
-        let address = NAMED_HOSTS + index as u32;
-        Ok((
-            name.clone(),
-            HostPlan {
-                address,
-                via,
-                rtt: host.rtt.clone(),
-            },
-        ))
-    };
-    raw.host.iter().enumerate().map(plan).collect()
+        let count = via.iter().find_map(|place| place.count);
+        let plan = HostPlan {
+            address,
+            count,
+            via,
+            rtt: host.rtt.clone(),
+            tunnel: host.tunnel.clone(),
+        };
+        hosts.insert(name.clone(), plan);
+        address += count.unwrap_or(1);
+    }
+    Ok(hosts)
+}
+
+fn plan_via(
+    name: &str,
+    host: &Host,
+    attachments: &BTreeMap<String, Attachment>,
+) -> Result<Vec<Attachment>, ScenarioError> {
+    let path = |position| format!("host.{name}.via[{position}]");
+    let mut via: Vec<Attachment> = Vec::new();
+    for (position, port) in host.via.iter().enumerate() {
+        let Some(place) = links::find_attachment(attachments, port) else {
+            let known = attachments.keys().cloned().collect();
+            return Err(unknown(path(position), "link port", port, known));
+        };
+        if via.iter().any(|earlier| earlier.link == place.link) {
+            let why = "a packet passes each link once";
+            return Err(ScenarioError::invalid(path(position), why));
+        }
+        let counts = via.iter().filter_map(|earlier| earlier.count);
+        if let (Some(count), Some(other)) = (place.count, counts.last())
+            && count != other
+        {
+            let why = format!(
+                "a host at each of {count} cannot be one at each of {other} as well: expected equal counts"
+            );
+            return Err(ScenarioError::invalid(path(position), why));
+        }
+        via.push(place);
+    }
+    Ok(via)
 }
 
 struct Planner {
-    ports: BTreeMap<String, PortPlan>,
+    attachments: BTreeMap<String, Attachment>,
     hosts: BTreeMap<String, HostPlan>,
+    tunnels: BTreeMap<String, TunnelId>,
     duration: Duration,
     /// Servers of flows' own so far.
     servers: u32,
@@ -151,25 +253,29 @@ impl Planner {
         let direction = flow
             .direction
             .expect("planning the application fills it in");
-        let (address, via) = self.customer(&at, flow)?;
-        for number in 1..=flow.count {
-            let peers = self.peers(&at, flow, &via)?;
-            let several = flow.count > 1;
-            groups.push(GroupPlan {
-                name: if several {
-                    format!("{name}.{number}")
-                } else {
-                    name.to_owned()
-                },
-                application: flow.application.0.clone(),
-                direction,
-                tcp: tcp.clone(),
-                dscp: flow.dscp,
-                start: flow.start.clone(),
-                stop: flow.stop,
-                address,
-                peers,
-            });
+        let customer = self.customer(&at, flow)?;
+        let numbers = choose_hosts(&at, name, flow, customer.count)?;
+        check_count(
+            &at,
+            groups.len() as u64 + numbers.len() as u64 * u64::from(flow.count),
+        )?;
+        for &host in &numbers {
+            let via = customer.ports(host);
+            for number in 1..=flow.count {
+                groups.push(GroupPlan {
+                    name: numbered(name, customer.count.map(|_| host), flow.count, number),
+                    application: flow.application.0.clone(),
+                    direction,
+                    tcp: tcp.clone(),
+                    dscp: flow.dscp,
+                    port: flow.port,
+                    tunnel: self.tunnel(flow),
+                    start: flow.start.clone(),
+                    stop: flow.stop,
+                    address: customer.address + host - 1,
+                    peers: self.peers(&at, flow, &via)?,
+                });
+            }
         }
         resolve_rtt(flow, self.hosts_rtt(flow));
         Ok(())
@@ -200,8 +306,8 @@ impl Planner {
         }
     }
 
-    /// The customer's address and the ports from it outwards.
-    fn customer(&self, at: &str, flow: &Flow) -> Result<(u32, Vec<PortPlan>), ScenarioError> {
+    /// The customer's host or hosts.
+    fn customer(&self, at: &str, flow: &Flow) -> Result<HostPlan, ScenarioError> {
         let path = format!("{at}.host");
         if let Some(name) = &flow.host {
             let host = self.host(&path, name)?;
@@ -211,21 +317,38 @@ impl Planner {
                 );
                 return Err(ScenarioError::invalid(path, why));
             }
-            return Ok((host.address, host.via.clone()));
+            return Ok(host);
         }
-        let mut ports = self.ports.values();
-        if let (Some(only), None) = (ports.next(), ports.next()) {
-            return Ok((UNNAMED_CUSTOMERS, vec![*only]));
+        let mut attachments = self.attachments.values();
+        if let (Some(only), None) = (attachments.next(), attachments.next()) {
+            return Ok(HostPlan {
+                address: UNNAMED_CUSTOMERS,
+                count: only.count,
+                via: vec![*only],
+                rtt: None,
+                tunnel: None,
+            });
         }
-        let why = "with several links a flow must name its host (and [host.NAME] say where it is: via = […])";
+        let mut links: Vec<u16> = self.attachments.values().map(|place| place.link).collect();
+        links.dedup();
+        let several = if links.len() > 1 { "links" } else { "modems" };
+        let why = format!(
+            "with several {several} a flow must name its host (and [host.NAME] say where it is: via = […])"
+        );
         Err(ScenarioError::invalid(path, why))
     }
 
-    fn host(&self, path: &str, name: &str) -> Result<&HostPlan, ScenarioError> {
+    /// The tunnel that carries the flow: its own, or that of its host.
+    fn tunnel(&self, flow: &Flow) -> Option<TunnelId> {
+        let host = flow.host.as_ref().and_then(|name| self.hosts.get(name));
+        let of_host = || host.and_then(|host| host.tunnel.as_ref());
+        let name = flow.tunnel.as_ref().or_else(of_host)?;
+        self.tunnels.get(name).copied()
+    }
+
+    fn host(&self, path: &str, name: &str) -> Result<HostPlan, ScenarioError> {
         let known = || self.hosts.keys().cloned().collect();
-        self.hosts
-            .get(name)
-            .ok_or_else(|| unknown(path, "host", name, known()))
+        find_host(&self.hosts, name).ok_or_else(|| unknown(path, "host", name, known()))
     }
 
     /// The remote hosts, named or the flow's own.
@@ -277,14 +400,98 @@ impl Planner {
             return Err(ScenarioError::invalid(path, why));
         }
         let host = self.host(path, name)?;
-        Ok(peer(host.address, flow, via, &host.via, host.rtt.clone()))
+        if let Some(count) = host.count {
+            let why = format!("\"{name}\" are {count} hosts; a peer is one, such as \"{name}.1\"");
+            return Err(ScenarioError::invalid(path, why));
+        }
+        let ports = host.ports(1);
+        Ok(peer(host.address, flow, via, &ports, host.rtt))
     }
 
     /// Whether the flow's only named peers bring their own round-trip times.
     fn hosts_rtt(&self, flow: &Flow) -> bool {
         let mut names = flow.peer.iter().chain(&flow.peers).peekable();
-        names.peek().is_some() && names.all(|name| self.hosts[name].rtt.is_some())
+        names.peek().is_some()
+            && names.all(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
     }
+}
+
+/// The name of an application: its flow's, its host's number where there are several, its own where the flow has several.
+fn numbered(name: &str, host: Option<u32>, count: u32, number: u32) -> String {
+    let mut text = name.to_owned();
+    if let Some(host) = host {
+        let _ = write!(text, ".{host}");
+    }
+    if count > 1 {
+        let _ = write!(text, ".{number}");
+    }
+    text
+}
+
+/// The numbers of the hosts that have the flow, of `count` there are.
+fn choose_hosts(
+    at: &str,
+    name: &str,
+    flow: &Flow,
+    count: Option<u32>,
+) -> Result<Vec<u32>, ScenarioError> {
+    let refuse = |key: &str, why: String| Err(ScenarioError::invalid(format!("{at}.{key}"), why));
+    let Some(count) = count else {
+        let given = [("on", flow.on.is_some()), ("share", flow.share.is_some())];
+        return match given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(vec![1]),
+            Some((key, _)) => refuse(
+                key,
+                "there is one host: of several modems' hosts some can be chosen".to_owned(),
+            ),
+        };
+    };
+    let mut chosen: Vec<u32> = (1..=count).collect();
+    if let Some(on) = &flow.on {
+        if on.lowest() == 0 {
+            return refuse("on", "hosts are counted from 1".to_owned());
+        }
+        if on.highest() > count {
+            return refuse(
+                "on",
+                format!("there are {count} hosts, and no number {}", on.highest()),
+            );
+        }
+        chosen.retain(|&number| on.contains(number));
+    }
+    if let Some(share) = flow.share {
+        let wanted = (share.0 * chosen.len() as f64).round() as usize;
+        if wanted == 0 {
+            let why = format!(
+                "expected a share of {} hosts that is one at least",
+                chosen.len()
+            );
+            return refuse("share", why);
+        }
+        strew(
+            &mut chosen,
+            &mut Rng::for_path(0, &format!("flow.{name}.share")),
+        );
+        chosen.truncate(wanted);
+        chosen.sort_unstable();
+    }
+    Ok(chosen)
+}
+
+/// Puts numbers in an order by chance (Fisher and Yates). The stream is the flow's own, whatever the seed: the same homes have the flow in every
+/// run, those of one flow say nothing of another's, and a larger share takes more of the same order.
+fn strew(numbers: &mut [u32], rng: &mut Rng) {
+    for last in (1..numbers.len()).rev() {
+        numbers.swap(last, rng.below(last as u64 + 1) as usize);
+    }
+}
+
+fn check_count(at: &str, total: u64) -> Result<(), ScenarioError> {
+    if total <= MOST_FLOWS {
+        return Ok(());
+    }
+    let why = format!("{total} flows are more than {MOST_FLOWS}");
+    Err(ScenarioError::invalid(at, why))
 }
 
 /// The way to a peer: out over the host's ports, across the wide area, in over the peer's own.
@@ -360,6 +567,10 @@ fn check_header(at: &str, flow: &Flow) -> Result<(), ScenarioError> {
     if flow.dscp > 63 {
         let why = format!("expected a DSCP from 0 to 63, found {}", flow.dscp);
         return Err(ScenarioError::invalid(format!("{at}.dscp"), why));
+    }
+    if flow.port == 0 {
+        let why = "expected a port from 1 to 65535, found 0";
+        return Err(ScenarioError::invalid(format!("{at}.port"), why));
     }
     Ok(())
 }

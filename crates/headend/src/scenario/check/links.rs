@@ -36,6 +36,16 @@ pub(in crate::scenario) struct DirectionPlan {
     pub(in crate::scenario) queue: QueueConfig,
 }
 
+/// Where hosts are attached: a link, and its customer's side or sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::scenario) struct Attachment {
+    pub(in crate::scenario) link: u16,
+    /// The first customer's side.
+    pub(in crate::scenario) first: u16,
+    /// How many sides there are behind one name, where that is said: then there is a host at each.
+    pub(in crate::scenario) count: Option<u32>,
+}
+
 /// Where a host is attached: a link, and its entrances for the two directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::scenario) struct PortPlan {
@@ -44,31 +54,86 @@ pub(in crate::scenario) struct PortPlan {
     pub(in crate::scenario) down: Port,
 }
 
-impl LinkPlan {
-    /// Its queues: name, and path of the key that holds it; the up queue first.
-    pub(in crate::scenario) fn queues(&self) -> [(String, String); 2] {
-        let kind = match self.medium {
-            Medium::Docsis(_) => "docsis",
-            Medium::PointToPoint(_) => "point_to_point",
+impl Attachment {
+    /// The port of customer `number`, from 1; of a single customer, whatever the number.
+    pub(in crate::scenario) fn port(&self, number: u32) -> PortPlan {
+        let index = match self.count {
+            Some(_) => self.first + (number - 1) as u16,
+            None => self.first,
         };
-        ["up", "down"].map(|direction| {
-            let name = format!("{}.{direction}", self.name);
-            (name, queue_path(&self.name, kind, direction))
-        })
+        PortPlan {
+            link: self.link,
+            up: Port(2 * index),
+            down: Port(2 * index + 1),
+        }
+    }
+
+    /// One of them.
+    fn single(&self, number: u32) -> Self {
+        Self {
+            first: self.first + (number - 1) as u16,
+            count: None,
+            ..*self
+        }
     }
 }
 
-/// The ports a host's `via` may name. A link with one customer side has one port, which bears its name.
-pub(super) fn ports(links: &[LinkPlan]) -> BTreeMap<String, PortPlan> {
-    let port = |(index, link): (usize, &LinkPlan)| {
-        let port = PortPlan {
-            link: index as u16,
-            up: Port(0),
-            down: Port(1),
+impl LinkPlan {
+    /// Its queues: name, and path of the key that an override puts another into; an up queue first.
+    pub(in crate::scenario) fn queues(&self) -> Vec<(String, String)> {
+        match &self.medium {
+            Medium::Docsis(line) => line.queues(&self.name),
+            Medium::PointToPoint(_) => ["up", "down"]
+                .map(|direction| {
+                    let name = format!("{}.{direction}", self.name);
+                    (name, queue_path(&self.name, "point_to_point", direction))
+                })
+                .into(),
+        }
+    }
+}
+
+/// What a host's `via` may name: a link with one customer's side bears its name, of others each side (or group of them) has its own.
+pub(super) fn attachments(links: &[LinkPlan]) -> BTreeMap<String, Attachment> {
+    let mut found = BTreeMap::new();
+    for (index, link) in links.iter().enumerate() {
+        let mut add = |name: String, first: u32, count| {
+            let attachment = Attachment {
+                link: index as u16,
+                first: first as u16,
+                count,
+            };
+            found.insert(name, attachment);
         };
-        (link.name.clone(), port)
-    };
-    links.iter().enumerate().map(port).collect()
+        match &link.medium {
+            Medium::PointToPoint(_) => add(link.name.clone(), 0, None),
+            Medium::Docsis(line) => {
+                for group in &line.groups {
+                    let name = match &group.name {
+                        Some(name) => format!("{}.{name}", link.name),
+                        None => link.name.clone(),
+                    };
+                    add(name, group.first, group.count);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What is called `name`: one of them, or with its number one of those behind a name.
+pub(super) fn find_attachment(
+    attachments: &BTreeMap<String, Attachment>,
+    name: &str,
+) -> Option<Attachment> {
+    if let Some(found) = attachments.get(name) {
+        return Some(*found);
+    }
+    let (group, number) = name.rsplit_once('.')?;
+    let (group, number) = (attachments.get(group)?, number.parse().ok()?);
+    (1..=group.count?)
+        .contains(&number)
+        .then(|| group.single(number))
 }
 
 /// The fastest link one can buy, times ten; beyond it, a unit is wrong.
@@ -76,21 +141,30 @@ const FASTEST: Rate = Rate(10_000_000_000_000);
 const MOST_LINKS: usize = 1000;
 const MOST_OPPORTUNITIES: usize = 10_000_000;
 
-pub(super) fn plan(raw: &mut Raw) -> Result<Vec<LinkPlan>, ScenarioError> {
+pub(super) fn plan(
+    raw: &mut Raw,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<LinkPlan>, ScenarioError> {
     if raw.link.len() > MOST_LINKS {
         let why = format!("{} links are more than {MOST_LINKS}", raw.link.len());
         return Err(ScenarioError::invalid("link", why));
     }
+    let duration = raw.duration;
     raw.link
         .iter_mut()
-        .map(|(name, Named(config))| plan_link(name, config))
+        .map(|(name, Named(config))| plan_link(name, config, duration, warnings))
         .collect()
 }
 
-fn plan_link(name: &str, config: &mut LinkConfig) -> Result<LinkPlan, ScenarioError> {
+fn plan_link(
+    name: &str,
+    config: &mut LinkConfig,
+    duration: Duration,
+    warnings: &mut Vec<String>,
+) -> Result<LinkPlan, ScenarioError> {
     let medium = match config {
         LinkConfig::Docsis(docsis) => {
-            let plan = cable::plan(&format!("link.{name}.docsis"), docsis)?;
+            let plan = cable::plan(&format!("link.{name}.docsis"), docsis, duration, warnings)?;
             Medium::Docsis(Box::new(plan))
         }
         LinkConfig::Dot11b(_) => {

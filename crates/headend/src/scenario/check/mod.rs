@@ -3,10 +3,14 @@
 //! What comes out, a [`Scenario`], is a plan in the order in which things are built. It also keeps the resolved raw scenario, with every
 //! default written out: that goes into results, and parses to the same scenario again.
 
+mod admission;
 mod cable;
+mod changes;
+mod classifiers;
 mod flows;
 mod links;
 mod plant;
+mod service_flow;
 
 use std::collections::BTreeMap;
 
@@ -15,17 +19,22 @@ use super::parse::{Document, Format, Override, queue_path};
 use super::raw::{FORMAT, Host, Raw, Results};
 use crate::time::Duration;
 
-pub(super) use cable::{CableFlowPlan, CablePlan};
-pub(super) use flows::{GroupPlan, PathPlan, PeerPlan};
+pub(super) use cable::{CablePlan, ModemPlan, Profile};
+pub(super) use changes::ChangePlan;
+pub(super) use classifiers::rule;
+pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan};
 pub(super) use links::{DirectionPlan, LinkPlan, Medium};
+pub(super) use service_flow::FlowPlan;
 
 /// A scenario that makes sense.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     raw: Raw,
     pub(super) links: Vec<LinkPlan>,
+    pub(super) hosts: BTreeMap<String, HostPlan>,
     pub(super) groups: Vec<GroupPlan>,
     pub(super) interval: Duration,
+    warnings: Vec<String>,
 }
 
 /// The longest run: nothing on an access line takes longer, and a slip of a unit is found out.
@@ -62,6 +71,11 @@ impl Scenario {
     /// The same as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(&self.raw).expect("a scenario is plain JSON")
+    }
+
+    /// What is to be read before its results are trusted: what can run and is not as it is written.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Name of the queue it is about, if it is about one.
@@ -125,10 +139,12 @@ impl TryFrom<Raw> for Scenario {
         check_times(&raw)?;
         check_names(&raw)?;
         check_emulation(&raw)?;
-        let links = links::plan(&mut raw)?;
-        let groups = flows::plan(&mut raw, &links)?;
+        let mut warnings = Vec::new();
+        let links = links::plan(&mut raw, &mut warnings)?;
+        let (hosts, groups) = flows::plan(&mut raw, &links)?;
+        classifiers::check(&links, &hosts, &groups, &mut warnings)?;
         check_bottleneck(&raw, &links)?;
-        let interval = resolve_interval(&raw)?;
+        let interval = resolve_interval(&raw, &links)?;
         raw.results = Results {
             interval: Some(interval),
         };
@@ -136,8 +152,10 @@ impl TryFrom<Raw> for Scenario {
         Ok(Self {
             raw,
             links,
+            hosts,
             groups,
             interval,
+            warnings,
         })
     }
 }
@@ -178,11 +196,7 @@ fn check_names(raw: &Raw) -> Result<(), ScenarioError> {
     let flows = raw.flow.keys().map(|name| ("flow", name));
     let expectations = raw.expect.keys().map(|name| ("expect", name));
     for (what, name) in links.chain(hosts).chain(flows).chain(expectations) {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(plain) {
-            let why = "a name begins with a letter and is made of letters, digits, \"_\" and \"-\"";
-            return Err(ScenarioError::invalid(format!("{what}.{name}"), why));
-        }
+        check_name(&format!("{what}.{name}"), name)?;
     }
     for (what, is_empty) in [("link", raw.link.is_empty()), ("flow", raw.flow.is_empty())] {
         if is_empty {
@@ -197,6 +211,15 @@ fn check_names(raw: &Raw) -> Result<(), ScenarioError> {
             Err(ScenarioError::invalid(format!("flow.{name}"), why))
         }
     }
+}
+
+fn check_name(path: &str, name: &str) -> Result<(), ScenarioError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(plain) {
+        return Ok(());
+    }
+    let why = "a name begins with a letter and is made of letters, digits, \"_\" and \"-\"";
+    Err(ScenarioError::invalid(path, why))
 }
 
 fn check_emulation(raw: &Raw) -> Result<(), ScenarioError> {
@@ -221,10 +244,17 @@ fn check_bottleneck(raw: &Raw, links: &[LinkPlan]) -> Result<(), ScenarioError> 
     Err(unknown("bottleneck", "queue", bottleneck, names))
 }
 
-/// A round number (1, 2 or 5 times a power of ten) at or above duration / 600, at least 10 ms.
-fn resolve_interval(raw: &Raw) -> Result<Duration, ScenarioError> {
+/// Intervals of a run by default, fewer where many queues have a row in each.
+const INTERVALS: std::ops::RangeInclusive<u64> = 60..=600;
+/// Rows of queues by default: more, and a plant of a thousand modems would keep more of its series than of everything else.
+const QUEUE_ROWS: u64 = 60_000;
+
+fn resolve_interval(raw: &Raw, links: &[LinkPlan]) -> Result<Duration, ScenarioError> {
     let Some(interval) = raw.results.interval else {
-        return Ok(round_interval(raw.duration));
+        let queues: usize = links.iter().map(|link| link.queues().len()).sum();
+        let wanted = QUEUE_ROWS / (queues as u64).max(1);
+        let wanted = wanted.clamp(*INTERVALS.start(), *INTERVALS.end());
+        return Ok(round_interval(raw.duration, wanted));
     };
     let path = "results.interval";
     if interval.is_zero() {
@@ -243,8 +273,9 @@ fn resolve_interval(raw: &Raw) -> Result<Duration, ScenarioError> {
     Ok(interval)
 }
 
-fn round_interval(duration: Duration) -> Duration {
-    let wanted = duration.as_nanos() / 600;
+/// A round number (1, 2 or 5 times a power of ten) at or above duration / `intervals`, at least 10 ms.
+fn round_interval(duration: Duration, intervals: u64) -> Duration {
+    let wanted = duration.as_nanos() / intervals;
     let mut unit = 10_000_000;
     loop {
         for factor in [1, 2, 5] {

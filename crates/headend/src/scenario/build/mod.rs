@@ -3,31 +3,47 @@
 //! Order is part of the model: links, flows and hosts by name, so that a scenario gives the same results however it is written down.
 //! Every component gets a random stream named by its path.
 
+mod cable;
+
+use std::collections::BTreeMap;
+
 use super::check::{
-    CableFlowPlan, CablePlan, DirectionPlan, GroupPlan, LinkPlan, Medium, PathPlan, PeerPlan,
-    Scenario,
+    DirectionPlan, GroupPlan, HostPlan, LinkPlan, Medium, PathPlan, PeerPlan, Scenario,
 };
 use super::named::OrTable;
 use super::raw::StartRange;
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::Line;
-use crate::link::docsis::DocsisLink;
-use crate::link::docsis::downstream::{self, Downstream};
-use crate::link::docsis::qos::Qos;
-use crate::link::docsis::setup::{UpstreamFlow, UpstreamSetup};
-use crate::link::docsis::token_bucket::TokenBuckets;
-use crate::link::docsis::upstream::{self, Upstream};
 use crate::link::{DirectionSetup, Link, PointToPoint, Transmitter};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
 use crate::packet::Side;
-use crate::qdisc::{Framing, Queue, QueueConfig};
+use crate::qdisc::{Framing, Queue, QueueConfig, QueueDiscipline};
 use crate::rng::Rng;
 use crate::simulation::{AppSetup, Parts, Simulation};
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
 use crate::traffic::{GroupSetup, Peer};
 use crate::units::{Probability, Rate};
+
+/// Where a queue stands.
+struct QueuePlace<'a> {
+    link: &'a str,
+    /// Its name: `LINK.up`, or what the link makes of it.
+    name: &'a str,
+    direction: &'static str,
+    /// Nominal rate behind it.
+    rate: Rate,
+    framing: Framing,
+}
+
+/// The lines behind a link's exits.
+struct Exits {
+    /// By customer: what comes out towards the network. Only links that chain need them, so those of several modems are made when asked for.
+    up: Vec<Option<u32>>,
+    /// What comes out towards customers is in order: one line for all.
+    down: u32,
+}
 
 /// Largest packet of a plain link, IP bytes.
 const MTU: u16 = 1500;
@@ -47,7 +63,7 @@ impl Scenario {
     pub fn parts(&self, seed: u64) -> Parts {
         let mut builder = Builder::new(seed);
         for link in &self.links {
-            builder.add_link(link);
+            builder.add_link(link, &self.hosts);
         }
         for group in &self.groups {
             builder.add_group(group);
@@ -81,8 +97,8 @@ struct Builder {
     fastest: Rate,
     links: Vec<Box<dyn Link>>,
     lines: Vec<Line>,
-    /// By link: the line behind each of its exits, up and down.
-    exits: Vec<[u32; 2]>,
+    /// By link.
+    exits: Vec<Exits>,
     flows: FlowTable,
     apps: Vec<AppSetup>,
     group_infos: Vec<GroupInfo>,
@@ -108,9 +124,9 @@ impl Builder {
         Rng::for_path(self.seed, path)
     }
 
-    fn add_link(&mut self, plan: &LinkPlan) {
+    fn add_link(&mut self, plan: &LinkPlan, hosts: &BTreeMap<String, HostPlan>) {
         let link: Box<dyn Link> = match &plan.medium {
-            Medium::Docsis(line) => Box::new(self.cable(&plan.name, line)),
+            Medium::Docsis(line) => Box::new(self.cable(&plan.name, line, hosts)),
             Medium::PointToPoint(directions) => {
                 let [up, down] = &**directions;
                 let up = self.direction(&plan.name, "up", Port(0), up);
@@ -119,11 +135,36 @@ impl Builder {
             }
         };
         self.links.push(link);
-        let exits = ["up", "down"].map(|direction| {
-            let path = format!("link.{}.{direction}.exit", plan.name);
-            self.add_line(Duration::ZERO, Duration::ZERO, Probability(0.0), &path)
+        let customers = match &plan.medium {
+            Medium::Docsis(line) => line.modems.len(),
+            Medium::PointToPoint(_) => 1,
+        };
+        let [up, down] = ["up", "down"].map(|direction| {
+            (customers == 1 || direction == "down").then(|| self.add_exit(&plan.name, direction))
         });
-        self.exits.push(exits);
+        self.exits.push(Exits {
+            up: vec![up; customers],
+            down: down.expect("made for every link"),
+        });
+    }
+
+    fn add_exit(&mut self, link: &str, direction: &str) -> u32 {
+        let path = format!("link.{link}.{direction}.exit");
+        self.add_line(Duration::ZERO, Duration::ZERO, Probability(0.0), &path)
+    }
+
+    /// The line behind the exit that a packet takes which entered at `port`.
+    fn exit(&mut self, link: u16, port: Port) -> u32 {
+        let (link, customer) = (usize::from(link), usize::from(port.0 / 2));
+        if port.0 % 2 == 1 {
+            return self.exits[link].down;
+        }
+        if let Some(line) = self.exits[link].up[customer] {
+            return line;
+        }
+        let line = self.add_exit(&format!("{link}.{customer}"), "up");
+        self.exits[link].up[customer] = Some(line);
+        line
     }
 
     fn direction(
@@ -136,8 +177,15 @@ impl Builder {
         let rate = plan.schedule.nominal();
         let token = PointToPoint::update_token(port);
         self.fastest = self.fastest.max(rate);
+        let place = QueuePlace {
+            link,
+            name: &format!("{link}.{direction}"),
+            direction,
+            rate,
+            framing: Framing::IP,
+        };
         DirectionSetup {
-            queue: self.queue(link, direction, &plan.queue, (rate, Framing::IP), token),
+            queue: self.queue(&place, &plan.queue, token),
             transmitter: Transmitter::new(plan.schedule.clone()),
             delay: plan.delay,
             framing: Framing::IP,
@@ -145,70 +193,18 @@ impl Builder {
         }
     }
 
-    fn cable(&mut self, link: &str, plan: &CablePlan) -> DocsisLink {
-        let token = upstream::Wake::Update(0).token();
-        let queue = self.service_flow(link, "up", &plan.upstream, token);
-        let flow = UpstreamFlow {
-            modem: 0,
-            queue,
-            limits: plan.upstream.limits,
-            rate: plan.upstream.rate,
-            qos: Qos::default(),
-            dequeue_at: plan.dequeue_at,
-            online_at: None,
-            rng: self.rng(&format!("link.{link}.up.modem")),
-        };
-        let up = Upstream::new(UpstreamSetup {
-            timing: plan.plant.upstream_timing(),
-            rules: plan.plant.rules,
-            contention: plan.plant.contention,
-            flows: vec![flow],
-            placement: plan.placement,
-            capacity: plan.upstream.capacity.clone(),
-            neighbours: None,
-            rng: self.rng(&format!("link.{link}.up.cmts")),
-        });
-        let token = downstream::Wake::Update.token();
-        let queue = self.service_flow(link, "down", &plan.downstream, token);
-        let down = Downstream::new(
-            plan.plant.downstream_timing(),
-            queue,
-            TokenBuckets::new(plan.downstream.limits),
-            plan.downstream.rate,
-            plan.downstream.capacity.clone(),
-        );
-        DocsisLink::new(up, down)
-    }
-
-    fn service_flow(
-        &mut self,
-        link: &str,
-        direction: &'static str,
-        plan: &CableFlowPlan,
-        token: u64,
-    ) -> Queue {
-        self.fastest = self.fastest.max(plan.rate);
-        self.queue(
-            link,
-            direction,
-            &plan.queue,
-            (plan.rate, Framing::ETHERNET),
-            token,
-        )
-    }
-
     /// A queue in its place, entered in the list of queues; `token` is the link's for its updates.
-    fn queue(
-        &mut self,
-        link: &str,
-        direction: &'static str,
-        config: &QueueConfig,
-        (rate, framing): (Rate, Framing),
-        token: u64,
-    ) -> Queue {
+    fn queue(&mut self, place: &QueuePlace<'_>, config: &QueueConfig, token: u64) -> Queue {
+        let QueuePlace {
+            link,
+            name,
+            direction,
+            rate,
+            framing,
+        } = *place;
         let id = QueueId(self.queue_infos.len() as u32);
         self.queue_infos.push(QueueInfo {
-            name: format!("{link}.{direction}"),
+            name: name.to_owned(),
             link: link.to_owned(),
             direction,
             discipline: config.name(),
@@ -216,11 +212,14 @@ impl Builder {
             limit_bytes: config.limit_bytes(rate),
             overhead_bytes: u64::from(framing.overhead),
         });
-        let rng = self.rng(&format!("link.{link}.{direction}.queue"));
-        let discipline = config
-            .build(rate, rng)
-            .expect("the check has built it once");
+        let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
         Queue::new(id, discipline, token)
+    }
+
+    fn discipline(&self, config: &QueueConfig, rate: Rate, path: &str) -> Box<dyn QueueDiscipline> {
+        config
+            .build(rate, self.rng(path))
+            .expect("the check has built it once")
     }
 
     fn add_line(
@@ -262,6 +261,8 @@ impl Builder {
                 peers,
                 tcp: plan.tcp.clone(),
                 dscp: plan.dscp,
+                tunnel: plan.tunnel,
+                port: plan.port,
                 name: plan.name.clone(),
                 seed: self.seed,
                 opened: 0,
@@ -294,15 +295,18 @@ impl Builder {
 
     /// Links with the lines behind them. The wide area stands behind `before` links; where a link is last before it, in place of that link's
     /// exit line.
-    fn route(&self, ports: &[(u16, Port)], before: usize, wide: u32) -> Vec<Hop> {
+    fn route(&mut self, ports: &[(u16, Port)], before: usize, wide: u32) -> Vec<Hop> {
         let mut hops = Vec::with_capacity(2 * ports.len() + 2);
         if before == 0 {
             hops.push(Hop::Line(wide));
         }
         for (index, &(link, port)) in ports.iter().enumerate() {
             hops.push(Hop::Link { link, port });
-            let exit = self.exits[usize::from(link)][usize::from(port.0 % 2)];
-            hops.push(Hop::Line(if index + 1 == before { wide } else { exit }));
+            hops.push(Hop::Line(if index + 1 == before {
+                wide
+            } else {
+                self.exit(link, port)
+            }));
         }
         hops.push(Hop::End);
         hops

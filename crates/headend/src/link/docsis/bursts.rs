@@ -1,0 +1,258 @@
+//! Bursts (DOCSIS 1.0 to 2.0): one request is outstanding, for one burst, which is one packet or several behind each other.
+//!
+//! A burst is put together when it is asked for, of what the [token buckets](super::token_bucket) have cleared by then: that is when its
+//! packets leave the queue. Where fragmentation is allowed a grant may be smaller than the burst; the CMTS then grants the rest by and by, and the
+//! burst comes out when its last fragment has. The CMTS has the packets of a burst when it has all of it.
+
+use std::collections::VecDeque;
+
+use super::cmts::Grant;
+use super::service_flow::Supply;
+use super::timing::UpstreamTiming;
+use crate::context::Context;
+use crate::packet::Packet;
+use crate::qdisc::Framing;
+use crate::time::Instant;
+use crate::trace::DropReason;
+
+/// Bytes of the concatenation header before a burst of several packets: a MAC header without extensions.
+const CONCATENATION_HEADER: u64 = 6;
+/// Bytes that each fragment costs: a MAC header with the fragmentation extension, and a CRC.
+pub const FRAGMENT_OVERHEAD: u64 = 16 + 4;
+
+/// Bursts, one after the other.
+#[derive(Debug)]
+pub struct Bursts {
+    /// Largest burst of several packets, bytes; zero: bursts are single packets.
+    limit: u64,
+    /// The burst asked for, or to be asked for.
+    burst: VecDeque<Packet>,
+    /// Its bytes.
+    bytes: u64,
+    /// Bytes asked for and not granted.
+    outstanding: u64,
+    /// Taken from the queue, and not in the burst.
+    next: Option<Packet>,
+    /// PDU bytes cleared and not used.
+    cleared: u64,
+    /// When the burst that was granted last begins, until it is prepared.
+    begins: Option<Instant>,
+}
+
+impl Bursts {
+    /// Nothing sent, nothing asked for.
+    pub fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            burst: VecDeque::new(),
+            bytes: 0,
+            outstanding: 0,
+            next: None,
+            cleared: 0,
+            begins: None,
+        }
+    }
+
+    /// Packets in its hands.
+    pub fn held(&self) -> u64 {
+        self.burst.len() as u64 + u64::from(self.next.is_some())
+    }
+
+    /// Whether it waits for no grant, nor for a burst that a request may ride in.
+    pub fn is_idle(&self) -> bool {
+        self.outstanding == 0 && self.begins.is_none()
+    }
+
+    /// Whether the burst granted is to be prepared.
+    pub fn awaits_burst(&self) -> bool {
+        self.begins.is_some()
+    }
+
+    /// No request rides in the burst that was granted: it need not be prepared.
+    pub fn skip_burst(&mut self) {
+        self.begins = None;
+    }
+
+    /// Whether something waits that was not asked for.
+    pub fn wants_request(&self, supply: &Supply) -> bool {
+        self.outstanding == 0 && (self.held() > 0 || supply.queued() > 0)
+    }
+
+    /// When its next packet may be asked for.
+    pub fn ready_at(&mut self, supply: &mut Supply, cx: &mut Context<'_>) -> Instant {
+        if !self.burst.is_empty() {
+            return Instant::ZERO;
+        }
+        if self.next.is_none() {
+            self.next = self.draw(supply, cx);
+        }
+        let Some(next) = &self.next else {
+            return Instant::ZERO;
+        };
+        self.cleared += supply.buckets.take_cleared(cx.now);
+        let missing = Framing::ETHERNET.bytes(next).saturating_sub(self.cleared);
+        match missing {
+            0 => Instant::ZERO,
+            missing => supply.buckets.cleared_at(missing),
+        }
+    }
+
+    /// Asks for a burst: its bytes.
+    pub fn request(
+        &mut self,
+        supply: &mut Supply,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> Option<u64> {
+        if self.outstanding > 0 {
+            return None;
+        }
+        if self.burst.is_empty() {
+            self.put_together(supply, timing, cx);
+        }
+        self.outstanding = self.bytes;
+        (self.bytes > 0).then_some(self.bytes)
+    }
+
+    /// Puts the next burst together.
+    fn put_together(&mut self, supply: &mut Supply, timing: &UpstreamTiming, cx: &mut Context<'_>) {
+        self.cleared += supply.buckets.take_cleared(cx.now);
+        while let Some(packet) = self.next.take().or_else(|| self.draw(supply, cx)) {
+            let pdu = Framing::ETHERNET.bytes(&packet);
+            let alone = timing.mac_header + pdu;
+            let bytes = match self.burst.len() {
+                0 => alone,
+                1 => self.bytes + alone + CONCATENATION_HEADER,
+                _ => self.bytes + alone,
+            };
+            let fits = self.burst.is_empty() || bytes <= self.limit;
+            if pdu > self.cleared || !fits {
+                self.next = Some(packet);
+                return;
+            }
+            self.cleared -= pdu;
+            self.bytes = bytes;
+            self.burst.push_back(packet);
+            if self.limit == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The next packet from the queue; what a law drops meanwhile needs no tokens any more.
+    fn draw(&mut self, supply: &mut Supply, cx: &mut Context<'_>) -> Option<Packet> {
+        let before = supply.queued();
+        let packet = supply.take(cx);
+        let drawn = packet
+            .as_ref()
+            .map_or(0, |packet| Framing::ETHERNET.bytes(packet));
+        let dropped = before - supply.queued() - drawn;
+        self.forget(supply, dropped, cx.now);
+        packet
+    }
+
+    /// `bytes` left the queue without being sent.
+    pub fn forget(&mut self, supply: &mut Supply, bytes: u64, now: Instant) {
+        if bytes > 0 {
+            let known = bytes.min(supply.buckets.waiting() + supply.buckets.cleared());
+            supply.buckets.remove(now, known);
+            self.cleared -= (bytes - known).min(self.cleared);
+        }
+    }
+
+    /// A request was not heard: the burst stays as it is.
+    pub fn lost(&mut self, bytes: u64) {
+        self.outstanding -= bytes;
+    }
+
+    /// Gives up the burst that was asked for.
+    pub fn give_up(
+        &mut self,
+        supply: &mut Supply,
+        _: u64,
+        _: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) {
+        self.bytes = 0;
+        for packet in self.burst.drain(..) {
+            supply.discard(packet, DropReason::RetryLimit, cx);
+        }
+    }
+
+    /// A MAP brought a grant, for the burst or a fragment of it: its bytes that carry nothing.
+    pub fn granted(
+        &mut self,
+        supply: &mut Supply,
+        grant: Grant,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> Option<u64> {
+        self.outstanding -= grant.credit;
+        if self.outstanding == 0 {
+            self.begins = Some(timing.minislot_start(grant.map, grant.first));
+            let last = grant.first + grant.minislots - 1;
+            self.send(supply, timing.delivery(grant.map, last), cx);
+        }
+        Some(timing.room(grant.minislots) - grant.credit)
+    }
+
+    fn send(&mut self, supply: &mut Supply, at: Instant, cx: &mut Context<'_>) {
+        self.bytes = 0;
+        for packet in self.burst.drain(..) {
+            supply.send(packet, at, cx);
+        }
+    }
+
+    /// A grant came that was not asked for: packets that fit into it go as one burst; one that never would is given up.
+    pub fn given(
+        &mut self,
+        supply: &mut Supply,
+        grant: Grant,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> u64 {
+        let room = timing.room(grant.minislots);
+        if self.outstanding > 0 || self.bytes > room {
+            return room;
+        }
+        while let Some(too_long) = self.first_beyond(room, supply, timing, cx) {
+            supply.discard(too_long, DropReason::Overlimit, cx);
+        }
+        let limit = self.limit;
+        self.limit = limit.min(room);
+        if self.burst.is_empty() {
+            self.put_together(supply, timing, cx);
+        }
+        self.limit = limit;
+        let used = self.bytes;
+        let last = grant.first + grant.minislots - 1;
+        self.send(supply, timing.delivery(grant.map, last), cx);
+        room - used
+    }
+
+    /// The packet to be sent next, if it is too long for `room`.
+    fn first_beyond(
+        &mut self,
+        room: u64,
+        supply: &mut Supply,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        if self.next.is_none() {
+            self.next = self.draw(supply, cx);
+        }
+        self.next
+            .take_if(|packet| timing.mac_header + Framing::ETHERNET.bytes(packet) > room)
+    }
+
+    /// The burst is being prepared: when it begins, and its bytes that carry nothing (they are known already).
+    pub fn prepare_burst(
+        &mut self,
+        _: &mut Supply,
+        _: &UpstreamTiming,
+        _: &mut Context<'_>,
+    ) -> (Instant, u64) {
+        let begins = self.begins.take();
+        (begins.expect("a burst is prepared for each grant"), 0)
+    }
+}

@@ -1,0 +1,264 @@
+//! Continuous concatenation and fragmentation (DOCSIS 3.0 and later): what a modem asks for, and how it fills grants.
+//!
+//! A flow's bytes are a stream that grants cut anywhere; a packet is on its way once its last byte is. Several requests may be outstanding.
+//! Bytes are cleared for request by the [token buckets](super::token_bucket) and only cleared bytes are sent, so what the
+//! rounding to minislots leaves over in a grant stays empty.
+
+use std::collections::VecDeque;
+
+use super::cmts::Grant;
+use super::service_flow::{DequeueAt, Supply};
+use super::timing::UpstreamTiming;
+use crate::context::Context;
+use crate::packet::Packet;
+use crate::qdisc::Framing;
+use crate::time::Instant;
+use crate::trace::DropReason;
+
+/// Requests count in units of so many bytes (DOCS-QOS3-MIB: the multiplier of TLV 24.26 and its default).
+const REQUEST_UNIT: u64 = 4;
+
+#[derive(Debug)]
+struct Partial {
+    packet: Packet,
+    /// MAC header bytes not sent yet.
+    header: u64,
+    /// PDU bytes not sent yet.
+    pdu: u64,
+}
+
+/// A stream of bytes.
+#[derive(Debug)]
+pub struct Continuous {
+    dequeue_at: DequeueAt,
+    partial: Option<Partial>,
+    /// PDU bytes asked for and not drawn.
+    requested: u64,
+    /// Bytes asked for, MAC headers included, and not granted.
+    outstanding: u64,
+    /// Grants whose bursts are not prepared yet, in the order of time.
+    grants: VecDeque<Grant>,
+}
+
+impl Continuous {
+    /// Nothing sent, nothing asked for.
+    pub fn new(dequeue_at: DequeueAt) -> Self {
+        Self {
+            dequeue_at,
+            partial: None,
+            requested: 0,
+            outstanding: 0,
+            grants: VecDeque::new(),
+        }
+    }
+
+    /// Packets in its hands.
+    pub fn held(&self) -> u64 {
+        u64::from(self.partial.is_some())
+    }
+
+    /// Whether it waits for no grant.
+    pub fn is_idle(&self) -> bool {
+        self.outstanding == 0 && self.grants.is_empty()
+    }
+
+    /// Whether a grant's burst is to be prepared.
+    pub fn awaits_burst(&self) -> bool {
+        !self.grants.is_empty()
+    }
+
+    /// Whether something waits that was not asked for.
+    pub fn wants_request(&self, supply: &Supply) -> bool {
+        self.waiting_pdu(supply) > 0
+            && (supply.buckets.waiting() + supply.buckets.cleared() > 0
+                || self.shortage(supply, 0) > 0)
+    }
+
+    /// When there will be something to ask for.
+    pub fn ready_at(&mut self, supply: &mut Supply, _: &mut Context<'_>) -> Instant {
+        if self.shortage(supply, 0) > 0 {
+            return Instant::ZERO;
+        }
+        supply.buckets.cleared_at(supply.buckets.waiting().min(64))
+    }
+
+    /// Asks for everything cleared: the bytes of the request.
+    pub fn request(
+        &mut self,
+        supply: &mut Supply,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> Option<u64> {
+        self.requested += supply.buckets.take_cleared(cx.now);
+        let bytes = self
+            .shortage(supply, timing.mac_header)
+            .next_multiple_of(REQUEST_UNIT);
+        self.outstanding += bytes;
+        (bytes > 0).then_some(bytes)
+    }
+
+    /// A request was not heard.
+    pub fn lost(&mut self, bytes: u64) {
+        self.outstanding -= bytes;
+    }
+
+    /// Gives up the packets that a request of `bytes` was for.
+    pub fn give_up(
+        &mut self,
+        supply: &mut Supply,
+        mut bytes: u64,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) {
+        let before = self.waiting_pdu(supply);
+        while bytes > 0 {
+            let Some(partial) = self.partial.take().or_else(|| next(supply, timing, cx)) else {
+                break;
+            };
+            bytes = bytes.saturating_sub(partial.header + partial.pdu);
+            supply.discard(partial.packet, DropReason::RetryLimit, cx);
+        }
+        // What was cleared is spent, what a law dropped besides is not.
+        let gone = before - self.waiting_pdu(supply);
+        let requested = gone.min(self.requested);
+        self.requested -= requested;
+        self.forget(supply, gone - requested, cx.now);
+    }
+
+    /// A MAP brought a grant. If it is filled now: its bytes that carry nothing.
+    pub fn granted(
+        &mut self,
+        supply: &mut Supply,
+        grant: Grant,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> Option<u64> {
+        self.outstanding = self.outstanding.saturating_sub(grant.credit);
+        self.grants.push_back(grant);
+        (self.dequeue_at == DequeueAt::Map)
+            .then(|| self.fill(supply, (grant, grant.credit), timing, cx))
+    }
+
+    /// A grant came that was not asked for: its bytes that carry nothing.
+    pub fn given(
+        &mut self,
+        supply: &mut Supply,
+        grant: Grant,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> u64 {
+        self.requested += supply.buckets.take_cleared(cx.now);
+        let room = timing.room(grant.minislots);
+        self.fill(supply, (grant, room), timing, cx)
+    }
+
+    /// The burst of a grant that was given and used is to be prepared: a request may ride in it.
+    pub fn await_burst(&mut self, grant: Grant) {
+        self.grants.push_back(grant);
+    }
+
+    /// The next burst is being prepared: draws its packets if that is when. When it begins, and its bytes that carry nothing.
+    pub fn prepare_burst(
+        &mut self,
+        supply: &mut Supply,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> (Instant, u64) {
+        let grant = self
+            .grants
+            .pop_front()
+            .expect("a burst is prepared for each grant");
+        let mut unused = 0;
+        if self.dequeue_at == DequeueAt::Burst && grant.credit > 0 {
+            unused = self.fill(supply, (grant, grant.credit), timing, cx);
+        }
+        (timing.minislot_start(grant.map, grant.first), unused)
+    }
+
+    /// Fills a grant with up to `credit` bytes and sends what is complete on its way; the grant's bytes that carry nothing.
+    fn fill(
+        &mut self,
+        supply: &mut Supply,
+        (grant, most): (Grant, u64),
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> u64 {
+        let mut credit = most;
+        let before = self.waiting_pdu(supply);
+        let mut sent_pdu = 0;
+        while credit > 0 && self.requested > 0 {
+            let Some(mut partial) = self.partial.take().or_else(|| next(supply, timing, cx)) else {
+                break;
+            };
+            let header = partial.header.min(credit);
+            let pdu = partial.pdu.min(credit - header).min(self.requested);
+            partial.header -= header;
+            partial.pdu -= pdu;
+            credit -= header + pdu;
+            self.requested -= pdu;
+            sent_pdu += pdu;
+            if partial.pdu == 0 {
+                let position = timing.segment_overhead + most - credit;
+                let minislot = grant.first + (position - 1) / timing.minislot_bytes;
+                supply.send(partial.packet, timing.delivery(grant.map, minislot), cx);
+            } else {
+                self.partial = Some(partial);
+            }
+        }
+        // What the law dropped on the way out needs no tokens any more.
+        self.forget(supply, before - sent_pdu - self.waiting_pdu(supply), cx.now);
+        timing.room(grant.minislots) - (most - credit)
+    }
+
+    /// PDU bytes waiting, those of a packet partly sent included.
+    fn waiting_pdu(&self, supply: &Supply) -> u64 {
+        supply.queued() + self.partial.as_ref().map_or(0, |partial| partial.pdu)
+    }
+
+    /// `bytes` left the queue without being sent: the newest claims are dropped first.
+    pub fn forget(&mut self, supply: &mut Supply, bytes: u64, now: Instant) {
+        if bytes > 0 {
+            let unrequested = bytes.min(supply.buckets.waiting() + supply.buckets.cleared());
+            supply.buckets.remove(now, unrequested);
+            self.requested -= (bytes - unrequested).min(self.requested);
+        }
+    }
+
+    /// Bytes by which what was asked for and is not sent yet falls short of what the cleared bytes need, MAC headers included.
+    fn shortage(&self, supply: &Supply, mac_header: u64) -> u64 {
+        let depth = supply.queue.depth();
+        let (header, pdu) = self
+            .partial
+            .as_ref()
+            .map_or((0, 0), |partial| (partial.header, partial.pdu));
+        let from_queue = self.requested.saturating_sub(pdu);
+        // Of the queued packets, those that begin within the cleared bytes; estimated by the mean size while only a part is cleared.
+        let headers = if from_queue == depth.bytes {
+            depth.packets
+        } else {
+            (depth.packets * from_queue).div_ceil(depth.bytes.max(1))
+        };
+        let need = if self.requested == 0 {
+            0
+        } else {
+            self.requested + header + headers * mac_header
+        };
+        let granted: u64 = match self.dequeue_at {
+            DequeueAt::Burst => self.grants.iter().map(|grant| grant.credit).sum(),
+            DequeueAt::Map => 0,
+        };
+        need.saturating_sub(self.outstanding + granted)
+    }
+}
+
+/// The next packet from the queue, nothing of it sent yet.
+#[inline]
+fn next(supply: &mut Supply, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<Partial> {
+    let packet = supply.take(cx)?;
+    let pdu = Framing::ETHERNET.bytes(&packet);
+    Some(Partial {
+        packet,
+        header: timing.mac_header,
+        pdu,
+    })
+}

@@ -1,0 +1,417 @@
+//! The CMTS's downstream scheduler: which of the service flows that may send does so next.
+//!
+//! Reserved rates come first: a flow that has had less than its minimum reserved rate is served before all others, the one that has waited
+//! longest past its due time first. What is left goes by traffic priority, and within a priority by deficit round robin over bytes
+//! (Shreedhar and Varghese 1996). A packet's size is known only once it has left its queue, so a flow may overdraw its deficit by
+//! one packet, which it pays back in its next turn. Flows that have nothing to send cost nothing.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// Traffic priorities, 0 to 7 (MULPI Annex C.2.2.7.1).
+const PRIORITIES: usize = 8;
+/// Bytes that a turn adds to a flow's deficit: one largest packet, so that every turn sends.
+const QUANTUM: i64 = 1522;
+/// For how long a reserved rate that was not kept is owed.
+const ARREARS: Duration = Duration::from_millis(100);
+
+/// A flow's place among the others.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    priority: u8,
+    /// Minimum reserved rate; zero reserves nothing.
+    reserved: Rate,
+    is_ready: bool,
+    /// It stands in its priority's list.
+    is_listed: bool,
+    /// It stands in the list of due times.
+    is_timed: bool,
+    /// When its reserved rate next owes it a packet.
+    due: Instant,
+    /// Bytes it may send in its turn; below zero after a packet that was larger than that.
+    deficit: i64,
+}
+
+/// A turn to send one packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Whose.
+    pub flow: usize,
+    /// Because its reserved rate is due, not because it is its turn among its equals.
+    pub is_reserved: bool,
+}
+
+/// The scheduler.
+#[derive(Debug)]
+pub struct DownstreamScheduler {
+    shares: Vec<Share>,
+    /// By priority: flows in the order of their turns. One that is not ready any more is left out when its turn comes.
+    lists: [VecDeque<u32>; PRIORITIES],
+    /// Bit p: list p is not empty.
+    occupied: u8,
+    /// Due times of flows with a reserved rate; one that is older than the flow's is put in again.
+    due: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Flows that are ready.
+    ready: usize,
+}
+
+impl DownstreamScheduler {
+    /// A scheduler for flows of these priorities and minimum reserved rates.
+    pub fn new(flows: impl Iterator<Item = (u8, Rate)>) -> Self {
+        let share = |(priority, reserved): (u8, Rate)| Share {
+            priority,
+            reserved,
+            is_ready: false,
+            is_listed: false,
+            is_timed: false,
+            due: Instant::ZERO,
+            deficit: 0,
+        };
+        let shares: Vec<Share> = flows.map(share).collect();
+        let of = |wanted: usize| {
+            let is = |share: &&Share| usize::from(share.priority) == wanted;
+            VecDeque::with_capacity(shares.iter().filter(is).count())
+        };
+        let reserved = shares.iter().filter(|share| share.reserved.0 > 0).count();
+        Self {
+            lists: std::array::from_fn(of),
+            occupied: 0,
+            due: BinaryHeap::with_capacity(reserved),
+            ready: 0,
+            shares,
+        }
+    }
+
+    /// Whether no flow is ready.
+    pub fn is_empty(&self) -> bool {
+        self.ready == 0
+    }
+
+    /// `flow` has a packet that may be sent.
+    pub fn ready(&mut self, flow: usize, now: Instant) {
+        let share = &mut self.shares[flow];
+        if share.is_ready {
+            return;
+        }
+        share.is_ready = true;
+        self.ready += 1;
+        // A reserved rate is a promise to who has something to send: the past is not made up for.
+        share.due = share.due.max(now);
+        self.enlist(flow, false);
+        self.time(flow);
+    }
+
+    /// `flow` has nothing that may be sent.
+    pub fn withdraw(&mut self, flow: usize) {
+        let share = &mut self.shares[flow];
+        if share.is_ready {
+            share.is_ready = false;
+            // What it did not use of its turn is gone.
+            share.deficit = share.deficit.min(0);
+            self.ready -= 1;
+        }
+    }
+
+    /// Whose turn it is. It ends with [`Self::sent`] or [`Self::withdraw`].
+    pub fn next(&mut self, now: Instant) -> Option<Turn> {
+        if self.ready == 0 {
+            return None;
+        }
+        if let Some(flow) = self.overdue(now) {
+            return Some(Turn {
+                flow,
+                is_reserved: true,
+            });
+        }
+        while self.occupied != 0 {
+            let priority = self.occupied.ilog2() as usize;
+            let list = &mut self.lists[priority];
+            let flow = list.pop_front().expect("its bit is set") as usize;
+            if list.is_empty() {
+                self.occupied &= !(1 << priority);
+            }
+            let share = &mut self.shares[flow];
+            share.is_listed = false;
+            if share.is_ready {
+                if share.deficit <= 0 {
+                    share.deficit += QUANTUM;
+                }
+                return Some(Turn {
+                    flow,
+                    is_reserved: false,
+                });
+            }
+        }
+        unreachable!("a ready flow stands in a list")
+    }
+
+    /// The turn sent a packet of `bytes`, and its flow has more to send or not.
+    pub fn sent(&mut self, turn: Turn, bytes: u64, more: bool, now: Instant) {
+        let share = &mut self.shares[turn.flow];
+        if share.reserved.0 > 0 {
+            let cost = share.reserved.time_for(bytes);
+            // What it had beyond its reserved rate does not count against it later; what it lacks is owed, but not for ever.
+            let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(ARREARS.as_nanos()));
+            share.due = (share.due + cost).min(now + cost).max(oldest);
+        }
+        if !turn.is_reserved {
+            share.deficit -= bytes as i64;
+        }
+        if !more {
+            self.withdraw(turn.flow);
+            return;
+        }
+        let goes_on = share.deficit > 0;
+        if turn.is_reserved {
+            self.time(turn.flow);
+        } else {
+            self.enlist(turn.flow, goes_on);
+        }
+    }
+
+    /// The priority and reserved rate of `flow` are others from now on.
+    pub fn change(&mut self, flow: usize, priority: u8, reserved: Rate, now: Instant) {
+        let old = usize::from(self.shares[flow].priority);
+        self.lists[old].retain(|&other| other as usize != flow);
+        if self.lists[old].is_empty() {
+            self.occupied &= !(1 << old);
+        }
+        let share = &mut self.shares[flow];
+        share.is_listed = false;
+        share.priority = priority;
+        share.reserved = reserved;
+        share.due = share.due.max(now);
+        if share.is_ready {
+            self.enlist(flow, false);
+            self.time(flow);
+        }
+    }
+
+    /// The flow that is longest past its due time, if one is.
+    fn overdue(&mut self, now: Instant) -> Option<usize> {
+        while let Some(&Reverse((due, flow))) = self.due.peek() {
+            if due > now {
+                return None;
+            }
+            self.due.pop();
+            let flow = flow as usize;
+            let share = &mut self.shares[flow];
+            share.is_timed = false;
+            if !share.is_ready || share.reserved.0 == 0 {
+                continue;
+            }
+            if share.due <= now {
+                return Some(flow);
+            }
+            self.time(flow);
+        }
+        None
+    }
+
+    fn enlist(&mut self, flow: usize, first: bool) {
+        let share = &mut self.shares[flow];
+        if share.is_listed {
+            return;
+        }
+        share.is_listed = true;
+        let list = &mut self.lists[usize::from(share.priority)];
+        if first {
+            list.push_front(flow as u32);
+        } else {
+            list.push_back(flow as u32);
+        }
+        self.occupied |= 1 << share.priority;
+    }
+
+    fn time(&mut self, flow: usize) {
+        let share = &mut self.shares[flow];
+        if share.reserved.0 > 0 && !share.is_timed {
+            share.is_timed = true;
+            self.due.push(Reverse((share.due, flow as u32)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A channel of 8 Mb/s, a byte a microsecond, that always sends.
+    struct Channel {
+        scheduler: DownstreamScheduler,
+        now: Instant,
+        sent: Vec<u64>,
+    }
+
+    impl Channel {
+        fn new(flows: &[(u8, u64)]) -> Self {
+            let shares = flows
+                .iter()
+                .map(|&(priority, reserved)| (priority, Rate(reserved)));
+            Self {
+                scheduler: DownstreamScheduler::new(shares),
+                now: Instant::ZERO,
+                sent: vec![0; flows.len()],
+            }
+        }
+
+        /// These flows have endless packets of these sizes for so long.
+        fn run(&mut self, sizes: &[u64], span: Duration) {
+            for flow in 0..sizes.len() {
+                if sizes[flow] > 0 {
+                    self.scheduler.ready(flow, self.now);
+                } else {
+                    self.scheduler.withdraw(flow);
+                }
+            }
+            let end = self.now + span;
+            while self.now < end {
+                let turn = self.scheduler.next(self.now).expect("endless packets");
+                let bytes = sizes[turn.flow];
+                self.scheduler.sent(turn, bytes, true, self.now);
+                self.sent[turn.flow] += bytes;
+                self.now += Duration::from_micros(bytes);
+            }
+        }
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const MBIT: u64 = 1_000_000;
+
+    #[test]
+    fn equals_get_equal_bytes_whatever_the_size_of_their_packets() {
+        let mut channel = Channel::new(&[(0, 0), (0, 0), (0, 0)]);
+        channel.run(&[64, 1518, 700], SECOND);
+        for sent in &channel.sent {
+            assert!(sent.abs_diff(333_333) <= 2 * QUANTUM as u64, "{sent}");
+        }
+    }
+
+    #[test]
+    fn a_higher_priority_takes_all_and_a_lower_one_what_is_left() {
+        let mut channel = Channel::new(&[(0, 0), (5, 0)]);
+        channel.run(&[1000, 1000], SECOND);
+        assert_eq!(channel.sent[0], 0);
+        channel.run(&[1000, 0], SECOND);
+        assert_eq!(channel.sent, [1_000_000, 1_000_000]);
+    }
+
+    #[test]
+    fn a_reserved_rate_is_kept_against_a_higher_priority() {
+        let mut channel = Channel::new(&[(0, MBIT), (0, 2 * MBIT), (7, 0)]);
+        channel.run(&[1500, 300, 1500], SECOND);
+        // A byte a microsecond: 125 and 250 kB of the megabyte.
+        assert!(
+            channel.sent[0].abs_diff(125_000) <= 3000,
+            "{:?}",
+            channel.sent
+        );
+        assert!(
+            channel.sent[1].abs_diff(250_000) <= 3000,
+            "{:?}",
+            channel.sent
+        );
+    }
+
+    #[test]
+    fn a_reserved_rate_is_a_floor_and_no_ceiling() {
+        let mut channel = Channel::new(&[(3, MBIT), (3, 0)]);
+        channel.run(&[1000, 1000], SECOND);
+        // Served by its turns alone it already gets more than it has reserved: beyond that, equals.
+        assert!(channel.sent[0] >= 500_000, "{:?}", channel.sent);
+        assert!(channel.sent[0] <= 570_000, "{:?}", channel.sent);
+    }
+
+    #[test]
+    fn what_a_flow_had_beyond_its_reserved_rate_does_not_count_against_it_later() {
+        let mut channel = Channel::new(&[(0, MBIT), (7, 0)]);
+        channel.run(&[1000, 0], SECOND);
+        let before = channel.sent[0];
+        channel.run(&[1000, 1000], SECOND);
+        let reserved = channel.sent[0] - before;
+        assert!(reserved.abs_diff(125_000) <= 2000, "{reserved}");
+    }
+
+    #[test]
+    fn time_without_packets_is_not_made_up_for() {
+        let mut channel = Channel::new(&[(0, MBIT), (7, 0)]);
+        channel.run(&[0, 1000], SECOND);
+        channel.run(&[1000, 1000], SECOND / 10);
+        assert!(channel.sent[0] <= 12_500 + 2000, "{:?}", channel.sent);
+    }
+
+    #[test]
+    fn reserved_rates_beyond_the_channel_share_its_lack() {
+        let mut channel = Channel::new(&[(0, 8 * MBIT), (0, 8 * MBIT), (7, 0)]);
+        channel.run(&[1000, 1000, 1000], SECOND);
+        assert_eq!(channel.sent[2], 0);
+        assert!(channel.sent[0].abs_diff(channel.sent[1]) <= 2000);
+    }
+
+    #[test]
+    fn a_change_of_priority_counts_from_the_next_turn() {
+        let mut channel = Channel::new(&[(0, 0), (5, 0)]);
+        channel.run(&[1000, 1000], SECOND);
+        channel.scheduler.change(0, 6, Rate(0), channel.now);
+        channel.run(&[1000, 1000], SECOND);
+        assert_eq!(channel.sent, [1_000_000, 1_000_000]);
+        channel.scheduler.change(1, 0, Rate(MBIT), channel.now);
+        channel.run(&[1000, 1000], SECOND);
+        assert!(
+            channel.sent[1].abs_diff(1_125_000) <= 2000,
+            "{:?}",
+            channel.sent
+        );
+    }
+
+    proptest! {
+        /// Who is ready is served, who is not is not; nobody is lost, whatever happens in which order.
+        #[test]
+        fn the_ready_are_served_and_only_they(
+            flows in prop::collection::vec((0_u8..8, prop::bool::ANY), 1..12),
+            steps in prop::collection::vec((0_usize..12, 0_u8..4, 64_u64..1522), 1..300),
+        ) {
+            let shares = flows.iter().map(|&(priority, reserved)| {
+                (priority, Rate(if reserved { MBIT } else { 0 }))
+            });
+            let mut scheduler = DownstreamScheduler::new(shares);
+            let mut model = vec![false; flows.len()];
+            let mut now = Instant::ZERO;
+            for (flow, what, bytes) in steps {
+                let flow = flow % flows.len();
+                now += Duration::from_micros(bytes);
+                match what {
+                    0 => {
+                        scheduler.ready(flow, now);
+                        model[flow] = true;
+                    }
+                    1 => {
+                        scheduler.withdraw(flow);
+                        model[flow] = false;
+                    }
+                    _ => match scheduler.next(now) {
+                        None => prop_assert!(model.iter().all(|ready| !ready)),
+                        Some(turn) => {
+                            prop_assert!(model[turn.flow]);
+                            let more = what == 2;
+                            scheduler.sent(turn, bytes, more, now);
+                            model[turn.flow] = more;
+                        }
+                    },
+                }
+                prop_assert_eq!(scheduler.is_empty(), model.iter().all(|ready| !ready));
+            }
+            for _ in 0..model.iter().filter(|ready| **ready).count() {
+                let turn = scheduler.next(now).expect("they are ready");
+                scheduler.sent(turn, 100, false, now);
+                prop_assert!(std::mem::take(&mut model[turn.flow]));
+            }
+            prop_assert!(scheduler.is_empty());
+        }
+    }
+}

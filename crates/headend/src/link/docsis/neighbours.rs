@@ -1,0 +1,177 @@
+//! Other customers of an upstream as a load: they take minislots, and their requests get in the way, without a packet or an event of theirs.
+//!
+//! The load is log-normal: mean × exp(σz − σ²/2) with σ² = ln(1 + b²), b its burstiness, and z a stationary Gaussian
+//! process of standard deviation 1 whose correlation fades as exp(−t/correlation). From one MAP that is made to the next, however far, z
+//! is advanced exactly: z' = ρz + √(1 − ρ²)·n with ρ = exp(−Δt/correlation). What exceeds the channel is cut off.
+//! Their requests are Poisson, as many as the load of the moment makes.
+
+use super::setup::Neighbours;
+use super::timing::UpstreamTiming;
+use crate::math;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+
+/// The load as it goes on.
+#[derive(Debug)]
+pub struct NeighbourLoad {
+    config: Neighbours,
+    /// σ of the load's logarithm.
+    sigma: f64,
+    /// z, and the MAP it is of.
+    level: f64,
+    map: Option<u64>,
+    /// The load over its mean, in that MAP.
+    factor: f64,
+    /// Requests of theirs in one opportunity at the mean load.
+    requests: f64,
+    rng: Rng,
+}
+
+impl NeighbourLoad {
+    /// Neighbours on an upstream.
+    pub fn new(config: Neighbours, timing: &UpstreamTiming) -> Self {
+        let spread = config.burstiness * config.burstiness;
+        let opportunities = timing.opportunities as f64 / timing.map_interval().as_secs_f64();
+        Self {
+            sigma: math::ln(1.0 + spread).sqrt(),
+            level: 0.0,
+            map: None,
+            factor: 1.0,
+            requests: config.requests_per_second / opportunities,
+            rng: config.rng.clone(),
+            config,
+        }
+    }
+
+    /// Minislots they take of MAP `map`; MAPs are asked for in order, and may be left out.
+    pub fn minislots(&mut self, map: u64, timing: &UpstreamTiming) -> u64 {
+        self.advance(map, timing);
+        let share = (self.config.load * self.factor).min(1.0);
+        (share * timing.minislots_per_map() as f64 + 0.5) as u64
+    }
+
+    /// Whether one of them sends in an opportunity of the latest MAP.
+    pub fn is_requesting(&mut self) -> bool {
+        let nobody = math::exp(-self.requests * self.factor);
+        self.rng.uniform() >= nobody
+    }
+
+    fn advance(&mut self, map: u64, timing: &UpstreamTiming) {
+        let kept = match self.map {
+            Some(last) => self.kept(timing.map_interval() * (map - last)),
+            None => 0.0,
+        };
+        if self.map != Some(map) {
+            self.level = kept * self.level + (1.0 - kept * kept).sqrt() * self.rng.normal();
+        }
+        self.map = Some(map);
+        let burst = math::exp(self.sigma * self.level - self.sigma * self.sigma / 2.0);
+        self.factor = burst * self.time_of_day(timing.allocation_start(map));
+    }
+
+    /// Correlation of the level over a span.
+    fn kept(&self, span: Duration) -> f64 {
+        if self.config.correlation.is_zero() {
+            return 0.0;
+        }
+        math::exp(-span.as_secs_f64() / self.config.correlation.as_secs_f64())
+    }
+
+    fn time_of_day(&self, at: Instant) -> f64 {
+        let elapsed = at - Instant::ZERO;
+        let steps = &self.config.time_of_day;
+        let past = steps.partition_point(|(start, _)| *start <= elapsed);
+        past.checked_sub(1).map_or(1.0, |step| steps[step].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::preset::Plant;
+    use super::*;
+
+    fn neighbours(load: f64, burstiness: f64) -> NeighbourLoad {
+        let config = Neighbours {
+            load,
+            burstiness,
+            correlation: Duration::from_millis(100),
+            time_of_day: Vec::new(),
+            requests_per_second: 1000.0,
+            rng: Rng::for_path(1, "neighbours"),
+        };
+        NeighbourLoad::new(config, &Plant::docsis31().upstream_timing())
+    }
+
+    /// Mean and standard deviation of the share taken, and its correlation from one look to the next, looking at every `step`th MAP.
+    fn moments(load: &mut NeighbourLoad, step: u64) -> [f64; 3] {
+        let timing = Plant::docsis31().upstream_timing();
+        let all = timing.minislots_per_map() as f64;
+        let count = 200_000;
+        let shares: Vec<f64> = (0..count)
+            .map(|look| load.minislots(look * step, &timing) as f64 / all)
+            .collect();
+        let mean = shares.iter().sum::<f64>() / count as f64;
+        let product = |lag: usize| {
+            let pairs = shares.iter().zip(&shares[lag..]);
+            let sum: f64 = pairs.map(|(a, b)| (a - mean) * (b - mean)).sum();
+            sum / (count as f64 - lag as f64)
+        };
+        [mean, product(0).sqrt(), product(1) / product(0)]
+    }
+
+    #[test]
+    fn mean_spread_and_memory_are_as_configured_however_many_maps_are_left_out() {
+        for step in [1, 20] {
+            let [mean, deviation, memory] = moments(&mut neighbours(0.2, 0.5), step);
+            assert!((mean - 0.2).abs() < 0.005, "{mean}");
+            assert!((deviation - 0.1).abs() < 0.005, "{deviation}");
+            // Correlation of a log-normal from that of its logarithm: (exp(σ²ρ) − 1)/(exp(σ²) − 1).
+            let rho = math::exp(-0.002_025 * step as f64 / 0.1);
+            let expected = (math::exp(math::ln(1.25) * rho) - 1.0) / 0.25;
+            assert!((memory - expected).abs() < 0.02, "{memory} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_load_without_burstiness_takes_the_same_from_every_map() {
+        let timing = Plant::docsis31().upstream_timing();
+        let mut load = neighbours(0.25, 0.0);
+        let taken: Vec<u64> = (0..50).map(|map| load.minislots(map, &timing)).collect();
+        assert!(taken.iter().all(|&minislots| minislots == taken[0]));
+        assert_eq!(taken[0], (timing.minislots_per_map() + 2) / 4);
+    }
+
+    #[test]
+    fn a_load_above_the_channel_is_cut_off_at_the_channel() {
+        let timing = Plant::docsis31().upstream_timing();
+        let mut load = neighbours(0.9, 2.0);
+        let taken = (0..5000).map(|map| load.minislots(map, &timing)).max();
+        assert_eq!(taken, Some(timing.minislots_per_map()));
+    }
+
+    #[test]
+    fn the_time_of_day_scales_the_load_from_each_step_on() {
+        let timing = Plant::docsis31().upstream_timing();
+        let mut load = neighbours(0.2, 0.0);
+        load.config.time_of_day =
+            vec![(Duration::from_secs(1), 0.5), (Duration::from_secs(2), 2.0)];
+        let all = timing.minislots_per_map() as f64;
+        let mut share = |second: u64| {
+            let map = second * 1_000_000_000 / timing.map_interval().as_nanos() + 10;
+            (load.minislots(map, &timing) as f64 / all * 100.0).round() as u64
+        };
+        assert_eq!([share(0), share(1), share(2)], [20, 10, 40]);
+    }
+
+    #[test]
+    fn an_opportunity_is_taken_with_the_probability_of_a_poisson_stream() {
+        let timing = Plant::docsis31().upstream_timing();
+        let mut load = neighbours(0.2, 0.0);
+        load.minislots(0, &timing);
+        let trials = 200_000;
+        let taken = (0..trials).filter(|_| load.is_requesting()).count();
+        // 1000 requests a second, an opportunity every 135 µs.
+        let expected = 1.0 - math::exp(-0.135);
+        assert!((taken as f64 / f64::from(trials) - expected).abs() < 0.003);
+    }
+}

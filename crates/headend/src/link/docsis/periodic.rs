@@ -1,0 +1,245 @@
+//! What the CMTS gives at regular times without being asked: unsolicited grants, proactive grants, polls.
+//!
+//! The n-th is due at first + n × interval, and a grant must begin within the tolerated jitter after that (MULPI §7.2.3). Which MAP it belongs
+//! to follows from its nominal time alone: the MAP in whose interval the first frame after it lies, or the next one where
+//! that interval is nearly over and half the jitter reaches the next. So a MAP that nobody needs is not made, and leaves no state behind.
+
+use std::ops::RangeInclusive;
+
+use super::timing::UpstreamTiming;
+use crate::time::{Duration, Instant};
+
+/// What is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// A grant that begins within its jitter.
+    Grant {
+        /// Its length.
+        minislots: u64,
+    },
+    /// A request opportunity.
+    Poll,
+}
+
+/// Something given at regular times.
+#[derive(Debug, Clone)]
+pub struct Periodic {
+    /// The service flow.
+    pub flow: usize,
+    /// What.
+    pub given: Given,
+    /// When first.
+    pub first: Instant,
+    /// Nominal interval.
+    pub interval: Duration,
+    /// Tolerated jitter.
+    pub jitter: Duration,
+    /// How many each time.
+    pub times: u64,
+    /// The next one that no MAP has dealt with.
+    next: u64,
+}
+
+/// Something due in a MAP interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// The latest beginning.
+    pub deadline: Instant,
+    /// The service flow.
+    pub flow: usize,
+    /// Its length.
+    pub minislots: u64,
+    /// The nominal beginning.
+    pub nominal: Instant,
+}
+
+impl Periodic {
+    /// From `first` on.
+    pub fn new(
+        flow: usize,
+        given: Given,
+        first: Instant,
+        [interval, jitter]: [Duration; 2],
+        times: u64,
+    ) -> Self {
+        assert!(!interval.is_zero(), "a regular grant has an interval");
+        Self {
+            flow,
+            given,
+            first,
+            interval,
+            jitter,
+            times,
+            next: 0,
+        }
+    }
+
+    fn nominal(&self, n: u64) -> Instant {
+        self.first + self.interval * n
+    }
+
+    /// The first one whose nominal time is `at` or later.
+    fn first_from(&self, at: Instant) -> u64 {
+        at.since(self.first)
+            .as_nanos()
+            .div_ceil(self.interval.as_nanos())
+    }
+
+    /// The MAP that the `n`-th belongs to.
+    fn map_of(&self, n: u64, timing: &UpstreamTiming) -> u64 {
+        let frame = timing.next_frame(self.nominal(n));
+        let map = frame.as_nanos() / timing.map_interval().as_nanos();
+        let half = self.jitter / 2;
+        let is_nearly_over = timing.allocation_start(map + 1).since(frame) < half;
+        map + u64::from(is_nearly_over && timing.frame <= half)
+    }
+
+    /// The `n`-th as something due.
+    fn due(&self, n: u64, minislots: u64) -> Due {
+        let nominal = self.nominal(n);
+        Due {
+            deadline: nominal + self.jitter,
+            flow: self.flow,
+            minislots,
+            nominal,
+        }
+    }
+
+    /// What is due in `map`, appended to `due`; how many fell to MAPs before it that were not made. MAPs are asked for in order.
+    pub fn take_due(&mut self, map: u64, timing: &UpstreamTiming, due: &mut Vec<Due>) -> u64 {
+        // Grants belong to the MAP of their nominal time, or to the next.
+        let earliest = self.first_from(timing.allocation_start(map.saturating_sub(2)));
+        let mut n = self.next.max(earliest);
+        while self.map_of(n, timing) < map {
+            n += 1;
+        }
+        let missed = n - self.next;
+        while self.map_of(n, timing) == map {
+            let minislots = match self.given {
+                Given::Grant { minislots } => minislots,
+                Given::Poll => timing.opportunity_minislots,
+            };
+            due.extend((0..self.times).map(|_| self.due(n, minislots)));
+            n += 1;
+        }
+        self.next = n;
+        missed * self.times
+    }
+
+    /// The first MAP from `from` on in which one is due.
+    pub fn next_map(&self, from: u64, timing: &UpstreamTiming) -> u64 {
+        let earliest = self.first_from(timing.allocation_start(from.saturating_sub(2)));
+        let mut n = self.next.max(earliest);
+        while self.map_of(n, timing) < from {
+            n += 1;
+        }
+        self.map_of(n, timing)
+    }
+
+    /// When the first poll from `at` on is: at a frame boundary.
+    pub fn next_poll(&self, at: Instant, timing: &UpstreamTiming) -> Instant {
+        let mut n = self.first_from(at - timing.frame);
+        while timing.next_frame(self.nominal(n)) < at {
+            n += 1;
+        }
+        timing.next_frame(self.nominal(n))
+    }
+}
+
+impl Due {
+    /// The frames of `map` in which the grant may begin; none if they have passed.
+    pub fn frames(&self, map: u64, timing: &UpstreamTiming) -> RangeInclusive<u64> {
+        let start = timing.allocation_start(map);
+        let frame = timing.frame.as_nanos();
+        let first = self.nominal.since(start).as_nanos().div_ceil(frame);
+        if self.deadline < start {
+            // It is late already: as soon as can be.
+            return 0..=timing.frames_per_map;
+        }
+        first..=self.deadline.since(start).as_nanos() / frame
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::preset::Plant;
+    use super::*;
+
+    fn grants(first: u64, interval: u64, jitter: u64) -> Periodic {
+        let [interval, jitter] = [interval, jitter].map(Duration::from_micros);
+        let given = Given::Grant { minislots: 6 };
+        Periodic::new(0, given, Instant::from_nanos(first), [interval, jitter], 1)
+    }
+
+    fn due_in(periodic: &mut Periodic, maps: impl IntoIterator<Item = u64>) -> (Vec<Due>, u64) {
+        let timing = Plant::docsis31().upstream_timing();
+        let (mut due, mut missed) = (Vec::new(), 0);
+        for map in maps {
+            missed += periodic.take_due(map, &timing, &mut due);
+        }
+        (due, missed)
+    }
+
+    #[test]
+    fn every_grant_falls_to_one_map() {
+        let (due, missed) = due_in(&mut grants(300_000, 10_000, 2_000), 0..500);
+        assert_eq!(missed, 0);
+        // 500 MAPs of 2.025 ms; the last one may fall to the next MAP.
+        assert!((101..=102).contains(&due.len()), "{}", due.len());
+        for (n, due) in due.iter().enumerate() {
+            assert_eq!(due.nominal.as_nanos(), 300_000 + n as u64 * 10_000_000);
+        }
+    }
+
+    #[test]
+    fn what_falls_to_maps_that_are_not_made_is_counted_when_the_next_is() {
+        let mut periodic = grants(300_000, 10_000, 2_000);
+        let (all, _) = due_in(&mut periodic.clone(), 0..500);
+        let (seen, missed) = due_in(&mut periodic, [0, 250, 499]);
+        assert_eq!(seen.len() as u64 + missed, all.len() as u64);
+    }
+
+    #[test]
+    fn polls_are_at_frame_boundaries_and_a_poll_just_missed_is_not_taken() {
+        let timing = Plant::docsis31().upstream_timing();
+        let jitter = Duration::from_millis(1);
+        let interval = Duration::from_millis(20);
+        let first = Instant::from_nanos(100_000);
+        let polls = Periodic::new(0, Given::Poll, first, [interval, jitter], 1);
+        let first = polls.next_poll(Instant::ZERO, &timing);
+        assert_eq!(first.as_nanos(), 135_000);
+        assert_eq!(polls.next_poll(first, &timing), first);
+        let second = polls.next_poll(first + Duration::from_nanos(1), &timing);
+        assert_eq!(
+            second.as_nanos(),
+            149 * 135_000,
+            "the first frame after 20.1 ms"
+        );
+    }
+
+    proptest! {
+        /// The MAP a grant belongs to leaves it frames to begin in, as long as the jitter is a frame or more.
+        #[test]
+        fn the_map_of_a_grant_has_a_frame_within_its_jitter(
+            first in 0_u64..50_000_000,
+            interval in 500_u64..40_000,
+            jitter in 136_u64..20_000,
+        ) {
+            let timing = Plant::docsis31().upstream_timing();
+            let mut periodic = grants(first, interval, jitter);
+            for map in 0..100 {
+                let mut due = Vec::new();
+                periodic.take_due(map, &timing, &mut due);
+                for due in due {
+                    let frames = due.frames(map, &timing);
+                    prop_assert!(frames.start() <= frames.end());
+                    prop_assert!(*frames.start() < timing.frames_per_map);
+                    let start = timing.allocation_start(map) + timing.frame * *frames.start();
+                    prop_assert!(start >= due.nominal && start <= due.deadline);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Many backlogs under one limit, each under a law of its own: what every scheduler is made of.
+//!
+//! The bundle keeps the packets (in one [pool](super::pool)), the sum of what waits, the longest queue and the earliest update of a law; which queue a packet
+//! joins, which is served next and which gives way at the limit is the scheduler's business.
+
+use std::cmp::Reverse;
+
+use super::pool::Chain;
+use super::tournament::Tournament;
+use super::{Backlog, BacklogLimit, Depth, LineView, QueueConfig, Share};
+use crate::aqm::{Aqm, Codel, codel};
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::trace::DropReason;
+use crate::units::Rate;
+
+/// The law of each queue of a bundle.
+#[derive(Debug)]
+pub(super) struct Laws {
+    law: Law,
+    rate: Rate,
+    /// Of the laws' random streams.
+    seed: u64,
+}
+
+/// Which law that is.
+#[derive(Debug)]
+pub(super) enum Law {
+    /// One that also stands alone, with the limit it has there.
+    Any(QueueConfig),
+    /// CoDel that never drops a queue's last packet, without a limit of its own.
+    SparingCodel(codel::Config),
+}
+
+impl Laws {
+    /// # Errors
+    ///
+    /// Why such a law cannot be.
+    pub(super) fn new(law: Law, rate: Rate, rng: &mut Rng) -> Result<Self, String> {
+        let laws = Self {
+            law,
+            rate,
+            seed: rng.below(u64::MAX),
+        };
+        laws.try_make(0).map(|_| laws)
+    }
+
+    fn try_make(&self, queue: usize) -> Result<Box<dyn Aqm>, String> {
+        match &self.law {
+            Law::Any(config) => {
+                let rng = Rng::for_path(self.seed, &format!("queue.{queue}"));
+                config.law(self.rate, rng)
+            }
+            Law::SparingCodel(config) => {
+                config.check()?;
+                Ok(Box::new(Codel::new(config.clone()).sparing_the_last()))
+            }
+        }
+    }
+
+    fn make(&self, queue: usize) -> Box<dyn Aqm> {
+        self.try_make(queue)
+            .expect("the same law has been made before")
+    }
+
+    fn limit(&self) -> BacklogLimit {
+        match &self.law {
+            Law::Any(config) => config
+                .backlog_limit(self.rate)
+                .expect("the law has been made before"),
+            Law::SparingCodel(_) => BacklogLimit::Unlimited,
+        }
+    }
+}
+
+/// The backlogs of a scheduler.
+#[derive(Debug)]
+pub(super) struct Bundle {
+    /// All packets, and the backlog that a law is working on.
+    desk: Backlog,
+    /// The others, by queue.
+    chains: Vec<Chain>,
+    laws: Vec<Box<dyn Aqm>>,
+    maker: Laws,
+    limit: BacklogLimit,
+    total: Depth,
+    /// Queues that hold packets.
+    active: u64,
+    /// By bytes.
+    longest: Tournament<u64>,
+    /// The next update of each law, if the laws have such.
+    due: Option<Tournament<Reverse<Instant>>>,
+}
+
+impl Bundle {
+    /// `queues` empty queues that may hold `limit` together.
+    pub(super) fn new(queues: usize, limit: BacklogLimit, maker: Laws) -> Self {
+        let is_periodic = maker.make(0).is_periodic();
+        let never = Reverse(Instant::FAR_FUTURE);
+        let mut bundle = Self {
+            desk: Backlog::shared(limit).with_room().limited_to(maker.limit()),
+            chains: Vec::new(),
+            laws: Vec::new(),
+            maker,
+            limit,
+            total: Depth::default(),
+            active: 0,
+            longest: Tournament::new(queues, 0),
+            due: is_periodic.then(|| Tournament::new(queues, never)),
+        };
+        bundle.grow(queues);
+        bundle
+    }
+
+    /// Adds queues until there are this many.
+    pub(super) fn grow(&mut self, queues: usize) {
+        self.longest.grow(queues);
+        if let Some(due) = &mut self.due {
+            due.grow(queues);
+        }
+        for queue in self.chains.len()..queues {
+            self.chains.push(Chain::EMPTY);
+            self.laws.push(self.maker.make(queue));
+        }
+    }
+
+    /// Hands a packet to the law of `queue`.
+    pub(super) fn enqueue(
+        &mut self,
+        queue: usize,
+        packet: Packet,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) {
+        let line = self.seen_by_law(queue, line);
+        self.work_on(queue, |law, backlog| {
+            law.enqueue(backlog, packet, &line, cx);
+        });
+    }
+
+    /// The next packet of `queue` that its law lets go; `None` if it has none, perhaps because the law has discarded the rest.
+    pub(super) fn dequeue(
+        &mut self,
+        queue: usize,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        let line = self.seen_by_law(queue, line);
+        self.work_on(queue, |law, backlog| law.dequeue(backlog, &line, cx))
+    }
+
+    /// Discards the newest packet of `queue`.
+    pub(super) fn drop_last(&mut self, queue: usize, line: &LineView<'_>, cx: &mut Context<'_>) {
+        if let Some(packet) = self.work_on(queue, |_, backlog| backlog.pop_last(line)) {
+            cx.discard(packet, DropReason::Overlimit);
+        }
+    }
+
+    /// Discards the oldest packet of `queue`.
+    pub(super) fn drop_first(&mut self, queue: usize, line: &LineView<'_>, cx: &mut Context<'_>) {
+        if let Some(packet) = self.work_on(queue, |_, backlog| backlog.pop(line)) {
+            cx.discard(packet, DropReason::Overlimit);
+        }
+    }
+
+    /// Bytes of the packet that `queue` would give up next, were it not for its law.
+    pub(super) fn head_bytes(&mut self, queue: usize, line: &LineView<'_>) -> Option<u64> {
+        let chain = &mut self.chains[queue];
+        self.desk.exchange(chain);
+        let bytes = self.desk.head().map(|packet| line.framing.bytes(packet));
+        self.desk.exchange(chain);
+        bytes
+    }
+
+    /// Whether more waits than may.
+    pub(super) fn is_over_limit(&self) -> bool {
+        match self.limit {
+            BacklogLimit::Bytes(limit) => self.total.bytes > limit,
+            BacklogLimit::Packets(limit) => self.total.packets > limit,
+            BacklogLimit::Unlimited => false,
+        }
+    }
+
+    pub(super) fn is_empty(&self, queue: usize) -> bool {
+        // Perfect isolation asks for queues that are yet to be.
+        self.chains
+            .get(queue)
+            .is_none_or(|chain| chain.packets() == 0)
+    }
+
+    pub(super) fn depth_of(&self, queue: usize) -> Depth {
+        let chain = &self.chains[queue];
+        Depth {
+            packets: chain.packets(),
+            bytes: chain.bytes,
+        }
+    }
+
+    /// The queue with the most bytes, and how many.
+    pub(super) fn longest(&self) -> (usize, u64) {
+        self.longest.best()
+    }
+
+    /// What waits in all queues.
+    pub(super) fn depth(&self) -> Depth {
+        self.total
+    }
+
+    pub(super) fn is_periodic(&self) -> bool {
+        self.due.is_some()
+    }
+
+    pub(super) fn next_update(&self) -> Option<Instant> {
+        let (_, Reverse(at)) = self.due.as_ref()?.best();
+        (at < Instant::FAR_FUTURE).then_some(at)
+    }
+
+    /// Updates the laws whose time has come.
+    pub(super) fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+        while let Some(due) = &self.due {
+            let (queue, Reverse(at)) = due.best();
+            if at > cx.now {
+                return;
+            }
+            let line = self.seen_by_law(queue, line);
+            self.work_on(queue, |law, backlog| law.update(backlog, &line, cx));
+        }
+    }
+
+    /// The state of the longest queue's law, and how many queues hold packets.
+    pub(super) fn internals(&self) -> QueueInternals {
+        let of_law = self.laws.get(self.longest().0);
+        QueueInternals {
+            queues_active: Some(self.active as f64),
+            ..of_law.map(|law| law.internals()).unwrap_or_default()
+        }
+    }
+
+    /// What a law sees of the line: its place among its siblings.
+    fn seen_by_law<'a>(&self, queue: usize, line: &LineView<'a>) -> LineView<'a> {
+        LineView {
+            share: Some(Share {
+                others: self.total.bytes - self.chains[queue].bytes,
+                longest: self.longest().1,
+            }),
+            ..*line
+        }
+    }
+
+    /// Puts one queue on the desk, and brings what is known of all in step with what came of it.
+    fn work_on<R>(
+        &mut self,
+        queue: usize,
+        work: impl FnOnce(&mut dyn Aqm, &mut Backlog) -> R,
+    ) -> R {
+        let (chain, law) = (&mut self.chains[queue], &mut self.laws[queue]);
+        let packets = chain.packets();
+        self.desk.exchange(chain);
+        let before = self.desk.depth();
+        let result = work(law.as_mut(), &mut self.desk);
+        let after = self.desk.depth();
+        self.desk.exchange(chain);
+        debug_assert_eq!(before.packets, packets);
+        self.total.packets = self.total.packets + after.packets - before.packets;
+        self.total.bytes = self.total.bytes + after.bytes - before.bytes;
+        self.active += u64::from(after.packets > 0);
+        self.active -= u64::from(before.packets > 0);
+        self.longest.set(queue, after.bytes);
+        if let Some(due) = &mut self.due {
+            let at = law.next_update().unwrap_or(Instant::FAR_FUTURE);
+            due.set(queue, Reverse(at));
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::{docsis_pie, drop_tail};
+    use crate::qdisc::Framing;
+    use crate::testing::Bench;
+    use crate::time::Duration;
+    use crate::units::Limit;
+
+    const RATE: Rate = Rate(10_000_000);
+    const LINE: LineView<'static> = LineView::plain(RATE);
+
+    fn bundle(queues: usize, limit: BacklogLimit, law: QueueConfig) -> Bundle {
+        let mut rng = Rng::for_path(1, "queue");
+        let laws = Laws::new(Law::Any(law), RATE, &mut rng).expect("a law");
+        Bundle::new(queues, limit, laws)
+    }
+
+    fn depth(packets: u64, bytes: u64) -> Depth {
+        Depth { packets, bytes }
+    }
+
+    #[test]
+    fn it_knows_the_total_the_longest_and_how_many_hold_something() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let line = LineView {
+            framing: Framing::ETHERNET,
+            ..LINE
+        };
+        let mut bundle = bundle(
+            3,
+            BacklogLimit::Packets(3),
+            QueueConfig::None(crate::qdisc::unlimited::Config {}),
+        );
+        for (queue, size) in [(1, 1000), (2, 40), (2, 1500), (0, 600)] {
+            let packet = bench.packet(flow, size);
+            bundle.enqueue(queue, packet, &line, &mut bench.cx());
+        }
+        assert_eq!(bundle.depth(), depth(4, 1018 + 64 + 1518 + 618));
+        assert_eq!(bundle.longest(), (2, 1582));
+        assert_eq!(bundle.depth_of(2), depth(2, 1582));
+        assert!(bundle.is_over_limit());
+        bundle.drop_last(2, &line, &mut bench.cx());
+        assert!(!bundle.is_over_limit());
+        assert_eq!(bundle.longest(), (1, 1018));
+        assert_eq!(bundle.head_bytes(2, &line), Some(64));
+        bundle.drop_first(2, &line, &mut bench.cx());
+        assert_eq!(bundle.internals().queues_active, Some(2.0));
+        assert_eq!(bundle.head_bytes(2, &line), None);
+        assert_eq!(bench.take_discards().len(), 2);
+        bundle.grow(10);
+        assert!(bundle.is_empty(9) && bundle.is_empty(1000));
+    }
+
+    /// A law that checks what it is told of its siblings.
+    #[derive(Debug)]
+    struct Witness;
+
+    impl Aqm for Witness {
+        fn dequeue(
+            &mut self,
+            backlog: &mut Backlog,
+            line: &LineView<'_>,
+            _cx: &mut Context<'_>,
+        ) -> Option<Packet> {
+            let share = line.share.expect("a law in a scheduler knows its share");
+            assert_eq!((share.others, share.longest), (1000, 1000));
+            assert_eq!(backlog.depth(), depth(1, 500));
+            backlog.pop(line)
+        }
+    }
+
+    #[test]
+    fn a_law_is_told_its_place_among_its_siblings() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let mut bundle = bundle(
+            2,
+            BacklogLimit::Unlimited,
+            QueueConfig::None(crate::qdisc::unlimited::Config {}),
+        );
+        bundle.laws[1] = Box::new(Witness);
+        for (queue, size) in [(0, 1000), (1, 500)] {
+            let packet = bench.packet(flow, size);
+            bundle.enqueue(queue, packet, &LINE, &mut bench.cx());
+        }
+        let sent = bundle.dequeue(1, &LINE, &mut bench.cx());
+        assert_eq!(sent.map(|packet| packet.size), Some(500));
+    }
+
+    #[test]
+    fn each_queue_has_the_limit_that_its_law_has_alone() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let law = QueueConfig::DropTail(drop_tail::Config {
+            limit: Limit::Packets(2),
+        });
+        let mut bundle = bundle(2, BacklogLimit::Packets(3), law);
+        for queue in [0, 0, 0, 1, 1, 1] {
+            let packet = bench.packet(flow, 1000);
+            bundle.enqueue(queue, packet, &LINE, &mut bench.cx());
+        }
+        assert_eq!(
+            [bundle.depth_of(0), bundle.depth_of(1)],
+            [depth(2, 2000); 2]
+        );
+        assert!(bundle.is_over_limit());
+    }
+
+    #[test]
+    fn updates_reach_each_law_when_it_asked_for_them_and_no_other() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let law = QueueConfig::DocsisPie(docsis_pie::Config::default());
+        let mut bundle = bundle(100, BacklogLimit::Unlimited, law);
+        assert!(bundle.is_periodic());
+        assert_eq!(bundle.next_update(), None);
+        for queue in [70, 3] {
+            for _ in 0..300 {
+                let packet = bench.packet(flow, 1000);
+                bundle.enqueue(queue, packet, &LINE, &mut bench.cx());
+            }
+            bench.advance(Duration::from_millis(20));
+        }
+        let asked: Vec<_> = bundle.laws.iter().map(|law| law.next_update()).collect();
+        assert_eq!(bundle.next_update(), asked[70].min(asked[3]));
+        assert_eq!(asked.iter().flatten().count(), 2);
+        assert!(asked[70] < asked[3], "they came 20 ms apart");
+        bench.now = asked[70].expect("it asked");
+        bundle.update(&LINE, &mut bench.cx());
+        assert!(bundle.laws[70].next_update() > asked[70]);
+        assert_eq!(
+            bundle.laws[3].next_update(),
+            asked[3],
+            "it was not its turn"
+        );
+    }
+}

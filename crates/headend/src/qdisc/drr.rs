@@ -1,0 +1,439 @@
+//! Deficit round robin (Shreedhar and Varghese 1995): flows take turns by bytes, at a constant cost per packet.
+//!
+//! Each flow has a queue. The queues that hold packets stand in a round. One whose turn comes is given a `quantum` of bytes, sends as long as its next
+//! packet is covered by what it has been given, and keeps the rest for its next turn; a queue that runs empty loses it. Over a round each flow sends one
+//! quantum, whatever the sizes of its packets. When the buffer is full, the longest queue gives way (buffer stealing, §3.2 there, after McKenney):
+//! nobody pushes out another's packets by sending more of his own.
+//!
+//! Written from "Efficient Fair Queueing using Deficit Round Robin", figures 2 and 3; `ActiveList`, `Quantum` and `DeficitCounter` are its terms. The paper
+//! names the flows by a hash; here each has a queue of its own unless `hash.isolation` says otherwise.
+//!
+//! Deviations: the quantum is the same for all flows. A law in the queues may discard packets when their turn has come; what it sends in their place may
+//! exceed what is left of the turn, and the difference is taken from the next one.
+
+use super::bundle::Law;
+use super::flows::{Flows, Setup};
+use super::hash::{self, Isolation};
+use super::turns::Turns;
+use super::{Depth, LineView, Parameters, QueueConfig, QueueDiscipline, unlimited};
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::units::{ByteCount, Limit, Rate};
+
+/// Parameters of deficit round robin.
+///
+/// Use it for what fair sharing alone does, without a law that keeps queues short; with `law`, for what that law does to each flow by itself.
+///
+/// Source: Shreedhar and Varghese, Efficient Fair Queueing using Deficit Round Robin, 1995.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Drr")]
+pub struct Config {
+    /// How much may wait in all queues together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the
+    /// longest queue loses its newest packet.
+    pub limit: Limit,
+    /// Bytes that each flow may send in a turn. Raising it above the largest packet makes the others wait longer for theirs; below it, a
+    /// packet may take several turns.
+    pub quantum: ByteCount,
+    /// Queues, where flows share them by a hash. More let fewer flows meet.
+    pub queues: u32,
+    /// How flows find their queues.
+    pub hash: hash::Config,
+    /// The control law of each queue, such as "codel"; its own `limit` holds for each queue. "none": the common limit decides alone.
+    #[serde(with = "crate::scenario::named")]
+    #[schemars(with = "crate::scenario::Named<QueueConfig>")]
+    pub law: Box<QueueConfig>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // That of drop_tail, so that the two differ in what they serve, not in what they hold.
+            limit: Limit::Time(Duration::from_millis(250)),
+            // The paper, theorem 3: a quantum of at least the largest packet makes the work per packet O(1).
+            quantum: ByteCount(1514),
+            // RFC 8290's number.
+            queues: 1024,
+            hash: hash::Config {
+                isolation: Isolation::Perfect,
+                ..hash::Config::default()
+            },
+            law: Box::new(QueueConfig::None(unlimited::Config {})),
+        }
+    }
+}
+
+/// The least quantum: smaller ones go round and round for one packet.
+const LEAST_QUANTUM: u64 = 64;
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
+impl Config {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<Drr, String> {
+        check_quantum(self.quantum)?;
+        let setup = Setup {
+            queues: self.queues,
+            hash: &self.hash,
+            limit: self.limit,
+            law: Law::Any((*self.law).clone()),
+        };
+        Ok(Drr::new(Flows::new(setup, rate, rng)?, self.quantum))
+    }
+}
+
+/// # Errors
+///
+/// Why it makes no turns.
+pub(super) fn check_quantum(quantum: ByteCount) -> Result<(), String> {
+    if (LEAST_QUANTUM..=1 << 30).contains(&quantum.0) {
+        return Ok(());
+    }
+    Err(format!(
+        "quantum must be from {LEAST_QUANTUM} B to 1 GiB, not {quantum}"
+    ))
+}
+
+/// Queues that take turns.
+#[derive(Debug)]
+pub struct Drr {
+    flows: Flows,
+    /// `ActiveList`.
+    active: Turns<1>,
+    /// `Quantum`; 0 gives each turn to one packet.
+    quantum: u64,
+    /// Whether the first on the list has been given its quantum.
+    is_turn_begun: bool,
+}
+
+/// The only list of turns.
+const ACTIVE: usize = 0;
+
+impl Drr {
+    /// Turns of `quantum` bytes, or of a packet each if that is 0.
+    pub(super) fn new(flows: Flows, quantum: ByteCount) -> Self {
+        Self {
+            active: Turns::new(flows.queues()),
+            flows,
+            quantum: quantum.0,
+            is_turn_begun: false,
+        }
+    }
+
+    /// The queue of a packet that arrives.
+    pub(super) fn place(&mut self, packet: &Packet, cx: &Context<'_>) -> usize {
+        let queue = self.flows.place(packet, cx);
+        self.active.grow(self.flows.queues());
+        queue
+    }
+
+    /// Bytes in a queue, and in the longest.
+    pub(super) fn own_and_longest(&self, queue: usize) -> (u64, u64) {
+        let bundle = &self.flows.bundle;
+        (bundle.depth_of(queue).bytes, bundle.longest().1)
+    }
+
+    /// Figure 3, `Enqueuing`, once the queue is known. True if something had to give way.
+    pub(super) fn join(
+        &mut self,
+        queue: usize,
+        packet: Packet,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> bool {
+        let flows = &mut self.flows;
+        flows.bundle.enqueue(queue, packet, line, cx);
+        if !self.active.is_listed(queue) && !flows.bundle.is_empty(queue) {
+            self.active.push(ACTIVE, queue);
+            flows.deficits[queue] = 0;
+        }
+        flows.push_out_tails(line, cx)
+    }
+
+    /// Figure 3, `Dequeuing`: whether the queue whose turn it is may send its next packet; gives it its quantum when its turn begins.
+    fn may_send(&mut self, queue: usize, size: u64) -> bool {
+        let deficit = &mut self.flows.deficits[queue];
+        if !self.is_turn_begun {
+            self.is_turn_begun = true;
+            *deficit = match self.quantum {
+                0 => size as i64,
+                quantum => *deficit + quantum as i64,
+            };
+        }
+        size as i64 <= *deficit
+    }
+
+    /// The turn of the first on the list is over. It stays in the round if it has packets left.
+    fn end_turn(&mut self, queue: usize) {
+        self.is_turn_begun = false;
+        if self.flows.bundle.is_empty(queue) {
+            self.active.pop(ACTIVE);
+        } else {
+            self.active.pass(ACTIVE, ACTIVE);
+        }
+    }
+}
+
+impl QueueDiscipline for Drr {
+    fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let queue = self.place(&packet, cx);
+        self.join(queue, packet, line, cx);
+    }
+
+    fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
+        while let Some(queue) = self.active.first(ACTIVE) {
+            let Some(size) = self.flows.bundle.head_bytes(queue, line) else {
+                self.end_turn(queue);
+                continue;
+            };
+            if !self.may_send(queue, size) {
+                self.end_turn(queue);
+                continue;
+            }
+            let packet = self.flows.bundle.dequeue(queue, line, cx);
+            if let Some(packet) = &packet {
+                self.flows.deficits[queue] -= line.framing.bytes(packet) as i64;
+            }
+            if self.flows.bundle.is_empty(queue) {
+                self.end_turn(queue);
+            }
+            if packet.is_some() {
+                return packet;
+            }
+        }
+        None
+    }
+
+    fn depth(&self) -> Depth {
+        self.flows.bundle.depth()
+    }
+
+    fn next_update(&self) -> Option<Instant> {
+        self.flows.bundle.next_update()
+    }
+
+    fn is_periodic(&self) -> bool {
+        self.flows.bundle.is_periodic()
+    }
+
+    fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+        self.flows.bundle.update(line, cx);
+    }
+
+    fn internals(&self) -> QueueInternals {
+        self.flows.internals()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::codel;
+    use crate::flow::FlowId;
+    use crate::testing::Bench;
+    use crate::trace::DropReason;
+
+    const RATE: Rate = Rate(10_000_000);
+    const LINE: LineView<'static> = LineView::plain(RATE);
+
+    fn drr(config: &Config) -> Drr {
+        config
+            .queue(RATE, Rng::for_path(1, "queue"))
+            .expect("it makes sense")
+    }
+
+    fn of_quantum(bytes: u64) -> Config {
+        Config {
+            quantum: ByteCount(bytes),
+            ..Config::default()
+        }
+    }
+
+    fn arrive(bench: &mut Bench, queue: &mut Drr, flow: FlowId, sizes: &[u16]) {
+        for &size in sizes {
+            let packet = bench.packet(flow, size);
+            queue.enqueue(packet, &LINE, &mut bench.cx());
+        }
+    }
+
+    /// Flow and size of the next `count` packets.
+    fn sent(bench: &mut Bench, queue: &mut Drr, count: usize) -> Vec<(FlowId, u16)> {
+        let mut list = Vec::new();
+        while list.len() < count {
+            let Some(packet) = queue.dequeue(&LINE, &mut bench.cx()) else {
+                break;
+            };
+            list.push((packet.flow, packet.size));
+            bench.end(packet);
+        }
+        list
+    }
+
+    /// The example of the paper's figures 2 and 3: quantum 500; the first flow has packets of 200, 750 and 20 bytes, the second of 500 and 500. The first
+    /// sends 200 and keeps 300; the second sends 500; the first has 800 then and sends 750 and 20.
+    #[test]
+    fn a_flow_keeps_what_its_next_packet_was_too_large_for() {
+        let mut bench = Bench::new();
+        let [one, two] = [bench.flow(0), bench.flow(0)];
+        let mut queue = drr(&of_quantum(500));
+        arrive(&mut bench, &mut queue, one, &[200, 750, 20]);
+        arrive(&mut bench, &mut queue, two, &[500, 500]);
+        assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 200)]);
+        assert_eq!(sent(&mut bench, &mut queue, 1), [(two, 500)]);
+        assert_eq!(queue.flows.deficits, [300, 0]);
+        assert_eq!(
+            sent(&mut bench, &mut queue, 9),
+            [(one, 750), (one, 20), (two, 500)]
+        );
+    }
+
+    #[test]
+    fn an_idle_flow_saves_nothing() {
+        let mut bench = Bench::new();
+        let [one, two] = [bench.flow(0), bench.flow(0)];
+        let mut queue = drr(&of_quantum(1000));
+        arrive(&mut bench, &mut queue, one, &[100]);
+        sent(&mut bench, &mut queue, 1);
+        arrive(&mut bench, &mut queue, one, &[600, 600]);
+        arrive(&mut bench, &mut queue, two, &[600]);
+        assert_eq!(
+            sent(&mut bench, &mut queue, 9),
+            [(one, 600), (two, 600), (one, 600)]
+        );
+    }
+
+    /// Lemma 2 of the paper: over any time in which both always have packets, what two flows sent differs by less than a quantum and two largest packets.
+    #[test]
+    fn flows_that_always_have_packets_stay_within_a_quantum_and_two_packets_of_each_other() {
+        let mut bench = Bench::new();
+        let mut rng = Rng::for_path(1, "sizes");
+        let flows = [bench.flow(0), bench.flow(0), bench.flow(0)];
+        let mut queue = drr(&Config {
+            limit: Limit::Unlimited,
+            ..of_quantum(1514)
+        });
+        for &flow in &flows {
+            let sizes: Vec<u16> = (0..3000)
+                .map(|_| match flow {
+                    flow if flow == flows[0] => 1500,
+                    flow if flow == flows[1] => 40,
+                    _ => 40 + rng.below(1461) as u16,
+                })
+                .collect();
+            arrive(&mut bench, &mut queue, flow, &sizes);
+        }
+        let mut bytes = [0_i64; 3];
+        for _ in 0..3000 {
+            let (flow, size) = sent(&mut bench, &mut queue, 1)[0];
+            let index = flows.iter().position(|&one| one == flow).expect("ours");
+            bytes[index] += i64::from(size);
+            let spread = bytes.iter().max().expect("three") - bytes.iter().min().expect("three");
+            assert!(spread <= 1514 + 2 * 1500, "{bytes:?}");
+        }
+        assert!(bytes[1] > 100_000);
+    }
+
+    #[test]
+    fn a_quantum_below_the_packet_takes_several_turns() {
+        let mut bench = Bench::new();
+        let [one, two] = [bench.flow(0), bench.flow(0)];
+        let mut queue = drr(&of_quantum(100));
+        arrive(&mut bench, &mut queue, one, &[300]);
+        arrive(&mut bench, &mut queue, two, &[100; 4]);
+        assert_eq!(
+            sent(&mut bench, &mut queue, 9),
+            [(two, 100), (two, 100), (one, 300), (two, 100), (two, 100)]
+        );
+    }
+
+    #[test]
+    fn the_longest_queue_gives_way_whoever_arrives() {
+        let mut bench = Bench::new();
+        let [fat, thin] = [bench.flow(0), bench.flow(0)];
+        let mut queue = drr(&Config {
+            limit: Limit::Packets(5),
+            ..Config::default()
+        });
+        arrive(&mut bench, &mut queue, fat, &[1000; 5]);
+        arrive(&mut bench, &mut queue, thin, &[100, 200]);
+        let discards = bench.take_discards();
+        assert_eq!(discards.len(), 2);
+        assert!(
+            discards
+                .iter()
+                .all(|&(_, reason)| reason == DropReason::Overlimit)
+        );
+        let rest = sent(&mut bench, &mut queue, 9);
+        assert_eq!(rest.iter().filter(|&&(flow, _)| flow == thin).count(), 2);
+        assert_eq!(rest.len(), 5);
+    }
+
+    #[test]
+    fn a_queue_that_was_pushed_empty_is_passed_over_and_comes_back() {
+        let mut bench = Bench::new();
+        let [one, two] = [bench.flow(0), bench.flow(0)];
+        let mut queue = drr(&Config {
+            limit: Limit::Bytes(ByteCount(1500)),
+            ..Config::default()
+        });
+        arrive(&mut bench, &mut queue, one, &[1500]);
+        arrive(&mut bench, &mut queue, two, &[100]);
+        assert_eq!(bench.take_discards().len(), 1, "the 1500 bytes");
+        arrive(&mut bench, &mut queue, one, &[300]);
+        assert_eq!(sent(&mut bench, &mut queue, 9), [(one, 300), (two, 100)]);
+        assert_eq!(queue.depth(), Depth::default());
+        assert!(queue.dequeue(&LINE, &mut bench.cx()).is_none());
+    }
+
+    #[test]
+    fn a_law_that_discards_takes_the_difference_from_the_next_turn() {
+        let mut bench = Bench::new();
+        let [one, two] = [bench.flow(0), bench.flow(0)];
+        let law = codel::Config {
+            target: Duration::from_millis(1),
+            interval: Duration::from_millis(1),
+            ..codel::Config::default()
+        };
+        let mut queue = drr(&Config {
+            law: Box::new(QueueConfig::Codel(law)),
+            ..of_quantum(1000)
+        });
+        arrive(&mut bench, &mut queue, one, &[200, 200, 1500, 1500, 1500]);
+        arrive(&mut bench, &mut queue, two, &[1000; 5]);
+        bench.advance(Duration::from_millis(1));
+        assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 200)]);
+        bench.advance(Duration::from_millis(1));
+        // The second 200 bytes are discarded, and 1500 of the remaining 800 sent in their place.
+        assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 1500)]);
+        assert_eq!(queue.flows.deficits[0], -700);
+    }
+
+    #[test]
+    fn parameters_that_make_no_sense_are_refused() {
+        let refusal = |config: Config| {
+            config
+                .queue(RATE, Rng::for_path(1, "queue"))
+                .expect_err("it makes no sense")
+        };
+        assert!(refusal(of_quantum(63)).contains("quantum"));
+        let within = Config {
+            law: Box::new(QueueConfig::Drr(Config::default())),
+            ..Config::default()
+        };
+        assert!(refusal(within).contains("scheduler"));
+        let none = Config {
+            queues: 0,
+            ..Config::default()
+        };
+        assert!(refusal(none).contains("queues"));
+    }
+}

@@ -1,0 +1,288 @@
+//! The scheduler of FQ-CoDel (RFC 8290 §4): deficit round robin in which flows that begin to send go first.
+//!
+//! Queues that hold packets stand on one of two lists. A queue that was idle joins the *new* ones with a quantum of bytes to send; those are served
+//! before the *old* ones. Who has used up his quantum is given another and goes behind the old ones. A flow that sends less than a quantum in the time of
+//! a round is thereby always new, and hardly waits at all: calls, games, name look-ups, the first packets of a page. No flow has to be told apart as such.
+//!
+//! What differs between the disciplines that use it is a choice here: the law in the queues, and who gives way when all are full.
+
+use super::flows::{Flows, Setup};
+use super::turns::Turns;
+use super::{Depth, LineView, QueueDiscipline};
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::units::{ByteCount, Rate};
+
+/// Who gives way when more waits than may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overload {
+    /// The oldest half of the packets of the queue with the most bytes, at most so many at once (RFC 8290 §4.1).
+    HeadsOfFattest(u32),
+    /// The newest packet of the queue with the most bytes.
+    TailOfFattest,
+}
+
+/// Queues of flows under laws, new ones first.
+#[derive(Debug)]
+pub struct FlowQueue {
+    flows: Flows,
+    turns: Turns<2>,
+    quantum: i64,
+    overload: Overload,
+}
+
+/// RFC 8290 §4: the lists, in the order in which they are served.
+const NEW: usize = 0;
+const OLD: usize = 1;
+
+impl FlowQueue {
+    /// # Errors
+    ///
+    /// Why such queues cannot be.
+    pub(super) fn new(
+        setup: Setup<'_>,
+        quantum: ByteCount,
+        overload: Overload,
+        (rate, rng): (Rate, Rng),
+    ) -> Result<Self, String> {
+        super::drr::check_quantum(quantum)?;
+        if overload == Overload::HeadsOfFattest(0) {
+            return Err("drop_batch must be at least 1 packet".into());
+        }
+        let flows = Flows::new(setup, rate, rng)?;
+        Ok(Self {
+            turns: Turns::new(flows.queues()),
+            flows,
+            quantum: quantum.0 as i64,
+            overload,
+        })
+    }
+
+    /// The list to be served, and its first queue.
+    fn first(&self) -> Option<(usize, usize)> {
+        let of = |list| self.turns.first(list).map(|queue| (list, queue));
+        of(NEW).or_else(|| of(OLD))
+    }
+
+    /// RFC 8290 §4.1: makes room once more waits than may.
+    fn relieve(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let Overload::HeadsOfFattest(batch) = self.overload else {
+            self.flows.push_out_tails(line, cx);
+            return;
+        };
+        let bundle = &mut self.flows.bundle;
+        while bundle.is_over_limit() {
+            let (fattest, _) = bundle.longest();
+            let half = bundle.depth_of(fattest).packets.div_ceil(2);
+            for _ in 0..half.min(u64::from(batch)) {
+                bundle.drop_first(fattest, line, cx);
+            }
+        }
+    }
+}
+
+impl QueueDiscipline for FlowQueue {
+    /// RFC 8290 §4.1.
+    fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let queue = self.flows.place(&packet, cx);
+        self.turns.grow(self.flows.queues());
+        self.flows.bundle.enqueue(queue, packet, line, cx);
+        if !self.turns.is_listed(queue) && !self.flows.bundle.is_empty(queue) {
+            self.turns.push(NEW, queue);
+            self.flows.deficits[queue] = self.quantum;
+        }
+        if self.flows.bundle.is_over_limit() {
+            self.relieve(line, cx);
+        }
+    }
+
+    /// RFC 8290 §4.2.
+    fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
+        while let Some((list, queue)) = self.first() {
+            let deficit = &mut self.flows.deficits[queue];
+            if *deficit <= 0 {
+                *deficit += self.quantum;
+                self.turns.pass(list, OLD);
+                continue;
+            }
+            if let Some(packet) = self.flows.bundle.dequeue(queue, line, cx) {
+                self.flows.deficits[queue] -= line.framing.bytes(&packet) as i64;
+                return Some(packet);
+            }
+            // A new queue that runs empty goes behind the old ones before it is forgotten: else a flow that sends a packet whenever its queue
+            // has run empty would always be new, and the others starve.
+            if list == NEW {
+                self.turns.pass(NEW, OLD);
+            } else {
+                self.turns.pop(OLD);
+            }
+        }
+        None
+    }
+
+    fn depth(&self) -> Depth {
+        self.flows.bundle.depth()
+    }
+
+    fn next_update(&self) -> Option<Instant> {
+        self.flows.bundle.next_update()
+    }
+
+    fn is_periodic(&self) -> bool {
+        self.flows.bundle.is_periodic()
+    }
+
+    fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+        self.flows.bundle.update(line, cx);
+    }
+
+    fn internals(&self) -> QueueInternals {
+        self.flows.internals()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::FlowId;
+    use crate::qdisc::bundle::Law;
+    use crate::qdisc::{QueueConfig, hash};
+    use crate::testing::Bench;
+    use crate::units::Limit;
+
+    const RATE: Rate = Rate(10_000_000);
+    const LINE: LineView<'static> = LineView::plain(RATE);
+
+    /// Queues without a law, a flow in each.
+    struct Scene {
+        bench: Bench,
+        queue: FlowQueue,
+    }
+
+    impl Scene {
+        fn new(limit: Limit, overload: Overload) -> Self {
+            let hash = hash::Config {
+                isolation: hash::Isolation::Perfect,
+                ..hash::Config::default()
+            };
+            let setup = Setup {
+                queues: 1,
+                hash: &hash,
+                limit,
+                law: Law::Any(QueueConfig::None(crate::qdisc::unlimited::Config {})),
+            };
+            let rng = Rng::for_path(1, "queue");
+            let queue = FlowQueue::new(setup, ByteCount(1514), overload, (RATE, rng));
+            Self {
+                bench: Bench::new(),
+                queue: queue.expect("it makes sense"),
+            }
+        }
+
+        fn arrive(&mut self, flow: FlowId, sizes: &[u16]) {
+            for &size in sizes {
+                let packet = self.bench.packet(flow, size);
+                self.queue.enqueue(packet, &LINE, &mut self.bench.cx());
+            }
+        }
+
+        fn sent(&mut self, count: usize) -> Vec<FlowId> {
+            let mut list = Vec::new();
+            for _ in 0..count {
+                let Some(packet) = self.queue.dequeue(&LINE, &mut self.bench.cx()) else {
+                    break;
+                };
+                list.push(packet.flow);
+                self.bench.end(packet);
+            }
+            list
+        }
+
+        fn waiting(&self, queue: usize) -> u64 {
+            self.queue.flows.bundle.depth_of(queue).packets
+        }
+    }
+
+    #[test]
+    fn a_flow_that_begins_to_send_goes_before_those_that_go_on() {
+        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfFattest);
+        let [bulk, call] = [scene.bench.flow(0), scene.bench.flow(0)];
+        scene.arrive(bulk, &[1500; 10]);
+        // Its first quantum of 1514 lets two packets of 1500 go: 14 bytes are left after the first.
+        assert_eq!(scene.sent(3), [bulk; 3]);
+        scene.arrive(call, &[200]);
+        assert_eq!(scene.sent(2), [call, bulk]);
+        // It has not been forgotten since, and is old now; so it takes its turn, of which 1314 bytes are left.
+        scene.arrive(call, &[200]);
+        assert_eq!(scene.sent(1), [call]);
+    }
+
+    #[test]
+    fn a_flow_beyond_its_quantum_takes_turns_with_the_others() {
+        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfFattest);
+        let [one, two] = [scene.bench.flow(0), scene.bench.flow(0)];
+        scene.arrive(one, &[1514; 4]);
+        scene.arrive(two, &[1514; 4]);
+        assert_eq!(scene.sent(8), [one, two, one, two, one, two, one, two]);
+    }
+
+    #[test]
+    fn a_queue_that_ran_empty_does_not_come_first_again_at_once() {
+        let mut scene = Scene::new(Limit::Unlimited, Overload::TailOfFattest);
+        let [bulk, sly] = [scene.bench.flow(0), scene.bench.flow(0)];
+        scene.arrive(bulk, &[1514; 20]);
+        scene.sent(1);
+        let mut of_bulk = 0;
+        for _ in 0..10 {
+            // A packet for each that leaves: were the flow forgotten as soon as its queue is empty, it would have the line for itself.
+            scene.arrive(sly, &[1514]);
+            of_bulk += scene.sent(2).iter().filter(|&&flow| flow == bulk).count();
+        }
+        assert_eq!(of_bulk, 10);
+    }
+
+    #[test]
+    fn at_the_limit_the_fattest_loses_the_older_half_of_its_packets() {
+        let mut scene = Scene::new(Limit::Packets(12), Overload::HeadsOfFattest(64));
+        let [fat, thin] = [scene.bench.flow(0), scene.bench.flow(0)];
+        scene.arrive(thin, &[40; 4]);
+        scene.arrive(fat, &[1000; 8]);
+        assert!(scene.bench.take_discards().is_empty());
+        // Five packets of 40 B are more packets, and fewer bytes, than eight of 1000.
+        scene.arrive(thin, &[40]);
+        assert_eq!(scene.bench.take_discards().len(), 4);
+        assert_eq!([scene.waiting(0), scene.waiting(1)], [5, 4]);
+        let head = scene
+            .queue
+            .flows
+            .bundle
+            .dequeue(1, &LINE, &mut scene.bench.cx());
+        assert_eq!(
+            head.map(|packet| packet.seq),
+            Some(8),
+            "packets 4 to 7 are gone"
+        );
+    }
+
+    #[test]
+    fn no_more_than_a_batch_goes_at_once() {
+        let mut scene = Scene::new(Limit::Packets(12), Overload::HeadsOfFattest(3));
+        let fat = scene.bench.flow(0);
+        scene.arrive(fat, &[1000; 13]);
+        assert_eq!(scene.bench.take_discards().len(), 3);
+        assert_eq!(scene.waiting(0), 10);
+    }
+
+    #[test]
+    fn by_the_other_rule_only_what_does_not_fit_goes_from_the_tail() {
+        let mut scene = Scene::new(Limit::Bytes(ByteCount(8100)), Overload::TailOfFattest);
+        let [fat, thin] = [scene.bench.flow(0), scene.bench.flow(0)];
+        scene.arrive(fat, &[1000; 8]);
+        scene.arrive(thin, &[200]);
+        assert_eq!(scene.bench.take_discards().len(), 1);
+        assert_eq!([scene.waiting(0), scene.waiting(1)], [7, 1]);
+        assert_eq!(scene.queue.depth().bytes, 7200);
+    }
+}

@@ -1,0 +1,78 @@
+//! Flows sorted into the queues of a bundle: what every scheduler that serves flows in turn begins with.
+
+use super::bundle::{Bundle, Law, Laws};
+use super::hash::{self, FlowHash};
+use super::{BacklogLimit, LineView};
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::units::{Limit, Rate};
+
+/// What to build.
+#[derive(Debug)]
+pub(super) struct Setup<'a> {
+    /// Queues, where a hash chooses one.
+    pub(super) queues: u32,
+    pub(super) hash: &'a hash::Config,
+    /// What may wait in all queues together.
+    pub(super) limit: Limit,
+    pub(super) law: Law,
+}
+
+/// Flows and their queues.
+#[derive(Debug)]
+pub(super) struct Flows {
+    pub(super) bundle: Bundle,
+    hash: FlowHash,
+    /// By queue: bytes it may still send.
+    pub(super) deficits: Vec<i64>,
+}
+
+impl Flows {
+    /// # Errors
+    ///
+    /// Why such queues cannot be.
+    pub(super) fn new(setup: Setup<'_>, rate: Rate, mut rng: Rng) -> Result<Self, String> {
+        setup.hash.check(setup.queues)?;
+        let hash = FlowHash::new(setup.hash, setup.queues, &mut rng);
+        let laws = Laws::new(setup.law, rate, &mut rng)?;
+        let limit = BacklogLimit::at_rate(setup.limit, rate);
+        Ok(Self {
+            bundle: Bundle::new(hash.queues(), limit, laws),
+            deficits: vec![0; hash.queues()],
+            hash,
+        })
+    }
+
+    pub(super) fn queues(&self) -> usize {
+        self.deficits.len()
+    }
+
+    /// The queue of a packet that arrives; [`Self::queues`] may be more than before.
+    pub(super) fn place(&mut self, packet: &Packet, cx: &Context<'_>) -> usize {
+        let Self { bundle, hash, .. } = self;
+        let queue = hash.place(packet, cx, |queue| bundle.is_empty(queue));
+        if queue >= self.queues() {
+            self.bundle.grow(queue + 1);
+            self.deficits.resize(queue + 1, 0);
+        }
+        queue
+    }
+
+    /// Takes the newest packets of the longest queue, one at a time, until all fit. True if there were any.
+    pub(super) fn push_out_tails(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
+        let is_over = self.bundle.is_over_limit();
+        while self.bundle.is_over_limit() {
+            let (longest, _) = self.bundle.longest();
+            self.bundle.drop_last(longest, line, cx);
+        }
+        is_over
+    }
+
+    pub(super) fn internals(&self) -> QueueInternals {
+        QueueInternals {
+            hash_collisions: Some(self.hash.collisions() as f64),
+            ..self.bundle.internals()
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Which queue a flow goes to: by a seeded hash of its headers, by a hash with a second choice, or each to its own.
+//!
+//! Flows that meet in one queue share its delay and its losses, so that collisions decide results: of 32 queues, a call shares its own with one or more of
+//! six uploads in 17 % of all cases, of a hundred in 96 %. Three ways to place them:
+//!
+//! - **hashed**: the hash of the five-tuple (source, destination, ports, protocol) chooses, as silicon and kernels do;
+//! - **set-associative**: the hash chooses a set of `ways` queues, and in it the flow keeps the queue it has, or takes an empty one; only when all of
+//!   them hold other flows does it share (CAKE's remedy);
+//! - **perfect**: each flow has a queue of its own: what the first two strive for.
+//!
+//! The flows of a tunnel have one outer header, and are one flow to all three. The hash is keyed by a seed of the queue's own random stream, so that
+//! another seed of the run meets other collisions.
+
+use crate::context::Context;
+use crate::flow::FlowHeader;
+use crate::packet::{Packet, Side};
+use crate::rng::{Rng, splitmix};
+
+/// How flows are told apart.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "FlowHash")]
+pub struct Config {
+    /// How a flow finds its queue.
+    pub isolation: Isolation,
+    /// Queues in each set, where the isolation is "set_associative". More leaves fewer flows together, at more comparisons.
+    pub ways: u32,
+    /// Seed of the hash: which flows meet. Default: drawn from the run's seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            isolation: Isolation::Hashed,
+            // The sets of CAKE (Høiland-Jørgensen, Täht, Morton 2018, section III.C).
+            ways: 8,
+            seed: None,
+        }
+    }
+}
+
+/// How a flow finds its queue.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// By a hash of addresses, ports and protocol: flows may meet.
+    Hashed,
+    /// Each flow has a queue of its own, however many there are.
+    Perfect,
+    /// By a hash that chooses a set of queues; a flow takes an empty one of them, and shares only if there is none.
+    SetAssociative,
+}
+
+/// More queues than this take more memory than their packets.
+const MOST_QUEUES: u32 = 1 << 16;
+
+impl Config {
+    /// Why flows cannot be spread over `queues` queues like this.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the first parameter that makes no sense.
+    pub fn check(&self, queues: u32) -> Result<(), String> {
+        if queues == 0 || queues > MOST_QUEUES {
+            return Err(format!(
+                "queues must be from 1 to {MOST_QUEUES}, not {queues}"
+            ));
+        }
+        if self.isolation != Isolation::SetAssociative {
+            return Ok(());
+        }
+        if self.ways == 0 || !queues.is_multiple_of(self.ways) {
+            return Err(format!(
+                "queues ({queues}) must be a multiple of hash.ways ({})",
+                self.ways
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Flows and their queues.
+#[derive(Debug)]
+pub(super) struct FlowHash {
+    isolation: Isolation,
+    queues: usize,
+    ways: usize,
+    seed: u64,
+    /// By queue: the flow it belongs to, or belonged to last.
+    owners: Vec<Option<u64>>,
+    /// By queue: whether another flow than its owner has joined it since it was last empty.
+    is_shared: Vec<bool>,
+    /// Perfect isolation: the queue of each slot of the flow table, and of each tunnel.
+    own: [Vec<u32>; 2],
+    /// Packets that joined a queue that flows share.
+    collisions: u64,
+}
+
+/// No queue yet.
+const UNPLACED: u32 = u32::MAX;
+
+impl FlowHash {
+    /// A table of `queues` queues; with perfect isolation it begins without any.
+    pub(super) fn new(config: &Config, queues: u32, rng: &mut Rng) -> Self {
+        // Drawn in any case: what is drawn later must not depend on whether a seed is given.
+        let drawn = rng.below(u64::MAX);
+        let queues = match config.isolation {
+            Isolation::Perfect => 0,
+            Isolation::Hashed | Isolation::SetAssociative => queues as usize,
+        };
+        Self {
+            isolation: config.isolation,
+            queues,
+            ways: config.ways as usize,
+            seed: config.seed.map_or(drawn, splitmix),
+            owners: vec![None; queues],
+            is_shared: vec![false; queues],
+            own: [Vec::new(), Vec::new()],
+            collisions: 0,
+        }
+    }
+
+    /// Queues so far.
+    pub(super) fn queues(&self) -> usize {
+        self.queues
+    }
+
+    /// Packets so far that joined a queue which several flows have joined since it was last empty.
+    pub(super) fn collisions(&self) -> u64 {
+        self.collisions
+    }
+
+    /// The queue of a packet that arrives; [`Self::queues`] may be more than before.
+    pub(super) fn place(
+        &mut self,
+        packet: &Packet,
+        cx: &Context<'_>,
+        is_empty: impl Fn(usize) -> bool,
+    ) -> usize {
+        let header = cx.header(packet.flow);
+        match self.isolation {
+            Isolation::Hashed => {
+                let flow = self.hash(header, packet.from);
+                let queue = scale(flow, self.queues);
+                self.join(queue, flow, is_empty(queue));
+                queue
+            }
+            Isolation::Perfect => self.own_queue(packet, header),
+            Isolation::SetAssociative => {
+                let flow = self.hash(header, packet.from);
+                self.queue_in_set(flow, is_empty)
+            }
+        }
+    }
+
+    /// The five-tuple as the sender writes it, or what stands for a tunnel's outer header.
+    fn hash(&self, header: &FlowHeader, from: Side) -> u64 {
+        let [hosts, ports] = match header.tunnel {
+            Some(tunnel) => [u64::from(tunnel.0.get()), u64::MAX],
+            None => {
+                let [source, destination] = [from, from.other()].map(Side::index);
+                let address = |side: usize| u64::from(header.addresses[side]);
+                let port = |side: usize| u64::from(header.ports[side]);
+                [
+                    address(source) << 32 | address(destination),
+                    port(source) << 32 | port(destination) << 16 | header.protocol as u64,
+                ]
+            }
+        };
+        splitmix(splitmix(self.seed ^ hosts) ^ ports)
+    }
+
+    fn own_queue(&mut self, packet: &Packet, header: &FlowHeader) -> usize {
+        let (own, key) = match header.tunnel {
+            Some(tunnel) => (&mut self.own[1], tunnel.0.get()),
+            None => (&mut self.own[0], packet.flow.0),
+        };
+        let key = key as usize;
+        if key >= own.len() {
+            own.resize(key + 1, UNPLACED);
+        }
+        if own[key] == UNPLACED {
+            own[key] = self.queues as u32;
+            self.queues += 1;
+        }
+        own[key] as usize
+    }
+
+    /// A flow that has packets in a queue always gets that one: its own, or while it is a guest, the one its hash names.
+    fn queue_in_set(&mut self, flow: u64, is_empty: impl Fn(usize) -> bool) -> usize {
+        let first = scale(flow, self.queues / self.ways) * self.ways;
+        let set = first..first + self.ways;
+        let home = first + flow as usize % self.ways;
+        let owned = set.clone().find(|&queue| self.owners[queue] == Some(flow));
+        let is_guest = self.is_shared[home] && !is_empty(home);
+        let queue = owned.unwrap_or_else(|| {
+            let mut ways = std::iter::once(home).chain(set);
+            let free = ways.find(|&queue| is_empty(queue));
+            free.filter(|_| !is_guest).unwrap_or(home)
+        });
+        self.join(queue, flow, is_empty(queue));
+        queue
+    }
+
+    /// A queue belongs to the first flow that finds it empty, and is shared from the moment another joins until it is empty again.
+    fn join(&mut self, queue: usize, flow: u64, is_empty: bool) {
+        if is_empty {
+            self.owners[queue] = Some(flow);
+            self.is_shared[queue] = false;
+        } else if self.owners[queue] != Some(flow) {
+            self.is_shared[queue] = true;
+        }
+        self.collisions += u64::from(self.is_shared[queue]);
+    }
+}
+
+/// From 64 bits to 0..queues, evenly.
+fn scale(hash: u64, queues: usize) -> usize {
+    ((u128::from(hash) * queues as u128) >> 64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::FlowId;
+    use crate::testing::Bench;
+
+    fn table(isolation: Isolation, queues: u32, seed: u64) -> FlowHash {
+        let config = Config {
+            isolation,
+            seed: Some(seed),
+            ..Config::default()
+        };
+        config.check(queues).expect("it makes sense");
+        FlowHash::new(&config, queues, &mut Rng::for_path(1, "queue"))
+    }
+
+    /// Where a packet of `flow` goes while the queues in `busy` hold something.
+    fn place(hash: &mut FlowHash, bench: &mut Bench, flow: FlowId, busy: &[usize]) -> usize {
+        let packet = bench.packet(flow, 1000);
+        let queue = hash.place(&packet, &bench.cx(), |queue| !busy.contains(&queue));
+        bench.end(packet);
+        queue
+    }
+
+    #[test]
+    fn a_flow_keeps_its_queue_and_its_answers_may_have_another() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let mut hash = table(Isolation::Hashed, 1024, 1);
+        let first = place(&mut hash, &mut bench, flow, &[]);
+        assert!((0..10).all(|_| place(&mut hash, &mut bench, flow, &[]) == first));
+        let header = bench.cx().header(flow).clone();
+        assert_ne!(
+            hash.hash(&header, Side::Host),
+            hash.hash(&header, Side::Peer)
+        );
+    }
+
+    #[test]
+    fn the_seed_decides_who_meets_and_comes_from_the_queues_stream_unless_it_is_given() {
+        let mut bench = Bench::new();
+        let flows: Vec<FlowId> = (0..50).map(|_| bench.flow(0)).collect();
+        let mut queues = |mut hash: FlowHash| -> Vec<usize> {
+            let place = |&flow| place(&mut hash, &mut bench, flow, &[]);
+            flows.iter().map(place).collect()
+        };
+        assert_eq!(
+            queues(table(Isolation::Hashed, 32, 7)),
+            queues(table(Isolation::Hashed, 32, 7))
+        );
+        assert_ne!(
+            queues(table(Isolation::Hashed, 32, 7)),
+            queues(table(Isolation::Hashed, 32, 8))
+        );
+        let mut drawn = |seed| {
+            queues(FlowHash::new(
+                &Config::default(),
+                32,
+                &mut Rng::for_path(seed, "queue"),
+            ))
+        };
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
+    }
+
+    /// 1 − (31/32)^m: seeds-digest E22, for 1, 2, 6, 10, 16, 24 and 100 others.
+    #[test]
+    fn a_call_meets_uploads_as_often_as_32_queues_make_it() {
+        let mut bench = Bench::new();
+        let call = bench.flow(46);
+        let uploads: Vec<FlowId> = (0..100).map(|_| bench.flow(0)).collect();
+        let seeds = 2000;
+        for (others, expected) in [(1, 0.0313), (6, 0.173), (24, 0.533), (100, 0.958)] {
+            let mut met = 0;
+            for seed in 0..seeds {
+                let mut hash = table(Isolation::Hashed, 32, seed);
+                let mut place = |flow| place(&mut hash, &mut bench, flow, &[]);
+                let own = place(call);
+                met += u32::from(uploads[..others].iter().any(|&flow| place(flow) == own));
+            }
+            let share = f64::from(met) / f64::from(seeds as u32);
+            // Three standard deviations of a binomial share.
+            let width = 3.0 * (expected * (1.0 - expected) / f64::from(seeds as u32)).sqrt();
+            assert!(
+                (share - expected).abs() < width,
+                "{others} others: {share}, expected {expected} ± {width}"
+            );
+        }
+    }
+
+    #[test]
+    fn queues_are_filled_evenly_whatever_their_number() {
+        let mut bench = Bench::new();
+        for queues in [3, 32, 1000] {
+            let mut hash = table(Isolation::Hashed, queues, 5);
+            let flows = 16_000;
+            let mut counts = vec![0.0; queues as usize];
+            for _ in 0..flows {
+                let flow = bench.flow(0);
+                counts[place(&mut hash, &mut bench, flow, &[])] += 1.0;
+            }
+            let mean = f64::from(flows) / f64::from(queues);
+            let squares: f64 = counts.iter().map(|count| (count - mean).powi(2)).sum();
+            let (chi_squared, freedom) = (squares / mean, f64::from(queues - 1));
+            assert!(
+                (chi_squared - freedom).abs() < 4.0 * (2.0 * freedom).sqrt(),
+                "chi² {chi_squared} of {freedom}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_tunnel_is_one_flow_to_every_isolation() {
+        for isolation in [
+            Isolation::Hashed,
+            Isolation::Perfect,
+            Isolation::SetAssociative,
+        ] {
+            let mut bench = Bench::new();
+            let inside: Vec<FlowId> = (0..20).map(|_| bench.tunnelled_flow(1)).collect();
+            let outside = bench.flow(0);
+            let other = bench.tunnelled_flow(2);
+            let mut hash = table(isolation, 1024, 3);
+            let mut place = |flow| place(&mut hash, &mut bench, flow, &[]);
+            let queue = place(inside[0]);
+            assert!(inside.iter().all(|&flow| place(flow) == queue));
+            assert_ne!(place(outside), queue);
+            assert_ne!(place(other), queue);
+        }
+    }
+
+    #[test]
+    fn perfect_isolation_gives_each_flow_a_queue_in_the_order_they_come() {
+        let mut bench = Bench::new();
+        let flows: Vec<FlowId> = (0..100).map(|_| bench.flow(0)).collect();
+        let mut hash = table(Isolation::Perfect, 1, 1);
+        assert_eq!(hash.queues(), 0);
+        let mut queues = || -> Vec<usize> {
+            let place = |&flow| place(&mut hash, &mut bench, flow, &[]);
+            flows.iter().rev().map(place).collect()
+        };
+        assert_eq!(queues(), (0..100).collect::<Vec<_>>());
+        assert_eq!(queues(), (0..100).collect::<Vec<_>>());
+        assert_eq!((hash.queues(), hash.collisions()), (100, 0));
+    }
+
+    #[test]
+    fn collisions_are_packets_that_join_anothers() {
+        let mut bench = Bench::new();
+        let [one, two] = [bench.flow(0), bench.flow(0)];
+        let mut hash = table(Isolation::Hashed, 1, 1);
+        place(&mut hash, &mut bench, one, &[]);
+        place(&mut hash, &mut bench, one, &[0]);
+        assert_eq!(hash.collisions(), 0);
+        place(&mut hash, &mut bench, two, &[]);
+        assert_eq!(hash.collisions(), 0, "the queue was empty");
+        place(&mut hash, &mut bench, one, &[0]);
+        place(&mut hash, &mut bench, two, &[0]);
+        assert_eq!(hash.collisions(), 2);
+        place(&mut hash, &mut bench, two, &[]);
+        assert_eq!(hash.collisions(), 2);
+    }
+
+    #[test]
+    fn a_set_keeps_as_many_flows_apart_as_it_has_ways() {
+        let mut bench = Bench::new();
+        let flows: Vec<FlowId> = (0..9).map(|_| bench.flow(0)).collect();
+        let mut hash = table(Isolation::SetAssociative, 8, 1);
+        let mut busy = Vec::new();
+        for &flow in &flows[..8] {
+            let queue = place(&mut hash, &mut bench, flow, &busy);
+            assert!(!busy.contains(&queue));
+            busy.push(queue);
+        }
+        assert_eq!(hash.collisions(), 0);
+        let ninth = place(&mut hash, &mut bench, flows[8], &busy);
+        assert_eq!(hash.collisions(), 1, "the ninth shares");
+        // One of the others' queues empties: the guest stays where its packets are, until that queue empties.
+        let freed = *busy
+            .iter()
+            .find(|&&queue| queue != ninth)
+            .expect("there are eight");
+        let others: Vec<usize> = busy
+            .iter()
+            .copied()
+            .filter(|&queue| queue != freed)
+            .collect();
+        assert_eq!(place(&mut hash, &mut bench, flows[8], &others), ninth);
+        let elsewhere: Vec<usize> = busy
+            .iter()
+            .copied()
+            .filter(|&queue| queue != ninth)
+            .collect();
+        assert_eq!(
+            place(&mut hash, &mut bench, flows[8], &elsewhere),
+            ninth,
+            "now it is its own"
+        );
+        assert_eq!(hash.collisions(), 2);
+    }
+
+    #[test]
+    fn sets_keep_apart_what_a_plain_hash_lets_meet() {
+        let mut bench = Bench::new();
+        let mut hash = table(Isolation::SetAssociative, 32, 9);
+        let mut met = table(Isolation::Hashed, 32, 9);
+        let (mut busy, mut direct) = (Vec::new(), Vec::new());
+        for _ in 0..16 {
+            let flow = bench.flow(0);
+            busy.push(place(&mut hash, &mut bench, flow, &busy));
+            direct.push(place(&mut met, &mut bench, flow, &direct));
+        }
+        assert!(
+            met.collisions() >= 2 && hash.collisions() == 0,
+            "{} direct, {} in sets",
+            met.collisions(),
+            hash.collisions()
+        );
+    }
+
+    #[test]
+    fn numbers_of_queues_that_make_no_sense_are_refused() {
+        let set = Config {
+            isolation: Isolation::SetAssociative,
+            ..Config::default()
+        };
+        assert_eq!(Config::default().check(1), Ok(()));
+        assert!(Config::default().check(0).is_err());
+        assert!(Config::default().check(65_537).is_err());
+        assert_eq!(set.check(32), Ok(()));
+        assert!(set.check(33).is_err_and(|why| why.contains("hash.ways")));
+        assert!(Config { ways: 0, ..set }.check(32).is_err());
+    }
+}

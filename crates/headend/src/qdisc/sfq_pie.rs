@@ -1,0 +1,400 @@
+//! SFQ-PIE as "Active Queue Management in DOCSIS 3.x Cable Modems" designed it (§4.6): hashed queues, and one PIE over all of them.
+//!
+//! A PIE for each queue would need the rate at which that queue drains, which changes with the number of queues that are busy. So there is one
+//! [`Pie`] that sees the queues as one: it steers the delay of all bytes that wait, over the rate at which bytes leave. A packet that arrives for queue X is
+//! dropped with
+//!
+//! > p · (depth of X / depth of the longest queue)
+//!
+//! Whoever arrives at an empty queue loses nothing, whatever the others do; and a queue that is alone is under plain PIE. Service is in turn by bytes
+//! ([`Drr`]).
+//!
+//! With several queues busy the controller underestimates the delay of the longest: what arrives for the others goes before its last packet. The paper
+//! therefore steers to 45 ms where its SFQ-CoDel steers to 50.
+//!
+//! The depths are those before the packet is counted, in bytes. Choices where the paper is silent: `quantum`, `update_interval` (15 or 16 ms there, §4.7), the
+//! longest queue's newest packet giving way when the buffer is full. The rest is draft-pan's PIE, which the paper used: departure-rate estimator, steps of
+//! at most 0.02 above a tenth.
+
+use super::bundle::Law;
+use super::drr::{Drr, check_quantum};
+use super::flows::{Flows, Setup};
+use super::{Depth, LineView, Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
+use crate::aqm::delay_estimate::DelayEstimate;
+use crate::aqm::{Pie, pie};
+use crate::context::{Context, QueueInternals};
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::trace::DropReason;
+use crate::units::{ByteCount, Limit, Rate};
+
+/// Parameters of SFQ-PIE.
+///
+/// Use it for the results of the AQM paper, and where one drop probability has to do for several queues.
+///
+/// Source: "Active Queue Management in DOCSIS 3.x Cable Modems", section 4.6.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "SfqPie")]
+pub struct Config {
+    /// How much may wait in all queues together: a size, a time at the line's rate, a number of packets, or "unlimited". Beyond it, the
+    /// longest queue loses its newest packet.
+    pub limit: Limit,
+    /// Queues. More let fewer flows meet.
+    pub queues: u32,
+    /// Bytes that each queue may send in a turn. Raising it above the largest packet makes the others wait longer for theirs.
+    pub quantum: ByteCount,
+    /// How flows find their queues.
+    pub hash: hash::Config,
+    /// Delay of all that waits, which the controller steers to.
+    pub target: Duration,
+    /// Time between two updates of the drop probability. Raising it makes the controller slower.
+    pub update_interval: Duration,
+    /// Weight of the distance from the target, per second and update.
+    pub alpha: f64,
+    /// Weight of the change of the delay, per second and update.
+    pub beta: f64,
+    /// How long a line that has just become busy is spared.
+    pub max_burst: Duration,
+    /// Where the delay comes from: what waits over the rate at which it leaves. Any but `timestamps`, which would be those of a single queue.
+    pub delay_estimate: DelayEstimate,
+    /// Bytes whose departure makes a measurement of that rate.
+    pub departure_threshold: ByteCount,
+    /// Marks ECN-capable packets instead of dropping them, while the probability is below a tenth.
+    pub ecn: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // AQM paper §9: the buffer of a modem with AQM.
+            limit: Limit::Time(Duration::from_millis(250)),
+            // AQM paper §4.6.
+            queues: 32,
+            quantum: ByteCount(1514),
+            hash: hash::Config::default(),
+            // AQM paper §4.6.
+            target: Duration::from_millis(45),
+            // AQM paper §4.7: 15 or 16 ms.
+            update_interval: Duration::from_millis(16),
+            // draft-pan-aqm-pie, and RFC 8033 after it.
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: Duration::from_millis(100),
+            // AQM paper §4.6: "estimated egress rate".
+            delay_estimate: DelayEstimate::DepartureRate,
+            departure_threshold: ByteCount(1 << 14),
+            ecn: true,
+        }
+    }
+}
+
+impl Parameters for Config {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+}
+
+impl Config {
+    fn queue(&self, rate: Rate, rng: Rng) -> Result<SfqPie, String> {
+        check_quantum(self.quantum)?;
+        if self.delay_estimate == DelayEstimate::Timestamps {
+            return Err(
+                "delay_estimate must not be timestamps: a packet's wait is that of its own queue"
+                    .into(),
+            );
+        }
+        let pie = self.pie();
+        pie.check()?;
+        let mut of_pie = rng;
+        let of_queues = Rng::for_path(of_pie.below(u64::MAX), "queues");
+        let setup = Setup {
+            queues: self.queues,
+            hash: &self.hash,
+            limit: self.limit,
+            law: Law::Any(QueueConfig::None(unlimited::Config {})),
+        };
+        Ok(SfqPie {
+            queues: Drr::new(Flows::new(setup, rate, of_queues)?, self.quantum),
+            pie: Pie::new(pie, of_pie),
+        })
+    }
+
+    fn pie(&self) -> pie::Config {
+        pie::Config {
+            target: self.target,
+            update_interval: self.update_interval,
+            alpha: self.alpha,
+            beta: self.beta,
+            max_burst: self.max_burst,
+            delay_estimate: self.delay_estimate,
+            departure_threshold: self.departure_threshold,
+            ecn: self.ecn,
+            cap_step: true,
+            ..pie::Config::default()
+        }
+    }
+}
+
+/// Queues that take turns, under one PIE.
+#[derive(Debug)]
+pub struct SfqPie {
+    queues: Drr,
+    pie: Pie,
+}
+
+impl SfqPie {
+    /// By how much the probability is scaled for a packet that arrives at `queue`.
+    fn share(&self, queue: usize) -> f64 {
+        let (own, longest) = self.queues.own_and_longest(queue);
+        // Of nothing but empty queues each is empty, and immune.
+        own as f64 / longest.max(1) as f64
+    }
+}
+
+impl QueueDiscipline for SfqPie {
+    fn enqueue(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let queue = self.queues.place(&packet, cx);
+        let share = self.share(queue);
+        let waiting = self.queues.depth().bytes;
+        let is_due = self.pie.drops_early(waiting, share, line, cx.now) && share > 0.0;
+        if is_due && !self.pie.mark(&mut packet, cx) {
+            cx.discard(packet, DropReason::Congested);
+            return;
+        }
+        self.pie.joined();
+        if self.queues.join(queue, packet, line, cx) {
+            self.pie.overflowed();
+        }
+    }
+
+    fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
+        let waiting = self.queues.depth().bytes;
+        self.pie.catch_up(waiting, line, cx.now);
+        let packet = self.queues.dequeue(line, cx)?;
+        let waiting = self.queues.depth().bytes;
+        self.pie.departed(&packet, waiting, line, cx.now);
+        Some(packet)
+    }
+
+    fn depth(&self) -> Depth {
+        self.queues.depth()
+    }
+
+    fn next_update(&self) -> Option<Instant> {
+        use crate::aqm::Aqm as _;
+        self.pie.next_update()
+    }
+
+    fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
+        let waiting = self.queues.depth().bytes;
+        self.pie.catch_up(waiting, line, cx.now);
+    }
+
+    fn internals(&self) -> QueueInternals {
+        use crate::aqm::Aqm as _;
+        let of_queues = self.queues.internals();
+        QueueInternals {
+            hash_collisions: of_queues.hash_collisions,
+            queues_active: of_queues.queues_active,
+            ..self.pie.internals()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::Aqm as _;
+    use crate::flow::FlowId;
+    use crate::packet::Ecn;
+    use crate::qdisc::{Backlog, BacklogLimit};
+    use crate::testing::Bench;
+    use crate::trace::TraceEvent;
+
+    const RATE: Rate = Rate(8_000_000);
+    const LINE: LineView<'static> = LineView::plain(RATE);
+
+    fn apart() -> Config {
+        Config {
+            hash: hash::Config {
+                isolation: hash::Isolation::Perfect,
+                ..hash::Config::default()
+            },
+            ..Config::default()
+        }
+    }
+
+    fn build(config: &Config) -> SfqPie {
+        config
+            .queue(RATE, Rng::for_path(1, "queue"))
+            .expect("it makes sense")
+    }
+
+    fn arrive(bench: &mut Bench, queue: &mut SfqPie, flow: FlowId, size: u16) {
+        let packet = bench.packet(flow, size);
+        queue.enqueue(packet, &LINE, &mut bench.cx());
+    }
+
+    /// Updates until `end`, then one packet of the line.
+    fn pass(bench: &mut Bench, queue: &mut dyn QueueDiscipline, span: Duration) {
+        let end = bench.now + span;
+        while let Some(at) = queue.next_update().filter(|&at| at <= end) {
+            bench.now = at;
+            queue.update(&LINE, &mut bench.cx());
+        }
+        bench.now = end;
+        if let Some(packet) = queue.dequeue(&LINE, &mut bench.cx()) {
+            bench.end(packet);
+        }
+    }
+
+    /// Own and longest, by hand: 4 of 10 packets of 500 bytes; nothing; all there is.
+    #[test]
+    fn the_probability_is_scaled_by_own_over_longest() {
+        let mut bench = Bench::new();
+        let [long, short, none] = [bench.flow(0), bench.flow(0), bench.flow(0)];
+        let mut queue = build(&apart());
+        let place = |queue: &mut SfqPie, bench: &mut Bench, flow| {
+            let packet = bench.packet(flow, 500);
+            let place = queue.queues.place(&packet, &bench.cx());
+            bench.end(packet);
+            queue.share(place)
+        };
+        assert_eq!(
+            place(&mut queue, &mut bench, long).to_bits(),
+            0.0_f64.to_bits()
+        );
+        (0..10).for_each(|_| arrive(&mut bench, &mut queue, long, 500));
+        (0..4).for_each(|_| arrive(&mut bench, &mut queue, short, 500));
+        assert_eq!(
+            place(&mut queue, &mut bench, long).to_bits(),
+            1.0_f64.to_bits()
+        );
+        assert_eq!(
+            place(&mut queue, &mut bench, short).to_bits(),
+            0.4_f64.to_bits()
+        );
+        assert_eq!(
+            place(&mut queue, &mut bench, none).to_bits(),
+            0.0_f64.to_bits()
+        );
+    }
+
+    /// The paper: "in the situation where only a single queue is in use, the algorithm behaves exactly like the single-queue PIE algorithm".
+    #[test]
+    fn one_flow_meets_what_it_would_meet_under_plain_pie() {
+        let config = apart();
+        let mut stream = Rng::for_path(1, "queue");
+        stream.below(u64::MAX);
+        let mut plain = Pie::new(config.pie(), stream);
+        let mut backlog = Backlog::new(BacklogLimit::at_rate(config.limit, RATE));
+        let mut queue = build(&config);
+        let (mut bench, mut other) = (Bench::new(), Bench::new());
+        let (flow, alone) = (bench.flow(0), other.flow(0));
+        let mut sizes = Rng::for_path(1, "sizes");
+        for step in 0..20_000 {
+            // One packet leaves every millisecond, and 1.1 arrive.
+            for _ in 0..1 + u64::from(step % 10 == 0) {
+                let size = 500 + sizes.below(1001) as u16;
+                arrive(&mut bench, &mut queue, flow, size);
+                let packet = other.packet(alone, size);
+                plain.enqueue(&mut backlog, packet, &LINE, &mut other.cx());
+            }
+            pass(&mut bench, &mut queue, Duration::from_millis(1));
+            while let Some(at) = plain.next_update().filter(|&at| at <= bench.now) {
+                other.now = at;
+                plain.update(&backlog, &LINE, &mut other.cx());
+            }
+            other.now = bench.now;
+            if let Some(packet) = plain.dequeue(&mut backlog, &LINE, &mut other.cx()) {
+                other.end(packet);
+            }
+            assert_eq!(queue.depth(), backlog.depth());
+        }
+        assert_eq!(queue.pie.internals(), plain.internals());
+        let drops = |bench: &mut Bench| bench.take_discards();
+        let (found, expected) = (drops(&mut bench), drops(&mut other));
+        assert!(expected.len() > 10, "{} drops", expected.len());
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_flow_that_finds_its_queue_empty_loses_nothing_while_a_flood_does() {
+        let mut bench = Bench::new();
+        let [flood, call] = [bench.flow(0), bench.flow(0)];
+        let mut queue = build(&apart());
+        for millis in 0..5000 {
+            (0..2).for_each(|_| arrive(&mut bench, &mut queue, flood, 1000));
+            if millis % 20 == 0 {
+                arrive(&mut bench, &mut queue, call, 200);
+            }
+            pass(&mut bench, &mut queue, Duration::from_millis(1));
+        }
+        let log = bench.take_log();
+        let drops = |wanted: FlowId, reason| {
+            let is_drop = |event: &TraceEvent| matches!(event, TraceEvent::Discarded { packet, reason: why, .. } if packet.flow == wanted && *why == reason);
+            log.iter().filter(|(_, event)| is_drop(event)).count()
+        };
+        let of_flood = drops(flood, DropReason::Congested);
+        assert!(of_flood > 2000, "{of_flood}");
+        assert_eq!(drops(call, DropReason::Congested), 0);
+        assert_eq!(drops(call, DropReason::Overlimit), 0);
+    }
+
+    #[test]
+    fn capable_packets_are_marked_while_the_probability_is_low() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let mut queue = build(&apart());
+        for step in 0..6000 {
+            // 3 % too many.
+            if step % 100 < 3 {
+                let mut packet = bench.packet(flow, 1000);
+                packet.ecn = Ecn::Ect0;
+                queue.enqueue(packet, &LINE, &mut bench.cx());
+            }
+            let mut packet = bench.packet(flow, 1000);
+            packet.ecn = Ecn::Ect0;
+            queue.enqueue(packet, &LINE, &mut bench.cx());
+            pass(&mut bench, &mut queue, Duration::from_millis(1));
+            if queue.pie.internals().drop_probability > Some(0.05) {
+                break;
+            }
+        }
+        let log = bench.take_log();
+        let marks = (log.iter()).filter(|(_, event)| matches!(event, TraceEvent::Marked { .. }));
+        assert!(marks.count() > 5);
+        let drops = (log.iter()).filter(|(_, event)| matches!(event, TraceEvent::Discarded { .. }));
+        assert_eq!(drops.count(), 0);
+    }
+
+    #[test]
+    fn parameters_that_make_no_sense_are_refused() {
+        let refusal = |config: Config| {
+            config
+                .queue(RATE, Rng::for_path(1, "queue"))
+                .expect_err("it makes no sense")
+        };
+        let stamps = Config {
+            delay_estimate: DelayEstimate::Timestamps,
+            ..Config::default()
+        };
+        assert!(refusal(stamps).contains("timestamps"));
+        let still = Config {
+            update_interval: Duration::ZERO,
+            ..Config::default()
+        };
+        assert!(refusal(still).contains("update_interval"));
+        let turns = Config {
+            quantum: ByteCount(0),
+            ..Config::default()
+        };
+        assert!(refusal(turns).contains("quantum"));
+    }
+}

@@ -1,0 +1,197 @@
+//! Cable lines: their modems' service flows, queues, classifiers and changes, in the order of modems.
+
+use std::collections::BTreeMap;
+
+use super::{Builder, QueuePlace};
+use crate::link::docsis::DocsisLink;
+use crate::link::docsis::classifier::{Classifiers, Entrance, Verdict};
+use crate::link::docsis::downstream::{self, Downstream};
+use crate::link::docsis::qos::Qos;
+use crate::link::docsis::setup::{
+    DownstreamFlow, FlowChange, Neighbours, UpstreamFlow, UpstreamSetup,
+};
+use crate::link::docsis::upstream::{self, Upstream};
+use crate::qdisc::{Framing, Queue};
+use crate::scenario::cable::{NeighbourLoad, OneWay};
+use crate::scenario::check::{CablePlan, ChangePlan, FlowPlan, HostPlan, ModemPlan, Profile, rule};
+use crate::time::Instant;
+
+/// A line while its modems are put together.
+struct Line<'a> {
+    name: &'a str,
+    plan: &'a CablePlan,
+    up: Vec<UpstreamFlow>,
+    down: Vec<DownstreamFlow>,
+    entrances: Vec<Entrance>,
+    /// By profile: the classifiers of each direction, where there are any.
+    classifiers: Vec<[Option<u32>; 2]>,
+}
+
+impl Builder {
+    pub(super) fn cable(
+        &mut self,
+        name: &str,
+        plan: &CablePlan,
+        hosts: &BTreeMap<String, HostPlan>,
+    ) -> DocsisLink {
+        let (classifiers, by_profile) = classifiers(plan, hosts);
+        let mut line = Line {
+            name,
+            plan,
+            up: Vec::with_capacity(plan.modems.len()),
+            down: Vec::with_capacity(plan.modems.len()),
+            entrances: Vec::with_capacity(2 * plan.modems.len()),
+            classifiers: by_profile,
+        };
+        for (index, modem) in plan.modems.iter().enumerate() {
+            self.add_modem(&mut line, index as u32, modem);
+        }
+        let changes = plan.changes.iter();
+        let changes = changes.map(|change| self.change(&line, change)).collect();
+        let up = Upstream::new(UpstreamSetup {
+            timing: plan.plant.upstream_timing(),
+            rules: plan.plant.rules,
+            contention: plan.plant.contention,
+            flows: line.up,
+            placement: plan.placement,
+            capacity: plan.capacity[0].clone(),
+            neighbours: (plan.neighbours.as_ref()).map(|load| self.neighbours(name, load)),
+            rng: self.rng(&format!("link.{name}.up.cmts")),
+        });
+        let timing = plan.plant.downstream_timing();
+        let down = Downstream::new(timing, line.down, plan.capacity[1].clone());
+        DocsisLink::new(up, down, line.entrances, classifiers).with_changes(changes)
+    }
+
+    fn add_modem(&mut self, line: &mut Line<'_>, index: u32, modem: &ModemPlan) {
+        let profile = &line.plan.profiles[modem.profile];
+        let primary = [line.up.len() as u32, line.down.len() as u32];
+        for flow in &profile.flows[0] {
+            let token = upstream::Wake::Update(line.up.len()).token();
+            let name = modem.queue_name(line.name, &flow.name);
+            line.up.push(UpstreamFlow {
+                modem: index,
+                queue: self.service_flow(line.name, &name, OneWay::Up, flow, token),
+                limits: flow.limits,
+                rate: flow.rate,
+                qos: flow.qos.clone(),
+                dequeue_at: flow.dequeue_at,
+                online_at: modem.online_at.map(|at| Instant::ZERO + at),
+                rng: self.rng(&format!("link.{name}.modem")),
+            });
+        }
+        for flow in &profile.flows[1] {
+            let token = downstream::Wake::Update(line.down.len()).token();
+            let name = modem.queue_name(line.name, &flow.name);
+            line.down.push(DownstreamFlow {
+                modem: index,
+                queue: self.service_flow(line.name, &name, OneWay::Down, flow, token),
+                limits: flow.limits,
+                rate: flow.rate,
+                qos: flow.qos.clone(),
+            });
+        }
+        for (direction, primary) in primary.into_iter().enumerate() {
+            line.entrances.push(Entrance {
+                primary,
+                classifiers: line.classifiers[modem.profile][direction],
+            });
+        }
+    }
+
+    fn service_flow(
+        &mut self,
+        link: &str,
+        name: &str,
+        direction: OneWay,
+        flow: &FlowPlan,
+        token: u64,
+    ) -> Queue {
+        self.fastest = self.fastest.max(flow.rate);
+        let place = QueuePlace {
+            link,
+            name,
+            direction: direction.name(),
+            rate: flow.rate,
+            framing: Framing::ETHERNET,
+        };
+        self.queue(&place, &flow.queue, token)
+    }
+
+    fn change(&self, line: &Line<'_>, plan: &ChangePlan) -> FlowChange {
+        let modem = &line.plan.modems[plan.modem];
+        let (direction, place) = plan.flow;
+        let flow = &line.plan.profiles[modem.profile].flows[direction][place];
+        let queue = plan.queue.as_ref().map(|queue| {
+            let name = modem.queue_name(line.name, &flow.name);
+            self.discipline(
+                queue,
+                plan.rate,
+                &format!("link.{name}.queue.{}", plan.name),
+            )
+        });
+        FlowChange {
+            at: Instant::ZERO + plan.at,
+            is_upstream: direction == OneWay::Up.index(),
+            flow: line.entrances[2 * plan.modem + direction].primary as usize + place,
+            limits: plan.limits,
+            rate: plan.rate,
+            qos: Qos {
+                priority: plan.priority,
+                ..flow.qos.clone()
+            },
+            queue,
+        }
+    }
+
+    fn neighbours(&self, link: &str, load: &NeighbourLoad) -> Neighbours {
+        Neighbours {
+            load: load.load.0,
+            burstiness: load.burstiness,
+            correlation: load.correlation,
+            time_of_day: load.time_of_day.clone(),
+            requests_per_second: load.requests_per_second,
+            rng: self.rng(&format!("link.{link}.up.neighbours")),
+        }
+    }
+}
+
+/// The classifiers of all profiles, and which each profile has.
+fn classifiers(
+    plan: &CablePlan,
+    hosts: &BTreeMap<String, HostPlan>,
+) -> (Vec<Classifiers>, Vec<[Option<u32>; 2]>) {
+    let mut all = Vec::new();
+    let mut of_profile = |profile: &Profile| {
+        [0, 1].map(|direction| {
+            let rules = rules(profile, direction, hosts);
+            (!rules.is_empty()).then(|| {
+                all.push(rules);
+                all.len() as u32 - 1
+            })
+        })
+    };
+    let by_profile = plan.profiles.iter().map(&mut of_profile).collect();
+    (all, by_profile)
+}
+
+fn rules(profile: &Profile, direction: usize, hosts: &BTreeMap<String, HostPlan>) -> Classifiers {
+    let drops = if direction == OneWay::Up.index() {
+        profile.drops.as_slice()
+    } else {
+        &[]
+    };
+    let mut rules = Vec::new();
+    for plan in drops {
+        let classifier = &plan.classifier;
+        rules.push((classifier.priority, rule(classifier, hosts), Verdict::Drop));
+    }
+    for (place, flow) in profile.flows[direction].iter().enumerate() {
+        for plan in &flow.rules {
+            let classifier = &plan.classifier;
+            let verdict = Verdict::Flow(place as u32);
+            rules.push((classifier.priority, rule(classifier, hosts), verdict));
+        }
+    }
+    Classifiers::new(rules)
+}

@@ -1,0 +1,426 @@
+//! A cable line as it is written: its modems, their service flows, and what is the same for all.
+//!
+//! What stands at the line counts for every modem, what stands at a service class for the modems of that class, what stands at a modem for
+//! itself. A line without `modem` has one, which has no name.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::named::{Named, OrTable};
+use super::raw::{Queue, StartRange, VaryingRate};
+use super::span::{Several, Span};
+use crate::link::docsis::cmts::Placement;
+use crate::link::docsis::preset::{PlantConfig, Preset};
+use crate::link::docsis::qos::{RequestPolicy, Scheduling};
+use crate::link::docsis::service_flow::DequeueAt;
+use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::time::Duration;
+use crate::units::{ByteCount, Probability, Rate};
+
+/// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Docsis {
+    /// Generation, whose plant and queue are the defaults.
+    pub preset: Preset,
+    /// The plant, where it differs from the generation's.
+    pub plant: PlantConfig,
+    /// Where a MAP's grants begin.
+    pub placement: Placement,
+    /// From the modem to the network. Of every modem, where there are several.
+    pub upstream: Upstream,
+    /// From the network to the modem. Of every modem, where there are several.
+    pub downstream: Downstream,
+    /// Further service flows by name, with the packets they take. Every modem has them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_flow: BTreeMap<String, ServiceFlow>,
+    /// Upstream drop classifiers by name: packets that no modem lets out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub drop: BTreeMap<String, Classifier>,
+    /// Service classes by name: the tiers that modems share. What a class leaves out is the line's.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_class: BTreeMap<String, ServiceClass>,
+    /// Several modems by name, in place of the only one: single ones, or `count` alike.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub modem: BTreeMap<String, Modem>,
+    /// Other customers of the upstream, as a load without packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighbourLoad>,
+    /// Changes of service flows during the run, by name, as PacketCable Multimedia makes them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub change: BTreeMap<String, Change>,
+}
+
+/// The upstream service flow for what no other claims. Its rates count MAC PDU bytes: IP packet (46 B at least), Ethernet header and FCS.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Upstream {
+    /// Maximum sustained traffic rate R: what the service tier promises. Default: whatever the channel carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P, at which a burst is let through. Default: no limit of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B: bytes beyond the sustained rate that pass after a pause. A large one makes short uploads fast.
+    pub burst: ByteCount,
+    /// Depth of the peak rate's bucket.
+    pub peak_burst: ByteCount,
+    /// Minimum reserved traffic rate: what it gets of a short channel before the others share the rest. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_reserved: Option<Rate>,
+    /// Traffic priority, 0 to 7: a higher one is served first where the channel is short.
+    pub priority: u8,
+    /// Upstream scheduling type: a name, or a table with its parameters.
+    pub scheduling: Named<Scheduling>,
+    /// What it may not do to get its grants.
+    pub request_policy: RequestPolicy,
+    /// What the channel has to give, where that is less than the plant carries: a rate, or steps of one (neighbours, RF trouble).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// When the queue gives up the packets of a grant.
+    pub dequeue_at: DequeueAt,
+    /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}
+
+impl Default for Upstream {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            peak: None,
+            burst: DEFAULT_BURST,
+            peak_burst: ByteCount(PEAK_BURST),
+            minimum_reserved: None,
+            priority: 0,
+            scheduling: Named::default(),
+            request_policy: RequestPolicy::default(),
+            capacity: None,
+            dequeue_at: DequeueAt::default(),
+            queue: None,
+        }
+    }
+}
+
+/// The downstream service flow for what no other claims. Its rates count as upstream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Downstream {
+    /// Maximum sustained traffic rate R. Default: whatever the channel carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P. Default: no limit of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B.
+    pub burst: ByteCount,
+    /// Depth of the peak rate's bucket.
+    pub peak_burst: ByteCount,
+    /// Minimum reserved traffic rate. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_reserved: Option<Rate>,
+    /// Traffic priority, 0 to 7: a higher one is served first where the channel is short.
+    pub priority: u8,
+    /// What the channel has to give, where that is less than the plant carries: a rate, or one that varies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// The CMTS's queue.
+    pub queue: Queue,
+}
+
+impl Default for Downstream {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            peak: None,
+            burst: DEFAULT_BURST,
+            peak_burst: ByteCount(PEAK_BURST),
+            minimum_reserved: None,
+            priority: 0,
+            capacity: None,
+            queue: Queue::default(),
+        }
+    }
+}
+
+/// DOCS-QOS3-MIB's default of the maximum traffic burst.
+pub(super) const DEFAULT_BURST: ByteCount = ByteCount(3044);
+
+/// A service class: what the modems of a tier have in common. What it leaves out is the line's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServiceClass {
+    /// From the modem to the network.
+    pub upstream: OwnUpstream,
+    /// From the network to the modem.
+    pub downstream: OwnDownstream,
+    /// Further service flows by name, besides the line's or in their place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_flow: BTreeMap<String, ServiceFlow>,
+    /// Upstream drop classifiers by name, besides the line's or in their place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub drop: BTreeMap<String, Classifier>,
+}
+
+/// A modem, or several alike. What it leaves out is its service class's, and then the line's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Modem {
+    /// So many of them: `NAME.1`, `NAME.2`, … Default: one, called `NAME`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Its service class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_class: Option<String>,
+    /// Service classes of the `count` modems with their weights, such as `{ gold = 30, basic = 70 }`. They take turns, so that the first ten have
+    /// them in nearly the same proportion as all.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mix: BTreeMap<String, u32>,
+    /// When it is switched on and begins to range: a time, or a table `{ from, to }` over which many are spread evenly. What is sent before it is
+    /// registered is lost. Default: it is registered from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub online_at: Option<OrTable<Duration, StartRange>>,
+    /// From the modem to the network.
+    pub upstream: OwnUpstream,
+    /// From the network to the modem.
+    pub downstream: OwnDownstream,
+    /// Further service flows by name, besides those of its class and line or in their place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_flow: BTreeMap<String, ServiceFlow>,
+    /// Upstream drop classifiers by name, besides those of its class and line or in their place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub drop: BTreeMap<String, Classifier>,
+}
+
+/// What is a class's or modem's own of its upstream service flow. The keys are those of the line's `upstream`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnUpstream {
+    /// Maximum sustained traffic rate R.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<ByteCount>,
+    /// Depth of the peak rate's bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_burst: Option<ByteCount>,
+    /// Minimum reserved traffic rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_reserved: Option<Rate>,
+    /// Traffic priority, 0 to 7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// Upstream scheduling type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Named<Scheduling>>,
+    /// What it may not do to get its grants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_policy: Option<RequestPolicy>,
+    /// When the queue gives up the packets of a grant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dequeue_at: Option<DequeueAt>,
+    /// The modem's queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}
+
+/// What is a class's or modem's own of its downstream service flow. The keys are those of the line's `downstream`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnDownstream {
+    /// Maximum sustained traffic rate R.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<ByteCount>,
+    /// Depth of the peak rate's bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_burst: Option<ByteCount>,
+    /// Minimum reserved traffic rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_reserved: Option<Rate>,
+    /// Traffic priority, 0 to 7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// The CMTS's queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}
+
+/// A further service flow of a modem: its rates, its scheduling, its queue, and which packets it takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceFlow {
+    /// Which way it goes.
+    pub direction: OneWay,
+    /// Which packets it takes: a table of conditions that must all hold, or a list of such tables of which one must.
+    #[serde(default, rename = "match")]
+    pub classifiers: Several<Classifier>,
+    /// Maximum sustained traffic rate R. Default: whatever the channel carries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P. Default: no limit of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B.
+    #[serde(default = "default_burst")]
+    pub burst: ByteCount,
+    /// Depth of the peak rate's bucket.
+    #[serde(default = "default_peak_burst")]
+    pub peak_burst: ByteCount,
+    /// Minimum reserved traffic rate. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_reserved: Option<Rate>,
+    /// Traffic priority, 0 to 7: a higher one is served first where the channel is short.
+    #[serde(default)]
+    pub priority: u8,
+    /// Upstream scheduling type: a name, or a table with its parameters.
+    #[serde(default)]
+    pub scheduling: Named<Scheduling>,
+    /// Upstream: what it may not do to get its grants.
+    #[serde(default)]
+    pub request_policy: RequestPolicy,
+    /// Upstream: when the queue gives up the packets of a grant.
+    #[serde(default)]
+    pub dequeue_at: DequeueAt,
+    /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants; else `drop_tail`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}
+
+fn default_burst() -> ByteCount {
+    DEFAULT_BURST
+}
+
+fn default_peak_burst() -> ByteCount {
+    ByteCount(PEAK_BURST)
+}
+
+/// A direction of a service flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OneWay {
+    /// Towards the customer.
+    Down,
+    /// Away from the customer.
+    Up,
+}
+
+impl OneWay {
+    /// 0 for up, 1 for down.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Up => 0,
+            Self::Down => 1,
+        }
+    }
+
+    /// Its name in queues' names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// Which packets a service flow or a drop rule claims: all conditions must hold.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Classifier {
+    /// DSCP: a number from 0 to 63, or a range such as `"40-47"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Span<u8>>,
+    /// Host at either end. Of a host behind several modems, the one behind this modem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Port at either end: a number, or a range such as `"5000-5999"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<Span<u16>>,
+    /// Transport protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<TransportName>,
+    /// A packet that several take goes to the highest priority, 0 to 255.
+    pub priority: u8,
+}
+
+/// A transport protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransportName {
+    /// ICMP.
+    Icmp,
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// Other customers of the upstream, as a load without packets: they take grants and request opportunities.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NeighbourLoad {
+    /// Mean share of the channel that they take. A higher one makes grants smaller and, near 100 %, later.
+    pub load: Probability,
+    /// How much the load varies: its standard deviation over its mean. Zero is a constant load.
+    pub burstiness: f64,
+    /// How long the load keeps a value before the next is drawn.
+    pub correlation: Duration,
+    /// What the mean is multiplied by from each time on: `[["0 s", 0.5], ["30 s", 1.5]]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub time_of_day: Vec<(Duration, f64)>,
+    /// Contention requests of theirs in a second, at their mean load. More make requests collide.
+    pub requests_per_second: f64,
+}
+
+impl Default for NeighbourLoad {
+    /// The load is that of the public ns-3 DOCSIS module's background users, a tenth of the channel. The others are a choice: loads that vary by half
+    /// their mean from second to second, and a request in every tenth opportunity or so of a busy 6.4 MHz channel.
+    fn default() -> Self {
+        Self {
+            load: Probability(0.1),
+            burstiness: 0.5,
+            correlation: Duration::from_secs(1),
+            time_of_day: Vec::new(),
+            requests_per_second: 200.0,
+        }
+    }
+}
+
+/// A change of a service flow during the run. What it leaves out stays as it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at: Duration,
+    /// Of which modem, or group of modems. Default: every modem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modem: Option<String>,
+    /// Which service flow: `up`, `down`, or the name of a further one.
+    pub service_flow: String,
+    /// Maximum sustained traffic rate R from then on. Tokens are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Peak traffic rate P from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Rate>,
+    /// Maximum traffic burst B from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<ByteCount>,
+    /// Traffic priority from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// The queue from then on: packets that wait move into it in order, as far as there is room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+}

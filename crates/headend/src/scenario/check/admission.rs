@@ -1,0 +1,173 @@
+//! What a cable line can promise: grants without asking are refused when the channel cannot give them, as the CMTS's admission control would
+//! refuse them; promises that can be broken are warned of.
+
+use super::cable::{CablePlan, Profile};
+use super::service_flow::FlowPlan;
+use crate::link::docsis::qos::Scheduling;
+use crate::link::docsis::timing::UpstreamTiming;
+use crate::scenario::cable::OneWay;
+use crate::scenario::error::ScenarioError;
+use crate::units::Rate;
+
+/// Refuses what cannot be admitted, and warns of what is promised beyond what there is. `rates` are what the channels have to give.
+pub(super) fn check(
+    path: &str,
+    plan: &CablePlan,
+    timing: &UpstreamTiming,
+    rates: [Rate; 2],
+    warnings: &mut Vec<String>,
+) -> Result<(), ScenarioError> {
+    let members = count_members(plan);
+    check_unasked(path, plan, &members, timing, rates[0])?;
+    for direction in [OneWay::Up, OneWay::Down] {
+        warn_of_reserved(path, plan, &members, direction, rates, warnings);
+        if plan.capacity[direction.index()].is_none() {
+            warn_of_rates(plan, direction, rates, warnings);
+        }
+    }
+    Ok(())
+}
+
+/// How many modems have each profile.
+fn count_members(plan: &CablePlan) -> Vec<u64> {
+    let mut members = vec![0; plan.profiles.len()];
+    for modem in &plan.modems {
+        members[modem.profile] += 1;
+    }
+    members
+}
+
+/// Flows of one direction with the number of modems that have them.
+fn flows<'a>(
+    plan: &'a CablePlan,
+    members: &'a [u64],
+    direction: OneWay,
+) -> impl Iterator<Item = (u64, &'a FlowPlan)> {
+    let of_profile = move |(profile, &count): (&'a Profile, &'a u64)| {
+        profile.flows[direction.index()]
+            .iter()
+            .map(move |flow| (count, flow))
+    };
+    plan.profiles.iter().zip(members).flat_map(of_profile)
+}
+
+/// Grants that nobody asks for: more than there is are not admitted.
+fn check_unasked(
+    path: &str,
+    plan: &CablePlan,
+    members: &[u64],
+    timing: &UpstreamTiming,
+    given: Rate,
+) -> Result<(), ScenarioError> {
+    let (mut count, mut sum, mut last) = (0, 0.0, path);
+    for (modems, flow) in flows(plan, members, OneWay::Up) {
+        let rate = unasked_rate(&flow.qos.scheduling, timing);
+        if rate > 0.0 && modems > 0 {
+            count += modems;
+            sum += rate * modems as f64;
+            last = &flow.scheduling_path;
+        }
+    }
+    if sum <= given.0 as f64 {
+        return Ok(());
+    }
+    let flows = if count == 1 {
+        "its grants take".to_owned()
+    } else {
+        format!("{count} service flows with grants of their own take")
+    };
+    let why = format!(
+        "admission refused: {flows} {} of the channel, which has {} to give",
+        rounded(sum),
+        rounded(given.0 as f64)
+    );
+    Err(ScenarioError::invalid(last, why))
+}
+
+/// What a flow's unasked grants take of the channel, whole minislots with their overhead: bit/s.
+fn unasked_rate(scheduling: &Scheduling, timing: &UpstreamTiming) -> f64 {
+    match scheduling {
+        Scheduling::Ugs(grants) => {
+            let minislots = timing.minislots_for(grants.size.0) * u64::from(grants.grants);
+            let bits = (minislots * timing.minislot_bytes * 8) as f64;
+            bits / grants.interval.as_secs_f64()
+        }
+        Scheduling::Pgs(grants) => grants.rate.0 as f64,
+        Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::RtPs(_) => 0.0,
+    }
+}
+
+/// Reserved rates that cannot all be kept at once.
+fn warn_of_reserved(
+    path: &str,
+    plan: &CablePlan,
+    members: &[u64],
+    direction: OneWay,
+    rates: [Rate; 2],
+    warnings: &mut Vec<String>,
+) {
+    let reserved = |(modems, flow): (u64, &FlowPlan)| {
+        let rate = flow.qos.minimum_reserved.0;
+        (rate > 0).then_some((modems, u128::from(rate) * u128::from(modems)))
+    };
+    let all: Vec<_> = flows(plan, members, direction)
+        .filter_map(reserved)
+        .collect();
+    let count: u64 = all.iter().map(|(modems, _)| modems).sum();
+    let sum: u128 = all.iter().map(|(_, rate)| rate).sum();
+    let given = rates[direction.index()];
+    if sum > u128::from(given.0) {
+        warnings.push(format!(
+            "{path}: the reserved rates of {count} {}stream service flows come to {}, and the channel has {} to give: they cannot all be kept",
+            direction.name(),
+            rounded(sum as f64),
+            rounded(given.0 as f64)
+        ));
+    }
+}
+
+/// Service flows that are promised more than the channel carries, each place in the scenario once.
+fn warn_of_rates(
+    plan: &CablePlan,
+    direction: OneWay,
+    rates: [Rate; 2],
+    warnings: &mut Vec<String>,
+) {
+    let given = rates[direction.index()];
+    let all = plan
+        .profiles
+        .iter()
+        .flat_map(|profile| &profile.flows[direction.index()]);
+    for flow in all {
+        // A thousandth more is how the plant's overheads are rounded, not a promise that is broken.
+        let promised = flow
+            .limits
+            .sustained
+            .filter(|rate| rate.0 as f64 > given.0 as f64 * 1.001);
+        if let Some(promised) = promised {
+            let warning = format!(
+                "{} is {promised}, and the channel carries {}: that is what the queue gets, whatever its law reckons with",
+                flow.rate_path,
+                rounded(given.0 as f64)
+            );
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
+}
+
+/// A rate with three digits.
+fn rounded(rate: f64) -> String {
+    let (value, unit) = match rate {
+        rate if rate >= 1e9 => (rate / 1e9, "Gbit/s"),
+        rate if rate >= 1e6 => (rate / 1e6, "Mbit/s"),
+        rate => (rate / 1e3, "kbit/s"),
+    };
+    let digits = match value {
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}

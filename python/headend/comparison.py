@@ -1,0 +1,297 @@
+"""Runs side by side: variants, each run with the same seeds, and what sets them apart."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.estimate import Estimate, estimate_difference, estimate_mean
+from headend.folder import MANIFEST, name_folders
+from headend.quantity import shorten_value
+from headend.result import RESULT_FORMAT, Result, read_manifest
+from headend.scores import Figure, Mark, mark_values, score_runs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One setting, run once with each seed.
+
+    Parameters
+    ----------
+    label
+        What sets it apart from the others.
+    results
+        Its runs, by seed in the order they were asked for.
+    """
+
+    label: str
+    results: list[Result]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds it was run with."""
+        return [result.manifest["seed"] for result in self.results]
+
+    def pool(self) -> Result:
+        """Give the run of the first seed, with the delay distributions of all seeds in it."""
+        first = self.results[0]
+        if len(self.results) == 1:
+            return first
+        histograms = pool_histograms([result.histograms for result in self.results])
+        return replace(first, tables={**first.tables, "histograms": histograms})
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of one variant: over its seeds, beside the others, and against the first."""
+
+    estimate: Estimate
+    mark: Mark
+    difference: Estimate | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of all variants; None where one has not got it."""
+
+    figure: Figure
+    cells: list[Cell | None]
+
+
+@dataclass
+class Comparison:
+    """Several runs side by side."""
+
+    results: list[Result]
+    name: str
+    title: str = ""
+    folder: Path | None = field(default=None, compare=False)
+
+    @property
+    def variants(self) -> list[Variant]:
+        """The settings, each with its runs."""
+        return gather_variants(self.results)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write one folder with a folder for each run in it and one report over all."""
+        from headend.folder import create_folder
+
+        folder = Path(folder)
+        with create_folder(folder, force=force) as fresh:
+            self.write_into(fresh)
+        self.folder = folder
+        self.report(folder / "report.html")
+        return folder
+
+    def report(self, path: Path) -> Path:
+        """Write the self-contained report over all runs."""
+        from headend.report import write_report
+
+        return write_report(self.results, path, title=self.title)
+
+    def write_into(self, folder: Path) -> None:
+        """Write runs and manifest into a folder that exists."""
+        from headend import __version__
+
+        variants = self.variants
+        names = []
+        for variant, stem in zip(
+            variants, name_folders([variant.label for variant in variants]), strict=True
+        ):
+            for result in variant.results:
+                several = len(variant.results) > 1
+                names.append(f"{stem}/seed-{result.manifest['seed']}" if several else stem)
+                (folder / names[-1]).mkdir(parents=True)
+                result.write_into(folder / names[-1])
+        manifest = {
+            "headend": __version__,
+            "format": RESULT_FORMAT,
+            "kind": "comparison",
+            "name": self.name,
+            "title": self.title,
+            "runs": names,
+        }
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        (folder / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def load_results(folders: Sequence[str | Path]) -> list[Result]:
+    """Read the runs of results folders; a comparison's folder stands for all its runs."""
+    results = []
+    for folder in map(Path, folders):
+        manifest = read_manifest(folder)
+        if manifest.get("kind") == "comparison":
+            results += [Result.load(folder / name) for name in manifest["runs"]]
+        else:
+            results.append(Result.load(folder))
+    label_distinctly(results)
+    return results
+
+
+def gather_variants(results: Sequence[Result]) -> list[Variant]:
+    """Put together the runs that are called the same: one setting with several seeds."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.label, []).append(result)
+    return [Variant(label, own) for label, own in found.items()]
+
+
+def label_distinctly(results: Sequence[Result]) -> None:
+    """Call settings by names of their own: where several are called the same, by what was changed, by folder, or by number.
+
+    Runs of one setting with different seeds keep one name.
+    """
+    for label in dict.fromkeys(result.label for result in results):
+        alike = [result for result in results if result.label == label]
+        settings: list[list[Result]] = []
+        for result in alike:
+            own = next((s for s in settings if _is_same_setting(s, result)), None)
+            if own is None:
+                settings.append([result])
+            else:
+                own.append(result)
+        if len(settings) > 1:
+            names = _name_settings(label, settings)
+            for setting, name in zip(settings, names, strict=True):
+                for result in setting:
+                    result.label = name
+
+
+def _is_same_setting(setting: Sequence[Result], result: Result) -> bool:
+    seeds = {other.manifest["seed"] for other in setting}
+    return result.manifest["seed"] not in seeds and _describe(setting[0]) == _describe(result)
+
+
+def _describe(result: Result) -> dict[str, Any]:
+    return {key: value for key, value in result.manifest["scenario"].items() if key != "seed"}
+
+
+def _name_settings(label: str, settings: Sequence[Sequence[Result]]) -> list[str]:
+    folders = [setting[0].folder.name if setting[0].folder else "" for setting in settings]
+    changes = [
+        label_values(setting[0].manifest.get("overrides", [])) or f"{label} as written"
+        for setting in settings
+    ]
+    chosen = [not re.fullmatch(rf"{re.escape(label)}(-\d+)?", folder) for folder in folders]
+    for names in (folders, changes) if any(chosen) else (changes, folders):
+        if all(names) and len(set(names)) == len(names):
+            return names
+    return [f"{label} ({number})" for number in range(1, len(settings) + 1)]
+
+
+def label_values(pairs: Sequence[tuple[str, str]]) -> str:
+    """Say what a run has that others have not: its values, each after its key where there are several.
+
+    Examples
+    --------
+    >>> label_values([("queue", "codel")])
+    'codel'
+    >>> label_values([("flow.near.tcp.congestion", "reno"), ("flow.far.tcp.congestion", "cubic")])
+    'near=reno, far=cubic'
+    >>> label_values([("queue", "codel"), ("flow.call.rtt", "40 ms")])
+    'queue=codel, rtt=40 ms'
+    """
+    values = [shorten_value(value) for _, value in pairs]
+    if len(values) < 2:
+        return "".join(values)
+    keys = _shorten_paths([path for path, _ in pairs])
+    return ", ".join(f"{key}={value}" for key, value in zip(keys, values, strict=True))
+
+
+def _shorten_paths(paths: Sequence[str]) -> list[str]:
+    """Give each path by its last key, or where those are alike, by the keys in which it differs."""
+    keys = [path.split(".") for path in paths]
+    lasts = [own[-1] for own in keys]
+    if len(set(lasts)) == len(lasts):
+        return lasts
+    while all(own and own[-1] == keys[0][-1] for own in keys):
+        keys = [own[:-1] for own in keys]
+    while all(own and own[0] == keys[0][0] for own in keys):
+        keys = [own[1:] for own in keys]
+    short = [".".join(own) for own in keys]
+    return short if all(short) else list(paths)
+
+
+def compare_figures(variants: Sequence[Variant]) -> list[Row]:
+    """Compare variants figure by figure: means over seeds, best and worst, differences to the first by common seeds."""
+    runs = [result for variant in variants for result in variant.results]
+    scores = iter(score_runs(runs))
+    scored = [{seed: next(scores) for seed in variant.seeds} for variant in variants]
+    figures = dict.fromkeys(
+        figure for by_seed in scored for score in by_seed.values() for figure in score
+    )
+    rows = []
+    for figure in figures:
+        values = [
+            {seed: score[figure] for seed, score in by_seed.items() if figure in score}
+            for by_seed in scored
+        ]
+        estimates = [estimate_mean(list(own.values())) if own else None for own in values]
+        means = [estimate.mean if estimate else math.nan for estimate in estimates]
+        if all(map(math.isnan, means)):
+            continue
+        marks = mark_values(means, rising=figure.rising)
+        cells = [
+            Cell(estimate, mark, _compare_with_first(values, number)) if estimate else None
+            for number, (estimate, mark) in enumerate(zip(estimates, marks, strict=True))
+        ]
+        rows.append(Row(figure, cells))
+    order = list(dict.fromkeys(row.figure.subject for row in rows))
+    return sorted(rows, key=lambda row: order.index(row.figure.subject))
+
+
+def _compare_with_first(values: Sequence[dict[int, float]], number: int) -> Estimate | None:
+    """Give the paired difference to the first variant; None for itself and where no seed is common."""
+    seeds = [seed for seed in values[number] if seed in values[0]]
+    if number == 0 or not seeds:
+        return None
+    difference = estimate_difference(
+        [values[number][seed] for seed in seeds], [values[0][seed] for seed in seeds]
+    )
+    return None if math.isnan(difference.mean) else difference
+
+
+def explain_board(variants: Sequence[Variant]) -> str:
+    """Say how the figures of variants are to be read."""
+    text = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
+    base = variants[0]
+    if len(base.results) < 2:
+        return text + f" Δ is the difference to {base.label}. One seed has no interval: --seeds 10."
+    seeds = ", ".join(map(str, base.seeds))
+    return (
+        f"Means over {len(base.seeds)} seeds ({seeds}) with the half width of their 95 % interval. {text} Δ is the"
+        f" difference to {base.label}, paired by seed, with its own interval; * where that leaves out zero."
+    )
+
+
+def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:
+    """Give the figures of variants as JSON can hold them."""
+    return [
+        {
+            "subject": row.figure.subject,
+            "figure": row.figure.name,
+            "more_is_better": row.figure.rising,
+            "runs": {
+                variant.label: cell and asdict(cell)
+                for variant, cell in zip(variants, row.cells, strict=True)
+            },
+        }
+        for row in compare_figures(variants)
+    ]
+
+
+def pool_histograms(histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Give the distributions of several runs as one."""
+    import polars as pl
+
+    keys = ["kind", "name", "direction", "lower_ns", "upper_ns"]
+    pooled = pl.concat(histograms).group_by(keys, maintain_order=True).agg(pl.col("count").sum())
+    return pooled.sort("kind", "name", "direction", "lower_ns")

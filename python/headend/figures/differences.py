@@ -1,0 +1,92 @@
+"""What sets variants apart: every figure as a multiple of the first variant's, with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Figure, Panel
+from headend.figures.theme import colour, fade, highlight, log_axis, make_chart
+from headend.quantity import format_quantity
+
+if TYPE_CHECKING:
+    from headend.comparison import Row, Variant
+    from headend.figures.theme import AnyChart
+
+#: Nothing is drawn further out than this, up or down; an interval that reaches zero has no logarithm.
+FURTHEST = 1000.0
+
+
+def draw_differences(variants: Sequence[Variant], rows: Sequence[Row]) -> Figure | None:
+    """Draw each figure of each variant as a multiple of the first variant's, where seeds give an interval."""
+    points = [point for row in rows for point in _compare(variants, row)]
+    if not points or max(len(variant.results) for variant in variants) < 2:
+        return None
+    base = variants[0].label
+    return Figure(
+        "differences",
+        f"Differences to {base}",
+        f"Each figure as a multiple of what {base} has; the line is the 95 % interval of the paired difference over seeds."
+        " Where it crosses 1, these seeds cannot tell the two apart. ↑: more is better; of the others, less is.",
+        [Panel("", _draw(pl.DataFrame(points)))],
+    )
+
+
+def _compare(variants: Sequence[Variant], row: Row) -> Iterator[dict[str, Any]]:
+    base = row.cells[0]
+    if base is None or not base.estimate.mean > 0:
+        return
+    level, figure = base.estimate.mean, row.figure
+    for slot, (variant, cell) in enumerate(zip(variants, row.cells, strict=True)):
+        difference = cell.difference if cell else None
+        if difference is None or math.isnan(difference.half):
+            continue
+        low, middle, high = (
+            min(max(1 + change / level, 1 / FURTHEST), FURTHEST)
+            for change in (difference.low, difference.mean, difference.high)
+        )
+        yield {
+            "figure": f"{figure.subject}: {figure.name}{' ↑' if figure.rising else ''}",
+            "series": variant.label,
+            "slot": slot,
+            "low": low,
+            "ratio": middle,
+            "high": high,
+            "difference": f"{format_quantity(difference.mean, figure.kind)} ± {format_quantity(difference.half, figure.kind)}",
+        }
+
+
+def _draw(points: pl.DataFrame) -> AnyChart:
+    chosen = highlight()
+    figures = points["figure"].unique(maintain_order=True).to_list()
+    series = points["series"].unique(maintain_order=True).to_list()
+    least, most = (float(end) for end in (points["ratio"].min(), points["ratio"].max()))  # type: ignore[arg-type]
+    domain = (min(least / 2, 0.5), max(most * 2, 2.0))
+    base = make_chart(points).encode(
+        y=alt.Y("figure:N", title=None, sort=figures, axis=alt.Axis(labelLimit=260, grid=True)),
+        yOffset=alt.YOffset("series:N", sort=series),
+        color=colour(points, "circle"),
+        opacity=fade(chosen),
+        tooltip=[
+            alt.Tooltip("series:N", title=" "),
+            alt.Tooltip("figure:N", title="figure"),
+            alt.Tooltip("difference:N", title="difference"),
+            alt.Tooltip("ratio:Q", title="times", format=".3~g"),
+        ],
+    )
+    scale = alt.Scale(type="log", domain=list(domain), nice=False)
+    axis = alt.X("low:Q", title="times the first", scale=scale, axis=log_axis(domain))
+    spans = base.mark_rule(strokeWidth=2, clip=True).encode(x=axis, x2="high:Q")
+    middles = base.mark_point(filled=True, size=36, clip=True).encode(
+        x=alt.X("ratio:Q", scale=scale)
+    )
+    one = (
+        make_chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[4, 3]).encode(x="ratio:Q")
+    )
+    height = len(figures) * max(16, 9 * len(series))
+    drawn: AnyChart = alt.layer(one, spans, middles.add_params(chosen)).properties(height=height)
+    return drawn

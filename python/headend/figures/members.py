@@ -1,0 +1,141 @@
+"""What each of many gets: a point for every member, ordered from the best to the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel, lay_out
+from headend.figures.selection import find_flow_groups, place_flows
+from headend.figures.theme import colour, fade, highlight, make_chart, shape
+
+if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
+    from headend.result import Result
+
+#: Members drawn of one group; of more, evenly chosen ones, with the best and the worst.
+MOST_MEMBERS = 250
+
+#: What to say where members are drawn.
+NOTE = (
+    " Of many of one kind, each point is a member, from the best on the left to the worst on the right: its median, and on the"
+    " thin line what it gets from its 5th to its 95th percentile."
+)
+
+
+def draw_members(
+    results: Sequence[Result],
+    suffixes: Mapping[str, str],
+    factor: float,
+    title: str,
+    scale: alt.Scale,
+    *,
+    rising: bool = False,
+    marks: Sequence[AnyChart] = (),
+) -> list[Panel]:
+    """Draw the members of groups by a measure.
+
+    Parameters
+    ----------
+    suffixes
+        The measures, and what tells them apart where a flow has several.
+    factor
+        From the measure's unit to that of the title.
+    rising
+        Whether more is better.
+    marks
+        What is drawn on top.
+    """
+    frames = {
+        result.label: _gather(results, result, suffixes, factor, rising) for result in results
+    }
+    panels, _ = lay_out(
+        frames,
+        lambda rows: alt.layer(*_draw_layers(rows, title, scale, len(results)), *marks),
+        place_flows(results),
+    )
+    if len(results) > 1:
+        return panels
+    return [
+        Panel("Member by member", panel.chart, f"{title.split(' (')[0]} of each")
+        for panel in panels
+    ]
+
+
+def _gather(
+    results: Sequence[Result],
+    result: Result,
+    suffixes: Mapping[str, str],
+    factor: float,
+    rising: bool,
+) -> pl.DataFrame:
+    groups = find_flow_groups(results)
+    rows = result.measures.filter(
+        pl.col("measure").is_in(list(suffixes)) & pl.col("flow").is_in(list(groups))
+    )
+    several = rows["measure"].n_unique() > 1
+    parts = []
+    for group in dict.fromkeys(groups.values()):
+        for measure, suffix in suffixes.items():
+            own = rows.filter((pl.col("measure") == measure) & pl.col("flow").is_in(group.members))
+            if own.height:
+                key = group.label + (suffix if several else "")
+                parts.append(_order_members(own, factor, rising).with_columns(key=pl.lit(key)))
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _order_members(rows: pl.DataFrame, factor: float, rising: bool) -> pl.DataFrame:
+    """Put members in order; who has no value, such as a page that never came, has a place on the right and no point."""
+    count = rows.height
+    ordered = rows.filter(pl.col("p50").is_not_nan()).sort("p50", descending=rising)
+    place = pl.int_range(pl.len())
+    step = -(-count // MOST_MEMBERS)
+    values = {"value": "p50", "low": "p5", "high": "p95"}
+    return ordered.select(
+        ((place + 0.5) / count).round(4).alias("share"),
+        *(
+            (pl.col(column) * factor).round_sig_figs(4).alias(name)
+            for name, column in values.items()
+        ),
+        member="flow",
+    ).filter((place % step == 0) | (place == pl.len() - 1))
+
+
+def _draw_layers(rows: pl.DataFrame, title: str, scale: alt.Scale, runs: int) -> list[AnyChart]:
+    chosen = highlight()
+    base = make_chart(
+        rows.select("share", "value", "low", "high", "member", "series", "slot")
+    ).encode(
+        x=alt.X(
+            "share:Q",
+            title="members, from best to worst",
+            axis=alt.Axis(format="~%", grid=False, values=[0, 0.25, 0.5, 0.75, 1]),
+            scale=alt.Scale(domain=[0, 1], nice=False),
+        ),
+    )
+    points: AnyChart = (
+        base.mark_point(filled=True, size=16, clip=True)
+        .encode(
+            y=alt.Y("value:Q", title=title, scale=scale),
+            color=colour(rows),
+            shape=shape(rows),
+            opacity=fade(chosen),
+            tooltip=[
+                alt.Tooltip("member:N", title=" "),
+                alt.Tooltip("series:N", title="of"),
+                alt.Tooltip("value:Q", title="median", format=".4~g"),
+                alt.Tooltip("low:Q", title="5th percentile", format=".4~g"),
+                alt.Tooltip("high:Q", title="95th percentile", format=".4~g"),
+            ],
+        )
+        .add_params(chosen)
+    )
+    if runs > 1:  # the thin lines of several runs would hide each other
+        return [points]
+    spans: AnyChart = base.mark_rule(opacity=0.25, clip=True).encode(
+        y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q", color=colour(rows)
+    )
+    return [spans, points]

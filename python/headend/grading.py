@@ -1,0 +1,297 @@
+"""How each flow fared: a grade, and the experience behind it in words.
+
+Marks, and where they come from:
+
+- a call: ITU-T G.107 Annex B's classes of satisfaction, as MOS 4.0, 3.6 and 3.1, applied to the 5th percentile of the
+  scoring periods (a call is as good as its bad spells);
+- one-way delay: ITU-T G.114's 150 ms (good) and 400 ms (unacceptable);
+- ping: 130 ms round trip, what games ask for, then 250 and 400 ms;
+- loss of pings and datagrams: 1, 2.5 and 5 %, ours;
+- page load: 2, 4 and 10 s, ours; of a page that never came, the time waited for it;
+- whatever sent and got nothing through is bad.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from headend.quantity import format_quantity
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from headend.result import Result
+
+#: Loss of pings and of datagrams, as shares.
+LOSS_MARKS = (0.01, 0.025, 0.05)
+
+#: Share of a call's packets, lost or late, from which they are named as what spoils it.
+AUDIBLE_LOSS = 0.005
+
+
+class Grade(StrEnum):
+    """How a flow fared; ``NONE`` where there is nothing to judge, as for a bulk transfer."""
+
+    GOOD = "good"
+    FAIR = "fair"
+    POOR = "poor"
+    BAD = "bad"
+    NONE = "none"
+
+
+#: From nothing to judge to the worst.
+ORDER = [Grade.NONE, Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How one flow fared. Delays in ns, rates in bit/s; None where nothing was measured."""
+
+    flow: str
+    application: str
+    grade: Grade
+    experience: str
+    delay_p50_ns: float | None
+    delay_p95_ns: float | None
+    loss_ratio: float | None
+    goodput_bps: float | None
+    #: What the grade is by, larger is worse: tells members of one group apart, and nothing else.
+    strain: float = 0.0
+
+    @property
+    def suffers(self) -> bool:
+        """Whether it is poorly or badly off."""
+        return self.grade in (Grade.POOR, Grade.BAD)
+
+
+def judge_flows(result: Result) -> list[Finding]:
+    """Judge every flow of a run, in the order of the tables."""
+    return [_judge_flow(evidence) for evidence in _gather_evidence(result)]
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """All that was measured of one flow."""
+
+    rows: pl.DataFrame
+    data: pl.DataFrame
+    stats: dict[str, dict[str, Any]]
+    samples: pl.DataFrame
+    waited_ns: float
+
+    @property
+    def application(self) -> str:
+        return str(self.rows["application"][0])
+
+    @property
+    def goodput(self) -> float | None:
+        return read_number(self.data["goodput_bps"].sum())
+
+    @property
+    def loss(self) -> float | None:
+        """Lost pings are those without an answer, whichever way it was lost; of other packets the worse way counts."""
+        if "rtt" in self.stats:
+            import polars as pl
+
+            pings = self.samples.filter(pl.col("measure") == "rtt")["value"]
+            return float(pings.is_nan().mean() or 0.0) if len(pings) else None  # type: ignore[arg-type]
+        return _worst(self.data["loss_ratio"])
+
+    @property
+    def delay_p95(self) -> float | None:
+        return _worst(self.data["delay_p95_ns"])
+
+    def is_cut_off(self) -> bool:
+        """Whether something was sent, all of one way was lost, and no data came through."""
+        return (
+            bool((self.rows["packets_sent"] > 0).any())
+            and not bool((self.data["goodput_bps"] > 0).any())
+            and (_worst(self.rows["loss_ratio"]) or 0.0) > 0
+        )
+
+    def has(self, measure: str) -> bool:
+        """Whether a measure was taken at least once with success."""
+        row = self.stats.get(measure)
+        return row is not None and read_number(row["p50"]) is not None
+
+
+def _gather_evidence(result: Result) -> Iterator[_Evidence]:
+    """Gather what was measured of each flow, looking at every table once, however many flows there are."""
+    import polars as pl
+
+    active = (pl.col("throughput_bps") > 0) | (pl.col("discarded") > 0)
+    begun = dict(
+        result.flow_series.filter(active).group_by("flow").agg(pl.col("time_ns").min()).iter_rows()
+    )
+    end, warmup = result.manifest["simulated_ns"], result.manifest.get("warmup_ns", 0)
+    measures, samples = _split(result.measures), _split(result.samples)
+    no_samples = result.samples.clear()
+    for flow, rows in _split(result.flows).items():
+        data = rows.filter(pl.col("carries") == "data")
+        taken = measures.get(flow)
+        yield _Evidence(
+            rows=rows,
+            data=rows if data.is_empty() else data,
+            stats={} if taken is None else {row["measure"]: row for row in taken.to_dicts()},
+            samples=samples.get(flow, no_samples),
+            waited_ns=float(end - max(begun.get(flow, warmup), warmup)),
+        )
+
+
+def _split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    parts = table.partition_by("flow", as_dict=True, maintain_order=True)
+    return {str(flow): rows for (flow,), rows in parts.items()}
+
+
+def _judge_flow(evidence: _Evidence) -> Finding:
+    grade, experience, strain = _grade(evidence)
+    return Finding(
+        flow=str(evidence.rows["flow"][0]),
+        application=evidence.application,
+        grade=grade,
+        experience=experience,
+        delay_p50_ns=_worst(evidence.data["delay_p50_ns"]),
+        delay_p95_ns=evidence.delay_p95,
+        loss_ratio=evidence.loss,
+        goodput_bps=evidence.goodput,
+        strain=math.inf if strain is None else strain,
+    )
+
+
+def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    if evidence.application == "voice" or evidence.has("mos") or evidence.has("mos_down"):
+        return _grade_call(evidence)
+    if evidence.application == "web" or evidence.has("page_load_time"):
+        return _grade_pages(evidence)
+    if "rtt" in evidence.stats:
+        return _grade_ping(evidence)
+    if evidence.rows["transport"][0] == "udp":
+        return _grade_datagrams(evidence)
+    return _grade_transfer(evidence)
+
+
+def _grade_call(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    scored = [name for name in ("mos", "mos_down") if evidence.has(name)]
+    if not scored:
+        return (
+            (Grade.BAD, "no packet arrived", math.inf)
+            if evidence.is_cut_off()
+            else _grade_datagrams(evidence)
+        )
+    worst = min(scored, key=lambda name: read_number(evidence.stats[name]["p5"]) or 0.0)
+    row = evidence.stats[worst]
+    score = read_number(row["p5"])
+    grade = _grade_rising(score, (4.0, 3.6, 3.1))
+    strain = None if score is None else -score
+    text = f"MOS {write_quantity(row['p50'], 'number')}, {write_quantity(row['p5'], 'number')} in bad spells"
+    why = _explain_call(evidence, "down" if worst == "mos_down" else "up")
+    return grade, text if grade is Grade.GOOD or not why else f"{text}: {why}", strain
+
+
+def _explain_call(evidence: _Evidence, direction: str) -> str:
+    """Say what spoiled a call: packets too late for its de-jitter buffer, packets lost, or delay."""
+    import polars as pl
+
+    rows = evidence.rows.filter(pl.col("direction") == direction)
+    if rows.is_empty():
+        return ""
+    row = rows.row(0, named=True)
+    if row["packets_sent"] and not row["packets_delivered"]:
+        return "no packet arrived"
+    late = evidence.stats.get("late_down" if direction == "down" else "late")
+    lateness = (read_number(late["mean"]) if late else None) or 0.0
+    loss = read_number(row["loss_ratio"]) or 0.0
+    reasons = []
+    if lateness >= AUDIBLE_LOSS:
+        reasons.append(
+            f"{write_quantity(lateness, 'ratio')} of its packets came too late to be played"
+        )
+    if loss >= AUDIBLE_LOSS:
+        reasons.append(
+            f"{write_quantity(loss, 'ratio')} {'' if reasons else 'of its packets '}were lost"
+        )
+    delay = read_number(row["delay_p50_ns"]) or 0.0
+    if not reasons and delay > 150e6:
+        reasons.append(f"each way takes {write_quantity(delay)}")
+    return " and ".join(reasons)
+
+
+def _grade_pages(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    marks = (2e9, 4e9, 10e9)
+    if evidence.has("page_load_time"):
+        row = evidence.stats["page_load_time"]
+        text = f"pages in {write_quantity(row['p50'])}, 1 in 20 over {write_quantity(row['p95'])}"
+        median = read_number(row["p50"])
+        return _grade_falling(median, marks), text, median
+    if not (evidence.rows["packets_sent"] > 0).any():
+        return Grade.NONE, "no page asked for", 0.0
+    waited = evidence.waited_ns
+    return _grade_falling(waited, marks), f"no page finished in {write_quantity(waited)}", waited
+
+
+def _grade_ping(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    loss = evidence.loss
+    if not evidence.has("rtt"):
+        return Grade.BAD, "no answer", math.inf
+    row = evidence.stats["rtt"]
+    slow = read_number(row["p95"])
+    by_time = _grade_falling(slow, (130e6, 250e6, 400e6))
+    # The round-trip times are those of the answers: who gets none is not well off.
+    by_loss = _grade_falling(loss, LOSS_MARKS)
+    lost = f", {write_quantity(loss, 'ratio')} lost" if loss else ""
+    text = f"{write_quantity(row['p50'])}, 1 in 20 over {write_quantity(slow)}{lost}"
+    return max(by_time, by_loss, key=ORDER.index), text, slow
+
+
+def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    if evidence.is_cut_off():
+        return Grade.BAD, "no packet arrived", math.inf
+    marks = (65e6, 125e6, 200e6) if evidence.application == "game" else (150e6, 275e6, 400e6)
+    by_delay = _grade_falling(evidence.delay_p95, marks)
+    by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
+    text = f"1 packet in 20 over {write_quantity(evidence.delay_p95)}, {write_quantity(evidence.loss, 'ratio')} lost"
+    return max(by_delay, by_loss, key=ORDER.index), text, evidence.delay_p95
+
+
+def _grade_transfer(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    if evidence.is_cut_off():
+        return Grade.BAD, "nothing got through", math.inf
+    rate, strain = write_quantity(evidence.goodput, "rate"), -(evidence.goodput or 0.0)
+    if evidence.has("completion_time"):
+        file = write_quantity(evidence.stats["completion_time"]["p50"])
+        return Grade.NONE, f"{rate}, a file in {file}", strain
+    return Grade.NONE, rate, strain
+
+
+def _grade_falling(value: float | None, marks: tuple[float, float, float]) -> Grade:
+    if value is None:
+        return Grade.NONE
+    passed = sum(value > mark for mark in marks)
+    return (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)[passed]
+
+
+def _grade_rising(value: float | None, marks: tuple[float, float, float]) -> Grade:
+    if value is None:
+        return Grade.NONE
+    return _grade_falling(-value, (-marks[0], -marks[1], -marks[2]))
+
+
+def _worst(values: pl.Series) -> float | None:
+    numbers = [read_number(value) for value in values]
+    return max((number for number in numbers if number is not None), default=None)
+
+
+def read_number(value: Any) -> float | None:
+    """Give a number, or None for what does not exist."""
+    if value is None or math.isnan(value):
+        return None
+    return float(value)
+
+
+def write_quantity(value: Any, kind: Any = "time") -> str:
+    """Write a quantity with its unit; by default a time in ns."""
+    return format_quantity(None if value is None else float(value), kind)

@@ -1,0 +1,248 @@
+"""Variants side by side: the same seeds, best and worst, paired differences, and what finished runs are called."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import headend
+from headend.cli.main import app
+from headend.comparison import (
+    Variant,
+    compare_figures,
+    explain_board,
+    gather_variants,
+    load_results,
+    pool_histograms,
+)
+from headend.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
+from headend.experiment import choose_seeds, compare, plan_comparison
+from headend.figures import draw_figures
+from headend.scores import Figure, mark_values, score_runs
+from street import make_street
+
+QUEUES = {"queue": ["drop_tail", "docsis_pie", "codel"]}
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_every_variant_runs_with_the_same_seeds(fake: Any, home_line: Path) -> None:
+    plans = plan_comparison(home_line, QUEUES, seeds=3)
+    assert [plan.run for plan in plans[:4]] == [
+        ("drop_tail", 1),
+        ("drop_tail", 2),
+        ("drop_tail", 3),
+        ("docsis_pie", 1),
+    ]
+    variants = compare(home_line, QUEUES, seeds=[7, 5]).variants
+    assert [variant.label for variant in variants] == QUEUES["queue"]
+    assert [variant.seeds for variant in variants] == [[7, 5]] * 3
+
+
+def test_seeds_count_on_from_the_one_that_is_set(fake: Any, home_line: Path) -> None:
+    plans = plan_comparison(home_line, QUEUES, seed=40, seeds=2)
+    assert {plan.seed for plan in plans} == {40, 41}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (0, "seeds: expected 1 to 100 of them, found 0"),
+        (101, "seeds: expected 1 to 100 of them, found 101"),
+        ([3, 3], "seeds: 3 is given twice"),
+        ([2**64], f"seed: expected a whole number from 0 to {2**64 - 1}, found {2**64}"),
+    ],
+)
+def test_seeds_that_cannot_be_are_refused(wanted: Any, message: str) -> None:
+    with pytest.raises(headend.InputError) as caught:
+        choose_seeds(wanted, first=1)
+    assert str(caught.value) == message
+
+
+def test_an_interval_is_students() -> None:
+    # Table of Student's t, two-sided 95 %: 12.706 for one degree of freedom, 2.262 for nine.
+    assert estimate_mean([0.0, 2.0]).half == pytest.approx(12.706, abs=1e-3)
+    ten = [float(number) for number in range(10)]
+    deviation = math.sqrt(sum((value - 4.5) ** 2 for value in ten) / 9)
+    assert estimate_mean(ten).half == pytest.approx(2.262 * deviation / math.sqrt(10), rel=1e-3)
+
+
+def test_one_seed_has_no_interval_and_is_never_clear() -> None:
+    alone = estimate_mean([3.0])
+    assert (alone.mean, alone.count, alone.is_clear) == (3.0, 1, False)
+    assert math.isnan(alone.half)
+    assert format_estimate(alone, "number") == "3"
+
+
+def test_pairing_removes_what_the_seeds_have_in_common() -> None:
+    base = [10.0, 200.0, 3000.0]
+    better = [value - 5 - offset for value, offset in zip(base, (0.1, 0.0, -0.1), strict=True)]
+    assert not Estimate(-5, estimate_mean(base).half, 3).is_clear
+    difference = estimate_difference(better, base)
+    assert difference.is_clear
+    assert difference.mean == pytest.approx(-5)
+
+
+def test_best_and_worst_are_marked_and_ties_are_ties() -> None:
+    assert mark_values([1.0, 2.0], rising=False) == ["best", ""]
+    assert mark_values([1.0, 2.0, 3.0], rising=True) == ["worst", "", "best"]
+    assert mark_values([1.0, 1.005, 3.0], rising=False) == ["best", "best", "worst"]
+    assert mark_values([1.0, math.nan, 2.0], rising=False) == ["best", "worst", ""]
+    assert mark_values([5.0, 5.0], rising=True) == ["", ""]
+
+
+def test_figures_are_those_that_the_applications_are_about(fake: Any, home_line: Path) -> None:
+    (scores,) = score_runs([headend.run(home_line)])
+    names = {(figure.subject, figure.name) for figure in scores}
+    assert names == {
+        ("call", "MOS p50"),
+        ("call", "MOS p5"),
+        ("browsing", "page load p50"),
+        ("browsing", "page load p95"),
+        ("ping", "round trip p50"),
+        ("ping", "round trip p99"),
+        ("upload", "goodput"),
+        *(
+            ("queue cable.up", name)
+            for name in ("delay p50", "delay p99", "delay p99.9", "dropped", "line used")
+        ),
+    }
+
+
+def test_of_a_group_the_middle_and_the_worst_are_compared() -> None:
+    (scores,) = score_runs([make_street(100)])
+    worst = scores[Figure("web ×100", "page load p50, worst", "time")]
+    middle = scores[Figure("web ×100", "page load p50, in the middle", "time")]
+    assert worst == pytest.approx(7e9)
+    assert 1e9 < middle < worst
+
+
+def test_differences_are_to_the_first_variant_by_common_seeds() -> None:
+    def street(label: str, seed: int, strain: float) -> Any:
+        result = make_street(10, label=label, strain=strain)
+        result.manifest["seed"] = seed
+        return result
+
+    variants = [
+        Variant("a", [street("a", 1, 1.0), street("a", 2, 2.0), street("a", 3, 9.0)]),
+        Variant("b", [street("b", 2, 1.0), street("b", 1, 0.5)]),
+    ]
+    rows = {(row.figure.subject, row.figure.name): row for row in compare_figures(variants)}
+    base, other = rows["ping", "round trip p50"].cells
+    assert base is not None
+    assert other is not None
+    assert base.difference is None
+    assert (other.mark, base.estimate.count) == ("best", 3)
+    # 25 ms and 30 ms, less 22.5 ms and 25 ms: seed by seed, not in the order of the runs.
+    assert other.difference is not None
+    assert other.difference.mean == pytest.approx(-3.75e6)
+    assert other.difference.count == 2
+
+
+def test_distributions_of_all_seeds_are_drawn_as_one() -> None:
+    runs = [make_street(2).histograms, make_street(2).histograms]
+    pooled = pool_histograms(runs)
+    assert pooled.height == runs[0].height
+    assert pooled["count"].sum() == 2 * runs[0]["count"].sum()
+
+
+def test_a_report_over_seeds_has_intervals_and_says_what_is_of_one_seed(
+    fake: Any, home_line: Path
+) -> None:
+    comparison = compare(home_line, QUEUES, seeds=3, out="kept")
+    page = Path("kept/report.html").read_text()
+    for text in (
+        "Means over 3 seeds (1, 2, 3)",
+        "are of seed 1",
+        "Differences to drop_tail",
+        " ± ",
+    ):
+        assert text in page, text
+    assert {figure.name for figure in draw_figures(comparison.results)} >= {"differences", "delay"}
+    for panel in draw_figures(comparison.results)[0].panels:
+        panel.chart.to_dict(validate=True)
+    assert call("report", "kept", "--out", "again.html").exit_code == 0
+    assert Path("again.html").read_text() == page
+
+
+def test_one_seed_has_a_table_without_intervals(fake: Any, home_line: Path) -> None:
+    comparison = compare(home_line, QUEUES, out="kept")
+    page = Path("kept/report.html").read_text()
+    assert "One seed has no interval" in page
+    assert "Differences to" not in page
+    assert "✗ worst" in explain_board(comparison.variants)
+
+
+def test_a_comparison_over_seeds_is_kept_by_variant_and_seed(fake: Any, home_line: Path) -> None:
+    arguments = ["--vary", "queue=drop_tail,docsis_pie", "--seeds", "1,4", "--out", "kept"]
+    answer = call("compare", "home-line.toml", *arguments)
+    assert answer.exit_code == 0, answer.output
+    assert "What follows is of seed 1." in answer.stdout
+    assert "paired by seed" in " ".join(answer.stdout.split())
+    folders = sorted(
+        path.parent.relative_to("kept").as_posix() for path in Path("kept").rglob("flows.parquet")
+    )
+    assert folders == [
+        "docsis_pie/seed-1", "docsis_pie/seed-4", "drop_tail/seed-1", "drop_tail/seed-4",
+    ]  # fmt: skip
+    document = json.loads(call("compare", "kept", "--out", "again", "--json").stdout)
+    assert [run["seed"] for run in document["runs"]] == [1, 4, 1, 4]
+    figure = next(f for f in document["figures"] if f["figure"] == "MOS p5")
+    assert figure["runs"]["docsis_pie"]["mark"] == "best"
+    assert figure["runs"]["docsis_pie"]["difference"]["count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("seeds", "message"),
+    [
+        ("x", "--seeds x: expected how many, such as 10, or a list, such as 1,2,5"),
+        ("0", "seeds: expected 1 to 100 of them, found 0"),
+        ("1,1", "seeds: 1 is given twice"),
+    ],
+)
+def test_seeds_are_refused_in_one_line(
+    fake: Any, home_line: Path, seeds: str, message: str
+) -> None:
+    answer = call("compare", "home-line.toml", "--vary", "queue=a,b", "--seeds", seeds)
+    assert (answer.exit_code, answer.stderr) == (2, f"error: {message}\n")
+
+
+def test_a_list_of_seeds_leaves_no_first_one_to_choose(fake: Any, home_line: Path) -> None:
+    answer = call(
+        "compare", "home-line.toml", "--vary", "queue=a,b", "--seeds", "1,2", "--seed", "3"
+    )
+    assert (
+        answer.stderr == "error: --seed: with a list of --seeds, there is no first one to choose\n"
+    )
+
+
+def test_finished_runs_are_called_by_what_was_changed(fake: Any, home_line: Path) -> None:
+    for queue in ("drop_tail", "docsis_pie"):
+        for seed in ("1", "2"):
+            call("run", "home-line.toml", "--quiet", "--set", f"queue={queue}", "--seed", seed)
+    folders = sorted(map(str, Path("results").iterdir()))
+    variants = gather_variants(load_results(folders))
+    assert [(variant.label, variant.seeds) for variant in variants] == [
+        ("drop_tail", [1, 2]),
+        ("docsis_pie", [1, 2]),
+    ]
+
+
+def test_finished_runs_keep_the_names_that_were_chosen_for_them(fake: Any, home_line: Path) -> None:
+    call("run", "home-line.toml", "--quiet", "--out", "long")
+    call("run", "home-line.toml", "--quiet", "--set", "queue=docsis_pie", "--out", "short")
+    assert [result.label for result in load_results(["long", "short"])] == ["long", "short"]
+
+
+def test_the_same_run_twice_is_two_variants(fake: Any, home_line: Path) -> None:
+    call("run", "home-line.toml", "--quiet", "--out", "a/x")
+    call("run", "home-line.toml", "--quiet", "--out", "b/x")
+    labels = [result.label for result in load_results(["a/x", "b/x"])]
+    assert labels == ["home-line (1)", "home-line (2)"]

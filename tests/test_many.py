@@ -1,0 +1,186 @@
+"""A hundred or a thousand of one kind: one row, one line with a band, and the worst by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import headend
+from headend.bottleneck import gather_queues
+from headend.cli.main import app
+from headend.cli.tables import draw_members, draw_people, draw_queues
+from headend.figures import draw_figures
+from headend.figures.spread import merge_members
+from headend.figures.thinning import Tail, merge_tails
+from headend.groups import find_groups, label_member, order_naturally
+from headend.report import write_report
+from headend.verdict import judge, summarise_comparison
+from street import make_street
+
+#: What a report over the largest plant may take, its libraries included.
+MOST_BYTES = 10_000_000
+
+
+def test_a_few_members_stay_what_they_are() -> None:
+    assert find_groups([f"web.{number}" for number in range(1, 5)]) == {}
+    groups = find_groups([f"web.{number}" for number in range(1, 6)])
+    assert label_member("web.3", groups) == "web ×5"
+
+
+def test_members_are_found_wherever_the_number_stands() -> None:
+    modems = [f"cable.home.{number}.{way}" for number in range(1, 13) for way in ("up", "down")]
+    groups = find_groups(["cable.up", *reversed(modems)])
+    assert groups["cable.home.7.up"].label == "cable.home.*.up ×12"
+    assert groups["cable.home.7.up"].members[1:3] == ("cable.home.2.up", "cable.home.3.up")
+    assert "cable.up" not in groups
+
+
+def test_a_group_whose_size_differs_between_runs_has_one_name() -> None:
+    runs = ([f"web.{n}" for n in range(1, 11)], [f"web.{n}" for n in range(1, 101)])
+    assert {group.label for group in find_groups(*runs).values()} == {"web"}
+
+
+def test_names_are_ordered_by_their_numbers() -> None:
+    assert sorted(["home.10", "home.2", "home.1"], key=order_naturally) == [
+        "home.1",
+        "home.2",
+        "home.10",
+    ]
+
+
+def test_a_group_is_one_row_with_its_middle_and_its_worst() -> None:
+    parties = {party.name: party for party in judge(make_street(100)).parties}
+    assert list(parties) == ["call", "web", "ping", "upload"]
+    web = parties["web"]
+    assert (web.label, web.worst.flow, web.middle.flow) == ("web ×100", "web.100", "web.50")
+    assert sum(web.grades.values()) == 100
+    assert parties["upload"].worst.flow == "upload.10"
+    assert not parties["ping"].is_group
+
+
+def test_the_verdict_says_how_many_suffer_and_who_most() -> None:
+    verdict = judge(make_street(100))
+    assert "51 of 100 web (worst, web.100: pages in 7 s" in verdict.paragraph
+    assert "the other 49 web" in verdict.paragraph
+    assert verdict.queue is not None
+    assert (verdict.queue.alike, verdict.queue.standing) == (100, 77)
+    assert "the worst of 100 like it, 77 of them standing," in verdict.paragraph
+
+
+def test_a_comparison_says_how_many_suffer_in_each_run() -> None:
+    lines = summarise_comparison(
+        [make_street(100, label="a"), make_street(100, label="b", strain=0.3)]
+    )
+    web = next(line for line in lines if line.startswith("web ×100: "))
+    assert "51 of 100 suffer under a" in web
+    assert "none of 100 suffers under b" in web
+
+
+def test_queues_of_many_modems_are_one_row() -> None:
+    parties = {party.label: party for party in gather_queues(make_street(20))}
+    assert list(parties) == ["cable.home.*.down ×20", "cable.home.*.up ×20"]
+    assert parties["cable.home.*.up ×20"].worst["queue"] == "cable.home.20.up"
+
+
+def test_the_terminal_has_two_rows_for_a_group_and_ten_on_request() -> None:
+    street = make_street(1000)
+    verdict = judge(street)
+    assert draw_people(verdict).row_count == 7
+    assert draw_queues(street, "cable.home.7.up").row_count == 4
+    assert draw_queues(street, None, detail=True).row_count == 22
+    assert draw_members(verdict.parties[0]).row_count == 10
+
+
+def test_detail_lists_the_worst_of_each_group(fake: Any, home_line: Path) -> None:
+    pings = "".join(f'[flow."probe.{number}"]\napplication = "ping"\n' for number in range(1, 13))
+    home_line.write_text(home_line.read_text() + pings)
+    brief = CliRunner().invoke(app, ["run", "home-line.toml"]).stdout
+    long = CliRunner().invoke(app, ["run", "home-line.toml", "--detail", "--force"]).stdout
+    assert "probe ×12" in brief
+    assert "Those of probe ×12 who fare worst:" not in brief
+    assert "Those of probe ×12 who fare worst:" in long
+
+
+def test_the_report_of_a_thousand_homes_is_no_larger_than_a_picture_book(tmp_path: Path) -> None:
+    path = write_report([make_street(1000)], tmp_path / "report.html")
+    size = path.stat().st_size
+    assert size < MOST_BYTES / 5, f"{size:,} bytes"
+    page = path.read_text()
+    assert "Those of web ×1000 who fare worst" in page
+    assert "web.1000" in page
+
+
+def test_a_comparison_of_a_thousand_homes_stays_below_the_limit(tmp_path: Path) -> None:
+    runs = [make_street(1000, label=f"run {n}", strain=1 / n) for n in (1, 2)]
+    size = write_report(runs, tmp_path / "report.html").stat().st_size
+    assert size < MOST_BYTES / 5, f"{size:,} bytes"
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_figures_of_many_obey_the_schema_and_show_the_spread(runs: int) -> None:
+    results = [make_street(60, label=f"run {n}", strain=1 / n) for n in range(1, runs + 1)]
+    figures = {figure.name: figure for figure in draw_figures(results)}
+    for figure in figures.values():
+        for panel in figure.panels:
+            panel.chart.to_dict(validate=True)
+    for name in ("delay", "queue-delay", "rates", "cwnd" if runs == 1 else "delay"):
+        assert "10th to the 90th percentile" in figures[name].explanation, name
+    for name in ("mos", "pages"):
+        assert "each point is a member" in figures[name].explanation, name
+
+
+def test_each_member_has_a_point_in_order_from_the_best_to_the_worst() -> None:
+    figures = {figure.name: figure for figure in draw_figures([make_street(30)])}
+    (panel,) = figures["pages"].panels
+    points = next(iter(panel.specify()["datasets"].values()))
+    assert [point["member"] for point in points] == [f"web.{number}" for number in range(1, 31)]
+    assert points[-1]["share"] == pytest.approx(29.5 / 30, abs=1e-4)
+
+
+def test_who_has_no_value_leaves_a_gap_on_the_right() -> None:
+    street = make_street(30)
+    lost = pl.col("flow").is_in(["web.29", "web.30"])
+    street.tables["measures"] = street.measures.with_columns(
+        p50=pl.when(lost).then(float("nan")).otherwise(pl.col("p50"))
+    )
+    figures = {figure.name: figure for figure in draw_figures([street])}
+    points = next(iter(figures["pages"].panels[0].specify()["datasets"].values()))
+    assert points[-1]["member"] == "web.28"
+    assert points[-1]["share"] == pytest.approx(27.5 / 30, abs=1e-4)
+
+
+def test_the_band_of_a_group_holds_eight_tenths_of_its_members() -> None:
+    members = pl.DataFrame(
+        {"time_s": [1.0] * 11, "key": ["web"] * 11, "value": list(map(float, range(11)))}
+    )
+    alone = pl.DataFrame({"time_s": [1.0], "key": ["call"], "value": [7.0]})
+    merged = merge_members(pl.concat([alone, members]), {"web"})
+    assert merged.to_dicts() == [
+        {"time_s": 1.0, "key": "call", "value": 7.0, "low": None, "high": None},
+        {"time_s": 1.0, "key": "web", "value": 5.0, "low": 1.0, "high": 9.0},
+    ]
+
+
+def test_a_tail_that_few_members_reach_is_not_drawn() -> None:
+    long, short = Tail(np.array([1.0, 2.0]), np.array([1.0, 0.5])), Tail(np.ones(1), np.ones(1))
+    assert merge_tails([long, short, short])["share"].tolist() == [1.0]
+    assert merge_tails([long, long, short])["share"].tolist() == [1.0, 0.5]
+
+
+def test_the_real_engine_names_its_members_so() -> None:
+    ten = {"rate": "10 Mbit/s"}
+    scenario = {
+        "duration": "3 s", "warmup": "1 s",
+        "link": {"line": {"point_to_point": {"up": ten, "down": ten}}},
+        "flow": {"ping": {"application": "ping", "count": 12}},
+    }  # fmt: skip
+    result = headend.run(scenario)
+    assert [party.label for party in judge(result).parties] == ["ping ×12"]
+    drawn = [panel.specify() for figure in draw_figures([result]) for panel in figure.panels]
+    assert "ping ×12" in json.dumps(drawn, ensure_ascii=False)
