@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from headend.expect import Vocabulary
+
 SECOND = 1_000_000_000
 UNITS = {"s": SECOND, "ms": 1_000_000}
 
@@ -36,6 +38,10 @@ class Scenario:
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
         self.warnings: list[str] = []
+        vocabulary = Vocabulary.from_resolved(content)
+        alone = [name for name in content.get("flow", {}) if name not in vocabulary.members]
+        self.flow_names = alone + [name for names in vocabulary.members.values() for name in names]
+        self.queue_names = list(vocabulary.queues)
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
 
@@ -47,8 +53,10 @@ class Run:
     engine_version = "fake"
     slow = False
 
-    def __init__(self, scenario: Scenario, seed: int | None = None) -> None:
-        self.scenario, self.now = scenario, 0
+    def __init__(
+        self, scenario: Scenario, seed: int | None = None, follow: tuple[str, int] | None = None
+    ) -> None:
+        self.scenario, self.now, self.follow = scenario, 0, follow
         self.random = np.random.default_rng(scenario.seed if seed is None else seed)
 
     def advance(self, wall_seconds: float) -> tuple[int, bool]:
@@ -61,7 +69,8 @@ class Run:
         return self.now, self.now >= self.scenario.duration_ns
 
     def finish(self) -> dict[str, Any]:
-        return _tables(self.scenario, self.now, self.random)
+        tables = _tables(self.scenario, self.now, self.random)
+        return tables | {"steps": _steps(self.follow[1])} if self.follow else tables
 
 
 def parse(text: str, *, format: str = "toml", overrides: Any = (), files: Any = None) -> Scenario:
@@ -196,6 +205,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 throughput_bps=rate,
                 goodput_bps=rate * 0.97 if carries == "data" else 0.0,
                 discarded_overlimit=discarded,
+                discarded_ack_thinned=0,
                 discarded_congested=0,
                 discarded_corrupted=0,
                 discarded_filtered=0,
@@ -295,6 +305,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             packets_dequeued=7990,
             bytes_dequeued=7990 * 1500,
             discarded_overlimit=10,
+            discarded_ack_thinned=0,
             discarded_congested=0,
             discarded_corrupted=0,
             discarded_filtered=0,
@@ -392,6 +403,30 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
         name: {key: _column(values) for key, values in table.items()}
         for name, table in tables.items()
     }
+
+
+def _steps(since: int) -> dict[str, Any]:
+    """Tell the life of a packet whose first request collides: times in µs from when it is sent."""
+    no = float("nan")
+    rows = [
+        (0, "sent", "", "", 0, 200.0, no, no),
+        (0, "enqueued", "cable.up", "", 0, 200.0, no, no),
+        (0, "deferred", "cable.up", "", 0, no, 40.0, 8.0),
+        (900, "requested", "cable.up", "contention", 1000, 236.0, 40.0, no),
+        (4000, "answered", "cable.up", "collided", 1000, no, no, no),
+        (4000, "deferred", "cable.up", "", 4000, no, 90.0, 16.0),
+        (5100, "requested", "cable.up", "contention", 5200, 236.0, 90.0, no),
+        (8000, "answered", "cable.up", "heard", 5200, no, no, no),
+        (8000, "granted", "cable.up", "", 9500, 236.0, no, no),
+        (9300, "prepared", "cable.up", "", 9500, no, no, no),
+        (9300, "dequeued", "cable.up", "", 9300, 200.0, no, no),
+        (30000, "delivered", "", "", 30000, 200.0, no, no),
+    ]
+    names = ("at_ns", "step", "queue", "detail", "when_ns", "bytes", "opportunity", "window")
+    table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    for name in ("at_ns", "when_ns"):
+        table[name] = [since + 1000 * value for value in table[name]]
+    return {name: _column(values) for name, values in table.items()}
 
 
 def _column(values: Any) -> Any:

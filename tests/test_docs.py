@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headend.cli.main import app
-from headend.columns import TABLES
+from headend.columns import OPTIONAL_TABLES, TABLES
 from headend.expect import FLOW_METRICS, MEASURES, QUEUE_METRICS, RUN_METRICS
 from headend.scenario import Text
 
@@ -34,6 +34,12 @@ def test_the_documented_columns_are_those_of_the_tables() -> None:
     assert set(documented) == set(TABLES)
     for table, columns in documented.items():
         assert columns == set(TABLES[table]), table
+
+
+def test_the_documented_columns_of_a_packets_life_are_those_of_its_table() -> None:
+    before, _, _ = _sections()["steps"].partition("| step |")
+    columns = set(OPTIONAL_TABLES["steps"])
+    assert columns <= _code(before)
 
 
 def test_the_documented_measures_are_those_of_the_language() -> None:

@@ -10,6 +10,7 @@ import polars as pl
 _DISCARDED = tuple(
     f"discarded_{reason}"
     for reason in (
+        "ack_thinned",
         "congested",
         "corrupted",
         "filtered",
@@ -68,10 +69,16 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
     ),
 }
 
+#: Tables that only some runs have.
+OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
+    "steps": _define("step queue detail", "at_ns when_ns", "bytes opportunity window"),
+}
+
 
 def build_frames(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
     """Make frames of the engine's columns; a table without rows has its columns all the same."""
-    return {name: _build_frame(tables.get(name, {}), types) for name, types in TABLES.items()}
+    wanted = TABLES | {name: own for name, own in OPTIONAL_TABLES.items() if name in tables}
+    return {name: _build_frame(tables.get(name, {}), types) for name, types in wanted.items()}
 
 
 def _build_frame(columns: Mapping[str, Any], types: dict[str, pl.DataType]) -> pl.DataFrame:

@@ -40,6 +40,7 @@ def execute(
     scenario: Scenario,
     *,
     seed: int | None = None,
+    follow: tuple[str, int] | None = None,
     on_progress: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> Execution:
@@ -51,6 +52,8 @@ def execute(
         A parsed scenario.
     seed
         In place of the scenario's own.
+    follow
+        A flow, and a time in ns from which on its next packet is followed.
     on_progress
         Called with the simulated time so far, in ns.
     stop
@@ -59,7 +62,7 @@ def execute(
     from headend._engine import Run
 
     started = time.monotonic()
-    run = Run(scenario, seed)
+    run = Run(scenario, seed, follow)
     simulated_ns, finished = 0, False
     while not finished and not (stop and stop.is_set()):
         simulated_ns, finished = run.advance(SLICE_SECONDS)

@@ -31,6 +31,7 @@ from headend.errors import InputError, suggest
 from headend.quantity import Kind, format_quantity, parse_quantity
 
 if TYPE_CHECKING:
+    from headend._engine import Scenario
     import polars as pl
 
 _DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
@@ -120,6 +121,21 @@ class Vocabulary:
                 members[name] = [f"{name}.{number}" for number in range(1, count + 1)]
                 flows |= dict.fromkeys(members[name], application)
         return cls(flows, sorted(_name_queues(resolved.get("link", {}))), members)
+
+    @classmethod
+    def from_scenario(cls, scenario: Scenario, resolved: Mapping[str, Any]) -> Vocabulary:
+        """Take the names from the engine, which alone knows who has a flow of which there is one at each of several homes."""
+        flows = {
+            name: _name_variant(flow.get("application"))
+            for name, flow in resolved.get("flow", {}).items()
+        }
+        members: dict[str, list[str]] = {}
+        for name in scenario.flow_names:
+            flow, dot, _ = name.partition(".")
+            if dot:
+                members.setdefault(flow, []).append(name)
+        flows |= {name: flows[flow] for flow, names in members.items() for name in names}
+        return cls(flows, scenario.queue_names, members)
 
 
 @dataclass(frozen=True)

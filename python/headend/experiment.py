@@ -14,6 +14,7 @@ from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
 from headend.folder import create_folder
+from headend.life import parse_follow
 from headend.quantity import format_quantity, parse_quantity
 from headend.result import RESULT_FORMAT, Result
 from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
@@ -37,6 +38,7 @@ class Plan:
     label: str
     overrides: Overrides
     seed: int
+    follow: tuple[str, int] | None = None
 
     @property
     def run(self) -> tuple[str, int]:
@@ -57,7 +59,11 @@ class Plan:
         import headend.columns  # noqa: F401 - now, so that an interrupted run is kept without delay
 
         execution = execute(
-            self.loaded.scenario, seed=self.seed, on_progress=on_progress, stop=stop
+            self.loaded.scenario,
+            seed=self.seed,
+            follow=self.follow,
+            on_progress=on_progress,
+            stop=stop,
         )
         return self._complete(execution)
 
@@ -89,6 +95,12 @@ class Plan:
             "warnings": scenario.warnings,
             "scenario": self.loaded.resolved,
         }
+        if self.follow:
+            manifest["explain"] = list(self.follow)
+            if tables["steps"].is_empty():
+                flow, since = self.follow
+                at = format_quantity(since, "time")
+                manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
         return Result(tables, manifest, self.label, wall_seconds=execution.wall_seconds)
 
 
@@ -98,13 +110,14 @@ def plan_run(
     *,
     seed: int | None = None,
     label: str = "",
+    explain: str | None = None,
 ) -> Plan:
     """Check everything that can be checked before running."""
     if seed is not None:
         check_seed(seed)
     text = read_scenario(source)
     loaded = text.load(overrides)
-    vocabulary = Vocabulary.from_resolved(loaded.resolved)
+    vocabulary = Vocabulary.from_scenario(loaded.scenario, loaded.resolved)
     expectations = []
     for name, wanted in loaded.scenario.expect:
         try:
@@ -113,7 +126,8 @@ def plan_run(
             path = f"expect.{name}"
             raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
     chosen = loaded.scenario.seed if seed is None else seed
-    return Plan(loaded, expectations, label or loaded.name, overrides, chosen)
+    follow = parse_follow(explain, vocabulary, loaded.scenario.duration_ns) if explain else None
+    return Plan(loaded, expectations, label or loaded.name, overrides, chosen, follow)
 
 
 def check_seed(seed: Any) -> None:
@@ -149,6 +163,7 @@ def run(
     out: str | Path | None = None,
     force: bool = False,
     progress: bool = False,
+    explain: str | None = None,
 ) -> Result:
     """Run a scenario.
 
@@ -167,6 +182,8 @@ def run(
         Replace a results folder that is there.
     progress
         Show a progress bar on standard error.
+    explain
+        ``FLOW@TIME``: the life of that flow's next packet becomes the table ``steps`` and a figure of the report.
 
     Returns
     -------
@@ -178,7 +195,7 @@ def run(
     InputError
         When the scenario or the folder is not usable, in one line.
     """
-    plan = plan_run(scenario, write_overrides(set), seed=seed)
+    plan = plan_run(scenario, write_overrides(set), seed=seed, explain=explain)
     if out is None:
         return _watch(plan, progress)
     with create_folder(Path(out), force=force) as fresh:

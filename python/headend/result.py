@@ -125,7 +125,7 @@ class Result:
         """
         import polars as pl
 
-        from headend.columns import TABLES
+        from headend.columns import OPTIONAL_TABLES, TABLES
 
         folder = Path(folder)
         manifest = read_manifest(folder)
@@ -137,7 +137,12 @@ class Result:
             if key not in manifest:
                 raise InputError(f'{folder / MANIFEST}: damaged: it has no "{key}"')
         tables = {}
-        for name in TABLES:
+        present = {
+            name: types
+            for name, types in OPTIONAL_TABLES.items()
+            if (folder / f"{name}.parquet").exists()
+        }
+        for name, types in (TABLES | present).items():
             path = folder / f"{name}.parquet"
             try:
                 tables[name] = pl.read_parquet(path)
@@ -145,7 +150,7 @@ class Result:
                 raise InputError(f"{path}: {describe(error)}") from error
             except pl.exceptions.PolarsError as error:
                 raise InputError(f"{path}: damaged: {str(error).splitlines()[0]}") from error
-            _check_columns(path, tables[name], TABLES[name])
+            _check_columns(path, tables[name], types)
         label = str(manifest.get("label") or manifest.get("name") or folder.name)
         return cls(tables, manifest, label, folder)
 

@@ -5,7 +5,7 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use headend::metrics::table::{Column, Table};
 use headend::simulation::Simulation;
-use headend::time::Duration;
+use headend::time::{Duration, Instant};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -50,10 +50,21 @@ impl Run {
     const ENGINE_VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     #[new]
-    #[pyo3(signature = (scenario, seed = None))]
-    fn new(scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
+    #[pyo3(signature = (scenario, seed = None, follow = None))]
+    fn new(
+        scenario: &Scenario,
+        seed: Option<u64>,
+        follow: Option<(String, u64)>,
+    ) -> PyResult<Self> {
         let seed = seed.unwrap_or(scenario.0.raw().seed);
-        let simulation = catch_panic(|| scenario.0.build(seed))?;
+        let mut simulation = catch_panic(|| scenario.0.build(seed))?;
+        if let Some((flow, nanos)) = follow
+            && !simulation.follow(&flow, Instant::from_nanos(nanos))
+        {
+            return Err(PyValueError::new_err(format!(
+                "no flow is called \"{flow}\""
+            )));
+        }
         Ok(Self(Mutex::new(State {
             simulation: Some(Box::new(simulation)),
             slice: Slice(Duration::from_millis(1)),

@@ -58,6 +58,19 @@ impl Scenario {
             .collect()
     }
 
+    /// Names of its applications, in the order of results.
+    #[getter]
+    fn flow_names(&self) -> Vec<String> {
+        let names = self.0.flow_names().into_iter();
+        names.map(str::to_owned).collect()
+    }
+
+    /// Names of its queues.
+    #[getter]
+    fn queue_names(&self) -> Vec<String> {
+        self.0.queue_names()
+    }
+
     /// What is to be read before its results are trusted.
     #[getter]
     fn warnings(&self) -> Vec<String> {

@@ -149,7 +149,7 @@ impl<'a> Context<'a> {
         } else if at == self.now && line.is_transparent() {
             self.hand_over(packet, hop + 1, at);
         } else if let Some(due) = line.push(packet, hop + 1, at) {
-            self.world.events.push(due, Source::Line(index), 0);
+            self.world.events.set_line(index, Some(due));
         }
     }
 

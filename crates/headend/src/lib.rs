@@ -33,6 +33,7 @@ pub mod simulation;
 pub mod tcp;
 pub mod testing;
 pub mod time;
+mod tournament;
 pub mod trace;
 pub mod traffic;
 pub mod units;

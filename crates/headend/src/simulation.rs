@@ -18,6 +18,7 @@ use crate::metrics::table::Table;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
+use crate::trace::life::Life;
 use crate::trace::{FrameStore, Sink, TraceKinds};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
 
@@ -72,6 +73,7 @@ pub struct Simulation {
     events: u64,
     sampled_at: Instant,
     arrivals: Vec<Arrival>,
+    life: Option<Life>,
 }
 
 impl std::fmt::Debug for World {
@@ -86,12 +88,16 @@ impl Simulation {
     /// A run at time zero.
     pub fn new(parts: Parts) -> Self {
         let mut world = World::new(
-            EventQueue::new(parts.bucket),
+            EventQueue::new(parts.bucket, parts.lines.len()),
             parts.flows,
             parts.lines,
             parts.recorder,
         );
         let end = Instant::ZERO + parts.duration;
+        assert!(
+            end < world.events.limit(),
+            "a run of days with tens of thousands of delay lines"
+        );
         for (index, app) in parts.apps.iter().enumerate() {
             let source = Source::App(AppId(index as u32));
             world.events.push(app.start, source, traffic::START);
@@ -130,6 +136,7 @@ impl Simulation {
             events: 0,
             sampled_at: Instant::ZERO,
             arrivals: Vec::new(),
+            life: None,
         }
     }
 
@@ -145,6 +152,18 @@ impl Simulation {
             }
         }
         self.world.recorder.add_sink(sink);
+    }
+
+    /// Follows the first packet of `flow` that enters a queue at or after `from`: a table `steps` tells its life. False if there is no
+    /// such flow. Before the run begins.
+    pub fn follow(&mut self, flow: &str, from: Instant) -> bool {
+        let Some((group, side)) = self.world.recorder.find_group(flow) else {
+            return false;
+        };
+        let life = Life::of(group, side, from);
+        self.add_sink(Box::new(life.clone()));
+        self.life = Some(life);
+        true
     }
 
     /// Sets who is told of the ends of frames.
@@ -234,7 +253,15 @@ impl Simulation {
         if self.now > self.sampled_at {
             self.sample();
         }
-        self.world.recorder.tables(self.now, self.events)
+        let mut tables = self.world.recorder.tables(self.now, self.events);
+        if let Some(life) = &self.life {
+            let recorder = &self.world.recorder;
+            tables.push((
+                "steps",
+                life.table(|queue| recorder.queue_name(queue).to_owned()),
+            ));
+        }
+        tables
     }
 
     /// Every packet that entered was delivered, was discarded, or is still somewhere.
@@ -284,9 +311,8 @@ impl Simulation {
             // What one packet sets off comes before the next packet.
             self.settle();
         }
-        if let Some(at) = self.world.lines[index as usize].next_due() {
-            self.world.events.push(at, Source::Line(index), 0);
-        }
+        let next = self.world.lines[index as usize].next_due();
+        self.world.events.set_line(index, next);
     }
 
     fn wake_endpoint(&mut self, index: u32, event: Event) {

@@ -53,7 +53,7 @@ impl Bench {
         Self {
             now: Instant::ZERO,
             world: World::new(
-                EventQueue::new(Duration::from_millis(1)),
+                EventQueue::new(Duration::from_millis(1), 0),
                 flows,
                 Vec::new(),
                 recorder,

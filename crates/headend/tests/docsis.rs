@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use headend::scenario::{Format, Scenario};
 use headend::simulation::Simulation;
 use headend::time::Instant;
-use headend::trace::{Sink, TraceEvent};
+use headend::trace::{DropReason, Sink, TraceEvent};
 
 type Events = Vec<(Instant, TraceEvent)>;
 
@@ -215,5 +215,89 @@ fn request_and_grant_add_four_to_eight_milliseconds() {
     assert!(
         low > 2.5 && mid > 4.0 && mid < 8.0 && high < 9.0,
         "{low} {mid} {high} ms"
+    );
+}
+
+/// A laboratory line of 2004 without wide area.
+fn of_2004(overrides: &[(&str, &str)]) -> Events {
+    let mut all = vec![
+        ("duration", "20 s"),
+        ("link.cable.docsis.preset", "docsis10"),
+        ("link.cable.docsis.placement", "random"),
+        ("link.cable.docsis.plant.map_interval", "2 ms"),
+        ("flow.source.start", "0 s"),
+    ];
+    all.extend_from_slice(overrides);
+    run(1, &all).1
+}
+
+#[test]
+fn a_modem_of_2004_sends_a_packet_in_two_map_intervals_whatever_its_rate() {
+    for rate in ["6 Mbit/s", "50 Mbit/s"] {
+        let events = of_2004(&[
+            ("link.cable.docsis.upstream.rate", rate),
+            ("link.cable.docsis.upstream.peak", "100 Mbit/s"),
+            ("flow.source.application.cbr.gap", "1 ms"),
+            ("flow.source.application.cbr.size", "1500 B"),
+        ]);
+        // 250 packets a second of 1500 B: 3.0 Mbit/s.
+        let mbits = delivered(&events).len() as f64 * 1500.0 * 8.0 / 20.0 / 1e6;
+        assert!((2.95..=3.0).contains(&mbits), "{rate}: {mbits}");
+    }
+}
+
+#[test]
+fn a_modem_of_2004_adds_most_of_the_idle_round_trip_that_was_measured() {
+    let mean = |direction| {
+        let events = of_2004(&[
+            ("flow.source.direction", direction),
+            ("flow.source.application.cbr.gap", "50.123 ms"),
+            ("flow.source.application.cbr.size", "84 B"),
+        ]);
+        let delays = events.iter().filter_map(|(_, event)| match event {
+            TraceEvent::Delivered { delay, .. } => Some(delay.as_secs_f64() * 1e3),
+            _ => None,
+        });
+        let delays: Vec<f64> = delays.collect();
+        delays.iter().sum::<f64>() / delays.len() as f64
+    };
+    // 13 ms were measured, with hosts, switches and the CMTS's own forwarding, which are not modelled here.
+    let (up, down) = (mean("up"), mean("down"));
+    assert!(up + down > 6.5 && up + down < 13.0, "{up} + {down} ms");
+}
+
+#[test]
+fn a_modem_thins_the_acknowledgements_of_a_download_if_it_is_told_to() {
+    let thinned = |mode: &str| {
+        let (_, events) = run(
+            1,
+            &[
+                ("duration", "5 s"),
+                ("link.cable.docsis.upstream.ack_acceleration", mode),
+                ("link.cable.docsis.upstream.rate", "300 kbit/s"),
+                ("link.cable.docsis.upstream.burst", "3044 B"),
+                ("flow.source.application", "bulk"),
+                ("flow.source.direction", "down"),
+                ("flow.source.rtt", "20 ms"),
+            ],
+        );
+        let mut counts = (0, 0);
+        for (_, event) in &events {
+            match event {
+                TraceEvent::Discarded {
+                    reason: DropReason::AckThinned,
+                    ..
+                } => counts.0 += 1,
+                TraceEvent::Delivered { packet, .. } if packet.payload > 0 => counts.1 += 1,
+                _ => {}
+            }
+        }
+        counts
+    };
+    let [(none, off), (still_none, _), (many, on)] = ["off", "apart", "thinned"].map(thinned);
+    assert_eq!((none, still_none), (0, 0));
+    assert!(
+        many > 100 && on > off,
+        "{many} thinned, {off} {on} delivered"
     );
 }

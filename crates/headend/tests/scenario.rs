@@ -483,10 +483,6 @@ fn the_grammar_holds_what_is_not_built_yet_and_says_so() {
             "host.laptop.real: emulation of real hosts is not available",
         ),
         (
-            "three-modems",
-            "link.cable.docsis.modem: a line with several modems is not available",
-        ),
-        (
             "wifi-behind-cable",
             "link.wifi.dot11b: an 802.11b cell is not available",
         ),
@@ -598,6 +594,57 @@ path.jitter = "0 s"
     // Each way: two links at 1 ms for 992 B or so and 4 ms along them, and half the round trip.
     assert!((rtt - 32e6).abs() < 0.2e6, "{rtt}");
     assert_eq!(table(&tables, "queues").rows(), 4);
+}
+
+/// A call beside uploads, under fair queueing that keeps them apart; the call's longest delay in milliseconds.
+fn longest_wait_of_a_call(overrides: &[(&str, &str)]) -> f64 {
+    let text = r#"
+duration = "10 s"
+[link.line.point_to_point]
+up.rate = "5 Mbit/s"
+up.queue.sfq.hash.isolation = "perfect"
+[host.laptop]
+via = ["line"]
+[flow.upload]
+application = "bulk"
+count = 2
+host = "laptop"
+[flow.call]
+application.cbr = { rate = "80 kbit/s", size = "200 B" }
+host = "laptop"
+"#;
+    let mut simulation = right(text, overrides).build(1);
+    assert!(simulation.run_until(Instant::FAR_FUTURE));
+    let tables = simulation.tables();
+    match table(&tables, "flows").get("delay_max_ns") {
+        Some(Column::Float(delays)) => delays[0] / 1e6,
+        other => panic!("no delays: {other:?}"),
+    }
+}
+
+#[test]
+fn what_a_tunnel_carries_is_one_flow_to_a_fair_queue() {
+    let apart = longest_wait_of_a_call(&[]);
+    let by_flow = longest_wait_of_a_call(&[
+        ("flow.call.tunnel", "\"vpn\""),
+        ("flow.upload.tunnel", "\"vpn\""),
+    ]);
+    let by_host = longest_wait_of_a_call(&[("host.laptop.tunnel", "\"vpn\"")]);
+    let in_two = longest_wait_of_a_call(&[
+        ("host.laptop.tunnel", "\"vpn\""),
+        ("flow.call.tunnel", "\"other\""),
+    ]);
+    assert!(apart < 30.0 && in_two < 30.0, "{apart} ms, {in_two} ms");
+    assert!(by_flow > 100.0, "{by_flow} ms");
+    assert_eq!(by_flow.to_bits(), by_host.to_bits());
+}
+
+#[test]
+fn a_tunnel_that_is_none_is_refused() {
+    let wrong = parse(PLAIN, &[("flow.stream.tunnel", "\"\"")]).expect_err("it has no name");
+    assert!(wrong.to_string().contains("flow.stream.tunnel"), "{wrong}");
+    let text = format!("{PLAIN}\n[host.server]\ntunnel = \"vpn\"\n");
+    assert!(error(&text).contains("host.server.tunnel"));
 }
 
 #[test]

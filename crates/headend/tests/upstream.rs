@@ -192,6 +192,8 @@ impl Street {
                     }],
                     tcp: tcp::Config::default(),
                     dscp: 0,
+                    port: 443,
+                    tunnel: None,
                     name,
                     seed: self.seed,
                     opened: 0,

@@ -73,6 +73,14 @@ def run(
     force: ForceOption = False,
     quiet: QuietOption = False,
     detail: DetailOption = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            "--explain",
+            metavar="FLOW@TIME",
+            help="Follow the next packet of a flow from a time on: its requests, grants and bursts as a figure.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
@@ -85,12 +93,15 @@ def run(
     from headend.folder import choose_folder, create_folder
     from headend.scenario import parse_override
 
-    plan = plan_run(scenario, [parse_override(text) for text in settings or []], seed=seed)
+    overrides = [parse_override(text) for text in settings or []]
+    plan = plan_run(scenario, overrides, seed=seed, explain=explain)
     target = out or choose_folder(plan.loaded.name, force=force)
     with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
         with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:
             result = plan.carry_out(bars[plan.label], stop)
         result.write_into(fresh)
+        if explain:
+            export_life(result, fresh)
     result.folder = target
     if not result.is_partial:  # who interrupts wants to be gone
         result.report(target / "report.html")
@@ -101,6 +112,16 @@ def run(
     else:
         print_result(result, detail=detail)
     raise typer.Exit(choose_exit_code([result]))
+
+
+def export_life(result: Result, folder: Path) -> None:
+    """Write the life of the packet that was followed as a picture, ``life.svg``."""
+    from headend.figures.export import write_figures
+    from headend.figures.life import draw_life
+
+    figure = draw_life([result])
+    if figure:
+        write_figures([figure], folder, ["svg"])
 
 
 def choose_exit_code(results: list[Result]) -> ExitCode:
@@ -128,6 +149,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "queues": result.queues.to_dicts(),
         "measures": result.measures.to_dicts(),
         "summary": result.summary.to_dicts()[0],
+        **({"steps": result.tables["steps"].to_dicts()} if "steps" in result.tables else {}),
     }
 
 
@@ -154,6 +176,9 @@ def print_result(result: Result, *, detail: bool = False) -> None:
         speed = result.manifest["simulated_ns"] / 1e9 / result.wall_seconds
         console.print(f"[dim]{result.wall_seconds:.1f} s, {speed:,.0f} × real time[/dim]")
     if result.folder:
+        picture = result.folder / "life.svg"
+        if picture.is_file():
+            console.print(f"Life of a packet: {picture}", soft_wrap=True)
         print_report(result.folder)
 
 

@@ -1,4 +1,4 @@
-"""Every figure of a report, in the order a reader wants them: people first, then the queue, then TCP."""
+"""Every figure of a report, in the order a reader wants them: what was asked to be explained, people, then the queue, then TCP."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headend.comparison import compare_figures, gather_variants
-from headend.figures import delay, differences, experience, over_time
+from headend.figures import delay, differences, experience, life, over_time
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
     from headend.result import Result
 
 FIGURES = (
+    life.draw_life,
     experience.draw_voice,
     experience.draw_pages,
     experience.draw_ping,

@@ -42,6 +42,7 @@ GAMES_MS = 130
 
 #: The engine's reasons for a discard, in words.
 REASONS = {
+    "discarded_ack_thinned": "acknowledgement thinned out",
     "discarded_overlimit": "buffer full",
     "discarded_congested": "dropped by the AQM",
     "discarded_corrupted": "damaged on the way",

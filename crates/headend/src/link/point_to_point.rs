@@ -40,6 +40,8 @@ struct Direction {
     line: LineView<'static>,
     /// In place of its queue, where departures can be known on arrival.
     fused: Option<Fused>,
+    /// Whether the rate is not always the same.
+    varies: bool,
     /// When the last bit of the packet being sent leaves.
     busy_until: Instant,
     /// How long after the end of a transmission it is early enough to see to what waits.
@@ -83,6 +85,7 @@ impl Direction {
                 share: None,
             },
             fused: limit.map(|limit| Fused::new(setup.queue.id(), limit, setup.framing, setup.mtu)),
+            varies: !setup.transmitter.is_constant(),
             setup,
             busy_until: Instant::ZERO,
             slack: Duration::ZERO,
@@ -108,12 +111,13 @@ impl Direction {
     /// Brings the view of the line up to date.
     #[inline]
     fn look(&mut self, now: Instant) {
-        if !self.setup.transmitter.is_constant() {
+        if self.varies {
             self.line.rate = self.setup.transmitter.schedule().at(now);
         }
     }
 
     /// Sends what was due by now, each packet at its own time. What is sent at an instant is sent before anything else happens at it.
+    #[inline]
     fn send_due(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         while self.busy_until <= now && !self.setup.queue.is_empty() {
@@ -143,11 +147,11 @@ impl Direction {
         true
     }
 
-    /// Asks to be woken in time for the end of the transmission, if there is one and anything waits for it. A wake-up under way is early enough. A
-    /// discipline that holds its packets back while the line is free wakes it by an update.
+    /// Asks to be woken in time for the end of the transmission, if anything waits for it. A wake-up under way is early enough. A
+    /// discipline that holds its packets back while nothing is sent is asked again at its update.
     #[inline]
     fn await_end(&mut self, index: u64, cx: &mut Context<'_>) {
-        let is_sending = cx.now < self.busy_until && self.busy_until < Instant::FAR_FUTURE;
+        let is_sending = self.busy_until > cx.now && self.busy_until < Instant::FAR_FUTURE;
         if is_sending && !self.is_awaited && !self.setup.queue.is_empty() {
             self.is_awaited = true;
             cx.wake_at(self.busy_until + self.slack, index);

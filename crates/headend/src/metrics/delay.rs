@@ -3,7 +3,9 @@
 //! The histogram is log-linear: each octave of values is cut into 1024 buckets of equal width, so that a bucket is never wider than a
 //! thousandth of what it holds, and the bucket of a value is found by a shift. The buckets are those of an HDR histogram with three
 //! digits, against which it is tested. They are kept in pages, of which only those exist that have held something: most delays of a queue lie
-//! within two or three octaves, and a plant has thousands of queues.
+//! within two or three octaves, and a plant has thousands of queues. A count is a byte, and what it cannot hold is carried to a table.
+
+use std::collections::BTreeMap;
 
 use crate::time::Duration;
 
@@ -40,7 +42,10 @@ const fn lowest_in(bucket: usize) -> u64 {
 pub struct DelayStats {
     /// By page: one more than its place among the counts, or zero. Empty before the first delay.
     pages: Box<[u16]>,
-    counts: Vec<u32>,
+    /// Counts, less the multiples of 256.
+    counts: Vec<u8>,
+    /// How often the count of a bucket has come to 256.
+    carried: BTreeMap<usize, u64>,
     count: u64,
     sum: u128,
     min: u64,
@@ -52,6 +57,7 @@ impl Default for DelayStats {
         Self {
             pages: Box::default(),
             counts: Vec::new(),
+            carried: BTreeMap::new(),
             count: 0,
             sum: 0,
             min: u64::MAX,
@@ -71,8 +77,13 @@ impl DelayStats {
     #[inline]
     pub fn record(&mut self, delay: Duration) {
         let nanos = delay.as_nanos();
-        let place = self.place_of(bucket_of((nanos / UNIT_NS).min(LONGEST)));
-        self.counts[place] += 1;
+        let bucket = bucket_of((nanos / UNIT_NS).min(LONGEST));
+        let place = self.place_of(bucket);
+        let (count, is_full) = self.counts[place].overflowing_add(1);
+        self.counts[place] = count;
+        if is_full {
+            self.carry(bucket);
+        }
         self.count += 1;
         self.sum += u128::from(nanos);
         self.min = self.min.min(nanos);
@@ -89,6 +100,11 @@ impl DelayStats {
     }
 
     #[cold]
+    fn carry(&mut self, bucket: usize) {
+        *self.carried.entry(bucket).or_default() += 1;
+    }
+
+    #[cold]
     fn add_page(&mut self, bucket: usize) -> usize {
         if self.pages.is_empty() {
             self.pages = vec![0; PAGES].into();
@@ -100,18 +116,26 @@ impl DelayStats {
     }
 
     /// Buckets that exist, in order, with their counts.
-    fn counted(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+    fn counted(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let existing = self.pages.iter().enumerate().filter(|&(_, &page)| page > 0);
         existing.flat_map(move |(number, &page)| {
             let first = number << PAGE;
-            (first..first + (1 << PAGE))
-                .map(move |bucket| (bucket, self.counts[place_in(page, bucket)]))
+            (first..first + (1 << PAGE)).map(move |bucket| (bucket, self.count_in(page, bucket)))
         })
+    }
+
+    fn count_in(&self, page: u16, bucket: usize) -> u64 {
+        let carried = self
+            .carried
+            .get(&bucket)
+            .map_or(0, |times| times << u8::BITS);
+        carried + u64::from(self.counts[place_in(page, bucket)])
     }
 
     /// Forgets everything; keeps its memory.
     pub fn reset(&mut self) {
         self.counts.fill(0);
+        self.carried.clear();
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
@@ -148,7 +172,7 @@ impl DelayStats {
         let wanted = ((q * self.count as f64).ceil() as u64).max(1);
         let mut seen = 0;
         let bucket = self.counted().find(|&(_, count)| {
-            seen += u64::from(count);
+            seen += count;
             seen >= wanted
         });
         bucket.map_or(f64::NAN, |(bucket, _)| {
@@ -162,7 +186,7 @@ impl DelayStats {
         let filled = self.counted().filter(|&(_, count)| count > 0);
         filled.map(|(bucket, count)| {
             let [from, to] = [bucket, bucket + 1].map(|bucket| lowest_in(bucket) * UNIT_NS);
-            (from, to, u64::from(count))
+            (from, to, count)
         })
     }
 }
@@ -257,6 +281,19 @@ mod tests {
         assert_eq!((stats.count(), stats.buckets().count()), (0, 0));
         stats.record(Duration::from_millis(30));
         assert_eq!(stats.buckets().count(), 1);
+    }
+
+    #[test]
+    fn many_equal_delays_are_all_counted() {
+        let mut stats = DelayStats::default();
+        for _ in 0..100_000 {
+            stats.record(Duration::from_millis(3));
+        }
+        stats.record(Duration::from_millis(4));
+        let counts: Vec<u64> = stats.buckets().map(|(_, _, count)| count).collect();
+        assert_eq!(counts, [100_000, 1]);
+        stats.reset();
+        assert_eq!(stats.buckets().count(), 0);
     }
 
     #[test]

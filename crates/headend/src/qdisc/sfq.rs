@@ -164,9 +164,12 @@ mod tests {
     fn in_a_tunnel_a_call_waits_behind_the_upload() {
         for (is_tunnelled, before_the_call) in [(false, 1), (true, 10)] {
             let mut bench = Bench::new();
-            let mut flow = || match is_tunnelled {
-                true => bench.tunnelled_flow(1),
-                false => bench.flow(0),
+            let mut flow = || {
+                if is_tunnelled {
+                    bench.tunnelled_flow(1)
+                } else {
+                    bench.flow(0)
+                }
             };
             let [upload, call] = [flow(), flow()];
             let mut queue = sfq(&seeded());

@@ -16,6 +16,7 @@ use crate::link::docsis::preset::{PlantConfig, Preset};
 use crate::link::docsis::qos::{RequestPolicy, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::qdisc::AckAcceleration;
 use crate::time::Duration;
 use crate::units::{ByteCount, Probability, Rate};
 
@@ -81,6 +82,8 @@ pub struct Upstream {
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
     /// When the queue gives up the packets of a grant.
     pub dequeue_at: DequeueAt,
+    /// What the modem does to TCP acknowledgements before its queue: downloads get faster while uploads go on.
+    pub ack_acceleration: AckAcceleration,
     /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -99,6 +102,7 @@ impl Default for Upstream {
             request_policy: RequestPolicy::default(),
             capacity: None,
             dequeue_at: DequeueAt::default(),
+            ack_acceleration: AckAcceleration::default(),
             queue: None,
         }
     }
@@ -225,6 +229,9 @@ pub struct OwnUpstream {
     /// When the queue gives up the packets of a grant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dequeue_at: Option<DequeueAt>,
+    /// What the modem does to TCP acknowledgements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_acceleration: Option<AckAcceleration>,
     /// The modem's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -293,6 +300,9 @@ pub struct ServiceFlow {
     /// Upstream: when the queue gives up the packets of a grant.
     #[serde(default)]
     pub dequeue_at: DequeueAt,
+    /// Upstream: what the modem does to TCP acknowledgements.
+    #[serde(default)]
+    pub ack_acceleration: AckAcceleration,
     /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants; else `drop_tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,

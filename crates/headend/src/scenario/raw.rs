@@ -83,7 +83,8 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Results {
-    /// Length of an interval of the series over time. Default: a round number near duration / 600, at least 10 ms.
+    /// Length of an interval of the series over time. Default: a round number near duration / 600, at least 10 ms; near duration / 60 where there
+    /// are thousands of queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
 }

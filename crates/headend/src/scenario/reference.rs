@@ -233,6 +233,8 @@ fn plain_form(node: &Value) -> &'static str {
         ("string", "Limit") => "buffer limit",
         ("string", "Probability") => "share",
         ("string", "Rate") => "rate",
+        ("string", "Selection") => "ranges",
+        ("string", "Span") => "range",
         ("string", _) => "text",
         ("integer", _) => "whole number",
         ("number", _) => "number",

@@ -332,9 +332,11 @@ impl Connection {
             cx.recorder().goodput(group, packet.from, read);
             self.tell_if_expected(cx);
         }
+        if !self.sender.note_window(packet.ack, packet.window) {
+            return;
+        }
         let ack = Ack {
             next: packet.ack,
-            window: packet.window,
             echo: packet.echo,
             sent_at: packet.sent_at,
             blocks: cx.sack(packet),

@@ -21,6 +21,8 @@ pub(super) const DUP_THRESH: u32 = 3;
 
 /// Most connections never have more segments in flight.
 const FEW: usize = 32;
+/// Segments for which room is made then: what most connections ever have in flight. More of it would be taken by each of a plant's thousands.
+const USUAL: usize = 256;
 
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
@@ -141,7 +143,7 @@ impl Scoreboard {
         }
     }
 
-    /// Room for a window of so many bytes is made at once when more than a few segments are in flight.
+    /// Room for a window of so many bytes, or for what is usual, is made at once when more than a few segments are in flight.
     pub(super) fn with_room_for(self, window: u64) -> Self {
         let room = (window / self.mss) as usize + 1;
         Self { room, ..self }
@@ -150,7 +152,8 @@ impl Scoreboard {
     /// Notes a new segment of `len` sequence numbers.
     pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
         if self.segments.len() == FEW {
-            self.segments.reserve(self.room.saturating_sub(FEW));
+            self.segments
+                .reserve(self.room.min(USUAL).saturating_sub(FEW));
         }
         self.segments.push_back(Segment {
             seq: self.nxt,

@@ -41,8 +41,6 @@ pub(super) struct Setup {
 pub(super) struct Ack<'a> {
     /// Next byte the other side expects.
     pub(super) next: u64,
-    /// How many more it takes.
-    pub(super) window: u32,
     /// Timestamp echo: when the segment it answers was sent.
     pub(super) echo: Instant,
     /// When the other side sent it.
@@ -368,16 +366,18 @@ impl Sender {
         }
     }
 
-    /// Takes in an acknowledgement.
+    /// Takes note of the window that the other side offers. Whether there is anything to acknowledge: mostly not, where only the other side sends.
+    #[inline]
+    pub(super) fn note_window(&mut self, next: u64, window: u32) -> bool {
+        if next > self.board.nxt() {
+            return false;
+        }
+        self.right_edge = self.right_edge.max(next + u64::from(window));
+        !self.board.is_empty()
+    }
+
+    /// Takes in an acknowledgement of something in flight, after [`Self::note_window`].
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant) {
-        if ack.next > self.board.nxt() {
-            return;
-        }
-        self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
-        if self.board.is_empty() {
-            // Nothing to acknowledge: data of the other side, mostly.
-            return;
-        }
         let prior_una = self.board.una();
         let prior_in_flight = self.in_flight();
         let was_fast = matches!(self.recovery, Recovery::Fast { .. });
@@ -732,6 +732,13 @@ mod tests {
         sender
     }
 
+    /// Takes in an acknowledgement that offers `window`.
+    fn take(sender: &mut Sender, ack: &Ack<'_>, window: u32, now: Instant) {
+        if sender.note_window(ack.next, window) {
+            sender.on_ack(ack, now);
+        }
+    }
+
     /// Sends all that may be sent: the segments' numbers.
     fn drain(sender: &mut Sender, now: Instant) -> Vec<u64> {
         std::iter::from_fn(|| sender.poll_transmit(now))
@@ -744,16 +751,17 @@ mod tests {
         let blocks: Vec<(u64, u64)> = (blocks.iter())
             .map(|(start, end)| (start * MSS, end * MSS))
             .collect();
-        sender.on_ack(
+        take(
+            sender,
             &Ack {
                 next: segments * MSS,
-                window: WINDOW,
                 echo: at(ms.saturating_sub(100)),
                 sent_at: at(ms.saturating_sub(50)),
                 blocks: &blocks,
                 carries_data: false,
                 ece: false,
             },
+            WINDOW,
             at(ms),
         );
         drain(sender, at(ms))
@@ -762,14 +770,13 @@ mod tests {
     fn echo(sender: &mut Sender, ms: u64, segments: u64) -> Vec<Transmit> {
         let ack = Ack {
             next: segments * MSS,
-            window: WINDOW,
             echo: at(ms - 100),
             sent_at: at(ms - 50),
             blocks: &[],
             carries_data: false,
             ece: true,
         };
-        sender.on_ack(&ack, at(ms));
+        take(sender, &ack, WINDOW, at(ms));
         std::iter::from_fn(|| sender.poll_transmit(at(ms))).collect()
     }
 
@@ -954,24 +961,22 @@ mod tests {
         sender.close();
         let mut small = Ack {
             next: MSS,
-            window: 2000,
             echo: at(0),
             sent_at: at(50),
             blocks: &[],
             carries_data: false,
             ece: false,
         };
-        sender.on_ack(&small, at(100));
+        take(&mut sender, &small, 2000, at(100));
         assert_eq!(sender.poll_transmit(at(100)), None, "the right edge stands");
-        small.window = 2001;
-        sender.on_ack(&small, at(101));
+        take(&mut sender, &small, 2001, at(101));
         let last = sender.poll_transmit(at(101)).expect("one byte");
         assert_eq!((last.seq, last.payload, last.fin), (3000, 1, false));
         let fin = sender.poll_transmit(at(101)).expect("the FIN");
         assert_eq!((fin.seq, fin.payload, fin.fin), (3001, 0, true));
         assert!(!sender.is_finished());
-        (small.next, small.window) = (3002, 2000);
-        sender.on_ack(&small, at(200));
+        small.next = 3002;
+        take(&mut sender, &small, 2000, at(200));
         assert!(sender.is_finished());
         assert_eq!(sender.rto_deadline(), None);
     }

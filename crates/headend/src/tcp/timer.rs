@@ -76,7 +76,7 @@ mod tests {
         });
         let second = Duration::from_secs(1);
         let recorder = Recorder::new(Vec::new(), Vec::new(), second, second);
-        let events = EventQueue::new(Duration::from_millis(1));
+        let events = EventQueue::new(Duration::from_millis(1), 0);
         (World::new(events, flows, Vec::new(), recorder), flow)
     }
 

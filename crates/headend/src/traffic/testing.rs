@@ -71,7 +71,7 @@ impl Desk {
             },
             endpoints: Vec::new(),
             world: World::new(
-                EventQueue::new(Duration::from_millis(1)),
+                EventQueue::new(Duration::from_millis(1), 0),
                 flows,
                 Vec::new(),
                 recorder,

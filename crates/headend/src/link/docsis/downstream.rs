@@ -80,7 +80,7 @@ impl Downstream {
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
         one.queue.offer(packet, &line, cx);
-        self.ask(flow, cx);
+        self.look_again(flow, cx);
     }
 
     /// Handles a wake-up.
@@ -97,8 +97,7 @@ impl Downstream {
             }
             Wake::Update(flow) => {
                 self.flows[flow].update(cx);
-                // A discipline that held its packets back may give one up now.
-                self.ask(flow, cx);
+                self.look_again(flow, cx);
             }
         }
     }
@@ -143,14 +142,13 @@ impl Downstream {
         self.flows.iter().map(ServiceFlow::held).sum()
     }
 
-    /// A service flow may have something to send.
-    fn ask(&mut self, flow: usize, cx: &mut Context<'_>) {
+    /// A service flow may have a packet that it had not: one has arrived, or a discipline that held it back may give it up now.
+    fn look_again(&mut self, flow: usize, cx: &mut Context<'_>) {
         let one = &self.flows[flow];
-        if one.is_held_back || one.queue.is_empty() {
-            return;
+        if !one.is_held_back && !one.queue.is_empty() {
+            self.scheduler.ready(flow, cx.now);
+            self.go_on(cx);
         }
-        self.scheduler.ready(flow, cx.now);
-        self.go_on(cx);
     }
 
     /// Sends now if the channel is free, or asks to be woken when it is.

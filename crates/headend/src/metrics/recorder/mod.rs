@@ -222,6 +222,21 @@ impl Recorder {
         self.sinks.push(sink);
     }
 
+    /// The flow of this name, and the side whose packets travel up, or down if none do.
+    pub fn find_group(&self, name: &str) -> Option<(GroupId, Side)> {
+        let index = self.groups.iter().position(|(info, _)| info.name == name)?;
+        let info = &self.groups[index].0;
+        // TCP acknowledges what comes down.
+        let sends_up = info.transport == "tcp" || info.carries_data[Side::Host.index()];
+        let side = if sends_up { Side::Host } else { Side::Peer };
+        Some((GroupId(index as u32), side))
+    }
+
+    /// The name of a queue.
+    pub fn queue_name(&self, queue: QueueId) -> &str {
+        &self.queues[queue.0 as usize].0.name
+    }
+
     /// Length of an interval of the series.
     pub fn interval(&self) -> Duration {
         self.interval

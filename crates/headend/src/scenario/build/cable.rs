@@ -114,6 +114,7 @@ impl Builder {
             direction: direction.name(),
             rate: flow.rate,
             framing: Framing::ETHERNET,
+            acceleration: flow.ack_acceleration,
         };
         self.queue(&place, &flow.queue, token)
     }
@@ -124,11 +125,9 @@ impl Builder {
         let flow = &line.plan.profiles[modem.profile].flows[direction][place];
         let queue = plan.queue.as_ref().map(|queue| {
             let name = modem.queue_name(line.name, &flow.name);
-            self.discipline(
-                queue,
-                plan.rate,
-                &format!("link.{name}.queue.{}", plan.name),
-            )
+            let path = format!("link.{name}.queue.{}", plan.name);
+            let discipline = self.discipline(queue, plan.rate, &path);
+            flow.ack_acceleration.before(discipline)
         });
         FlowChange {
             at: Instant::ZERO + plan.at,

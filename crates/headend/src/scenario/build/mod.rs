@@ -18,7 +18,7 @@ use crate::link::{DirectionSetup, Link, PointToPoint, Transmitter};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
 use crate::packet::Side;
-use crate::qdisc::{Framing, Queue, QueueConfig, QueueDiscipline};
+use crate::qdisc::{AckAcceleration, Framing, Queue, QueueConfig, QueueDiscipline};
 use crate::rng::Rng;
 use crate::simulation::{AppSetup, Parts, Simulation};
 use crate::time::{Duration, Instant};
@@ -35,6 +35,8 @@ struct QueuePlace<'a> {
     /// Nominal rate behind it.
     rate: Rate,
     framing: Framing,
+    /// What stands before it.
+    acceleration: AckAcceleration,
 }
 
 /// The lines behind a link's exits.
@@ -183,6 +185,7 @@ impl Builder {
             direction,
             rate,
             framing: Framing::IP,
+            acceleration: AckAcceleration::Off,
         };
         DirectionSetup {
             queue: self.queue(&place, &plan.queue, token),
@@ -201,6 +204,7 @@ impl Builder {
             direction,
             rate,
             framing,
+            acceleration,
         } = *place;
         let id = QueueId(self.queue_infos.len() as u32);
         self.queue_infos.push(QueueInfo {
@@ -213,7 +217,7 @@ impl Builder {
             overhead_bytes: u64::from(framing.overhead),
         });
         let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
-        Queue::new(id, discipline, token)
+        Queue::new(id, acceleration.before(discipline), token)
     }
 
     fn discipline(&self, config: &QueueConfig, rate: Rate, path: &str) -> Box<dyn QueueDiscipline> {

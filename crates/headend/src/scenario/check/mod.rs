@@ -78,6 +78,20 @@ impl Scenario {
         &self.warnings
     }
 
+    /// Names of its applications, in the order of results: a flow's, with numbers where there are several of it.
+    pub fn flow_names(&self) -> Vec<&str> {
+        self.groups
+            .iter()
+            .map(|group| group.name.as_str())
+            .collect()
+    }
+
+    /// Names of its queues.
+    pub fn queue_names(&self) -> Vec<String> {
+        let queues = self.links.iter().flat_map(LinkPlan::queues);
+        queues.map(|(name, _)| name).collect()
+    }
+
     /// Name of the queue it is about, if it is about one.
     pub fn bottleneck(&self) -> Option<&str> {
         self.raw.bottleneck.as_deref()

@@ -7,7 +7,7 @@ use crate::link::docsis::qos::{Qos, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
-use crate::qdisc::{Framing, QueueConfig};
+use crate::qdisc::{AckAcceleration, Framing, QueueConfig};
 use crate::scenario::cable::{
     Classifier, DEFAULT_BURST, Downstream, OneWay, OwnDownstream, OwnUpstream, ServiceFlow,
     Upstream,
@@ -34,6 +34,7 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario) rate: Rate,
     pub(in crate::scenario) qos: Qos,
     pub(in crate::scenario) dequeue_at: DequeueAt,
+    pub(in crate::scenario) ack_acceleration: AckAcceleration,
     pub(in crate::scenario) queue: QueueConfig,
     /// Which packets it takes; the flow for what no other claims has none.
     pub(in crate::scenario) rules: Vec<RulePlan>,
@@ -87,6 +88,7 @@ impl Layers {
             rate,
             qos,
             dequeue_at: self.value(|own| own.dequeue_at).unwrap_or_default(),
+            ack_acceleration: self.ack_acceleration(channel)?,
             queue,
             rules: Vec::new(),
         })
@@ -152,6 +154,18 @@ impl Layers {
             scheduling: scheduling.map_or_else(Scheduling::default, |(Named(one), _)| one),
             policy: self.value(|own| own.request_policy).unwrap_or_default(),
         })
+    }
+
+    /// What becomes of TCP acknowledgements: a modem has only those it sends in its hands.
+    fn ack_acceleration(&self, channel: Channel<'_>) -> Result<AckAcceleration, ScenarioError> {
+        let Some((mode, path)) = self.find("ack_acceleration", |own| own.ack_acceleration) else {
+            return Ok(AckAcceleration::Off);
+        };
+        if mode != AckAcceleration::Off && channel.direction == OneWay::Down {
+            let why = "modems accelerate acknowledgements they send: expected \"off\" for a downstream service flow";
+            return Err(ScenarioError::invalid(path, why));
+        }
+        Ok(mode)
     }
 
     /// The innermost value of a key, and its path.
@@ -344,6 +358,7 @@ impl From<&Upstream> for OwnUpstream {
             scheduling: Some(line.scheduling.clone()),
             request_policy: Some(line.request_policy),
             dequeue_at: Some(line.dequeue_at),
+            ack_acceleration: Some(line.ack_acceleration),
             queue: line.queue.clone(),
         }
     }
@@ -391,6 +406,7 @@ impl From<&ServiceFlow> for OwnUpstream {
             scheduling: Some(flow.scheduling.clone()),
             request_policy: Some(flow.request_policy),
             dequeue_at: Some(flow.dequeue_at),
+            ack_acceleration: Some(flow.ack_acceleration),
             queue: flow.queue.clone(),
         }
     }

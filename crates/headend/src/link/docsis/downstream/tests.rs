@@ -84,7 +84,7 @@ impl Plain {
             Probability(0.0),
             Rng::for_path(1, "exit"),
         );
-        let events = EventQueue::new(Duration::from_millis(1));
+        let events = EventQueue::new(Duration::from_millis(1), 1);
         let world = World::new(events, flows, vec![exit], recorder(wanted.len()));
         let flows = wanted.iter().enumerate().map(downstream_flow).collect();
         let capacity = RateSchedule::Constant(Rate(capacity));

@@ -1,0 +1,124 @@
+//! The earliest of many times, each of which changes often: a winner tree.
+//!
+//! The times play in pairs, the earlier of two goes on, and the last one left is the first. Changing one time plays its matches again: as
+//! many as an index has bits, and without a branch that depends on how they end.
+
+use crate::time::Instant;
+
+/// Out of the running.
+const NEVER: u64 = u64::MAX;
+
+/// Times by index, and which of them is the first.
+#[derive(Debug)]
+pub(crate) struct Tournament {
+    /// The two in each match: the winner of match `n` goes on to match `n / 2`, match 1 is the final, and the second half is the first round. Each is
+    /// a time with its index in the low bits, so that one comparison decides.
+    matches: Vec<[u64; 2]>,
+    winner: u64,
+    /// How many low bits, and the first time that the others cannot hold.
+    index_bits: u32,
+    limit: u64,
+}
+
+impl Tournament {
+    /// Room for `count` times, none of which is set.
+    pub(crate) fn new(count: usize) -> Self {
+        let places = count.next_power_of_two().max(2);
+        let index_bits = places.ilog2();
+        Self {
+            matches: vec![[NEVER; 2]; places],
+            winner: NEVER,
+            index_bits,
+            // The last time at the last index would read as never.
+            limit: u64::MAX >> index_bits,
+        }
+    }
+
+    /// Sets the time of `index`, or takes it out of the running. Times beyond what is left of 64 bits (three days of nanoseconds with
+    /// 65 536 of them) never come.
+    #[inline]
+    pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
+        let at = at.map_or(NEVER, Instant::as_nanos);
+        let mut winner = if at < self.limit {
+            at << self.index_bits | u64::from(index)
+        } else {
+            NEVER
+        };
+        let mut place = self.matches.len() + index as usize;
+        while place > 1 {
+            let pair = &mut self.matches[place / 2];
+            pair[place % 2] = winner;
+            winner = winner.min(pair[1 - place % 2]);
+            place /= 2;
+        }
+        self.winner = winner;
+    }
+
+    /// The earliest time and its index, the lowest of equals. If none is set, the latest time there is.
+    #[inline]
+    pub(crate) fn first(&self) -> (Instant, u32) {
+        if self.winner == NEVER {
+            return (Instant::FAR_FUTURE, 0);
+        }
+        let index = self.winner & ((1 << self.index_bits) - 1);
+        let at = Instant::from_nanos(self.winner >> self.index_bits);
+        (at, index as u32)
+    }
+
+    /// The first time that is too late to be set.
+    pub(crate) fn limit(&self) -> Instant {
+        Instant::from_nanos(self.limit)
+    }
+
+    /// How many times are set.
+    pub(crate) fn len(&self) -> usize {
+        let first_round = &self.matches[self.matches.len() / 2..];
+        (first_round.iter().flatten())
+            .filter(|&&at| at < NEVER)
+            .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::time::Duration;
+
+    proptest! {
+        #[test]
+        fn the_first_is_the_earliest_and_the_lowest_of_equals(
+            count in 1_usize..40,
+            changes in prop::collection::vec((0_u32..40, prop::option::weighted(0.8, 0_u64..20)), 1..100),
+        ) {
+            let mut tournament = Tournament::new(count);
+            let mut model = vec![None; count];
+            for (index, at) in changes {
+                let index = index % count as u32;
+                let at = at.map(Instant::from_nanos);
+                tournament.set(index, at);
+                model[index as usize] = at;
+                let earliest = model.iter().flatten().min().copied();
+                let lowest = model.iter().position(|&at| at.is_some() && at == earliest);
+                let expected = earliest.zip(lowest.map(|index| index as u32));
+                prop_assert_eq!(
+                    tournament.first(),
+                    expected.unwrap_or((Instant::FAR_FUTURE, 0))
+                );
+                prop_assert_eq!(tournament.len(), model.iter().flatten().count());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_late_to_be_written_never_comes() {
+        let mut tournament = Tournament::new(4);
+        let latest = Instant::from_nanos((1 << 62) - 2);
+        tournament.set(3, Some(latest));
+        assert_eq!(tournament.first(), (latest, 3));
+        tournament.set(3, Some(latest + Duration::from_nanos(1)));
+        tournament.set(0, Some(Instant::FAR_FUTURE));
+        assert_eq!(tournament.len(), 0);
+    }
+}

@@ -1,0 +1,235 @@
+"""One packet's life on lanes: arrival, request, collision, retry, MAP, grant, burst, delivery, each with its time."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Figure, Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.life import Lane, Leg, Life, trace_life
+
+if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
+    from headend.result import Result
+
+#: A lane takes as much height as so many rows of text; a row takes so many pixels.
+LANE_ROWS, ROW_HEIGHT = 2.6, 17
+
+#: A last step further away than this share of all before it is drawn as near as that.
+NEAR = 0.35
+
+#: Of the width, so much is left on the right for the words of the last steps.
+ROOM_FOR_WORDS = 0.75
+
+#: Gives the place of a field on the lanes.
+Height = Callable[[str], alt.Y]
+
+#: Kinds of ways in words, in the order of the legend, with their places in the palette.
+KINDS = {
+    "packet": ("the packet", 0),
+    "request": ("a request", 4),
+    "map": ("a MAP", 2),
+    "collision": ("a collision", 1),
+}
+
+ARROWS = {True: "triangle-down", False: "triangle-up"}
+
+
+def draw_life(results: Sequence[Result]) -> Figure | None:
+    """Draw the life of the packet that a run followed."""
+    lives = [(result.label, life) for result in results if (life := trace_life(result))]
+    if not lives:
+        return None
+    life = lives[0][1]
+    left_out = sum(life.left_out for _, life in lives)
+    loop = (
+        " The modem asks, the CMTS answers in its next MAP, the modem sends where the grant lies: that loop is why a packet"
+        " waits even on an idle upstream. A request that collides is heard by nobody; the modem learns of it from a MAP"
+        " that has no answer, and asks again after a random wait."
+    )
+    return Figure(
+        "life",
+        f"Life of a packet of {life.flow}" if life.flow else "Life of a packet",
+        "Time runs to the right, from when the packet was sent; each step has its time."
+        + (loop if life.asks else "")
+        + (f" The wait was long: {left_out} steps in its middle are left out." if left_out else ""),
+        [
+            Panel(
+                "" if len(lives) == 1 else label,
+                _draw(life),
+                f"life {label}" if len(lives) > 1 else "",
+            )
+            for label, life in lives
+        ],
+    )
+
+
+def _draw(life: Life) -> AnyChart:
+    lanes = sorted(
+        {lane for leg in life.legs for lane in (leg.start, leg.end)}
+        | {m.lane for m in life.moments}
+    )
+    height = {lane: LANE_ROWS * (len(lanes) - place) for place, lane in enumerate(lanes)}
+    time = _Axis.fit(life)
+    words = _list_words(life, height, time)
+    rows = LANE_ROWS * len(lanes) + len(life.moments) + 1
+    x = alt.X(
+        "ms:Q",
+        title=f"ms since {life.born_ns / 1e9:.6f} s of simulated time",
+        scale=alt.Scale(domain=[-0.02 * time.span, (1 + ROOM_FOR_WORDS) * time.span], nice=False),
+        axis=alt.Axis(grid=False, values=time.choose_ticks(), labelFlush=False),
+    )
+    scale = alt.Scale(
+        domain=[-len(life.moments) - 0.5, LANE_ROWS * len(lanes) + 0.5], nice=False, zero=False
+    )
+    axis = alt.Axis(
+        values=list(height.values()), grid=True, ticks=False, domain=False, title=None,
+        labelExpr=_name_lanes(height, life), labelFontSize=13,
+    )  # fmt: skip
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+
+    layers = [*_draw_words(words, x, y), *_draw_legs(life.legs, time, height, x, y)]
+    drawn: AnyChart = alt.layer(*layers).properties(height=int(rows * ROW_HEIGHT))
+    return drawn
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Time along the bottom, in ms since the packet was born; what comes after ``broken_ns`` is drawn nearer."""
+
+    born_ns: int
+    end_ns: int
+    broken_ns: int
+
+    @classmethod
+    def fit(cls, life: Life) -> _Axis:
+        """Break off before the last step where it is so far that no room would be left for all before it."""
+        times = sorted({moment.at_ns for moment in life.moments})
+        last, before = times[-1], times[-2] if len(times) > 1 else times[-1]
+        far = last - before > NEAR * (before - life.born_ns)
+        return cls(life.born_ns, last, before if far and life.asks else last)
+
+    @property
+    def span(self) -> float:
+        """How far it reaches."""
+        return max(self.place(self.end_ns), 1e-3)
+
+    def place(self, at_ns: int) -> float:
+        """Give a time its place."""
+        if at_ns <= self.broken_ns:
+            return (at_ns - self.born_ns) / 1e6
+        return (1 + NEAR) * (self.broken_ns - self.born_ns) / 1e6
+
+    def write(self, at_ns: int) -> str:
+        """Write a time."""
+        nearer = " (drawn nearer)" if at_ns > self.broken_ns else ""
+        return f"{(at_ns - self.born_ns) / 1e6:.3f} ms{nearer}"
+
+    def choose_ticks(self) -> list[float]:
+        """Give ticks where the axis is true to time."""
+        true = max((self.broken_ns - self.born_ns) / 1e6, 1e-3)
+        step = 10.0 ** math.floor(math.log10(true))
+        step /= next(parts for parts in (1, 2, 5) if true / step * parts >= 4)
+        return [round(step * number, 9) for number in range(int(true / step) + 1)]
+
+
+def _list_words(life: Life, height: dict[Lane, float], time: _Axis) -> pl.DataFrame:
+    """Give each moment a row of its own below the lanes, the last on top, so that no line crosses any words."""
+    count = len(life.moments)
+    return pl.DataFrame(
+        [
+            {
+                "ms": time.place(moment.at_ns),
+                "y": height[moment.lane],
+                "row": float(place - count),
+                "words": f"{time.write(moment.at_ns)}  {moment.text}",
+                "kind": KINDS[moment.kind][0],
+            }
+            for place, moment in enumerate(life.moments)
+        ]
+    )
+
+
+def _draw_words(words: pl.DataFrame, x: alt.X, y: Height) -> list[AnyChart]:
+    base = make_chart(words).encode(x=x)
+    row = y("row")
+    leaders = base.mark_rule(strokeWidth=0.7, strokeDash=[2, 2], opacity=0.6).encode(
+        y=y("y"), y2="row:Q"
+    )
+    text = base.mark_text(align="left", dx=4, fontSize=12, style="halo").encode(
+        y=row, text="words:N"
+    )
+    letters = base.mark_text(align="left", dx=4, fontSize=12).encode(y=row, text="words:N")
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        y=y("y"), color=_colour(), tooltip=[alt.Tooltip("words:N", title=" ")]
+    )
+    return [leaders, text, letters, points]
+
+
+def _draw_legs(
+    legs: Sequence[Leg], time: _Axis, height: dict[Lane, float], x: alt.X, y: Height
+) -> list[AnyChart]:
+    rows = pl.DataFrame(
+        [
+            {
+                "ms": time.place(leg.from_ns),
+                "to_ms": time.place(leg.to_ns),
+                "y": height[leg.start],
+                "to_y": height[leg.end],
+                "kind": KINDS[leg.kind][0],
+            }
+            for leg in legs
+        ]
+    )
+    across = rows.filter(pl.col("y") == pl.col("to_y"))
+    along = rows.filter(pl.col("y") != pl.col("to_y"))
+    width = alt.condition(alt.datum.kind == KINDS["packet"][0], alt.value(5), alt.value(2.5))
+    layers: list[AnyChart] = [
+        make_chart(across)
+        .mark_rule(opacity=0.55)
+        .encode(x=x, x2="to_ms:Q", y=y("y"), color=_colour(), strokeWidth=width),
+        make_chart(along)
+        .mark_rule(opacity=0.9)
+        .encode(x=x, y=y("y"), y2="to_y:Q", color=_colour(), strokeWidth=width),
+    ]
+    for down, form in ARROWS.items():
+        ends = along.filter((pl.col("to_y") < pl.col("y")) == down)
+        if ends.height:
+            heads = make_chart(ends).mark_point(shape=form, filled=True, size=90, opacity=1)
+            layers.append(heads.encode(x=x, y=y("to_y"), color=_colour()))
+    return [
+        layer
+        for layer, rows in zip(layers, [across, along, along, along], strict=False)
+        if rows.height
+    ]
+
+
+def _colour() -> alt.Color:
+    names = [name for name, _ in KINDS.values()]
+    colours = [PALETTE[slot] for _, slot in KINDS.values()]
+    return alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=names, range=colours),
+        legend=alt.Legend(title=None, columns=4, symbolType="circle"),
+    )
+
+
+def _name_lanes(height: dict[Lane, float], life: Life) -> str:
+    """Give the axis its words: an expression of Vega, as the axis holds numbers."""
+    names = {lane: lane.name.lower() for lane in height} | {Lane.CMTS: "CMTS"}
+    if not life.asks:
+        names[Lane.MODEM] = life.queue
+    pairs = [
+        f"abs(datum.value - {place}) < 0.01 ? {json.dumps(names[lane])} : "
+        for lane, place in height.items()
+    ]
+    return "".join(pairs) + "''"

@@ -1,0 +1,207 @@
+"""The life of a packet: how it is asked for, what is made of the engine's steps, and the figure."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+import headend
+from conftest import HOME_LINE
+from headend.cli.main import app
+from headend.columns import OPTIONAL_TABLES
+from headend.figures import draw_figures
+from headend.figures.life import draw_life
+from headend.life import FIRST_STEPS, LAST_STEPS, Lane, trace_life
+from headend.result import Result as RunResult
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def replace_steps(result: RunResult, rows: list[dict[str, Any]]) -> RunResult:
+    result.tables["steps"] = pl.DataFrame(rows, schema=OPTIONAL_TABLES["steps"])
+    return result
+
+
+def step(at: int, name: str, queue: str = "", **rest: Any) -> dict[str, Any]:
+    missing = dict.fromkeys(("bytes", "opportunity", "window"), float("nan"))
+    return {"at_ns": at, "step": name, "queue": queue, "detail": "", "when_ns": at} | missing | rest
+
+
+def test_a_collision_and_its_retry_are_told_in_order(fake: Any, home_line: Path) -> None:
+    life = trace_life(headend.run(home_line, explain="call@12 s"))
+    assert life is not None
+    told = [
+        ((moment.at_ns - life.born_ns) // 1000, moment.lane.name, moment.text)
+        for moment in life.moments
+    ]
+    assert told == [
+        (0, "SENDER", "sent: 200 B"),
+        (0, "MODEM", "enters the queue cable.up"),
+        (0, "MODEM", "backs off: opportunity 40, of a window of 8"),
+        (1000, "CHANNEL", "request for 236 B in a contention slot"),
+        (1000, "CHANNEL", "the request collides: nobody hears it"),
+        (4000, "MODEM", "MAP without an answer: ask again"),
+        (4000, "MODEM", "backs off: opportunity 90, of a window of 16"),
+        (5200, "CHANNEL", "request for 236 B in a contention slot"),
+        (8000, "MODEM", "MAP: the request was heard"),
+        (8000, "MODEM", "MAP: grant of 236 B"),
+        (9300, "MODEM", "leaves the queue cable.up"),
+        (9500, "CHANNEL", "the burst begins"),
+        (30000, "RECEIVER", "received"),
+    ]
+
+
+def test_the_packets_way_has_no_gap_and_ends_at_the_receiver(fake: Any, home_line: Path) -> None:
+    life = trace_life(headend.run(home_line, explain="call@12 s"))
+    assert life is not None
+    way = [leg for leg in life.legs if leg.kind == "packet"]
+    for one, other in itertools.pairwise(way):
+        assert (one.to_ns, one.end) == (other.from_ns, other.start)
+    assert (way[0].start, way[-1].end) == (Lane.SENDER, Lane.RECEIVER)
+
+
+def test_a_request_that_collides_ends_on_the_channel(fake: Any, home_line: Path) -> None:
+    life = trace_life(headend.run(home_line, explain="call@12 s"))
+    assert life is not None
+    ends = Counter((leg.kind, leg.end) for leg in life.legs if leg.start == Lane.MODEM)
+    assert ends["collision", Lane.CHANNEL] == 1
+    assert ends["request", Lane.CMTS] == 1
+
+
+def test_the_figure_says_every_step_with_its_time(fake: Any, home_line: Path) -> None:
+    figure = draw_life([headend.run(home_line, explain="call@12 s")])
+    assert figure is not None
+    assert "requests" not in figure.title
+    figure.panels[0].chart.to_dict(validate=True)
+    specification = json.dumps(figure.panels[0].specify(), ensure_ascii=False)
+    words = set(re.findall(r'"words": "([^"]+)"', specification))
+    assert "5.200 ms  request for 236 B in a contention slot" in words
+    # Twenty milliseconds of wide area would leave the loop no room.
+    assert "30.000 ms (drawn nearer)  received" in words
+    assert len(words) == 13
+
+
+def test_a_run_explains_itself_in_report_and_picture(fake: Any, home_line: Path) -> None:
+    answer = call("run", "home-line.toml", "--explain", "call@12 s", "--out", "kept")
+    assert answer.exit_code == 0, answer.output
+    assert "Life of a packet: kept/life.svg" in answer.stdout
+    assert Path("kept/life.svg").read_text().startswith("<svg")
+    page = Path("kept/report.html").read_text()
+    assert "Life of a packet of call" in page
+    assert call("report", "kept", "--out", "again.html").exit_code == 0
+    assert Path("again.html").read_text() == page
+    answer = call("run", "home-line.toml", "--explain", "call@12 s", "--json")
+    assert json.loads(answer.stdout)["steps"][0]["step"] == "sent"
+
+
+def test_a_run_that_explains_nothing_has_no_such_table(fake: Any, home_line: Path) -> None:
+    result = headend.run(home_line, out="kept")
+    assert "steps" not in result.tables
+    assert not Path("kept/steps.parquet").exists()
+    assert "life" not in {figure.name for figure in draw_figures([RunResult.load("kept")])}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("call", 'expected FLOW@TIME, such as "call@12 s"'),
+        ("@12 s", 'expected FLOW@TIME, such as "call@12 s"'),
+        ("caal@12 s", 'no flow is called "caal"; did you mean "call"?'),
+        ("call@12", 'expected a time such as "100 ms" (ns, us, µs, ms, s, min), found "12"'),
+        ("call@60 s", "expected a time before the end, which is at 60 s"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(
+    fake: Any, home_line: Path, text: str, message: str
+) -> None:
+    answer = call("run", "home-line.toml", "--explain", text)
+    assert (answer.exit_code, answer.stderr) == (2, f"error: --explain {text}: {message}\n")
+    assert not Path("results").exists()
+
+
+def test_of_a_long_wait_the_middle_is_left_out(fake: Any, home_line: Path) -> None:
+    grants = [
+        step(100 + n, "granted", "cable.up", when_ns=200 + n, bytes=100.0) for n in range(100)
+    ]
+    rows = [step(0, "enqueued", "cable.up"), *grants, step(300, "dequeued", "cable.up")]
+    life = trace_life(replace_steps(headend.run(home_line), rows))
+    assert life is not None
+    assert life.left_out == 100 - FIRST_STEPS - LAST_STEPS
+    figure = draw_life([replace_steps(headend.run(home_line), rows)])
+    assert figure is not None
+    assert "84 steps in its middle are left out" in figure.explanation
+
+
+def test_a_plain_link_has_a_queue_and_no_cmts(fake: Any, home_line: Path) -> None:
+    rows = [
+        step(0, "sent"),
+        step(0, "enqueued", "line.up"),
+        step(5_000_000, "dequeued", "line.up"),
+        step(9_000_000, "delivered"),
+    ]
+    life = trace_life(replace_steps(headend.run(home_line), rows))
+    assert life is not None
+    assert not life.asks
+    assert {moment.lane for moment in life.moments} == {Lane.SENDER, Lane.MODEM, Lane.RECEIVER}
+    figure = draw_life([replace_steps(headend.run(home_line), rows)])
+    assert figure is not None
+    text = json.dumps(figure.panels[0].specify())
+    assert "line.up" in text
+    assert "CMTS" not in text
+
+
+def test_a_discard_is_the_end(fake: Any, home_line: Path) -> None:
+    rows = [
+        step(0, "enqueued", "cable.up"),
+        step(9, "discarded", "cable.up", detail="retry_limit"),
+    ]
+    life = trace_life(replace_steps(headend.run(home_line), rows))
+    assert life is not None
+    assert life.moments[-1].text == "discarded: retries used up"
+    assert draw_life([replace_steps(headend.run(home_line), rows)]) is not None
+
+
+def test_a_packet_that_never_came_is_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "line.toml"
+    path.write_text(HOME_LINE)
+    late = {"duration": "6 s", "warmup": "1 s", "flow.call.stop": "2 s"}
+    result = headend.run(path, set=late, explain="call@5 s")
+    assert result.warnings[-1] == "no packet of call entered a queue from 5 s on"
+    assert draw_life([result]) is None
+
+
+def test_the_real_engine_tells_the_loop_of_request_and_grant(tmp_path: Path) -> None:
+    path = tmp_path / "line.toml"
+    path.write_text(HOME_LINE)
+    brief = {"duration": "8 s", "warmup": "2 s"}
+    result = headend.run(path, set=brief, explain="call@5 s")
+    steps = result.tables["steps"]
+    assert dict(steps.schema) == OPTIONAL_TABLES["steps"]
+    names = steps["step"].to_list()
+    assert (names[:2], names[-1]) == (["sent", "enqueued"], "delivered")
+    assert {"requested", "granted", "dequeued"} <= set(names)
+    assert steps["at_ns"].is_sorted()
+    assert steps["at_ns"][0] >= 5_000_000_000
+    # To listen changes nothing but the number of events.
+    plain = headend.run(path, set=brief)
+    for name in set(plain.tables) - {"summary"}:
+        assert plain.tables[name].equals(result.tables[name]), name
+
+
+def test_a_download_is_followed_by_its_acknowledgements(tmp_path: Path) -> None:
+    path = tmp_path / "line.toml"
+    path.write_text(HOME_LINE)
+    result = headend.run(path, set={"duration": "8 s", "warmup": "2 s"}, explain="browsing@1 s")
+    life = trace_life(result)
+    assert life is not None
+    assert life.queue == "cable.up"
