@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from headend.expect import Vocabulary
-
 SECOND = 1_000_000_000
 UNITS = {"s": SECOND, "ms": 1_000_000}
 
@@ -38,12 +36,23 @@ class Scenario:
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
         self.warnings: list[str] = []
-        vocabulary = Vocabulary.from_resolved(content)
-        alone = [name for name in content.get("flow", {}) if name not in vocabulary.members]
-        self.flow_names = alone + [name for names in vocabulary.members.values() for name in names]
-        self.queue_names = list(vocabulary.queues)
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
+
+    @property
+    def flows(self) -> list[tuple[str, str]]:
+        names = []
+        for name, flow in self.content.get("flow", {}).items():
+            kind = flow.get("application", "bulk")
+            kind = kind if isinstance(kind, str) else next(iter(kind))
+            count = flow.get("count", 1)
+            members = [f"{name}.{n}" for n in range(1, count + 1)] if count > 1 else [name]
+            names += [(member, kind) for member in members]
+        return names
+
+    @property
+    def queues(self) -> list[str]:
+        return [f"{link}.{way}" for link in self.content.get("link", {}) for way in ("up", "down")]
 
     def resolved_json(self) -> str:
         return json.dumps(self.content)

@@ -46,7 +46,7 @@ def test_the_tables_are_those_of_the_reference(line: Path) -> None:
 def test_every_metric_of_the_language_can_be_read(line: Path) -> None:
     text = read_scenario(line)
     result = headend.run(line, set=BRIEF)
-    vocabulary = Vocabulary.from_resolved(text.load().resolved)
+    vocabulary = Vocabulary.from_scenario(text.load().scenario)
     assert set(result.queues["queue"]) <= set(vocabulary.queues)
     for subject, metrics in (("upload", FLOW_METRICS), ("cable.up", QUEUE_METRICS)):
         for name, metric in metrics.items():

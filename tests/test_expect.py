@@ -7,8 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from fake_engine import Scenario
 from headend.errors import InputError
 from headend.expect import Vocabulary, parse_expectation, parse_quantity_name
+from headend.scenario import read_scenario
 
 VOCABULARY = Vocabulary(
     {"call": "voice", "upload": "bulk", "ping": "ping", "cable": "bulk"},
@@ -140,19 +142,30 @@ def test_the_longest_known_name_is_the_subject() -> None:
     assert parse_quantity_name("cable.goodput", VOCABULARY).table == "flows"
 
 
-def test_names_come_from_the_resolved_scenario() -> None:
-    resolved: dict[str, Any] = {
+def test_names_come_from_the_scenario() -> None:
+    content: dict[str, Any] = {
         "flow": {"a": {"application": "bulk"}, "b": {"application": {"voice": {"codec": "g711"}}}},
-        "link": {"cable": {"docsis": {"modem": {"attic": {}}}}, "wire": {"point_to_point": {}}},
+        "link": {"cable": {"docsis": {}}, "wire": {"point_to_point": {}}},
     }
-    vocabulary = Vocabulary.from_resolved(resolved)
+    vocabulary = Vocabulary.from_scenario(Scenario(content))  # type: ignore[arg-type]
     assert vocabulary.flows == {"a": "bulk", "b": "voice"}
-    assert set(vocabulary.queues) >= {"cable.attic.up", "cable.down", "wire.up"}
+    assert set(vocabulary.queues) == {"cable.up", "cable.down", "wire.up", "wire.down"}
+
+
+def test_members_come_from_the_hosts_of_many_modems_too() -> None:
+    street = {
+        "link": {"cable": {"docsis": {"preset": "docsis31", "modem": {"home": {"count": 3}}}}},
+        "host": {"family": {"via": ["cable.home"]}},
+        "flow": {"call": {"application": "voice", "host": "family"}},
+    }
+    vocabulary = Vocabulary.from_scenario(read_scenario(street).load().scenario)
+    assert vocabulary.members == {"call": ["call.1", "call.2", "call.3"]}
+    assert "cable.home.3.up" in vocabulary.queues
 
 
 def test_members_of_a_flow_add_up_or_the_worst_counts() -> None:
-    resolved = {"flow": {"upload": {"application": "bulk", "count": 2}}}
-    vocabulary = Vocabulary.from_resolved(resolved)
+    content = {"flow": {"upload": {"application": "bulk", "count": 2}}}
+    vocabulary = Vocabulary.from_scenario(Scenario(content))  # type: ignore[arg-type]
     assert set(vocabulary.flows) == {"upload", "upload.1", "upload.2"}
     flows = TABLES["flows"].with_columns(
         flow=pl.Series(["upload.1", "upload.2", "x", "x"]), direction=pl.lit("up")

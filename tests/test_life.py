@@ -47,11 +47,11 @@ def test_a_collision_and_its_retry_are_told_in_order(fake: Any, home_line: Path)
     assert told == [
         (0, "SENDER", "sent: 200 B"),
         (0, "MODEM", "enters the queue cable.up"),
-        (0, "MODEM", "backs off: opportunity 40, of a window of 8"),
+        (0, "MODEM", "backs off: draws one of 8 opportunities to ask"),
         (1000, "CHANNEL", "request for 236 B in a contention slot"),
         (1000, "CHANNEL", "the request collides: nobody hears it"),
         (4000, "MODEM", "MAP without an answer: ask again"),
-        (4000, "MODEM", "backs off: opportunity 90, of a window of 16"),
+        (4000, "MODEM", "backs off: draws one of 16 opportunities to ask"),
         (5200, "CHANNEL", "request for 236 B in a contention slot"),
         (8000, "MODEM", "MAP: the request was heard"),
         (8000, "MODEM", "MAP: grant of 236 B"),
@@ -158,6 +158,22 @@ def test_a_plain_link_has_a_queue_and_no_cmts(fake: Any, home_line: Path) -> Non
     text = json.dumps(figure.panels[0].specify())
     assert "line.up" in text
     assert "CMTS" not in text
+
+
+def test_a_packet_drawn_at_the_map_has_its_burst_where_the_grant_lies(
+    fake: Any, home_line: Path
+) -> None:
+    rows = [
+        step(0, "enqueued", "cable.up"),
+        step(4, "granted", "cable.up", when_ns=7, bytes=300.0),
+        step(4, "dequeued", "cable.up"),
+        step(20, "delivered"),
+    ]
+    life = trace_life(replace_steps(headend.run(home_line), rows))
+    assert life is not None
+    assert (7, "the burst begins") in [(moment.at_ns, moment.text) for moment in life.moments]
+    (burst,) = [leg for leg in life.legs if (leg.start, leg.end) == (Lane.MODEM, Lane.CMTS)]
+    assert burst.from_ns == 7
 
 
 def test_a_discard_is_the_end(fake: Any, home_line: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import headend
-from headend.bottleneck import gather_queues
+from headend.bottleneck import gather_queues, name_queue_key
 from headend.cli.main import app
 from headend.cli.tables import draw_members, draw_people, draw_queues
 from headend.figures import draw_figures
@@ -171,6 +171,13 @@ def test_a_tail_that_few_members_reach_is_not_drawn() -> None:
     long, short = Tail(np.array([1.0, 2.0]), np.array([1.0, 0.5])), Tail(np.ones(1), np.ones(1))
     assert merge_tails([long, short, short])["share"].tolist() == [1.0]
     assert merge_tails([long, long, short])["share"].tolist() == [1.0, 0.5]
+
+
+def test_the_key_of_one_of_many_modems_is_that_of_all() -> None:
+    street = make_street(10)
+    key = "link.cable.docsis.modem.home.upstream.queue"
+    assert name_queue_key(street, "cable.home.7.up") == key
+    assert name_queue_key(street, "cable.office.up") is None
 
 
 def test_the_real_engine_names_its_members_so() -> None:

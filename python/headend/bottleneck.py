@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.groups import find_groups, label_member, order_naturally
+from headend.groups import find_groups, label_member, name_group, order_naturally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,10 +124,20 @@ def name_queue_key(result: Result, queue: str) -> str | None:
     link, _, direction = queue.rpartition(".")
     links = result.manifest["scenario"].get("link", {})
     if queue == result.bottleneck or (
-        result.bottleneck is None and len(links) == 1 and direction == "up"
+        result.bottleneck is None and list(links) == [link] and direction == "up"
     ):
         return "queue"
     if link not in links:
-        return None
+        return _name_modem_key(links, link, direction)
     kind = next(iter(links[link]))
     return f"link.{link}.{kind}.{direction}{'stream' if kind == 'docsis' else ''}.queue"
+
+
+def _name_modem_key(links: Mapping[str, Any], place: str, direction: str) -> str | None:
+    """Give the key of a modem's own queue; the queues of its other service flows have keys that the name does not tell."""
+    link, _, modem = place.partition(".")
+    stem = name_group(modem) or modem
+    line = links.get(link, {}).get("docsis", {})
+    if stem not in line.get("modem", {}):
+        return None
+    return f"link.{link}.docsis.modem.{stem}.{direction}stream.queue"

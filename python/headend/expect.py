@@ -28,11 +28,14 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, suggest
+from headend.groups import name_group
 from headend.quantity import Kind, format_quantity, parse_quantity
 
 if TYPE_CHECKING:
-    from headend._engine import Scenario
     import polars as pl
+
+    from headend._engine import Scenario
+
 
 _DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
 _SAMPLE_STATISTICS = ("mean", "min", "p5", "p25", "p50", "p75", "p90", "p95", "p99", "max", "count")
@@ -101,7 +104,7 @@ class Vocabulary:
     queues
         Queues.
     members
-        The members of each flow that has a ``count``.
+        The members of each flow of which there are several.
     """
 
     flows: Mapping[str, str]
@@ -109,33 +112,17 @@ class Vocabulary:
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
-    def from_resolved(cls, resolved: Mapping[str, Any]) -> Vocabulary:
-        """Take the names from a resolved scenario."""
+    def from_scenario(cls, scenario: Scenario) -> Vocabulary:
+        """Take the names from a checked scenario; what members have in common stands for all of them."""
         flows: dict[str, str] = {}
         members: dict[str, list[str]] = {}
-        for name, flow in resolved.get("flow", {}).items():
-            application = _name_variant(flow.get("application"))
+        for name, application in scenario.flows:
+            stem = name_group(name)
+            if stem:
+                members.setdefault(stem, []).append(name)
+                flows[stem] = application
             flows[name] = application
-            count = flow.get("count", 1)
-            if count > 1:
-                members[name] = [f"{name}.{number}" for number in range(1, count + 1)]
-                flows |= dict.fromkeys(members[name], application)
-        return cls(flows, sorted(_name_queues(resolved.get("link", {}))), members)
-
-    @classmethod
-    def from_scenario(cls, scenario: Scenario, resolved: Mapping[str, Any]) -> Vocabulary:
-        """Take the names from the engine, which alone knows who has a flow of which there is one at each of several homes."""
-        flows = {
-            name: _name_variant(flow.get("application"))
-            for name, flow in resolved.get("flow", {}).items()
-        }
-        members: dict[str, list[str]] = {}
-        for name in scenario.flow_names:
-            flow, dot, _ = name.partition(".")
-            if dot:
-                members.setdefault(flow, []).append(name)
-        flows |= {name: flows[flow] for flow, names in members.items() for name in names}
-        return cls(flows, scenario.queue_names, members)
+        return cls(flows, sorted(scenario.queues), members)
 
 
 @dataclass(frozen=True)
@@ -321,24 +308,6 @@ def _split_subject(text: str, vocabulary: Vocabulary) -> tuple[str | None, list[
         if subject in known:
             return subject, parts[length:]
     return None, parts
-
-
-def _name_variant(value: Any) -> str:
-    """Give the name of a choice that is written ``"bulk"`` or ``{bulk = {…}}``."""
-    if isinstance(value, Mapping):
-        return str(next(iter(value), ""))
-    return str(value or "")
-
-
-def _name_queues(links: Mapping[str, Any]) -> set[str]:
-    names = set()
-    for link, kinds in links.items():
-        for settings in kinds.values() if isinstance(kinds, Mapping) else ():
-            modems = settings.get("modem") if isinstance(settings, Mapping) else None
-            stems = [f"{link}.{modem}" for modem in modems] if modems else []
-            for stem in [link, *stems]:
-                names |= {f"{stem}.up", f"{stem}.down"}
-    return names
 
 
 def _finite(values: Iterable[float | None]) -> list[float]:

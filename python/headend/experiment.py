@@ -15,7 +15,7 @@ from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
 from headend.folder import create_folder
 from headend.life import parse_follow
-from headend.quantity import format_quantity, parse_quantity
+from headend.quantity import format_quantity
 from headend.result import RESULT_FORMAT, Result
 from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
 
@@ -117,7 +117,7 @@ def plan_run(
         check_seed(seed)
     text = read_scenario(source)
     loaded = text.load(overrides)
-    vocabulary = Vocabulary.from_scenario(loaded.scenario, loaded.resolved)
+    vocabulary = Vocabulary.from_scenario(loaded.scenario)
     expectations = []
     for name, wanted in loaded.scenario.expect:
         try:

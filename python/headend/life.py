@@ -127,6 +127,7 @@ def trace_life(result: Result) -> Life | None:
     entered = next(row for row in rows if row["step"] == "enqueued")
     places = _place_queues(rows)
     moments = [moment for row in shown for moment in _tell(row, places)]
+    moments += _tell_burst(rows, shown)
     moments.sort(key=lambda moment: moment.at_ns)
     return Life(
         flow=str(result.manifest.get("explain", [""])[0]),
@@ -167,8 +168,7 @@ def _tell(row: Mapping[str, Any], places: Mapping[str, Lane]) -> Iterator[Moment
     elif step == "enqueued":
         yield Moment(at, near, f"enters the queue {row['queue']}", "packet")
     elif step == "deferred":
-        window, chosen = int(row["window"]), int(row["opportunity"])
-        text = f"backs off: opportunity {chosen}, of a window of {window}"
+        text = f"backs off: draws one of {int(row['window'])} opportunities to ask"
         yield Moment(at, Lane.MODEM, text, "request")
     elif step == "requested":
         way = "in a contention slot" if row["detail"] == "contention" else "inside a burst"
@@ -238,6 +238,18 @@ def _find_burst(rows: Sequence[Mapping[str, Any]], dequeued: int) -> int | None:
         if starts:
             return int(min(starts))
     return None
+
+
+def _tell_burst(
+    rows: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]
+) -> Iterator[Moment]:
+    """Tell the burst of a packet that was drawn when the MAP arrived, before the burst is prepared."""
+    told = {row["when_ns"] for row in shown if row["step"] == "prepared"}
+    for row in rows:
+        if row["step"] == "dequeued":
+            burst = _find_burst(rows, row["at_ns"])
+            if burst is not None and burst not in told:
+                yield Moment(burst, Lane.CHANNEL, "the burst begins", "packet")
 
 
 def _lead_requests(rows: Sequence[Mapping[str, Any]]) -> Iterator[Leg]:

@@ -58,23 +58,25 @@ impl Scenario {
             .collect()
     }
 
-    /// Names of its applications, in the order of results.
-    #[getter]
-    fn flow_names(&self) -> Vec<String> {
-        let names = self.0.flow_names().into_iter();
-        names.map(str::to_owned).collect()
-    }
-
-    /// Names of its queues.
-    #[getter]
-    fn queue_names(&self) -> Vec<String> {
-        self.0.queue_names()
-    }
-
     /// What is to be read before its results are trusted.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings().to_vec()
+    }
+
+    /// Every flow as results name it, with its application's name.
+    #[getter]
+    fn flows(&self) -> Vec<(String, &'static str)> {
+        let flows = self.0.flows();
+        flows
+            .map(|(name, application)| (name.to_owned(), application))
+            .collect()
+    }
+
+    /// Every queue as results name it.
+    #[getter]
+    fn queues(&self) -> Vec<String> {
+        self.0.queues().collect()
     }
 
     /// Name of the queue it is about, if it is about one.

@@ -343,17 +343,14 @@ mod tests {
             for (token, (delay, who, pop)) in steps.into_iter().enumerate() {
                 let at = now + delay;
                 let token = token as u64;
-                match who {
-                    0..2 => {
-                        queue.set_line(who, Some(Instant::from_nanos(at)));
-                        model.retain(|&(_, source, _)| source != Source::Line(who));
-                        model.push((at, Source::Line(who), 0));
-                    }
-                    _ => {
-                        let source = [Source::Link(0), Source::Link(1), Source::Sampler][who as usize - 2];
-                        queue.push(Instant::from_nanos(at), source, token);
-                        model.push((at, source, token));
-                    }
+                if let 0..2 = who {
+                    queue.set_line(who, Some(Instant::from_nanos(at)));
+                    model.retain(|&(_, source, _)| source != Source::Line(who));
+                    model.push((at, Source::Line(who), 0));
+                } else {
+                    let source = [Source::Link(0), Source::Link(1), Source::Sampler][who as usize - 2];
+                    queue.push(Instant::from_nanos(at), source, token);
+                    model.push((at, source, token));
                 }
                 if pop {
                     now = assert_next(&mut queue, &mut model);

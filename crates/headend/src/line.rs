@@ -74,8 +74,8 @@ impl Line {
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
         if self.packets.len() == self.packets.capacity() {
-            // Steep growth soon reaches what the line will ever hold; a line that nobody uses holds nothing.
-            self.packets.reserve((3 * self.packets.len()).max(16));
+            // A line that nobody uses holds nothing, and a plant has thousands that hold little.
+            self.packets.reserve(self.packets.len().max(16));
         }
         self.packets.push_back(packet);
         // Set in place: a byte written just before the move would hold the move up.

@@ -60,7 +60,7 @@ impl Rng {
     }
 }
 
-/// Spreads a number over 64 bits: each bit of it moves about half of them (the finaliser of SplitMix64).
+/// Spreads a number over 64 bits: each bit of it moves about half of them (the finaliser of `SplitMix64`).
 pub(crate) fn splitmix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -22,8 +22,10 @@ use crate::trace::life::Life;
 use crate::trace::{FrameStore, Sink, TraceKinds};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
 
-/// Connections of a group whose state goes into the series.
+/// Connections of a group whose state goes into the series, at most.
 const SAMPLED_CONNECTIONS: u32 = 8;
+/// Connections of all groups for which that is done, where there are many groups.
+const SAMPLED_OF_ALL: u32 = 1600;
 
 /// An application in its place.
 #[derive(Debug)]
@@ -355,9 +357,11 @@ impl Simulation {
                 recorder.queue_row(self.now, length, queue, internals);
             });
         }
+        let sampled =
+            (SAMPLED_OF_ALL / (self.apps.len() as u32).max(1)).clamp(1, SAMPLED_CONNECTIONS);
         for endpoint in self.endpoints.iter().flatten() {
             if let Some(sample) = endpoint.sample()
-                && sample.ordinal < SAMPLED_CONNECTIONS
+                && sample.ordinal < sampled
             {
                 recorder.connection_row(self.now, sample);
             }

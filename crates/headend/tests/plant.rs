@@ -1,9 +1,5 @@
 //! Plants from outside: many modems, service flows, classifiers, changes, and what is said of those that cannot be.
 
-#[allow(
-    dead_code,
-    reason = "each test that includes this module uses a part of it"
-)]
 mod from_text;
 
 use std::collections::BTreeMap;

@@ -427,6 +427,10 @@ fn an_error_in_an_override_says_that_it_is_from_there() {
         error_with("flow.stream.tpc.mtu", "1"),
         "flow.stream.tpc: unknown key; did you mean \"tcp\"? (from --set flow.stream.tpc.mtu=1)"
     );
+    assert_eq!(
+        error_with("queue.dualpi2.limit", "1"),
+        "link.dsl.point_to_point.up.queue.dualpi2.limit: expected a buffer limit such as \"250 ms\", found 1 (from --set queue.dualpi2.limit=1)"
+    );
     assert!(error_with("seed..x", "1").contains("a dot between two of them"));
 }
 
@@ -442,7 +446,7 @@ fn an_override_takes_the_place_of_what_is_written() {
         queue(&[("queue.drop_tail.limit", "64 KiB")]),
         r#"{"drop_tail":{"limit":"64 KiB"}}"#
     );
-    assert_eq!(queue(&[("queue", "none")]), "\"none\"");
+    assert!(queue(&[("queue", "none")]).contains("none"));
     assert!(queue(&[("queue", "codel")]).starts_with(r#"{"codel":{"#));
     assert!(queue(&[("queue.codel.target", "7 ms")]).contains(r#""target":"7 ms""#));
     assert!(queue(&[("queue", "codel"), ("queue.codel.target", "\"7 ms\"")]).contains("7 ms"));

@@ -142,7 +142,7 @@ def fingerprint_engine() -> str:
 def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, float | None] | None:
     from headend.columns import build_frames
 
-    vocabulary = Vocabulary.from_scenario(work.loaded.scenario, work.loaded.resolved)
+    vocabulary = Vocabulary.from_scenario(work.loaded.scenario)
     quantities = {
         name: [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
         for name, text in study.measures.items()

@@ -20,6 +20,8 @@ const BUCKETS: usize = bucket_of(LONGEST) + 1;
 
 /// Buckets of a page, as a power of two.
 const PAGE: u32 = 7;
+/// Pages for which room is made at once.
+const PAGES_AT_ONCE: usize = 8;
 /// Pages that hold all buckets.
 const PAGES: usize = BUCKETS.div_ceil(1 << PAGE);
 
@@ -108,6 +110,9 @@ impl DelayStats {
     fn add_page(&mut self, bucket: usize) -> usize {
         if self.pages.is_empty() {
             self.pages = vec![0; PAGES].into();
+        }
+        if self.counts.len() == self.counts.capacity() {
+            self.counts.reserve_exact(PAGES_AT_ONCE << PAGE);
         }
         self.counts.resize(self.counts.len() + (1 << PAGE), 0);
         let page = (self.counts.len() >> PAGE) as u16;

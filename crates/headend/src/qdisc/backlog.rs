@@ -44,8 +44,8 @@ impl BacklogLimit {
 
 /// Bytes of most packets that fill a queue.
 const USUAL_PACKET: u64 = 1500;
-/// Packets for which room is made in advance, at most.
-const MOST_ROOM: u64 = 1 << 13;
+/// Packets for which room is made in advance, at most. A ring wanders over all of its room, and a plant has thousands of queues.
+const MOST_ROOM: u64 = 1 << 7;
 
 /// Packets in order of arrival.
 #[derive(Debug)]
@@ -174,8 +174,8 @@ impl Backlog {
         self.bytes = here.bytes;
     }
 
-    /// Makes room with the first packet for what the limit allows, packets of the usual largest size; an unlimited backlog grows, and one that
-    /// nobody uses takes nothing.
+    /// Makes room with the first packet for what the limit allows, packets of the usual largest size, up to a few; a longer backlog grows, and one
+    /// that nobody uses takes nothing.
     #[must_use]
     pub fn with_room(mut self) -> Self {
         let packets = match self.limit {

@@ -456,7 +456,7 @@ mod tests {
 
     // The controller.
 
-    /// Delays that rise and fall; p′ by hand from line 3 of Figure 8, and p_C and p_CL from it.
+    /// Delays that rise and fall; p′ by hand from line 3 of Figure 8, and `p_C` and `p_CL` from it.
     #[test]
     fn the_base_probability_follows_the_delay() {
         let mut queue = Scene::new().queue;

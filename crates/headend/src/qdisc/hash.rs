@@ -23,7 +23,7 @@ use crate::rng::{Rng, splitmix};
 pub struct Config {
     /// How a flow finds its queue.
     pub isolation: Isolation,
-    /// Queues in each set, where the isolation is "set_associative". More leaves fewer flows together, at more comparisons.
+    /// Queues in each set, where the isolation is `set_associative`. More leaves fewer flows together, at more comparisons.
     pub ways: u32,
     /// Seed of the hash: which flows meet. Default: drawn from the run's seed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,18 +159,18 @@ impl FlowHash {
 
     /// The five-tuple as the sender writes it, or what stands for a tunnel's outer header.
     fn hash(&self, header: &FlowHeader, from: Side) -> u64 {
-        let [hosts, ports] = match header.tunnel {
-            Some(tunnel) => [u64::from(tunnel.0.get()), u64::MAX],
-            None => {
-                let [source, destination] = [from, from.other()].map(Side::index);
-                let address = |side: usize| u64::from(header.addresses[side]);
-                let port = |side: usize| u64::from(header.ports[side]);
-                [
-                    address(source) << 32 | address(destination),
-                    port(source) << 32 | port(destination) << 16 | header.protocol as u64,
-                ]
-            }
-        };
+        if let Some(tunnel) = header.tunnel {
+            return self.mix(u64::from(tunnel.0.get()), u64::MAX);
+        }
+        let [source, destination] = [from, from.other()].map(Side::index);
+        let address = |side: usize| u64::from(header.addresses[side]);
+        let port = |side: usize| u64::from(header.ports[side]);
+        let hosts = address(source) << 32 | address(destination);
+        let ports = port(source) << 32 | port(destination) << 16 | header.protocol as u64;
+        self.mix(hosts, ports)
+    }
+
+    fn mix(&self, hosts: u64, ports: u64) -> u64 {
         splitmix(splitmix(self.seed ^ hosts) ^ ports)
     }
 

@@ -300,7 +300,7 @@ mod tests {
         let mut sizes = Rng::for_path(1, "sizes");
         for step in 0..20_000 {
             // One packet leaves every millisecond, and 1.1 arrive.
-            for _ in 0..1 + u64::from(step % 10 == 0) {
+            for _ in 0..=u64::from(step % 10 == 0) {
                 let size = 500 + sizes.below(1001) as u16;
                 arrive(&mut bench, &mut queue, flow, size);
                 let packet = other.packet(alone, size);

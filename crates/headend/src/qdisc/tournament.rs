@@ -49,7 +49,8 @@ impl<K: Copy + Ord> Tournament<K> {
             return;
         }
         self.keys[player] = key;
-        let mut node = (player + self.keys.len()) / 2;
+        let leaf = self.keys.len() + player;
+        let mut node = leaf / 2;
         while node > 0 {
             let winner = self.play(node);
             let is_unmoved = self.winners[node] == winner && winner as usize != player;

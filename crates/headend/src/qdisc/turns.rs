@@ -48,7 +48,7 @@ impl<const N: usize> Turns<N> {
         self.next[queue] = NONE;
         match self.tails[list] {
             NONE => self.heads[list] = queue as u32,
-            last => self.next[last as usize] = queue as u32,
+            tail => self.next[tail as usize] = queue as u32,
         }
         self.tails[list] = queue as u32;
     }

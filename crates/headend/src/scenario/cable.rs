@@ -49,7 +49,7 @@ pub struct Docsis {
     /// Other customers of the upstream, as a load without packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<NeighbourLoad>,
-    /// Changes of service flows during the run, by name, as PacketCable Multimedia makes them.
+    /// Changes of service flows during the run, by name: what an operator's policy server makes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub change: BTreeMap<String, Change>,
 }

@@ -235,7 +235,7 @@ impl Document {
         let mut keys = place.split('.');
         let (first, last) = (keys.next()?, keys.next_back());
         let Some(queue) = last else {
-            return Some(self.queue_of_line(link, kind, table, first));
+            return Some(queue_of_line(link, kind, table, first));
         };
         // A modem's queue: its number, between the two, stands for no table of its own.
         let modem = format!("link.{link}.{kind}.modem.{first}");
@@ -246,16 +246,7 @@ impl Document {
         if self.at(&own).is_some() {
             return Some(format!("{own}.queue"));
         }
-        Some(self.queue_of_line(link, kind, table, queue))
-    }
-
-    /// A queue that bears its link's name alone, or that a modem has from its line.
-    fn queue_of_line(&self, link: &str, kind: &str, table: Option<&Value>, name: &str) -> String {
-        let flows = table.and_then(|table| table.get("service_flow"));
-        if flows.is_some_and(|flows| flows.get(name).is_some()) {
-            return format!("link.{link}.{kind}.service_flow.{name}.queue");
-        }
-        queue_path(link, kind, name)
+        Some(queue_of_line(link, kind, table, queue))
     }
 
     /// Overrides change what is there: a new name for a link, host or flow, or for something of a cable line, is a slip.
@@ -303,6 +294,15 @@ const NAMED_IN_LINES: [&str; 5] = ["change", "drop", "modem", "service_class", "
 
 /// Keys whose table holds one name.
 const KINDS: [&str; 4] = [".application", ".congestion", ".queue", ".scheduling"];
+
+/// A queue that bears its link's name alone, or that a modem has from its line.
+fn queue_of_line(link: &str, kind: &str, table: Option<&Value>, name: &str) -> String {
+    let flows = table.and_then(|table| table.get("service_flow"));
+    if flows.is_some_and(|flows| flows.get(name).is_some()) {
+        return format!("link.{link}.{kind}.service_flow.{name}.queue");
+    }
+    queue_path(link, kind, name)
+}
 
 /// Path of the key that holds a queue.
 pub(super) fn queue_path(link: &str, kind: &str, direction: &str) -> String {

@@ -71,18 +71,10 @@ impl<T> Several<T> {
 /// `"40-47"` or `"46"`; `None` for anything else, and for a range that ends before it begins.
 fn read_span<T: FromStr + Copy + Ord>(text: &str) -> Option<Span<T>> {
     let number = |text: &str| text.trim().parse().ok();
-    let span = match text.split_once('-') {
-        Some((from, to)) => Span {
-            from: number(from)?,
-            to: number(to)?,
-        },
-        None => {
-            let only = number(text)?;
-            Span {
-                from: only,
-                to: only,
-            }
-        }
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let span = Span {
+        from: number(from)?,
+        to: number(to)?,
     };
     (span.from <= span.to).then_some(span)
 }

@@ -22,7 +22,7 @@ pub(super) const DUP_THRESH: u32 = 3;
 /// Most connections never have more segments in flight.
 const FEW: usize = 32;
 /// Segments for which room is made then: what most connections ever have in flight. More of it would be taken by each of a plant's thousands.
-const USUAL: usize = 256;
+const USUAL: usize = 128;
 
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]

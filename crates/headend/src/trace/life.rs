@@ -112,14 +112,13 @@ impl Sink for Life {
 impl State {
     fn record(&mut self, at: Instant, event: &TraceEvent) {
         match (self.place, *event) {
-            (Place::Ended, _) => {}
             (Place::Unborn, TraceEvent::Sent { packet }) if self.is_ours(&packet) => {
                 self.latest = Some((packet, at));
             }
-            (Place::Unborn, TraceEvent::Enqueued { queue, packet }) => {
-                if at >= self.from && self.is_ours(&packet) {
-                    self.begin(at, queue, packet);
-                }
+            (Place::Unborn, TraceEvent::Enqueued { queue, packet })
+                if at >= self.from && self.is_ours(&packet) =>
+            {
+                self.begin(at, queue, packet);
             }
             (Place::Waiting(own, queue, since), _) => self.wait(at, event, own, queue, since),
             (Place::Travelling(own), _) => self.travel(at, event, own),
@@ -161,29 +160,23 @@ impl State {
                 queue: left,
                 packet,
                 sojourn,
-            } => {
-                if left == queue && is_same(&packet, &own) && since + sojourn == at {
-                    self.steps.push((at, *event));
-                    self.place = Place::Travelling(own);
-                }
+            } if left == queue && is_same(&packet, &own) && since + sojourn == at => {
+                self.steps.push((at, *event));
+                self.place = Place::Travelling(own);
             }
             TraceEvent::Discarded {
                 queue: Some(left),
                 packet,
                 ..
-            } => {
-                if left == queue && is_same(&packet, &own) {
-                    self.steps.push((at, *event));
-                    self.place = Place::Ended;
-                }
+            } if left == queue && is_same(&packet, &own) => {
+                self.steps.push((at, *event));
+                self.place = Place::Ended;
             }
             TraceEvent::Marked {
                 queue: inside,
                 packet,
-            } => {
-                if inside == queue && is_same(&packet, &own) {
-                    self.steps.push((at, *event));
-                }
+            } if inside == queue && is_same(&packet, &own) => {
+                self.steps.push((at, *event));
             }
             _ if queue_of_request(event) == Some(queue) => self.keep(at, event),
             _ => {}
@@ -204,11 +197,11 @@ impl State {
             TraceEvent::Enqueued { queue, packet } if is_same(&packet, &own) => {
                 self.enter(at, queue, own);
             }
-            TraceEvent::Delivered { packet, delay } if is_same(&packet, &own) => {
-                if self.sent.is_none_or(|sent| sent + delay == at) {
-                    self.steps.push((at, *event));
-                    self.place = Place::Ended;
-                }
+            TraceEvent::Delivered { packet, delay }
+                if is_same(&packet, &own) && self.sent.is_none_or(|sent| sent + delay == at) =>
+            {
+                self.steps.push((at, *event));
+                self.place = Place::Ended;
             }
             TraceEvent::Discarded { packet, .. } if is_same(&packet, &own) => {
                 self.steps.push((at, *event));

@@ -318,10 +318,12 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             | QueueConfig::FqPie(_)
             | QueueConfig::Pie(_)
             | QueueConfig::SfqPie(_) => (true, false),
-            // CoDel's law is slow against those who do not answer, and the buffer is a quarter of a second.
-            QueueConfig::CodelDt(_) | QueueConfig::CodelDtNs2(_) => (true, true),
-            // The queue is full before the slow average has seen it grow, or before an interval of 200 ms beyond a target of 50 is over.
-            QueueConfig::Red(_) | QueueConfig::SfqCodel(_) => (true, true),
+            // CoDel's law is slow against those who do not answer, and the buffer is a quarter of a second; RED's is full before the slow average
+            // has seen it grow.
+            QueueConfig::CodelDt(_)
+            | QueueConfig::CodelDtNs2(_)
+            | QueueConfig::Red(_)
+            | QueueConfig::SfqCodel(_) => (true, true),
             // The one flow (or its class) is over its share before it is anything else.
             QueueConfig::Cbt(_) | QueueConfig::Fred(_) | QueueConfig::None(_) => (false, false),
         };

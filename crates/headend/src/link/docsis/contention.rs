@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Probability that a request collides when `n` modems always have one: the fixed point of p = 1 − (1 − τ)^(n−1), with τ the rate
-    /// of requests that backoff with collision probability p makes: one in (W_i + 1)/2 opportunities at stage i.
+    /// of requests that backoff with collision probability p makes: one in `(W_i + 1)/2` opportunities at stage i.
     fn fixed_point(contenders: i32, start: u8, end: u8) -> f64 {
         let rate = |p: f64| {
             let (mut visits, mut opportunities) = (0.0, 0.0);

@@ -38,6 +38,8 @@ pub struct Periodic {
     pub times: u64,
     /// The next one that no MAP has dealt with.
     next: u64,
+    /// The MAP it belongs to, once that is known.
+    next_map: u64,
 }
 
 /// Something due in a MAP interval.
@@ -71,6 +73,7 @@ impl Periodic {
             jitter,
             times,
             next: 0,
+            next_map: 0,
         }
     }
 
@@ -107,6 +110,9 @@ impl Periodic {
 
     /// What is due in `map`, appended to `due`; how many fell to MAPs before it that were not made. MAPs are asked for in order.
     pub fn take_due(&mut self, map: u64, timing: &UpstreamTiming, due: &mut Vec<Due>) -> u64 {
+        if self.next_map > map {
+            return 0;
+        }
         // Grants belong to the MAP of their nominal time, or to the next.
         let earliest = self.first_from(timing.allocation_start(map.saturating_sub(2)));
         let mut n = self.next.max(earliest);
@@ -114,13 +120,15 @@ impl Periodic {
             n += 1;
         }
         let missed = n - self.next;
-        while self.map_of(n, timing) == map {
+        self.next_map = self.map_of(n, timing);
+        while self.next_map == map {
             let minislots = match self.given {
                 Given::Grant { minislots } => minislots,
                 Given::Poll => timing.opportunity_minislots,
             };
             due.extend((0..self.times).map(|_| self.due(n, minislots)));
             n += 1;
+            self.next_map = self.map_of(n, timing);
         }
         self.next = n;
         missed * self.times
@@ -128,6 +136,9 @@ impl Periodic {
 
     /// The first MAP from `from` on in which one is due.
     pub fn next_map(&self, from: u64, timing: &UpstreamTiming) -> u64 {
+        if self.next_map >= from && self.next > 0 {
+            return self.next_map;
+        }
         let earliest = self.first_from(timing.allocation_start(from.saturating_sub(2)));
         let mut n = self.next.max(earliest);
         while self.map_of(n, timing) < from {

@@ -90,6 +90,10 @@ pub struct ProactiveGrants {
 /// Request/transmission policy (16): bits that forbid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are the bits of the policy"
+)]
 pub struct RequestPolicy {
     /// No requests in contention (bit 0).
     pub no_contention: bool,

@@ -57,9 +57,9 @@ impl Upstream {
         let timing = setup.timing;
         let registered = registrations(&mut setup.flows, &setup.contention, &timing);
         let mut cmts = Cmts::new(setup.placement, setup.capacity, setup.rng);
-        for (flow, &from) in setup.flows.iter_mut().zip(&registered) {
+        for (flow, &from) in setup.flows.iter().zip(&registered) {
             let cut = cut(&setup.rules, flow);
-            cmts.add_flow(&flow.qos, cut, from, &mut flow.rng, &timing);
+            cmts.add_flow(&flow.qos, cut, from, &timing);
         }
         let flows = setup.flows.into_iter().zip(registered);
         Self {
@@ -253,6 +253,7 @@ impl Upstream {
             }
         }
         sort(&mut grants, &self.timing);
+        self.end_expectations(&grants);
         for of_one in grants.chunk_by(|one, other| one.flow == other.flow) {
             self.receive_grants(of_one, cx);
         }
@@ -303,6 +304,21 @@ impl Upstream {
         self.answers = answers;
     }
 
+    /// Flows that expected one of these grants need expect nothing more.
+    fn end_expectations(&mut self, grants: &[Grant]) {
+        if self.expecting.is_empty() {
+            return;
+        }
+        let flows = &mut self.flows;
+        for given in grants.iter().filter(|grant| grant.credit == 0) {
+            if flows[given.flow].asking() == Asking::Expecting {
+                flows[given.flow].set_asking(Asking::Nothing);
+            }
+        }
+        self.expecting
+            .retain(|&flow| flows[flow].asking() == Asking::Expecting);
+    }
+
     /// Grants of MAPs that nobody needed carried nothing.
     fn count_missed(&mut self, cx: &mut Context<'_>) {
         for missed in self.cmts.take_missed() {
@@ -336,10 +352,6 @@ impl Upstream {
             if let Some(at) = prepare {
                 cx.wake_at(at, Wake::Burst(index).token());
             }
-        }
-        if flow.asking() == Asking::Expecting && grants.iter().any(|grant| grant.credit == 0) {
-            flow.set_asking(Asking::Nothing);
-            self.expecting.retain(|&other| other != index);
         }
         if self.flows[index].must_ask() {
             self.ask(index, cx.now, cx);

@@ -138,7 +138,7 @@ impl Builder {
         };
         self.links.push(link);
         let customers = match &plan.medium {
-            Medium::Docsis(line) => line.modems.len(),
+            Medium::Docsis(cable) => cable.modems.len(),
             Medium::PointToPoint(_) => 1,
         };
         let [up, down] = ["up", "down"].map(|direction| {
@@ -161,12 +161,12 @@ impl Builder {
         if port.0 % 2 == 1 {
             return self.exits[link].down;
         }
-        if let Some(line) = self.exits[link].up[customer] {
-            return line;
+        if let Some(exit) = self.exits[link].up[customer] {
+            return exit;
         }
-        let line = self.add_exit(&format!("{link}.{customer}"), "up");
-        self.exits[link].up[customer] = Some(line);
-        line
+        let exit = self.add_exit(&format!("{link}.{customer}"), "up");
+        self.exits[link].up[customer] = Some(exit);
+        exit
     }
 
     fn direction(

@@ -381,11 +381,12 @@ impl<'a> Planner<'a> {
         path: &str,
         modem: &'a Modem,
     ) -> Result<Vec<(usize, u32)>, ScenarioError> {
-        let own = || Some((path.to_owned(), modem));
+        let own = (path.to_owned(), modem);
         if modem.mix.is_empty() {
             let class = modem.service_class.as_ref();
             let class = class.map(|class| self.class(&format!("{path}.service_class"), class));
-            return Ok(vec![(self.profile(class.transpose()?, own())?, 1)]);
+            let class = class.transpose()?;
+            return Ok(vec![(self.profile(class.as_ref(), Some(&own))?, 1)]);
         }
         let refuse = |why: String| Err(ScenarioError::invalid(format!("{path}.mix"), why));
         if modem.service_class.is_some() {
@@ -402,7 +403,7 @@ impl<'a> Planner<'a> {
         let mut profiles = Vec::new();
         for (class, &weight) in &modem.mix {
             let class = self.class(&format!("{path}.mix.{class}"), class)?;
-            profiles.push((self.profile(Some(class), own())?, weight));
+            profiles.push((self.profile(Some(&class), Some(&own))?, weight));
         }
         Ok(profiles)
     }
@@ -419,10 +420,9 @@ impl<'a> Planner<'a> {
     /// The service flows of a modem of this class, checked.
     fn profile(
         &mut self,
-        class: Option<At<'a, ServiceClass>>,
-        modem: Option<At<'a, Modem>>,
+        class: Option<&At<'a, ServiceClass>>,
+        modem: Option<&At<'a, Modem>>,
     ) -> Result<usize, ScenarioError> {
-        let (class, modem) = (class.as_ref(), modem.as_ref());
         let up = [
             modem.map(|(path, modem)| layer(path, "upstream", modem.upstream.clone())),
             class.map(|(path, class)| layer(path, "upstream", class.upstream.clone())),
@@ -613,7 +613,7 @@ mod tests {
     #[test]
     fn turns_are_in_proportion_at_every_place() {
         assert_eq!(turns(&[1, 1], 4), [0, 1, 0, 1]);
-        assert_eq!(turns(&[30, 70], 10), [1, 0, 1, 1, 0, 1, 1, 0, 1, 1]);
+        assert_eq!(turns(&[30, 70], 10), [1, 0, 1, 1, 0, 1, 1, 1, 0, 1]);
         let weights = [3, 5, 11];
         let order = turns(&weights, 1900);
         for places in 1..=1900 {

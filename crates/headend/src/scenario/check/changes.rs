@@ -28,6 +28,7 @@ pub(in crate::scenario) struct ChangePlan {
 }
 
 /// What a service flow has become by the changes so far.
+#[derive(Clone, Copy)]
 struct State {
     limits: Limits,
     rate: Rate,

@@ -93,18 +93,18 @@ type Taker<'a> = (u8, &'a str, &'a RulePlan);
 
 fn check_line(
     link: u16,
-    line: &CablePlan,
+    cable: &CablePlan,
     hosts: &BTreeMap<String, HostPlan>,
     groups: &[GroupPlan],
     warnings: &mut Vec<String>,
 ) -> Result<(), ScenarioError> {
     let mut idle: BTreeSet<&str> = BTreeSet::new();
-    for rule in line.profiles.iter().flat_map(rules) {
+    for rule in cable.profiles.iter().flat_map(rules) {
         idle.insert(&rule.path);
     }
     for group in groups {
         for (direction, modem) in passes(group, link) {
-            let profile = &line.profiles[line.modems[modem].profile];
+            let profile = &cable.profiles[cable.modems[modem].profile];
             if !has_rules(profile) {
                 continue;
             }

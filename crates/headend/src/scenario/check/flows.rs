@@ -215,8 +215,8 @@ fn plan_via(
             let why = "a packet passes each link once";
             return Err(ScenarioError::invalid(path(position), why));
         }
-        let counts = via.iter().filter_map(|earlier| earlier.count);
-        if let (Some(count), Some(other)) = (place.count, counts.last())
+        let mut counts = via.iter().filter_map(|earlier| earlier.count);
+        if let (Some(count), Some(other)) = (place.count, counts.next())
             && count != other
         {
             let why = format!(

@@ -78,18 +78,16 @@ impl Scenario {
         &self.warnings
     }
 
-    /// Names of its applications, in the order of results: a flow's, with numbers where there are several of it.
-    pub fn flow_names(&self) -> Vec<&str> {
-        self.groups
-            .iter()
-            .map(|group| group.name.as_str())
-            .collect()
+    /// Every flow as results name it, with its application's name.
+    pub fn flows(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let groups = self.groups.iter();
+        groups.map(|group| (group.name.as_str(), group.application.name()))
     }
 
-    /// Names of its queues.
-    pub fn queue_names(&self) -> Vec<String> {
+    /// Every queue as results name it.
+    pub fn queues(&self) -> impl Iterator<Item = String> {
         let queues = self.links.iter().flat_map(LinkPlan::queues);
-        queues.map(|(name, _)| name).collect()
+        queues.map(|(name, _)| name)
     }
 
     /// Name of the queue it is about, if it is about one.

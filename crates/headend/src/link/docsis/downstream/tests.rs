@@ -128,9 +128,8 @@ impl Plain {
             self.world.delivered += 1;
             Context::new(self.now, &mut self.world, Source::Line(0)).end(packet);
         }
-        if let Some(due) = self.world.lines[0].next_due() {
-            self.world.events.push(due, Source::Line(0), 0);
-        }
+        let due = self.world.lines[0].next_due();
+        self.world.events.set_line(0, due);
     }
 
     /// Keeps these flows backlogged with packets of these sizes for `span`; the bit rates they get, of MAC PDU bytes.

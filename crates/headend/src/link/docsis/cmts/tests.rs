@@ -1,0 +1,403 @@
+//! What the scheduler gives whom, when, and in which pieces.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::link::docsis::preset::Plant;
+use crate::link::docsis::qos::UnsolicitedGrants;
+use crate::rng::Rng;
+use crate::units::ByteCount;
+
+fn ofdma() -> UpstreamTiming {
+    Plant::docsis31().upstream_timing()
+}
+
+fn bonded() -> UpstreamTiming {
+    Plant::docsis30().upstream_timing()
+}
+
+/// A scheduler for these flows, all of which may be cut like this.
+fn cmts(flows: &[Qos], cut: Cut, capacity: Option<u64>, timing: &UpstreamTiming) -> Cmts {
+    let capacity = capacity.map(|rate| RateSchedule::Constant(Rate(rate)));
+    let rng = Rng::for_path(1, "cmts");
+    let mut cmts = Cmts::new(Placement::First, capacity, rng);
+    for qos in flows {
+        cmts.add_flow(qos, cut, Instant::ZERO, timing);
+    }
+    cmts
+}
+
+fn best_effort(count: usize) -> Vec<Qos> {
+    vec![Qos::default(); count]
+}
+
+fn with_priority(priority: u8) -> Qos {
+    Qos {
+        priority,
+        ..Qos::default()
+    }
+}
+
+/// Bytes granted to each flow in `maps`, while all ask for more than there is.
+fn granted(
+    cmts: &mut Cmts,
+    timing: &UpstreamTiming,
+    maps: std::ops::Range<u64>,
+) -> BTreeMap<usize, u64> {
+    for flow in 0..cmts.flows.len() {
+        cmts.request(flow, Instant::ZERO, 1 << 40);
+    }
+    let mut grants = Vec::new();
+    for map in maps {
+        cmts.schedule(map, 0, timing, &mut grants);
+    }
+    let mut bytes = BTreeMap::new();
+    for grant in grants {
+        *bytes.entry(grant.flow).or_default() += grant.credit;
+    }
+    bytes
+}
+
+#[test]
+fn a_request_after_the_acknowledgement_time_waits_for_the_next_map() {
+    let timing = ofdma();
+    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
+    let in_time = timing.allocation_start(10) - timing.minimum_request_grant();
+    cmts.request(0, in_time, 1028);
+    cmts.request(0, Instant::from_nanos(in_time.as_nanos() + 1), 480);
+    let mut grants = Vec::new();
+    cmts.schedule(10, 0, &timing, &mut grants);
+    assert_eq!(
+        grants,
+        [Grant {
+            flow: 0,
+            map: 10,
+            first: 0,
+            minislots: 22,
+            credit: 1028
+        }]
+    );
+    cmts.schedule(11, 0, &timing, &mut grants);
+    assert_eq!(grants[1].credit, 480);
+    assert!(!cmts.has_backlog());
+}
+
+#[test]
+fn a_short_channel_is_shared_max_min_fairly() {
+    let timing = ofdma();
+    let mut cmts = cmts(&best_effort(3), Cut::Anywhere, Some(100_000_000), &timing);
+    for (flow, bytes) in [(0, 1_000), (1, 1_000_000), (2, 1_000_000)] {
+        cmts.request(flow, Instant::ZERO, bytes);
+    }
+    let mut grants = Vec::new();
+    cmts.schedule(10, 0, &timing, &mut grants);
+    assert_eq!(grants[0].credit, 1_000);
+    assert!(grants[1].minislots.abs_diff(grants[2].minislots) <= 1);
+    let bytes: u64 = grants
+        .iter()
+        .map(|grant| grant.minislots * timing.minislot_bytes)
+        .sum();
+    assert!(bytes.abs_diff(100_000_000 / 8 * 2_025 / 1_000_000) <= timing.minislot_bytes);
+}
+
+#[test]
+fn a_capacity_schedule_is_kept_exactly_over_many_maps() {
+    let timing = ofdma();
+    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, Some(1_234_567), &timing);
+    cmts.request(0, Instant::ZERO, 1 << 40);
+    let mut grants = Vec::new();
+    for map in 10..1010 {
+        cmts.schedule(map, 0, &timing, &mut grants);
+    }
+    let bytes: u64 = grants
+        .iter()
+        .map(|grant| grant.minislots * timing.minislot_bytes)
+        .sum();
+    assert!(bytes.abs_diff(1_234_567 * 2_025 / 8 / 1_000) <= timing.minislot_bytes);
+}
+
+#[test]
+fn equal_flows_get_equal_shares_whether_there_is_a_packet_for_each_or_not() {
+    for (count, capacity) in [(20, None), (20, Some(20_000_000)), (300, None)] {
+        let timing = bonded();
+        let flows = best_effort(count);
+        let mut cmts = cmts(&flows, Cut::Anywhere, capacity, &timing);
+        let bytes = granted(&mut cmts, &timing, 10..1010);
+        let sum: u64 = bytes.values().sum();
+        let squares: f64 = bytes.values().map(|&bytes| (bytes as f64).powi(2)).sum();
+        let fairness = (sum as f64).powi(2) / (count as f64 * squares);
+        assert!(fairness > 0.999, "{count} {capacity:?}: {fairness}");
+    }
+}
+
+#[test]
+fn a_higher_priority_gets_everything_it_asks_for_first() {
+    let timing = bonded();
+    let mut cmts = cmts(
+        &[with_priority(1), with_priority(5), with_priority(1)],
+        Cut::Anywhere,
+        None,
+        &timing,
+    );
+    cmts.request(0, Instant::ZERO, 100_000);
+    cmts.request(1, Instant::ZERO, 20_000);
+    cmts.request(2, Instant::ZERO, 100_000);
+    let mut grants = Vec::new();
+    cmts.schedule(10, 0, &timing, &mut grants);
+    let of = |flow: usize| -> u64 {
+        let of_flow = grants.iter().filter(|grant| grant.flow == flow);
+        of_flow.map(|grant| grant.credit).sum()
+    };
+    assert_eq!(of(1), 20_000);
+    assert!(
+        of(0) > 0 && of(0).abs_diff(of(2)) < 400,
+        "{} {}",
+        of(0),
+        of(2)
+    );
+}
+
+#[test]
+fn a_reserved_rate_is_had_under_overload_from_flows_of_higher_priority() {
+    let timing = bonded();
+    let reserved = Qos {
+        minimum_reserved: Rate(5_000_000),
+        ..Qos::default()
+    };
+    let mut flows = vec![with_priority(7); 10];
+    flows.push(reserved);
+    let mut cmts = cmts(&flows, Cut::Anywhere, None, &timing);
+    let bytes = granted(&mut cmts, &timing, 10..5010)[&10];
+    // Ten seconds; raised by the MAC headers of packets of 200 B: 5 %.
+    let mbits = bytes as f64 * 8.0 / 10e6;
+    assert!((5.0..5.3).contains(&mbits), "{mbits}");
+}
+
+#[test]
+fn a_grant_over_the_end_of_a_channel_is_two_segments_and_pays_for_both() {
+    let timing = bonded();
+    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
+    let per_channel = timing.minislots_per_channel();
+    let bytes = timing.room(per_channel) + 1000;
+    cmts.request(0, Instant::ZERO, bytes);
+    let mut grants = Vec::new();
+    cmts.schedule(10, 0, &timing, &mut grants);
+    assert_eq!(grants.len(), 2);
+    assert_eq!(grants[0].minislots, per_channel);
+    assert_eq!(grants[0].credit, timing.room(per_channel));
+    assert_eq!(grants[1].first, per_channel);
+    assert_eq!(grants[1].credit, 1000);
+    assert_eq!(grants[1].minislots, timing.minislots_for(1000));
+    assert!(!cmts.has_backlog());
+}
+
+#[test]
+fn a_fragment_pays_for_its_header_and_a_whole_burst_does_not() {
+    let timing = Plant::docsis11().upstream_timing();
+    let cut = Cut::Fragments(20);
+    let mut cmts = cmts(&best_effort(1), cut, None, &timing);
+    let free = timing.minislots_per_map();
+    let bytes = timing.room(free) + 1000;
+    cmts.request(0, Instant::ZERO, bytes);
+    let mut grants = Vec::new();
+    for map in 10..12 {
+        cmts.schedule(map, 0, &timing, &mut grants);
+    }
+    let [first, second] = grants[..] else {
+        panic!("two fragments: {grants:?}");
+    };
+    assert_eq!(first.credit, timing.room(free) - 20);
+    assert_eq!(second.credit, 1020);
+    assert_eq!(second.minislots, timing.minislots_for(1020 + 20));
+    cmts.request(0, Instant::ZERO, 1000);
+    cmts.schedule(12, 0, &timing, &mut grants);
+    assert_eq!(grants[2].minislots, timing.minislots_for(1000));
+}
+
+#[test]
+fn what_must_not_be_cut_runs_on_into_the_next_interval_or_waits_for_it() {
+    let timing = Plant::docsis10().upstream_timing();
+    let mut cmts = cmts(&best_effort(3), Cut::Never, None, &timing);
+    let (free, each) = (timing.minislots_per_map(), timing.minislots_for(1524));
+    assert!(each < free && 2 * each > free, "{each} of {free}");
+    for flow in 0..3 {
+        cmts.request(flow, Instant::ZERO, 1524);
+    }
+    let mut grants = Vec::new();
+    cmts.schedule(10, 0, &timing, &mut grants);
+    cmts.schedule(11, 0, &timing, &mut grants);
+    let found: Vec<(usize, u64, u64)> = grants
+        .iter()
+        .map(|grant| (grant.flow, grant.map, grant.first))
+        .collect();
+    assert_eq!(found, [(0, 10, 0), (1, 10, each), (2, 11, 2 * each - free)]);
+    assert!(
+        grants
+            .iter()
+            .all(|grant| grant.minislots == each && grant.credit == 1524)
+    );
+}
+
+#[test]
+fn a_channel_too_slow_for_a_burst_in_one_map_saves_up_for_it() {
+    let timing = Plant::docsis10().upstream_timing();
+    let mut cmts = cmts(&best_effort(2), Cut::Never, Some(500_000), &timing);
+    for flow in [0, 1, 0, 1] {
+        cmts.request(flow, Instant::ZERO, 1000);
+    }
+    let mut grants = Vec::new();
+    for map in 10..110 {
+        cmts.schedule(map, 0, &timing, &mut grants);
+    }
+    assert!(!cmts.has_backlog(), "{grants:?}");
+    let minislots: u64 = grants.iter().map(|grant| grant.minislots).sum();
+    let last = grants.last().map_or(0, |grant| grant.map);
+    let used = (minislots * timing.minislot_bytes * 8) as f64 / ((last - 9) as f64 * 2e-3);
+    assert!((400e3..=510e3).contains(&used), "{used}");
+}
+
+#[test]
+fn neighbours_take_their_share_first() {
+    let timing = ofdma();
+    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
+    cmts.request(0, Instant::ZERO, 1 << 40);
+    let mut grants = Vec::new();
+    cmts.schedule(10, 1000, &timing, &mut grants);
+    cmts.schedule(11, timing.minislots_per_map(), &timing, &mut grants);
+    assert_eq!(grants.len(), 1);
+    assert_eq!(grants[0].minislots, timing.minislots_per_map() - 1000);
+}
+
+fn ugs(interval: u64, jitter: u64, size: u64) -> Qos {
+    let [interval, jitter] = [interval, jitter].map(Duration::from_micros);
+    Qos {
+        scheduling: Scheduling::Ugs(UnsolicitedGrants {
+            size: ByteCount(size),
+            interval,
+            jitter,
+            grants: 1,
+        }),
+        ..Qos::default()
+    }
+}
+
+/// Runs MAPs full of best-effort traffic beside unsolicited grants, and checks that no two grants share a minislot and that every unsolicited one
+/// begins within its jitter and is where it should be.
+fn check_unsolicited(
+    flows: &[Qos],
+    timing: &UpstreamTiming,
+    maps: u64,
+) -> Result<(), TestCaseError> {
+    let mut flows = flows.to_vec();
+    let voices = flows.len();
+    flows.extend(best_effort(3));
+    let mut cmts = cmts(&flows, Cut::Anywhere, None, timing);
+    cmts.placement = Placement::Random;
+    let expected = cmts.periodic.clone();
+    let mut seen = vec![0; voices];
+    for map in 1..maps {
+        for flow in voices..voices + 3 {
+            cmts.request(flow, Instant::ZERO, 20_000);
+        }
+        let mut grants = Vec::new();
+        cmts.schedule(map, 0, timing, &mut grants);
+        let mut taken = vec![false; timing.minislots_per_map() as usize];
+        for grant in grants {
+            for minislot in grant.first..grant.first + grant.minislots {
+                prop_assert!(!std::mem::replace(&mut taken[minislot as usize], true));
+            }
+            if grant.flow >= voices {
+                continue;
+            }
+            let voice = &expected[grant.flow];
+            let start = timing.minislot_start(map, grant.first);
+            // The one whose window it is in: grants of a flow come in order.
+            let first = start.since(voice.first + voice.jitter).as_nanos();
+            let n = first.div_ceil(voice.interval.as_nanos());
+            let nominal = voice.first + voice.interval * n;
+            prop_assert!(nominal <= start && start <= nominal + voice.jitter);
+            seen[grant.flow] += 1;
+        }
+    }
+    let end = timing.allocation_start(maps - 2);
+    for (voice, seen) in expected.iter().zip(seen) {
+        let due = end.since(voice.first).as_nanos() / voice.interval.as_nanos();
+        prop_assert!(seen + 1 >= due, "{} of {}", seen, due);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// At most half of the channel's minislots within the shortest jitter, which is what the admission rule allows.
+    #[test]
+    fn unsolicited_grants_begin_within_their_jitter_whatever_else_is_granted(
+        is_ofdma in any::<bool>(),
+        voices in prop::collection::vec((5_000_u64..40_000, 800_u64..5_000, 60_u64..300), 1..20),
+    ) {
+        let timing = if is_ofdma { ofdma() } else { bonded() };
+        let flows: Vec<Qos> = voices
+            .iter()
+            .map(|&(interval, jitter, size)| ugs(interval, jitter.min(interval / 2), size))
+            .collect();
+        check_unsolicited(&flows, &timing, 120)?;
+    }
+}
+
+#[test]
+fn calls_that_take_four_fifths_of_a_channel_all_keep_their_jitter() {
+    // 250 B grants every 20 ms, each within 2 ms.
+    for (timing, calls) in [(ofdma(), 5000), (bonded(), 550)] {
+        let flows = vec![ugs(20_000, 2_000, 228); calls];
+        let minislots = timing.minislots_for(228) * calls as u64;
+        let share = minislots as f64 * timing.map_interval().as_secs_f64()
+            / (0.02 * timing.minislots_per_map() as f64);
+        assert!((0.6..0.9).contains(&share), "{share}");
+        check_unsolicited(&flows, &timing, 40).expect("every grant begins within its jitter");
+    }
+}
+
+#[test]
+fn grants_of_maps_that_were_not_made_are_counted() {
+    let timing = ofdma();
+    let mut cmts = cmts(&[ugs(20_000, 2_000, 228)], Cut::Anywhere, None, &timing);
+    let mut grants = Vec::new();
+    cmts.schedule(1, 0, &timing, &mut grants);
+    cmts.schedule(500, 0, &timing, &mut grants);
+    let missed: u64 = cmts.take_missed().map(|missed| missed.grants).sum();
+    // 499 MAPs of 2.025 ms, a grant every 20 ms.
+    assert!(
+        (50..=51).contains(&(missed + grants.len() as u64)),
+        "{missed}"
+    );
+    assert_eq!(cmts.take_missed().count(), 0);
+}
+
+#[test]
+fn polls_take_their_minislots_from_the_others() {
+    let timing = ofdma();
+    let polling = crate::link::docsis::qos::Polling {
+        interval: timing.map_interval(),
+        jitter: Duration::from_millis(1),
+    };
+    let polled = Qos {
+        scheduling: Scheduling::RtPs(polling),
+        ..Qos::default()
+    };
+    let mut cmts = cmts(&[Qos::default(), polled], Cut::Anywhere, None, &timing);
+    cmts.request(0, Instant::ZERO, 1 << 40);
+    let mut grants = Vec::new();
+    for map in 10..110 {
+        cmts.schedule(map, 0, &timing, &mut grants);
+    }
+    let minislots: u64 = grants.iter().map(|grant| grant.minislots).sum();
+    let all = 100 * timing.minislots_per_map();
+    assert!(
+        (99..=101).contains(&(all - minislots)),
+        "{}",
+        all - minislots
+    );
+}
