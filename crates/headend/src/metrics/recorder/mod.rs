@@ -4,9 +4,11 @@
 //! grow with packets or, with the default interval, with simulated time. [`tables`] makes the results of it; docs/reference/results.md
 //! defines every figure.
 
+mod series;
 mod stats;
 mod tables;
 
+use self::series::Series;
 use self::stats::{DirectionStats, QueueStats, mean_and_max};
 pub use self::tables::jain_index;
 use crate::context::{ConnectionSample, QueueInternals};
@@ -113,33 +115,13 @@ pub struct MacCounters {
     /// MAPs that carried a grant.
     pub maps: u64,
 }
-#[derive(Debug, Clone, Copy)]
-struct FlowRow {
-    at: Instant,
-    group: GroupId,
-    side: Side,
-    throughput_bps: f64,
-    goodput_bps: f64,
-    delay_mean_ns: f64,
-    delay_max_ns: f64,
-    discarded: u64,
-    marked: u64,
-}
 
-#[derive(Debug, Clone, Copy)]
-struct QueueRow {
-    at: Instant,
-    queue: QueueId,
-    backlog_bytes: u64,
-    backlog_max_bytes: u64,
-    delay_mean_ns: f64,
-    delay_max_ns: f64,
-    discarded: u64,
-    marked: u64,
-    rate_bps: f64,
-    internals: QueueInternals,
-}
+/// Figures of a flow direction's row in the series.
+const FLOW_FIGURES: usize = 6;
+/// Figures of a queue's row, its inner state among them.
+const QUEUE_FIGURES: usize = 15;
 
+/// A connection's row in the series.
 #[derive(Debug, Clone, Copy)]
 struct ConnectionRow {
     at: Instant,
@@ -154,6 +136,9 @@ struct Sample {
     value: f64,
 }
 
+/// Rows of connections for which room is made in advance, at most.
+const CONNECTION_ROWS: usize = 1 << 14;
+
 /// Counts what happens.
 pub struct Recorder {
     groups: Vec<(GroupInfo, [DirectionStats; 2])>,
@@ -161,8 +146,13 @@ pub struct Recorder {
     measuring_since: Instant,
     interval: Duration,
     interval_start: Instant,
-    flow_rows: Vec<FlowRow>,
-    queue_rows: Vec<QueueRow>,
+    /// Keys are twice the group's number plus the side's.
+    flow_series: Series<FLOW_FIGURES>,
+    /// Keys are places in the order in which links show their queues.
+    queue_series: Series<QUEUE_FIGURES>,
+    queues_shown: Vec<QueueId>,
+    /// Queues shown in this interval so far.
+    shown: usize,
     connection_rows: Vec<ConnectionRow>,
     samples: Vec<Sample>,
     delivered: u64,
@@ -194,9 +184,11 @@ impl Recorder {
         );
         let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
         Self {
-            flow_rows: Vec::with_capacity(rows * groups.len() * 2),
-            queue_rows: Vec::with_capacity(rows * queues.len()),
-            connection_rows: Vec::with_capacity(rows * groups.len()),
+            flow_series: Series::new(2 * groups.len(), rows),
+            queue_series: Series::new(queues.len(), rows),
+            queues_shown: Vec::with_capacity(queues.len()),
+            shown: 0,
+            connection_rows: Vec::with_capacity((rows * groups.len()).min(CONNECTION_ROWS)),
             groups: groups
                 .into_iter()
                 .map(|info| (info, Default::default()))
@@ -546,6 +538,7 @@ impl Recorder {
     pub fn close_interval(&mut self, at: Instant) {
         let seconds = at.since(self.interval_start).as_secs_f64();
         self.interval_start = at;
+        self.shown = 0;
         for (index, (info, directions)) in self.groups.iter_mut().enumerate() {
             for side in Side::BOTH {
                 let stats = &mut directions[side.index()];
@@ -557,17 +550,16 @@ impl Recorder {
                 let max = std::mem::take(&mut stats.delay_max);
                 let (delay_mean_ns, delay_max_ns) =
                     mean_and_max(seen.packets_delivered, seen.delay_sum, max);
-                self.flow_rows.push(FlowRow {
-                    at,
-                    group: GroupId(index as u32),
-                    side,
-                    throughput_bps: seen.bytes_delivered as f64 * 8.0 / seconds,
-                    goodput_bps: seen.goodput_bytes as f64 * 8.0 / seconds,
-                    delay_mean_ns,
-                    delay_max_ns,
-                    discarded: seen.discarded.iter().sum(),
-                    marked: seen.marked,
-                });
+                let row = [
+                    (seen.bytes_delivered as f64 * 8.0 / seconds).to_bits(),
+                    (seen.goodput_bytes as f64 * 8.0 / seconds).to_bits(),
+                    delay_mean_ns.to_bits(),
+                    delay_max_ns.to_bits(),
+                    seen.discarded.iter().sum(),
+                    seen.marked,
+                ];
+                let key = 2 * index + side.index();
+                self.flow_series.push(at, key as u32, row);
             }
         }
     }
@@ -586,18 +578,45 @@ impl Recorder {
         let max = std::mem::take(&mut stats.delay_max);
         let (delay_mean_ns, delay_max_ns) =
             mean_and_max(seen.packets_dequeued, seen.delay_sum, max);
-        self.queue_rows.push(QueueRow {
-            at,
-            queue,
-            backlog_bytes: stats.backlog,
-            backlog_max_bytes: std::mem::replace(&mut stats.backlog_max_interval, stats.backlog),
-            delay_mean_ns,
-            delay_max_ns,
-            discarded: seen.discarded.iter().sum(),
-            marked: seen.marked,
-            rate_bps: seen.bytes_dequeued as f64 * 8.0 / length.as_secs_f64(),
-            internals,
-        });
+        let backlog_max = std::mem::replace(&mut stats.backlog_max_interval, stats.backlog);
+        let rate = seen.bytes_dequeued as f64 * 8.0 / length.as_secs_f64();
+        let QueueInternals {
+            drop_probability,
+            tokens_bytes,
+            burst_allowance_ns,
+            delay_estimate_ns,
+            average_packets,
+            average_bytes,
+            hash_collisions,
+            queues_active,
+        } = internals;
+        let bits = |value: Option<f64>| value.unwrap_or(f64::NAN).to_bits();
+        let row = [
+            stats.backlog,
+            backlog_max,
+            delay_mean_ns.to_bits(),
+            delay_max_ns.to_bits(),
+            seen.discarded.iter().sum(),
+            seen.marked,
+            rate.to_bits(),
+            bits(drop_probability),
+            bits(tokens_bytes),
+            bits(burst_allowance_ns),
+            bits(delay_estimate_ns),
+            bits(average_packets),
+            bits(average_bytes),
+            bits(queues_active),
+            bits(hash_collisions),
+        ];
+        if self.shown == self.queues_shown.len() {
+            self.queues_shown.push(queue);
+        }
+        debug_assert_eq!(
+            self.queues_shown[self.shown], queue,
+            "links keep the order of their queues"
+        );
+        self.queue_series.push(at, self.shown as u32, row);
+        self.shown += 1;
     }
 
     /// Adds a connection's state to the series.
