@@ -108,7 +108,7 @@ impl TokenBuckets {
         self.waiting += bytes;
         // Behind others that still wait there is no token for them.
         if !backlogged {
-            self.advance(now);
+            self.clear();
         }
     }
 
@@ -123,10 +123,21 @@ impl TokenBuckets {
     /// Clears what both buckets allow up to `now`.
     pub fn advance(&mut self, now: Instant) {
         let elapsed = now.since(self.updated);
+        if elapsed.is_zero() && self.waiting == 0 {
+            return;
+        }
         self.updated = self.updated.max(now);
-        let mut clear = self.waiting;
         for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
             bucket.tokens = bucket.after(elapsed);
+        }
+        self.clear();
+    }
+
+    /// Clears what the tokens are good for, and cuts what is left of them to the buckets' depths.
+    #[inline]
+    fn clear(&mut self) {
+        let mut clear = self.waiting;
+        for bucket in [&self.sustained, &self.peak].into_iter().flatten() {
             if bucket.tokens < u128::from(clear) * PER_BYTE {
                 clear = Bucket::whole_bytes(bucket.tokens);
             }

@@ -252,12 +252,9 @@ impl Recorder {
         total.packets_sent += 1;
         total.bytes_sent += u64::from(packet.size);
         if self.is_heard(TraceKinds::SENT) {
-            self.tell(
-                at,
-                &TraceEvent::Sent {
-                    packet: PacketView::of(packet, group),
-                },
-            );
+            self.tell(at, || TraceEvent::Sent {
+                packet: PacketView::of(packet, group),
+            });
         }
     }
 
@@ -279,13 +276,10 @@ impl Recorder {
         self.delivered += 1;
         self.data_delivered += u64::from(packet.payload > 0);
         if self.is_heard(TraceKinds::DELIVERED) {
-            self.tell(
-                at,
-                &TraceEvent::Delivered {
-                    packet: PacketView::of(packet, group),
-                    delay,
-                },
-            );
+            self.tell(at, || TraceEvent::Delivered {
+                packet: PacketView::of(packet, group),
+                delay,
+            });
         }
     }
 
@@ -300,13 +294,10 @@ impl Recorder {
     ) {
         self.queues[queue.0 as usize].1.total.packets_enqueued += 1;
         if self.is_heard(TraceKinds::ENQUEUED) {
-            self.tell(
-                at,
-                &TraceEvent::Enqueued {
-                    queue,
-                    packet: PacketView::of(packet, group()),
-                },
-            );
+            self.tell(at, || TraceEvent::Enqueued {
+                queue,
+                packet: PacketView::of(packet, group()),
+            });
         }
     }
 
@@ -327,14 +318,11 @@ impl Recorder {
         let sojourn = at - packet.enqueued_at;
         self.departed(queue, packet.size, sojourn);
         if self.is_heard(TraceKinds::DEQUEUED) {
-            self.tell(
-                at,
-                &TraceEvent::Dequeued {
-                    queue,
-                    packet: PacketView::of(packet, group()),
-                    sojourn,
-                },
-            );
+            self.tell(at, || TraceEvent::Dequeued {
+                queue,
+                packet: PacketView::of(packet, group()),
+                sojourn,
+            });
         }
     }
 
@@ -364,14 +352,11 @@ impl Recorder {
             self.queues[queue.0 as usize].1.total.discarded[reason as usize] += 1;
         }
         if self.is_heard(TraceKinds::DISCARDED) {
-            self.tell(
-                at,
-                &TraceEvent::Discarded {
-                    queue,
-                    packet: PacketView::of(packet, group),
-                    reason,
-                },
-            );
+            self.tell(at, || TraceEvent::Discarded {
+                queue,
+                packet: PacketView::of(packet, group),
+                reason,
+            });
         }
     }
 
@@ -380,27 +365,21 @@ impl Recorder {
         self.direction(group, packet.from).total.marked += 1;
         self.queues[queue.0 as usize].1.total.marked += 1;
         if self.is_heard(TraceKinds::MARKED) {
-            self.tell(
-                at,
-                &TraceEvent::Marked {
-                    queue,
-                    packet: PacketView::of(packet, group),
-                },
-            );
+            self.tell(at, || TraceEvent::Marked {
+                queue,
+                packet: PacketView::of(packet, group),
+            });
         }
     }
 
     /// A modem chose the request opportunity it will ask in, in a window of so many.
     pub fn deferred(&mut self, at: Instant, queue: QueueId, opportunity: u64, window: u64) {
         if self.is_heard(TraceKinds::DEFERRED) {
-            self.tell(
-                at,
-                &TraceEvent::Deferred {
-                    queue,
-                    opportunity,
-                    window,
-                },
-            );
+            self.tell(at, || TraceEvent::Deferred {
+                queue,
+                opportunity,
+                window,
+            });
         }
     }
 
@@ -418,16 +397,13 @@ impl Recorder {
         mac.requests_contention += u64::from(contention);
         mac.requests_piggyback += u64::from(!contention);
         if self.is_heard(TraceKinds::REQUESTED) {
-            self.tell(
-                at,
-                &TraceEvent::Requested {
-                    queue,
-                    bytes,
-                    contention,
-                    opportunity,
-                    sent,
-                },
-            );
+            self.tell(at, || TraceEvent::Requested {
+                queue,
+                bytes,
+                contention,
+                opportunity,
+                sent,
+            });
         }
     }
 
@@ -435,14 +411,14 @@ impl Recorder {
     pub fn answered(&mut self, at: Instant, queue: QueueId, sent: Instant, heard: bool) {
         self.mac(queue).collisions += u64::from(!heard);
         if self.is_heard(TraceKinds::ANSWERED) {
-            self.tell(at, &TraceEvent::Answered { queue, sent, heard });
+            self.tell(at, || TraceEvent::Answered { queue, sent, heard });
         }
     }
 
     /// A burst that begins at `start` is prepared.
     pub fn prepared(&mut self, at: Instant, queue: QueueId, start: Instant) {
         if self.is_heard(TraceKinds::PREPARED) {
-            self.tell(at, &TraceEvent::Prepared { queue, start });
+            self.tell(at, || TraceEvent::Prepared { queue, start });
         }
     }
 
@@ -452,14 +428,11 @@ impl Recorder {
         mac.grants += 1;
         mac.granted_bytes += bytes;
         if self.is_heard(TraceKinds::GRANTED) {
-            self.tell(
-                at,
-                &TraceEvent::Granted {
-                    queue,
-                    bytes,
-                    start,
-                },
-            );
+            self.tell(at, || TraceEvent::Granted {
+                queue,
+                bytes,
+                start,
+            });
         }
     }
 
@@ -468,12 +441,15 @@ impl Recorder {
         &mut self.groups[group.0 as usize].1[from.index()]
     }
 
+    /// Makes the event and tells it to those who listen. Out of line: nobody does in most runs.
     #[cold]
-    fn tell(&mut self, at: Instant, event: &TraceEvent) {
-        let kind = TraceKinds::of(event);
+    #[inline(never)]
+    fn tell(&mut self, at: Instant, event: impl FnOnce() -> TraceEvent) {
+        let event = event();
+        let kind = TraceKinds::of(&event);
         for sink in &mut self.sinks {
             if sink.interest().meets(kind) {
-                sink.record(at, event);
+                sink.record(at, &event);
             }
         }
     }

@@ -235,6 +235,7 @@ impl ServiceFlow {
     }
 
     /// The packet that may be sent now. If the next one must wait for tokens, it is in hand from now on and a wake-up is under way.
+    #[inline]
     fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
         if let Some(packet) = self.in_hand.take() {
             if self.admitted < cx.now {
