@@ -13,6 +13,8 @@ use crate::units::{Probability, Rate};
 
 /// Bytes of most packets that fill a line.
 const USUAL_PACKET: u64 = 1500;
+/// Packets by which a line's room grows at least.
+const LEAST_GROWTH: usize = 16;
 
 /// A delay line.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub struct Line {
     rng: Rng,
     /// In order; a packet's `enqueued_at` is here the instant at which it is handed over.
     packets: VecDeque<Packet>,
+    /// Room to be made with the first packet.
+    room: usize,
     last: Instant,
 }
 
@@ -36,14 +40,15 @@ impl Line {
             loss,
             rng,
             packets: VecDeque::new(),
+            room: 0,
             last: Instant::ZERO,
         }
     }
 
-    /// Makes room for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow during the run.
+    /// Makes room with the first packet for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow later.
     pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
         let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
-        self.packets.reserve(most.min(packets as usize));
+        self.room = most.min(packets as usize);
     }
 
     /// The delay that every packet has at least.
@@ -75,7 +80,8 @@ impl Line {
         self.last = self.last.max(at + self.delay + jitter);
         if self.packets.len() == self.packets.capacity() {
             // A line that nobody uses holds nothing, and a plant has thousands that hold little.
-            self.packets.reserve(self.packets.len().max(16));
+            let more = std::mem::take(&mut self.room).max(self.packets.len() / 2);
+            self.packets.reserve_exact(more.max(LEAST_GROWTH));
         }
         self.packets.push_back(packet);
         // Set in place: a byte written just before the move would hold the move up.

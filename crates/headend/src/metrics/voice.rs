@@ -93,7 +93,7 @@ pub struct Scorer {
     packets: u64,
     /// Period `k` stands in place `k mod 2`: one is being sent while the one before waits for its last packets.
     periods: [Period; 2],
-    /// Room to order the delays of a period.
+    /// Room to order the delays of a period, if the buffer adapts to them.
     scratch: Vec<u64>,
 }
 
@@ -117,12 +117,16 @@ impl Scorer {
             arrived: 0,
             deadline: None,
         };
+        let to_order = match config.de_jitter {
+            DeJitter::Adaptive => packets,
+            DeJitter::Fixed(_) => 0,
+        };
         Self {
             config,
             interval,
             packets,
             periods: [period(), period()],
-            scratch: Vec::with_capacity(packets as usize),
+            scratch: Vec::with_capacity(to_order as usize),
         }
     }
 
@@ -219,15 +223,15 @@ impl Scorer {
 
     /// Delay at which the packets of a period are played, nanoseconds; `None` if none arrived.
     fn playout_delay(&mut self, place: usize) -> Option<u64> {
-        let delays = &self.periods[place].delays;
-        self.scratch.clear();
-        self.scratch
-            .extend(delays.iter().filter(|&&delay| delay != NEVER));
-        let smallest = *self.scratch.iter().min()?;
+        let delays = self.periods[place].delays.iter();
+        let arrived = delays.filter(|&&delay| delay != NEVER);
+        let smallest = *arrived.clone().min()?;
         Some(match self.config.de_jitter {
             DeJitter::Fixed(depth) => smallest.saturating_add(depth.as_nanos()).min(NEVER - 1),
             // The smallest delay that 95 % of the packets did not exceed; less the minimum, plus the minimum.
             DeJitter::Adaptive => {
+                self.scratch.clear();
+                self.scratch.extend(arrived);
                 let index = (self.scratch.len() * 95).div_ceil(100) - 1;
                 *self.scratch.select_nth_unstable(index).1
             }

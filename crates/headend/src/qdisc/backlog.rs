@@ -47,6 +47,9 @@ const USUAL_PACKET: u64 = 1500;
 /// Packets for which room is made in advance, at most. A ring wanders over all of its room, and a plant has thousands of queues.
 const MOST_ROOM: u64 = 1 << 7;
 
+/// Packets by which a ring grows at least.
+const LEAST_GROWTH: usize = 16;
+
 /// Packets in order of arrival.
 #[derive(Debug)]
 pub struct Backlog {
@@ -71,6 +74,10 @@ impl Store {
     fn push(&mut self, packet: Packet) -> Option<&mut Packet> {
         match self {
             Self::Ring(ring) => {
+                if ring.len() == ring.capacity() {
+                    // By half, not by all: a plant has thousands of queues.
+                    ring.reserve_exact((ring.len() / 2).max(LEAST_GROWTH));
+                }
                 ring.push_back(packet);
                 ring.back_mut()
             }

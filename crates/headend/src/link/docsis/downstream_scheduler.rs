@@ -86,8 +86,41 @@ impl DownstreamScheduler {
     }
 
     /// Whether no flow is ready.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.ready == 0
+    }
+
+    /// The turn of `flow` while no other flow has any claim, if that is so: it need not be made [`Self::ready`] to have it. It ends with
+    /// [`Self::sent_alone`] or [`Self::passed_alone`].
+    #[inline]
+    pub fn alone(&mut self, flow: usize) -> Option<Turn> {
+        let share = &mut self.shares[flow];
+        let is_alone = self.ready == 0 && self.occupied == 0 && self.due.is_empty();
+        if !is_alone || share.reserved.0 > 0 {
+            return None;
+        }
+        if share.deficit <= 0 {
+            share.deficit += QUANTUM;
+        }
+        Some(Turn {
+            flow,
+            is_reserved: false,
+        })
+    }
+
+    /// A flow that had its turn alone sent a packet of `bytes` and has no more.
+    #[inline]
+    pub fn sent_alone(&mut self, flow: usize, bytes: u64) {
+        let share = &mut self.shares[flow];
+        share.deficit = (share.deficit - bytes as i64).min(0);
+    }
+
+    /// A flow that had its turn alone had nothing to send after all.
+    #[inline]
+    pub fn passed_alone(&mut self, flow: usize) {
+        let share = &mut self.shares[flow];
+        share.deficit = share.deficit.min(0);
     }
 
     /// `flow` has a packet that may be sent.

@@ -108,7 +108,7 @@ impl TokenBuckets {
         self.waiting += bytes;
         // Behind others that still wait there is no token for them.
         if !backlogged {
-            self.advance(now);
+            self.clear();
         }
     }
 
@@ -123,10 +123,21 @@ impl TokenBuckets {
     /// Clears what both buckets allow up to `now`.
     pub fn advance(&mut self, now: Instant) {
         let elapsed = now.since(self.updated);
+        if elapsed.is_zero() && self.waiting == 0 {
+            return;
+        }
         self.updated = self.updated.max(now);
-        let mut clear = self.waiting;
         for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
             bucket.tokens = bucket.after(elapsed);
+        }
+        self.clear();
+    }
+
+    /// Clears what the tokens are good for, and cuts what is left of them to the buckets' depths.
+    #[inline]
+    fn clear(&mut self) {
+        let mut clear = self.waiting;
+        for bucket in [&self.sustained, &self.peak].into_iter().flatten() {
             if bucket.tokens < u128::from(clear) * PER_BYTE {
                 clear = Bucket::whole_bytes(bucket.tokens);
             }
@@ -162,8 +173,13 @@ impl TokenBuckets {
     }
 
     /// Lets a whole packet through at the earliest instant from `now` on at which both buckets hold its bytes, and returns that instant.
+    #[inline]
     pub fn admit(&mut self, now: Instant, bytes: u64) -> Instant {
         self.advance(now);
+        if self.hold(bytes) {
+            self.spend(bytes);
+            return self.updated;
+        }
         let at = self.updated + self.wait_for(bytes);
         let elapsed = at.since(self.updated);
         for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
@@ -173,6 +189,21 @@ impl TokenBuckets {
         }
         self.updated = at;
         at
+    }
+
+    /// Whether both buckets hold `bytes`, as of the last look.
+    #[inline]
+    fn hold(&self, bytes: u64) -> bool {
+        let wanted = u128::from(bytes) * PER_BYTE;
+        let mut buckets = [&self.sustained, &self.peak].into_iter().flatten();
+        buckets.all(|bucket| bucket.tokens >= wanted)
+    }
+
+    #[inline]
+    fn spend(&mut self, bytes: u64) {
+        for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
+            bucket.tokens -= u128::from(bytes) * PER_BYTE;
+        }
     }
 
     /// The packet of `bytes` that was let through leaves only now: the tokens it held meanwhile left that much less room for others.

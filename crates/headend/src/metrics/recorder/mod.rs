@@ -4,9 +4,11 @@
 //! grow with packets or, with the default interval, with simulated time. [`tables`] makes the results of it; docs/reference/results.md
 //! defines every figure.
 
+mod series;
 mod stats;
 mod tables;
 
+use self::series::Series;
 use self::stats::{DirectionStats, QueueStats, mean_and_max};
 pub use self::tables::jain_index;
 use crate::context::{ConnectionSample, QueueInternals};
@@ -113,33 +115,13 @@ pub struct MacCounters {
     /// MAPs that carried a grant.
     pub maps: u64,
 }
-#[derive(Debug, Clone, Copy)]
-struct FlowRow {
-    at: Instant,
-    group: GroupId,
-    side: Side,
-    throughput_bps: f64,
-    goodput_bps: f64,
-    delay_mean_ns: f64,
-    delay_max_ns: f64,
-    discarded: u64,
-    marked: u64,
-}
 
-#[derive(Debug, Clone, Copy)]
-struct QueueRow {
-    at: Instant,
-    queue: QueueId,
-    backlog_bytes: u64,
-    backlog_max_bytes: u64,
-    delay_mean_ns: f64,
-    delay_max_ns: f64,
-    discarded: u64,
-    marked: u64,
-    rate_bps: f64,
-    internals: QueueInternals,
-}
+/// Figures of a flow direction's row in the series.
+const FLOW_FIGURES: usize = 6;
+/// Figures of a queue's row, its inner state among them.
+const QUEUE_FIGURES: usize = 15;
 
+/// A connection's row in the series.
 #[derive(Debug, Clone, Copy)]
 struct ConnectionRow {
     at: Instant,
@@ -154,6 +136,9 @@ struct Sample {
     value: f64,
 }
 
+/// Rows of connections for which room is made in advance, at most.
+const CONNECTION_ROWS: usize = 1 << 14;
+
 /// Counts what happens.
 pub struct Recorder {
     groups: Vec<(GroupInfo, [DirectionStats; 2])>,
@@ -161,8 +146,13 @@ pub struct Recorder {
     measuring_since: Instant,
     interval: Duration,
     interval_start: Instant,
-    flow_rows: Vec<FlowRow>,
-    queue_rows: Vec<QueueRow>,
+    /// Keys are twice the group's number plus the side's.
+    flow_series: Series<FLOW_FIGURES>,
+    /// Keys are places in the order in which links show their queues.
+    queue_series: Series<QUEUE_FIGURES>,
+    queues_shown: Vec<QueueId>,
+    /// Queues shown in this interval so far.
+    shown: usize,
     connection_rows: Vec<ConnectionRow>,
     samples: Vec<Sample>,
     delivered: u64,
@@ -194,9 +184,11 @@ impl Recorder {
         );
         let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
         Self {
-            flow_rows: Vec::with_capacity(rows * groups.len() * 2),
-            queue_rows: Vec::with_capacity(rows * queues.len()),
-            connection_rows: Vec::with_capacity(rows * groups.len()),
+            flow_series: Series::new(2 * groups.len(), rows),
+            queue_series: Series::new(queues.len(), rows),
+            queues_shown: Vec::with_capacity(queues.len()),
+            shown: 0,
+            connection_rows: Vec::with_capacity((rows * groups.len()).min(CONNECTION_ROWS)),
             groups: groups
                 .into_iter()
                 .map(|info| (info, Default::default()))
@@ -260,12 +252,9 @@ impl Recorder {
         total.packets_sent += 1;
         total.bytes_sent += u64::from(packet.size);
         if self.is_heard(TraceKinds::SENT) {
-            self.tell(
-                at,
-                &TraceEvent::Sent {
-                    packet: PacketView::of(packet, group),
-                },
-            );
+            self.tell(at, || TraceEvent::Sent {
+                packet: PacketView::of(packet, group),
+            });
         }
     }
 
@@ -287,13 +276,10 @@ impl Recorder {
         self.delivered += 1;
         self.data_delivered += u64::from(packet.payload > 0);
         if self.is_heard(TraceKinds::DELIVERED) {
-            self.tell(
-                at,
-                &TraceEvent::Delivered {
-                    packet: PacketView::of(packet, group),
-                    delay,
-                },
-            );
+            self.tell(at, || TraceEvent::Delivered {
+                packet: PacketView::of(packet, group),
+                delay,
+            });
         }
     }
 
@@ -308,13 +294,10 @@ impl Recorder {
     ) {
         self.queues[queue.0 as usize].1.total.packets_enqueued += 1;
         if self.is_heard(TraceKinds::ENQUEUED) {
-            self.tell(
-                at,
-                &TraceEvent::Enqueued {
-                    queue,
-                    packet: PacketView::of(packet, group()),
-                },
-            );
+            self.tell(at, || TraceEvent::Enqueued {
+                queue,
+                packet: PacketView::of(packet, group()),
+            });
         }
     }
 
@@ -335,14 +318,11 @@ impl Recorder {
         let sojourn = at - packet.enqueued_at;
         self.departed(queue, packet.size, sojourn);
         if self.is_heard(TraceKinds::DEQUEUED) {
-            self.tell(
-                at,
-                &TraceEvent::Dequeued {
-                    queue,
-                    packet: PacketView::of(packet, group()),
-                    sojourn,
-                },
-            );
+            self.tell(at, || TraceEvent::Dequeued {
+                queue,
+                packet: PacketView::of(packet, group()),
+                sojourn,
+            });
         }
     }
 
@@ -372,14 +352,11 @@ impl Recorder {
             self.queues[queue.0 as usize].1.total.discarded[reason as usize] += 1;
         }
         if self.is_heard(TraceKinds::DISCARDED) {
-            self.tell(
-                at,
-                &TraceEvent::Discarded {
-                    queue,
-                    packet: PacketView::of(packet, group),
-                    reason,
-                },
-            );
+            self.tell(at, || TraceEvent::Discarded {
+                queue,
+                packet: PacketView::of(packet, group),
+                reason,
+            });
         }
     }
 
@@ -388,27 +365,21 @@ impl Recorder {
         self.direction(group, packet.from).total.marked += 1;
         self.queues[queue.0 as usize].1.total.marked += 1;
         if self.is_heard(TraceKinds::MARKED) {
-            self.tell(
-                at,
-                &TraceEvent::Marked {
-                    queue,
-                    packet: PacketView::of(packet, group),
-                },
-            );
+            self.tell(at, || TraceEvent::Marked {
+                queue,
+                packet: PacketView::of(packet, group),
+            });
         }
     }
 
     /// A modem chose the request opportunity it will ask in, in a window of so many.
     pub fn deferred(&mut self, at: Instant, queue: QueueId, opportunity: u64, window: u64) {
         if self.is_heard(TraceKinds::DEFERRED) {
-            self.tell(
-                at,
-                &TraceEvent::Deferred {
-                    queue,
-                    opportunity,
-                    window,
-                },
-            );
+            self.tell(at, || TraceEvent::Deferred {
+                queue,
+                opportunity,
+                window,
+            });
         }
     }
 
@@ -426,16 +397,13 @@ impl Recorder {
         mac.requests_contention += u64::from(contention);
         mac.requests_piggyback += u64::from(!contention);
         if self.is_heard(TraceKinds::REQUESTED) {
-            self.tell(
-                at,
-                &TraceEvent::Requested {
-                    queue,
-                    bytes,
-                    contention,
-                    opportunity,
-                    sent,
-                },
-            );
+            self.tell(at, || TraceEvent::Requested {
+                queue,
+                bytes,
+                contention,
+                opportunity,
+                sent,
+            });
         }
     }
 
@@ -443,14 +411,14 @@ impl Recorder {
     pub fn answered(&mut self, at: Instant, queue: QueueId, sent: Instant, heard: bool) {
         self.mac(queue).collisions += u64::from(!heard);
         if self.is_heard(TraceKinds::ANSWERED) {
-            self.tell(at, &TraceEvent::Answered { queue, sent, heard });
+            self.tell(at, || TraceEvent::Answered { queue, sent, heard });
         }
     }
 
     /// A burst that begins at `start` is prepared.
     pub fn prepared(&mut self, at: Instant, queue: QueueId, start: Instant) {
         if self.is_heard(TraceKinds::PREPARED) {
-            self.tell(at, &TraceEvent::Prepared { queue, start });
+            self.tell(at, || TraceEvent::Prepared { queue, start });
         }
     }
 
@@ -460,14 +428,11 @@ impl Recorder {
         mac.grants += 1;
         mac.granted_bytes += bytes;
         if self.is_heard(TraceKinds::GRANTED) {
-            self.tell(
-                at,
-                &TraceEvent::Granted {
-                    queue,
-                    bytes,
-                    start,
-                },
-            );
+            self.tell(at, || TraceEvent::Granted {
+                queue,
+                bytes,
+                start,
+            });
         }
     }
 
@@ -476,12 +441,15 @@ impl Recorder {
         &mut self.groups[group.0 as usize].1[from.index()]
     }
 
+    /// Makes the event and tells it to those who listen. Out of line: nobody does in most runs.
     #[cold]
-    fn tell(&mut self, at: Instant, event: &TraceEvent) {
-        let kind = TraceKinds::of(event);
+    #[inline(never)]
+    fn tell(&mut self, at: Instant, event: impl FnOnce() -> TraceEvent) {
+        let event = event();
+        let kind = TraceKinds::of(&event);
         for sink in &mut self.sinks {
             if sink.interest().meets(kind) {
-                sink.record(at, event);
+                sink.record(at, &event);
             }
         }
     }
@@ -546,6 +514,7 @@ impl Recorder {
     pub fn close_interval(&mut self, at: Instant) {
         let seconds = at.since(self.interval_start).as_secs_f64();
         self.interval_start = at;
+        self.shown = 0;
         for (index, (info, directions)) in self.groups.iter_mut().enumerate() {
             for side in Side::BOTH {
                 let stats = &mut directions[side.index()];
@@ -557,17 +526,16 @@ impl Recorder {
                 let max = std::mem::take(&mut stats.delay_max);
                 let (delay_mean_ns, delay_max_ns) =
                     mean_and_max(seen.packets_delivered, seen.delay_sum, max);
-                self.flow_rows.push(FlowRow {
-                    at,
-                    group: GroupId(index as u32),
-                    side,
-                    throughput_bps: seen.bytes_delivered as f64 * 8.0 / seconds,
-                    goodput_bps: seen.goodput_bytes as f64 * 8.0 / seconds,
-                    delay_mean_ns,
-                    delay_max_ns,
-                    discarded: seen.discarded.iter().sum(),
-                    marked: seen.marked,
-                });
+                let row = [
+                    (seen.bytes_delivered as f64 * 8.0 / seconds).to_bits(),
+                    (seen.goodput_bytes as f64 * 8.0 / seconds).to_bits(),
+                    delay_mean_ns.to_bits(),
+                    delay_max_ns.to_bits(),
+                    seen.discarded.iter().sum(),
+                    seen.marked,
+                ];
+                let key = 2 * index + side.index();
+                self.flow_series.push(at, key as u32, row);
             }
         }
     }
@@ -586,18 +554,45 @@ impl Recorder {
         let max = std::mem::take(&mut stats.delay_max);
         let (delay_mean_ns, delay_max_ns) =
             mean_and_max(seen.packets_dequeued, seen.delay_sum, max);
-        self.queue_rows.push(QueueRow {
-            at,
-            queue,
-            backlog_bytes: stats.backlog,
-            backlog_max_bytes: std::mem::replace(&mut stats.backlog_max_interval, stats.backlog),
-            delay_mean_ns,
-            delay_max_ns,
-            discarded: seen.discarded.iter().sum(),
-            marked: seen.marked,
-            rate_bps: seen.bytes_dequeued as f64 * 8.0 / length.as_secs_f64(),
-            internals,
-        });
+        let backlog_max = std::mem::replace(&mut stats.backlog_max_interval, stats.backlog);
+        let rate = seen.bytes_dequeued as f64 * 8.0 / length.as_secs_f64();
+        let QueueInternals {
+            drop_probability,
+            tokens_bytes,
+            burst_allowance_ns,
+            delay_estimate_ns,
+            average_packets,
+            average_bytes,
+            hash_collisions,
+            queues_active,
+        } = internals;
+        let bits = |value: Option<f64>| value.unwrap_or(f64::NAN).to_bits();
+        let row = [
+            stats.backlog,
+            backlog_max,
+            delay_mean_ns.to_bits(),
+            delay_max_ns.to_bits(),
+            seen.discarded.iter().sum(),
+            seen.marked,
+            rate.to_bits(),
+            bits(drop_probability),
+            bits(tokens_bytes),
+            bits(burst_allowance_ns),
+            bits(delay_estimate_ns),
+            bits(average_packets),
+            bits(average_bytes),
+            bits(queues_active),
+            bits(hash_collisions),
+        ];
+        if self.shown == self.queues_shown.len() {
+            self.queues_shown.push(queue);
+        }
+        debug_assert_eq!(
+            self.queues_shown[self.shown], queue,
+            "links keep the order of their queues"
+        );
+        self.queue_series.push(at, self.shown as u32, row);
+        self.shown += 1;
     }
 
     /// Adds a connection's state to the series.

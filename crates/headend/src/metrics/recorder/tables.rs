@@ -1,12 +1,41 @@
 //! The result tables, made of what has been recorded.
 
-use super::{ConnectionRow, Measure, Recorder};
+use super::{ConnectionRow, FLOW_FIGURES, Measure, QUEUE_FIGURES, Recorder};
 use crate::flow::GroupId;
 use crate::metrics::delay::DelayStats;
-use crate::metrics::table::{FLOAT, INTEGER, TEXT, Table};
+use crate::metrics::table::{Column, FLOAT, INTEGER, TEXT, Table};
 use crate::packet::Side;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
+
+/// The figures of a flow direction's row, as [`Recorder::close_interval`] puts them.
+const FLOW_SERIES: [(&str, Column); FLOW_FIGURES] = [
+    ("throughput_bps", FLOAT),
+    ("goodput_bps", FLOAT),
+    ("delay_mean_ns", FLOAT),
+    ("delay_max_ns", FLOAT),
+    ("discarded", INTEGER),
+    ("marked", INTEGER),
+];
+
+/// The figures of a queue's row, as [`Recorder::queue_row`] puts them.
+const QUEUE_SERIES: [(&str, Column); QUEUE_FIGURES] = [
+    ("backlog_bytes", INTEGER),
+    ("backlog_max_bytes", INTEGER),
+    ("delay_mean_ns", FLOAT),
+    ("delay_max_ns", FLOAT),
+    ("discarded", INTEGER),
+    ("marked", INTEGER),
+    ("rate_bps", FLOAT),
+    ("drop_probability", FLOAT),
+    ("tokens_bytes", FLOAT),
+    ("burst_allowance_ns", FLOAT),
+    ("target_delay_ns", FLOAT),
+    ("average_packets", FLOAT),
+    ("average_bytes", FLOAT),
+    ("queues_active", FLOAT),
+    ("hash_collisions", FLOAT),
+];
 
 impl Recorder {
     /// The tables of docs/reference/results.md, at `now`.
@@ -183,74 +212,27 @@ impl Recorder {
     }
 
     fn flow_series_table(&self) -> Table {
-        let mut table = Table::of(&[
-            ("time_ns", INTEGER),
-            ("flow", TEXT),
-            ("direction", TEXT),
-            ("throughput_bps", FLOAT),
-            ("goodput_bps", FLOAT),
-            ("delay_mean_ns", FLOAT),
-            ("delay_max_ns", FLOAT),
-            ("discarded", INTEGER),
-            ("marked", INTEGER),
-        ]);
-        for row in &self.flow_rows {
-            table.integer("time_ns", row.at.as_nanos());
-            table.text("flow", &self.groups[row.group.0 as usize].0.name);
-            table.text("direction", direction(row.side));
-            table.float("throughput_bps", row.throughput_bps);
-            table.float("goodput_bps", row.goodput_bps);
-            table.float("delay_mean_ns", row.delay_mean_ns);
-            table.float("delay_max_ns", row.delay_max_ns);
-            table.integer("discarded", row.discarded);
-            table.integer("marked", row.marked);
-        }
+        let names = [("time_ns", INTEGER), ("flow", TEXT), ("direction", TEXT)];
+        let mut table = Table::of(&[&names[..], &FLOW_SERIES].concat());
+        self.flow_series.visit(|at, key, row| {
+            let (group, side) = (key as usize / 2, Side::BOTH[key as usize % 2]);
+            table.integer("time_ns", at.as_nanos());
+            table.text("flow", &self.groups[group].0.name);
+            table.text("direction", direction(side));
+            figures(&mut table, &FLOW_SERIES, row);
+        });
         table
     }
 
     fn queue_series_table(&self) -> Table {
-        let mut table = Table::of(&[
-            ("time_ns", INTEGER),
-            ("queue", TEXT),
-            ("backlog_bytes", INTEGER),
-            ("backlog_max_bytes", INTEGER),
-            ("delay_mean_ns", FLOAT),
-            ("delay_max_ns", FLOAT),
-            ("discarded", INTEGER),
-            ("marked", INTEGER),
-            ("rate_bps", FLOAT),
-            ("drop_probability", FLOAT),
-            ("tokens_bytes", FLOAT),
-            ("burst_allowance_ns", FLOAT),
-            ("target_delay_ns", FLOAT),
-            ("average_packets", FLOAT),
-            ("average_bytes", FLOAT),
-            ("queues_active", FLOAT),
-            ("hash_collisions", FLOAT),
-        ]);
-        for row in &self.queue_rows {
-            table.integer("time_ns", row.at.as_nanos());
-            table.text("queue", &self.queues[row.queue.0 as usize].0.name);
-            table.integer("backlog_bytes", row.backlog_bytes);
-            table.integer("backlog_max_bytes", row.backlog_max_bytes);
-            table.float("delay_mean_ns", row.delay_mean_ns);
-            table.float("delay_max_ns", row.delay_max_ns);
-            table.integer("discarded", row.discarded);
-            table.integer("marked", row.marked);
-            table.float("rate_bps", row.rate_bps);
-            let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
-            table.float("drop_probability", or_nan(row.internals.drop_probability));
-            table.float("tokens_bytes", or_nan(row.internals.tokens_bytes));
-            table.float(
-                "burst_allowance_ns",
-                or_nan(row.internals.burst_allowance_ns),
-            );
-            table.float("target_delay_ns", or_nan(row.internals.delay_estimate_ns));
-            table.float("average_packets", or_nan(row.internals.average_packets));
-            table.float("average_bytes", or_nan(row.internals.average_bytes));
-            table.float("queues_active", or_nan(row.internals.queues_active));
-            table.float("hash_collisions", or_nan(row.internals.hash_collisions));
-        }
+        let names = [("time_ns", INTEGER), ("queue", TEXT)];
+        let mut table = Table::of(&[&names[..], &QUEUE_SERIES].concat());
+        self.queue_series.visit(|at, key, row| {
+            let queue = self.queues_shown[key as usize];
+            table.integer("time_ns", at.as_nanos());
+            table.text("queue", &self.queues[queue.0 as usize].0.name);
+            figures(&mut table, &QUEUE_SERIES, row);
+        });
         table
     }
 
@@ -333,6 +315,17 @@ impl Recorder {
         table.integer("data_packets_delivered", self.data_delivered);
         table.float("jain_index", jain_index(&shares));
         table
+    }
+}
+
+/// Adds the figures of a row of the series to their columns.
+fn figures(table: &mut Table, columns: &[(&str, Column)], row: &[u64]) {
+    for ((name, kind), &bits) in columns.iter().zip(row) {
+        if *kind == INTEGER {
+            table.integer(name, bits);
+        } else {
+            table.float(name, f64::from_bits(bits));
+        }
     }
 }
 

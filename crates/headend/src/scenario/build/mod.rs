@@ -52,8 +52,10 @@ const MTU: u16 = 1500;
 /// Packet times of the fastest link that one bucket of the event queue spans: few events are then put into a bucket
 /// already open, and the horizon still covers the usual delays.
 const PACKETS_PER_BUCKET: u64 = 2;
-/// Packets for which room is made on all delay lines together.
+/// Packets for which room is made on all delay lines together, where they are few. Of a plant's thousands each grows to what it needs.
 const ROOM_ON_LINES: usize = 1 << 17;
+/// Lines that are few.
+const FEW_LINES: usize = 256;
 
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
@@ -70,7 +72,11 @@ impl Scenario {
         for group in &self.groups {
             builder.add_group(group);
         }
-        let room = ROOM_ON_LINES / builder.lines.len().max(1);
+        let room = if builder.lines.len() <= FEW_LINES {
+            ROOM_ON_LINES / builder.lines.len().max(1)
+        } else {
+            0
+        };
         for line in &mut builder.lines {
             line.make_room(builder.fastest, room);
         }

@@ -80,6 +80,13 @@ impl Downstream {
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
         one.queue.offer(packet, &line, cx);
+        let is_first = one.queue.depth().packets == 1 && !one.is_held_back;
+        if is_first && !self.is_awaited && cx.now >= self.busy_until {
+            // Usual where the channel is not full: nobody else wants it.
+            if let Some(turn) = self.scheduler.alone(flow) {
+                return self.send_alone(turn, cx);
+            }
+        }
         self.look_again(flow, cx);
     }
 
@@ -173,19 +180,37 @@ impl Downstream {
         }
     }
 
+    /// A service flow that alone has a packet may send it on the free channel. Nobody need be woken at the end of it.
+    #[inline]
+    fn send_alone(&mut self, turn: Turn, cx: &mut Context<'_>) {
+        let Some(packet) = self.flows[turn.flow].take(turn.flow, cx) else {
+            return self.scheduler.passed_alone(turn.flow);
+        };
+        if let Some(pdu) = self.transmit(turn.flow, packet, cx) {
+            self.scheduler.sent_alone(turn.flow, pdu);
+        }
+    }
+
     fn send(&mut self, turn: Turn, packet: Packet, cx: &mut Context<'_>) {
+        if let Some(pdu) = self.transmit(turn.flow, packet, cx) {
+            let more = !self.flows[turn.flow].queue.is_empty();
+            self.scheduler.sent(turn, pdu, more, cx.now);
+            self.await_end(cx);
+        }
+    }
+
+    /// Puts a packet on the free channel and tells its PDU bytes; `None` if the channel's capacity is zero for good: the packet stays.
+    #[inline]
+    fn transmit(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) -> Option<u64> {
         let pdu = Framing::ETHERNET.bytes(&packet);
         let end = self.channel.send(cx.now, pdu + self.timing.mac_header);
         self.busy_until = end;
         if end == Instant::FAR_FUTURE {
-            // The channel's capacity is zero for good: the packet stays.
-            self.flows[turn.flow].in_hand = Some(packet);
-            return;
+            self.flows[flow].in_hand = Some(packet);
+            return None;
         }
-        let more = !self.flows[turn.flow].queue.is_empty();
-        self.scheduler.sent(turn, pdu, more, cx.now);
         cx.forward_at(packet, self.timing.delivery(end));
-        self.await_end(cx);
+        Some(pdu)
     }
 
     /// Asks to be woken when the channel is free, if anything waits for it.
@@ -210,6 +235,7 @@ impl ServiceFlow {
     }
 
     /// The packet that may be sent now. If the next one must wait for tokens, it is in hand from now on and a wake-up is under way.
+    #[inline]
     fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
         if let Some(packet) = self.in_hand.take() {
             if self.admitted < cx.now {
