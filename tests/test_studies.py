@@ -17,10 +17,12 @@ from typer.testing import CliRunner, Result
 
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.expect import Vocabulary
 from headend.library import find_study, list_studies
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.claims import judge_claims
 from headend.study.outcome import StudyOutcome, draw_study_figures
+from headend.study.points import read_distribution, take_percentiles
 
 PING = "buffer-control/ping-latency"
 
@@ -44,7 +46,11 @@ def make_points(study: Study, fill: Callable[[dict[str, Any], float], float]) ->
 
 
 def judge_ping(points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
-    study = load(PING)
+    return judge(PING, points)
+
+
+def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
+    study = load(name)
     judgements = judge_claims(study.claims, study.load_analysis(), points)
     return {item.claim.id: (item.finding.verdict, item.finding.measured) for item in judgements}
 
@@ -82,6 +88,31 @@ def test_a_ping_that_falls_with_the_buffer_differs() -> None:
 def test_an_rtt_that_matters_differs() -> None:
     points = make_points(load(PING), lambda row, _predicted: 0.9 if row["rtt_ms"] == 57 else 0.6)
     assert judge_ping(points)["BUF-F3.rtt"][0] is Verdict.DIFFERS
+
+
+def test_a_distribution_is_that_of_all_members_together() -> None:
+    vocabulary = Vocabulary({"probe": "cbr"}, ["cable.up"], {"probe": ["probe.1", "probe.2"]})
+    histograms = pl.DataFrame(
+        {
+            "kind": ["flow", "flow", "flow", "queue"],
+            "name": ["probe.1", "probe.2", "probe.1", "cable.up"],
+            "direction": ["up", "up", "down", "up"],
+            "lower_ns": [10, 20, 900, 900],
+            "upper_ns": [11, 21, 901, 901],
+            "count": [60, 40, 5, 5],
+        }
+    )
+    percentiles = take_percentiles(histograms, read_distribution("probe.up.delay", vocabulary))
+    assert percentiles is not None
+    assert len(percentiles) == 101
+    assert [percentiles[at] for at in (0, 1, 60, 61, 100)] == [10, 11, 11, 21, 21]
+    assert (
+        take_percentiles(histograms.clear(), read_distribution("probe.delay", vocabulary)) is None
+    )
+    with pytest.raises(
+        InputError, match=r'expected the delay of a flow or queue.* found "probe.loss"'
+    ):
+        read_distribution("probe.loss", vocabulary)
 
 
 @pytest.mark.parametrize("name", list_studies())
