@@ -90,6 +90,63 @@ def test_an_rtt_that_matters_differs() -> None:
     assert judge_ping(points)["BUF-F3.rtt"][0] is Verdict.DIFFERS
 
 
+def fill_points(name: str, measure: Callable[[dict[str, Any]], dict[str, Any]]) -> pl.DataFrame:
+    """Give each point of a study what the test measures there."""
+    rows = [point.columns for point in load(name).list_points()]
+    return pl.DataFrame([{**row, **measure(row)} for row in rows], infer_schema_length=None)
+
+
+def contend(row: dict[str, Any], *, saturated_share: float = 1.0) -> dict[str, Any]:
+    """Give a run as the closed forms have it, with saturated shares that are so many times theirs."""
+    analysis = load("cable-plant/contention").load_analysis()
+    window, modems = 2 ** row["exponent"], row["modems"]
+    cycle = 20 + (window - 1) / 2
+    share = analysis.compute_first(window, modems)
+    if row["traffic"] == "saturated":
+        share = saturated_share * analysis.compute_saturated(row["exponent"], modems, cycle)
+    requests = 60 * 8000 / cycle
+    delay = 1e6 * (2 + window / 16 + (modems - 1) * 4 / window)
+    return {
+        "requests": requests,
+        "collisions": share * requests,
+        "delay": delay,
+        "delay_p99": 3 * delay,
+    }
+
+
+def test_contention_by_the_closed_forms_is_reproduced_and_otherwise_not() -> None:
+    study = "cable-plant/contention"
+    agreeing = judge(study, fill_points(study, contend))
+    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    off = fill_points(study, lambda row: contend(row, saturated_share=1.2))
+    verdicts = judge(study, off)
+    assert verdicts["ALOHA.saturated"][0] is Verdict.DIFFERS
+    assert verdicts["ALOHA.first"][0] is Verdict.REPRODUCED
+    late = off.with_columns(collisions=pl.col("collisions") * 0.7, delay=-pl.col("delay"))
+    assert {verdict for verdict, _ in judge(study, late).values()} == {Verdict.DIFFERS}
+
+
+def test_the_fixed_point_is_one() -> None:
+    analysis = load("cable-plant/contention").load_analysis()
+    # Two modems, one window only (the end is 8): each asks once in cycle opportunities, so the other meets it that often.
+    assert analysis.compute_saturated(8, 2, 200.0) == pytest.approx(1 / 200)
+    assert analysis.compute_saturated(4, 1, 20.0) == pytest.approx(0)
+
+
+def spread(low: float, high: float) -> dict[str, Any]:
+    return {"delays": [1e6 * (low + (high - low) * number / 100) for number in range(101)]}
+
+
+def test_request_and_grant_within_the_range_reproduce_and_longer_ones_differ() -> None:
+    study = "cable-plant/request-grant"
+    within = judge(study, fill_points(study, lambda _row: spread(3.6, 8.2)))
+    assert {verdict for verdict, _ in within.values()} == {Verdict.REPRODUCED}
+    longer = judge(study, fill_points(study, lambda _row: spread(7, 12)))
+    assert {verdict for verdict, _ in longer.values()} == {Verdict.DIFFERS}
+    narrow = judge(study, fill_points(study, lambda _row: spread(5, 5.5)))
+    assert narrow["AQM-MAC.range"][0] is Verdict.DIFFERS
+
+
 def test_a_distribution_is_that_of_all_members_together() -> None:
     vocabulary = Vocabulary({"probe": "cbr"}, ["cable.up"], {"probe": ["probe.1", "probe.2"]})
     histograms = pl.DataFrame(
