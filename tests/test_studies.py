@@ -147,6 +147,29 @@ def test_request_and_grant_within_the_range_reproduce_and_longer_ones_differ() -
     assert narrow["AQM-MAC.range"][0] is Verdict.DIFFERS
 
 
+def line_of_2004(row: dict[str, Any]) -> dict[str, Any]:
+    """Give a run as the document has it."""
+    packets = 20 * 500 / row["map_ms"]
+    flood = (26_396_500 - 256_000) / (1524 * 8) * 20
+    limit = 20 * row["rate_mbps"] * 1e6 / 12_000
+    return {
+        "rtt": 13e6,
+        "datagrams": flood if row["traffic"] == "flood" else min(packets, limit),
+        "segments": 2 * packets,
+    }
+
+
+def test_a_line_as_the_document_of_2004_has_it_reproduces_and_a_faster_one_differs() -> None:
+    study = "service-quality/docsis-2004"
+    agreeing = judge(study, fill_points(study, line_of_2004))
+    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    factor = {"rtt": 0.6, "datagrams": 0.9, "segments": 1.1}
+    off = fill_points(
+        study, lambda row: {key: factor[key] * value for key, value in line_of_2004(row).items()}
+    )
+    assert {verdict for verdict, _ in judge(study, off).values()} == {Verdict.DIFFERS}
+
+
 def test_a_distribution_is_that_of_all_members_together() -> None:
     vocabulary = Vocabulary({"probe": "cbr"}, ["cable.up"], {"probe": ["probe.1", "probe.2"]})
     histograms = pl.DataFrame(
