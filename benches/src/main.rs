@@ -5,6 +5,8 @@
 
 mod allocator;
 mod floor;
+mod plant;
+mod queues;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -56,6 +58,11 @@ fn main() -> ExitCode {
             );
         }
         return ExitCode::SUCCESS;
+    }
+    match arguments.first().map(String::as_str) {
+        Some("plant") => return write(&bench_plant()),
+        Some("queues") => return write(&bench_queues()),
+        _ => {}
     }
     let only = arguments.first();
     let floors = [200_000_000, 1_000_000_000].map(floor_ns);
@@ -109,8 +116,80 @@ fn main() -> ExitCode {
             "not all goals met"
         }
     );
+    let mut all: Vec<_> = rows.iter().map(json).collect();
+    if only.is_none() {
+        all.extend(bench_plant());
+        all.extend(bench_queues());
+    }
+    write(&all)
+}
+
+/// Streets of modems: what a packet costs when many share a channel.
+fn bench_plant() -> Vec<serde_json::Value> {
+    println!(
+        "\nplant          modems  ns/packet  to 10  events/s   sim/wall  peak MiB  KiB/active  Mb/s   packets"
+    );
+    let mut rows = Vec::new();
+    for preset in plant::PRESETS {
+        let mut least = f64::NAN;
+        for modems in plant::SIZES {
+            let row = plant::measure(preset, modems);
+            if modems == plant::SIZES[0] {
+                least = row.ns_per_packet;
+            }
+            println!(
+                "{:<14} {:>6} {:>10.1} {:>6.2} {:>10.2e} {:>9.1} {:>9.1} {:>11.1} {:>5.0} {:>9}",
+                preset,
+                row.modems,
+                row.ns_per_packet,
+                row.ns_per_packet / least,
+                row.events_per_second,
+                row.simulated_per_wall,
+                row.peak_mib,
+                row.kib_per_active_modem,
+                row.mbps,
+                row.packets,
+            );
+            rows.push(plant::json(&row));
+        }
+    }
+    println!(
+        "goals: to 10 ≤ 1.5, sim/wall ≥ 5 at 1000 modems, at most 100 KB (97.7 KiB) per active modem"
+    );
+    rows
+}
+
+/// Every discipline by itself.
+fn bench_queues() -> Vec<serde_json::Value> {
+    println!(
+        "\nqueue             ns at 100  at 5000  1000 flows  of drop-tail  KiB built  B/flow  held"
+    );
+    let rows = queues::measure_all();
+    let tail = rows.iter().find(|row| row.queue == "drop_tail");
+    let tail = tail.map_or(f64::NAN, |row| row.ns[1]);
+    for row in &rows {
+        let most = row.ns.into_iter().chain([row.ns_many]).fold(0.0, f64::max);
+        println!(
+            "{:<17} {:>9.1} {:>8.1} {:>11.1} {:>13.2} {:>10.1} {:>7.0}  {} / {}",
+            row.queue,
+            row.ns[0],
+            row.ns[1],
+            row.ns_many,
+            most / tail,
+            row.kib,
+            row.bytes_per_flow,
+            row.held[0],
+            row.held[1],
+        );
+    }
+    println!("goal: none above 3 × drop-tail or 100 ns, whichever is larger");
+    rows.iter().map(queues::json).collect()
+}
+
+fn write(rows: &[serde_json::Value]) -> ExitCode {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/bench.json");
-    match std::fs::write(path, json(&rows)) {
+    let text = serde_json::to_string_pretty(rows).expect("plain numbers and names") + "\n";
+    match std::fs::write(path, text) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("target/bench.json cannot be written: {error}");
@@ -193,22 +272,16 @@ fn cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn json(rows: &[Row]) -> String {
-    let rows: Vec<serde_json::Value> = rows
-        .iter()
-        .map(|row| {
-            serde_json::json!({
-                "case": row.case,
-                "queue": row.queue,
-                "ns_per_packet": row.ns_per_packet,
-                "events_per_second": row.events_per_second,
-                "simulated_per_wall": row.simulated_per_wall,
-                "peak_mib": row.peak_mib,
-                "floor_ratio": row.floor_ratio,
-                "allocations_after_warmup": row.allocations,
-                "data_packets": row.packets,
-            })
-        })
-        .collect();
-    serde_json::to_string_pretty(&rows).expect("plain numbers and names") + "\n"
+fn json(row: &Row) -> serde_json::Value {
+    serde_json::json!({
+        "case": row.case,
+        "queue": row.queue,
+        "ns_per_packet": row.ns_per_packet,
+        "events_per_second": row.events_per_second,
+        "simulated_per_wall": row.simulated_per_wall,
+        "peak_mib": row.peak_mib,
+        "floor_ratio": row.floor_ratio,
+        "allocations_after_warmup": row.allocations,
+        "data_packets": row.packets,
+    })
 }

@@ -45,21 +45,26 @@ impl Default for Bench {
 impl Bench {
     /// A bench at time zero.
     pub fn new() -> Self {
+        let mut bench = Self::silent();
+        let log = Box::new(bench.log.clone());
+        bench.world.recorder.add_sink(log);
+        bench
+    }
+
+    /// The same without a log of what happens, for measuring.
+    pub fn silent() -> Self {
         let mut flows = FlowTable::default();
         let route = flows.add_route(vec![Hop::End]);
-        let mut recorder = recorder();
-        let log = Log::default();
-        recorder.add_sink(Box::new(log.clone()));
         Self {
             now: Instant::ZERO,
             world: World::new(
                 EventQueue::new(Duration::from_millis(1), 0),
                 flows,
                 Vec::new(),
-                recorder,
+                recorder(),
             ),
             route,
-            log,
+            log: Log::default(),
             opened: 0,
             sent: 0,
         }

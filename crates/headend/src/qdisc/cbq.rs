@@ -412,14 +412,17 @@ impl QueueDiscipline for Cbq {
             self.hold_back(line, cx.now);
             return None;
         };
-        let packet = self.nodes[leaf].backlog.pop(line)?;
-        let bytes = line.framing.bytes(&packet);
-        self.total.packets -= 1;
-        self.total.bytes -= bytes;
-        self.for_borrowers(leaf, |node| node.demand -= 1);
+        let (packet, bytes) = self.take_from(leaf, line)?;
         self.charge(leaf, bytes);
         self.estimate(leaf, bytes, line, cx.now);
         Some(packet)
+    }
+
+    /// In the order of arrival, whoever may send.
+    fn release(&mut self, line: &LineView<'_>, _cx: &mut Context<'_>) -> Option<Packet> {
+        let arrived = |&leaf: &usize| Some((self.nodes[leaf].backlog.head()?.enqueued_at, leaf));
+        let (_, oldest) = self.leaves.iter().filter_map(arrived).min()?;
+        self.take_from(oldest, line).map(|(packet, _)| packet)
     }
 
     fn depth(&self) -> Depth {
@@ -520,6 +523,16 @@ impl Cbq {
         if node.deficit <= 0.0 {
             self.turn = (self.turn + 1) % self.leaves.len();
         }
+    }
+
+    /// Takes the oldest packet of a leaf, and its bytes.
+    fn take_from(&mut self, leaf: usize, line: &LineView<'_>) -> Option<(Packet, u64)> {
+        let packet = self.nodes[leaf].backlog.pop(line)?;
+        let bytes = line.framing.bytes(&packet);
+        self.total.packets -= 1;
+        self.total.bytes -= bytes;
+        self.for_borrowers(leaf, |node| node.demand -= 1);
+        Some((packet, bytes))
     }
 
     /// Does something with a leaf and all classes it borrows from.
@@ -703,6 +716,24 @@ mod tests {
         assert_eq!(scene.cbq.next_update(), None);
         // A packet each time, and one more: min_burst is 2.
         assert_eq!(scene.send(), Some(UNTAGGED));
+    }
+
+    #[test]
+    fn all_packets_are_released_in_the_order_of_arrival_even_those_held_back() {
+        let mut scene = Scene::new(&with("untagged", |class| class.borrow = false));
+        for _ in 0..20 {
+            for flow in [UNTAGGED, TCP, TAGGED] {
+                scene.arrive(flow, 1);
+                scene.bench.advance(Duration::from_micros(1));
+            }
+        }
+        let mut numbers = Vec::new();
+        while let Some(packet) = scene.cbq.release(&LINE, &mut scene.bench.cx()) {
+            numbers.push(packet.seq);
+            scene.bench.end(packet);
+        }
+        assert_eq!(numbers, (0..60).collect::<Vec<u64>>());
+        assert_eq!(scene.cbq.depth(), Depth::default());
     }
 
     #[test]

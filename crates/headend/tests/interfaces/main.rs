@@ -13,6 +13,7 @@
 //!
 //! They stay as tests after the real ones exist: a change to a trait that would shut one of them out fails here.
 
+mod cbq;
 mod cbt;
 mod dualq;
 mod scene;

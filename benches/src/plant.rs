@@ -1,0 +1,112 @@
+//! What many modems cost: a street of 10, 100 and 1000 on four bonded SC-QAM channels and on one OFDMA channel.
+//!
+//! Tiers of 5 Mb/s upstream. Half of the modems are idle; each of the others reads web pages and holds a call, and one modem in ten uploads.
+
+use std::collections::BTreeMap;
+
+use headend::metrics::table::{Column, Table};
+use headend::scenario::{Format, Scenario};
+
+use crate::{allocator, cpu_ns};
+
+/// Simulated time.
+const DURATION: &str = "30 s";
+
+/// A street.
+const STREET: &str = include_str!("../street.toml");
+
+/// The upstreams, by the generation that has them.
+pub const PRESETS: [&str; 2] = ["docsis30", "docsis31"];
+
+/// Modems on the upstream.
+pub const SIZES: [u32; 3] = [10, 100, 1000];
+
+/// One row of the table.
+pub struct Row {
+    /// Its name in the bench's file.
+    pub case: String,
+    /// Modems.
+    pub modems: u32,
+    /// CPU time per delivered data packet.
+    pub ns_per_packet: f64,
+    /// Events per second of CPU time.
+    pub events_per_second: f64,
+    /// Simulated time over CPU time.
+    pub simulated_per_wall: f64,
+    /// Most memory the engine held.
+    pub peak_mib: f64,
+    /// The same for each modem that is not idle, what an empty street of this size holds taken off.
+    pub kib_per_active_modem: f64,
+    /// Data delivered in both directions, Mb/s.
+    pub mbps: f64,
+    /// Data packets delivered.
+    pub packets: u64,
+}
+
+/// Runs one street.
+pub fn measure(preset: &str, modems: u32) -> Row {
+    let active = modems / 2;
+    let set = |path: &str, value: String| (path.to_owned(), value);
+    let scenario = Scenario::parse(
+        STREET,
+        Format::Toml,
+        &[
+            set("duration", DURATION.to_owned()),
+            set("link.cable.docsis.preset", preset.to_owned()),
+            set("link.cable.docsis.modem.home.count", modems.to_string()),
+            set("flow.web.on", format!("1-{active}")),
+            set("flow.call.on", format!("1-{active}")),
+            set("flow.upload.on", format!("1-{}", modems / 10)),
+        ],
+        &BTreeMap::new(),
+    )
+    .expect("the bench's scenarios are valid");
+    let before = allocator::live();
+    allocator::reset_peak();
+    let mut simulation = scenario.build(1);
+    let empty = allocator::live();
+    let end = simulation.end();
+    let start = cpu_ns();
+    simulation.run_until(end);
+    let spent = cpu_ns() - start;
+    let packets = simulation.data_packets_delivered();
+    let seconds = spent as f64 * 1e-9;
+    let peak = allocator::peak();
+    let bytes = delivered_bytes(&simulation.tables());
+    Row {
+        case: format!("{preset}-{modems}"),
+        modems,
+        ns_per_packet: spent as f64 / packets as f64,
+        events_per_second: simulation.events() as f64 / seconds,
+        simulated_per_wall: end.as_secs_f64() / seconds,
+        peak_mib: (peak - before) as f64 / f64::from(1 << 20),
+        kib_per_active_modem: (peak - empty) as f64 / 1024.0 / f64::from(active),
+        mbps: bytes as f64 * 8e-6 / end.as_secs_f64(),
+        packets,
+    }
+}
+
+/// Application bytes of all flows.
+fn delivered_bytes(tables: &[(&str, Table)]) -> u64 {
+    let flows = tables.iter().find(|(name, _)| *name == "flows");
+    match flows.and_then(|(_, table)| table.get("goodput_bytes")) {
+        Some(Column::Integer(bytes)) => bytes.iter().sum(),
+        _ => panic!("a run has a table of flows with their bytes"),
+    }
+}
+
+/// The row for the bench's file.
+pub fn json(row: &Row) -> serde_json::Value {
+    serde_json::json!({
+        "case": row.case,
+        "queue": "docsis_pie",
+        "modems": row.modems,
+        "ns_per_packet": row.ns_per_packet,
+        "events_per_second": row.events_per_second,
+        "simulated_per_wall": row.simulated_per_wall,
+        "peak_mib": row.peak_mib,
+        "kib_per_active_modem": row.kib_per_active_modem,
+        "goodput_mbps": row.mbps,
+        "data_packets": row.packets,
+    })
+}
