@@ -159,8 +159,31 @@ def test_members_come_from_the_hosts_of_many_modems_too() -> None:
         "flow": {"call": {"application": "voice", "host": "family"}},
     }
     vocabulary = Vocabulary.from_scenario(read_scenario(street).load().scenario)
-    assert vocabulary.members == {"call": ["call.1", "call.2", "call.3"]}
+    assert vocabulary.members["call"] == ["call.1", "call.2", "call.3"]
     assert "cable.home.3.up" in vocabulary.queues
+    assert vocabulary.members["cable.home.*.up"] == [f"cable.home.{n}.up" for n in (1, 2, 3)]
+
+
+def test_counters_of_many_modems_add_up_and_of_their_delays_the_worst_counts() -> None:
+    names = ["cable.home.1.up", "cable.home.2.up"]
+    group = "cable.home.*.up"
+    vocabulary = Vocabulary({}, [*names, group, "cable.home.1.down"], {group: names})
+    queues = pl.DataFrame(
+        {
+            "queue": [*names, "cable.home.1.down"],
+            "collisions": [3, 4, 0],
+            "unused_grant_bytes": [100, 0, 0],
+            "delay_p99_ns": [5e6, 7e6, 99e6],
+        }
+    )
+
+    def measure(text: str) -> float | None:
+        return parse_expectation("it", text, vocabulary).check({"queues": queues}).measured
+
+    assert measure(f"{group}.collisions < 10") == 7
+    assert measure("cable.home.2.up.collisions < 10") == 4
+    assert measure(f"{group}.unused_grants < 1 kB") == 100
+    assert measure(f"{group}.delay.p99 < 10 ms") == 7e6
 
 
 def test_members_of_a_flow_add_up_or_the_worst_counts() -> None:

@@ -17,10 +17,12 @@ from typer.testing import CliRunner, Result
 
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.expect import Vocabulary
 from headend.library import find_study, list_studies
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.claims import judge_claims
 from headend.study.outcome import StudyOutcome, draw_study_figures
+from headend.study.points import read_distribution, take_percentiles
 
 PING = "buffer-control/ping-latency"
 
@@ -44,7 +46,11 @@ def make_points(study: Study, fill: Callable[[dict[str, Any], float], float]) ->
 
 
 def judge_ping(points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
-    study = load(PING)
+    return judge(PING, points)
+
+
+def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
+    study = load(name)
     judgements = judge_claims(study.claims, study.load_analysis(), points)
     return {item.claim.id: (item.finding.verdict, item.finding.measured) for item in judgements}
 
@@ -82,6 +88,111 @@ def test_a_ping_that_falls_with_the_buffer_differs() -> None:
 def test_an_rtt_that_matters_differs() -> None:
     points = make_points(load(PING), lambda row, _predicted: 0.9 if row["rtt_ms"] == 57 else 0.6)
     assert judge_ping(points)["BUF-F3.rtt"][0] is Verdict.DIFFERS
+
+
+def fill_points(name: str, measure: Callable[[dict[str, Any]], dict[str, Any]]) -> pl.DataFrame:
+    """Give each point of a study what the test measures there."""
+    rows = [point.columns for point in load(name).list_points()]
+    return pl.DataFrame([{**row, **measure(row)} for row in rows], infer_schema_length=None)
+
+
+def contend(row: dict[str, Any], *, saturated_share: float = 1.0) -> dict[str, Any]:
+    """Give a run as the closed forms have it, with saturated shares that are so many times theirs."""
+    analysis = load("cable-plant/contention").load_analysis()
+    window, modems = 2 ** row["exponent"], row["modems"]
+    cycle = 20 + (window - 1) / 2
+    share = analysis.compute_first(window, modems)
+    if row["traffic"] == "saturated":
+        share = saturated_share * analysis.compute_saturated(row["exponent"], modems, cycle)
+    requests = 60 * 8000 / cycle
+    delay = 1e6 * (2 + window / 16 + (modems - 1) * 4 / window)
+    return {
+        "requests": requests,
+        "collisions": share * requests,
+        "delay": delay,
+        "delay_p99": 3 * delay,
+    }
+
+
+def test_contention_by_the_closed_forms_is_reproduced_and_otherwise_not() -> None:
+    study = "cable-plant/contention"
+    agreeing = judge(study, fill_points(study, contend))
+    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    off = fill_points(study, lambda row: contend(row, saturated_share=1.2))
+    verdicts = judge(study, off)
+    assert verdicts["ALOHA.saturated"][0] is Verdict.DIFFERS
+    assert verdicts["ALOHA.first"][0] is Verdict.REPRODUCED
+    late = off.with_columns(collisions=pl.col("collisions") * 0.7, delay=-pl.col("delay"))
+    assert {verdict for verdict, _ in judge(study, late).values()} == {Verdict.DIFFERS}
+
+
+def test_the_fixed_point_is_one() -> None:
+    analysis = load("cable-plant/contention").load_analysis()
+    # Two modems, one window only (the end is 8): each asks once in cycle opportunities, so the other meets it that often.
+    assert analysis.compute_saturated(8, 2, 200.0) == pytest.approx(1 / 200)
+    assert analysis.compute_saturated(4, 1, 20.0) == pytest.approx(0)
+
+
+def spread(low: float, high: float) -> dict[str, Any]:
+    return {"delays": [1e6 * (low + (high - low) * number / 100) for number in range(101)]}
+
+
+def test_request_and_grant_within_the_range_reproduce_and_longer_ones_differ() -> None:
+    study = "cable-plant/request-grant"
+    within = judge(study, fill_points(study, lambda _row: spread(3.6, 8.2)))
+    assert {verdict for verdict, _ in within.values()} == {Verdict.REPRODUCED}
+    longer = judge(study, fill_points(study, lambda _row: spread(7, 12)))
+    assert {verdict for verdict, _ in longer.values()} == {Verdict.DIFFERS}
+    narrow = judge(study, fill_points(study, lambda _row: spread(5, 5.5)))
+    assert narrow["AQM-MAC.range"][0] is Verdict.DIFFERS
+
+
+def line_of_2004(row: dict[str, Any]) -> dict[str, Any]:
+    """Give a run as the document has it."""
+    packets = 20 * 500 / row["map_ms"]
+    flood = (26_396_500 - 256_000) / (1524 * 8) * 20
+    limit = 20 * row["rate_mbps"] * 1e6 / 12_000
+    return {
+        "rtt": 13e6,
+        "datagrams": flood if row["traffic"] == "flood" else min(packets, limit),
+        "segments": 2 * packets,
+    }
+
+
+def test_a_line_as_the_document_of_2004_has_it_reproduces_and_a_faster_one_differs() -> None:
+    study = "service-quality/docsis-2004"
+    agreeing = judge(study, fill_points(study, line_of_2004))
+    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    factor = {"rtt": 0.6, "datagrams": 0.9, "segments": 1.1}
+    off = fill_points(
+        study, lambda row: {key: factor[key] * value for key, value in line_of_2004(row).items()}
+    )
+    assert {verdict for verdict, _ in judge(study, off).values()} == {Verdict.DIFFERS}
+
+
+def test_a_distribution_is_that_of_all_members_together() -> None:
+    vocabulary = Vocabulary({"probe": "cbr"}, ["cable.up"], {"probe": ["probe.1", "probe.2"]})
+    histograms = pl.DataFrame(
+        {
+            "kind": ["flow", "flow", "flow", "queue"],
+            "name": ["probe.1", "probe.2", "probe.1", "cable.up"],
+            "direction": ["up", "up", "down", "up"],
+            "lower_ns": [10, 20, 900, 900],
+            "upper_ns": [11, 21, 901, 901],
+            "count": [60, 40, 5, 5],
+        }
+    )
+    percentiles = take_percentiles(histograms, read_distribution("probe.up.delay", vocabulary))
+    assert percentiles is not None
+    assert len(percentiles) == 101
+    assert [percentiles[at] for at in (0, 1, 60, 61, 100)] == [10, 11, 11, 21, 21]
+    assert (
+        take_percentiles(histograms.clear(), read_distribution("probe.delay", vocabulary)) is None
+    )
+    with pytest.raises(
+        InputError, match=r'expected the delay of a flow or queue.* found "probe.loss"'
+    ):
+        read_distribution("probe.loss", vocabulary)
 
 
 @pytest.mark.parametrize("name", list_studies())

@@ -11,12 +11,14 @@
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
 ``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
 statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``completion_time``.
-Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``.
+Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
+counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
+``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``.
 Metric of the run: ``jain_index``.
 
 A flow without a direction means the directions that carry its data. Where there are several, by direction or because the
-flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …), the worst counts; rates and numbers of packets of
-the members add up. What was not measured (the delay of nothing) misses every expectation.
+flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …), the worst counts; rates and numbers of
+the members add up. The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the delay of nothing) misses every expectation.
 """
 
 from __future__ import annotations
@@ -78,8 +80,22 @@ QUEUE_METRICS: dict[str, Metric] = {
     "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
     "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max")),
     "utilisation": Metric("utilisation", "ratio"),
-    "discarded": Metric("discarded", "number"),
-    "marked": Metric("marked", "number"),
+    "discarded": Metric("discarded", "number", adds_up=True),
+    "marked": Metric("marked", "number", adds_up=True),
+    **{
+        name: Metric(name, "number", adds_up=True)
+        for name in (
+            "requests_contention",
+            "requests_piggyback",
+            "collisions",
+            "request_retries",
+            "requests_exceeded",
+            "grants",
+            "maps",
+        )
+    },
+    "granted": Metric("granted_bytes", "size", adds_up=True),
+    "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True),
 }
 
 RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number")}
@@ -102,9 +118,9 @@ class Vocabulary:
     flows
         Flows and their members, each with its application.
     queues
-        Queues.
+        Queues, and groups of them such as ``cable.home.*.up``.
     members
-        The members of each flow of which there are several.
+        The members of each flow, and of each group of queues, of which there are several.
     """
 
     flows: Mapping[str, str]
@@ -122,7 +138,11 @@ class Vocabulary:
                 members.setdefault(stem, []).append(name)
                 flows[stem] = application
             flows[name] = application
-        return cls(flows, sorted(scenario.queues), members)
+        for name in scenario.queues:
+            if stem := name_group(name):
+                members.setdefault(stem, []).append(name)
+        groups = {name_group(name) for name in scenario.queues} - {""}
+        return cls(flows, sorted({*scenario.queues, *groups}), members)
 
 
 @dataclass(frozen=True)
@@ -146,7 +166,9 @@ class Quantity:
         if self.table == "summary":
             return _finite(rows[self.metric].to_list())
         if self.table == "queues":
-            return _finite(self._column(rows.filter(pl.col("queue") == self.subject)))
+            of_queues = _finite(self._column(rows.filter(pl.col("queue").is_in(self.members))))
+            adds_up = QUEUE_METRICS[self.metric].adds_up and len(of_queues) > 1
+            return [sum(of_queues)] if adds_up else of_queues
         rows = rows.filter(pl.col("flow").is_in(self.members))
         if self.table == "measures":
             return _finite(self._column(rows.filter(pl.col("measure") == self.metric)))

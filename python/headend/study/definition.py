@@ -16,7 +16,7 @@ from headend.study.claims import Claim
 
 _KEYS = {
     "format", "title", "source", "question", "description", "scenario",
-    "seeds", "grid", "measures", "claim", "figure", "quick",
+    "seeds", "grid", "measures", "distributions", "claim", "figure", "quick",
 }  # fmt: skip
 _NEEDED = ("title", "source", "scenario", "grid", "measures", "claim")
 
@@ -90,6 +90,7 @@ class Study:
     measures: dict[str, str]
     claims: tuple[Claim, ...]
     figures: tuple[FigureDefinition, ...]
+    distributions: dict[str, str] = field(default_factory=dict)
     overrides: tuple[tuple[str, str], ...] = ()
     quick: str = ""
     quick_settings: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -179,6 +180,7 @@ def read_study(name: str, folder: Path) -> Study:
                 )
                 for item in content.get("figure", [])
             ),
+            distributions=dict(content.get("distributions", {})),
             quick_settings=content.get("quick", {}),
         )
     except (KeyError, TypeError) as error:

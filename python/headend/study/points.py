@@ -124,7 +124,7 @@ def prepare(study: Study, point: Point) -> Work:
     content = [
         loaded.scenario.resolved_json(),
         str(point.seed),
-        json.dumps(study.measures),
+        json.dumps([study.measures, study.distributions]),
         fingerprint_engine(),
     ]
     return Work(point, loaded, hashlib.sha256("\n".join(content).encode()).hexdigest())
@@ -139,7 +139,7 @@ def fingerprint_engine() -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else "unknown"
 
 
-def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, float | None] | None:
+def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, Any] | None:
     from headend.columns import build_frames
 
     vocabulary = Vocabulary.from_scenario(work.loaded.scenario)
@@ -147,11 +147,49 @@ def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, fl
         name: [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
         for name, text in study.measures.items()
     }
+    spread = {
+        name: read_distribution(text, vocabulary) for name, text in study.distributions.items()
+    }
     execution = execute(work.loaded.scenario, seed=work.point.seed, stop=stop)
     if not execution.finished:
         return None
     tables = build_frames(execution.tables)
-    return {name: _add_up(parts, tables) for name, parts in quantities.items()}
+    measured: dict[str, Any] = {name: _add_up(parts, tables) for name, parts in quantities.items()}
+    return measured | {
+        name: take_percentiles(tables["histograms"], of) for name, of in spread.items()
+    }
+
+
+def read_distribution(text: str, vocabulary: Vocabulary) -> Quantity:
+    """Understand what to take the distribution of: ``FLOW.delay`` or ``QUEUE.delay``."""
+    try:
+        quantity = parse_quantity_name(f"{text}.p50", vocabulary)
+    except InputError:
+        quantity = None
+    if quantity is None or quantity.metric != "delay":
+        raise InputError(
+            f'distributions: expected the delay of a flow or queue, such as "call.up.delay", found "{text}"'
+        )
+    return quantity
+
+
+def take_percentiles(histograms: pl.DataFrame, of: Quantity) -> list[float] | None:
+    """Give the percentiles 0 to 100 of a delay, all members together, in ns. None where nothing was measured."""
+    import polars as pl
+
+    rows = histograms.filter(
+        pl.col("kind") == of.table.removesuffix("s"), pl.col("name").is_in(of.members)
+    )
+    if of.direction:
+        rows = rows.filter(pl.col("direction") == of.direction)
+    rows = rows.group_by("lower_ns", "upper_ns").agg(pl.col("count").sum()).sort("lower_ns")
+    if rows.is_empty():
+        return None
+    shares = (rows["count"].cum_sum() / rows["count"].sum()).to_numpy()
+    places = shares.searchsorted([number / 100 for number in range(1, 101)])
+    uppers = rows["upper_ns"].to_list()
+    last = len(uppers) - 1
+    return [float(rows["lower_ns"][0]), *(float(uppers[min(place, last)]) for place in places)]
 
 
 def _add_up(parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame]) -> float | None:
