@@ -102,15 +102,18 @@ def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
 
 
 def weigh_queues(result: Result) -> pl.DataFrame:
-    """Give the queues that had packets, with their ``median`` delay, ``waited`` in all, ``lost``, and ``lost_ratio``."""
+    """Give the queues that had packets, with their ``median`` delay, ``waited`` in all, ``lost``, and ``lost_ratio``.
+
+    Of what was offered, every packet left or was lost, on arrival or later; a thinned acknowledgement is no loss.
+    """
     import polars as pl
     import polars.selectors as cs
 
-    lost = pl.sum_horizontal(cs.starts_with("discarded_"))
-    offered = pl.col("packets_enqueued") + pl.col("discarded_overlimit")
+    lost = pl.sum_horizontal(cs.starts_with("discarded_") - cs.by_name("discarded_ack_thinned"))
+    offered = pl.col("packets_dequeued") + lost
     return (
         result.queues.with_columns(lost=lost)
-        .filter(offered + pl.col("lost") > 0)
+        .filter(pl.col("packets_enqueued") + pl.col("lost") > 0)
         .with_columns(
             median=pl.col("delay_p50_ns").fill_nan(0),
             waited=pl.col("delay_mean_ns").fill_nan(0) * pl.col("packets_dequeued"),

@@ -34,6 +34,7 @@ class ExitCode(IntEnum):
     OK = 0
     MISSED = 1
     BAD_INPUT = 2
+    INTERNAL = 70
     INTERRUPTED = 130
 
 
@@ -90,6 +91,13 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
             command(*args, **kwargs)
         except InputError as error:
             fail(str(error), as_json=bool(kwargs.get("as_json")))
+        except RuntimeError as error:
+            from headend._engine import RunError
+
+            if not isinstance(error, RunError):
+                raise
+            print_error(f"internal error, please report it: {' '.join(str(error).split())}")
+            raise typer.Exit(ExitCode.INTERNAL) from None
         except OSError as error:
             if error.filename is not None:
                 fail(f"{error.filename}: {(error.strerror or str(error)).lower()}")

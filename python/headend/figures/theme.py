@@ -15,8 +15,18 @@ Form = TypeVar("Form")
 #: What Altair gives for a chart, alone or layered.
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 
-#: Okabe and Ito's colours, without black and yellow, which one of the two backgrounds swallows.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
+#: Okabe and Ito's colours, without black and yellow, which one of the two backgrounds swallows; and two for the longest legends.
+PALETTE = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#8C8C8C",
+    "#7A4FBF",
+    "#8C564B",
+)
 
 #: Dashes go with the colours where curves are smooth, for those who see no colour at all; elsewhere once those are used up.
 DASHES = ([1, 0], [7, 3], [2, 2], [8, 3, 2, 3], [4, 1], [12, 3], [1, 3])
