@@ -149,7 +149,7 @@ def test_request_and_grant_within_the_range_reproduce_and_longer_ones_differ() -
 
 def line_of_2004(row: dict[str, Any]) -> dict[str, Any]:
     """Give a run as the document has it."""
-    packets = 20 * 500 / row["map_ms"]
+    packets = 20 * 500 / row["map_ms"]  # whatever the opportunities
     flood = (26_396_500 - 256_000) / (1524 * 8) * 20
     limit = 20 * row["rate_mbps"] * 1e6 / 12_000
     return {
@@ -236,6 +236,17 @@ def test_finished_points_are_kept_and_not_run_again(
     again = run_points(study, PointStore(path), threading.Event())
     assert again is not None
     assert again.equals(points)
+
+
+def test_a_kept_point_has_the_place_that_the_study_gives_it_now(fake: Any, home_line: Path) -> None:
+    study = make_study(home_line.parent)
+    store = PointStore(home_line.parent / "points.parquet")
+    assert run_points(study, store, threading.Event()) is not None
+    renamed = replace(study, axes=(replace(study.axes[0], name="tier"), *study.axes[1:]))
+    again = run_points(renamed, store, threading.Event())
+    assert again is not None
+    assert again.columns == ["tier", "buffer_kib", "seed", "ping", "used"]
+    assert again["tier"].to_list() == [1, 1, 2, 2]
 
 
 def test_a_stopped_study_keeps_what_is_done(

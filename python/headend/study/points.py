@@ -60,11 +60,15 @@ class PointStore:
         self.rows[key] = {"key": key, **row}
         self._write()
 
-    def take(self, keys: Sequence[str]) -> pl.DataFrame:
-        """Give the rows of some points, in their order."""
+    def take(self, work: Sequence[Work], measured: Sequence[str]) -> pl.DataFrame:
+        """Give what was measured at some points, in their order; their places are as the study has them now."""
         import polars as pl
 
-        return pl.DataFrame([self.rows[key] for key in keys], infer_schema_length=None).drop("key")
+        rows = [
+            {**item.point.columns, **{name: self.rows[item.key][name] for name in measured}}
+            for item in work
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def _write(self) -> None:
         import polars as pl
@@ -115,7 +119,7 @@ def run_points(
             on_point(done, len(work), kept)
     if done < len(work):
         return None
-    return store.take([item.key for item in work])
+    return store.take(work, [*study.measures, *study.distributions])
 
 
 def prepare(study: Study, point: Point) -> Work:
