@@ -403,6 +403,52 @@ mod tests {
     }
 
     proptest! {
+        /// A turn taken alone leaves everything as a turn among others does.
+        #[test]
+        fn a_turn_alone_changes_nothing_for_later_turns(
+            flows in prop::collection::vec((0_u8..3, prop::bool::ANY), 1..5),
+            steps in prop::collection::vec((0_usize..5, 0_u8..5, 64_u64..3000), 1..200),
+        ) {
+            let shares = || flows.iter().map(|&(priority, reserved)| {
+                (priority, Rate(if reserved { MBIT } else { 0 }))
+            });
+            let mut short = DownstreamScheduler::new(shares());
+            let mut long = DownstreamScheduler::new(shares());
+            let mut now = Instant::ZERO;
+            for (flow, what, bytes) in steps {
+                let flow = flow % flows.len();
+                now += Duration::from_micros(bytes);
+                match what {
+                    0 => {
+                        short.ready(flow, now);
+                        long.ready(flow, now);
+                    }
+                    1 | 2 => {
+                        let turn = short.next(now);
+                        prop_assert_eq!(turn, long.next(now));
+                        if let Some(turn) = turn {
+                            short.sent(turn, bytes, what == 2, now);
+                            long.sent(turn, bytes, what == 2, now);
+                        }
+                    }
+                    _ => if let Some(turn) = short.alone(flow) {
+                        long.ready(flow, now);
+                        prop_assert_eq!(long.next(now), Some(turn));
+                        if what == 3 {
+                            short.sent_alone(flow, bytes);
+                            long.sent(turn, bytes, false, now);
+                        } else {
+                            short.passed_alone(flow);
+                            long.withdraw(flow);
+                        }
+                    },
+                }
+                for (one, other) in short.shares.iter().zip(&long.shares) {
+                    prop_assert_eq!((one.deficit, one.is_ready), (other.deficit, other.is_ready));
+                }
+            }
+        }
+
         /// Who is ready is served, who is not is not; nobody is lost, whatever happens in which order.
         #[test]
         fn the_ready_are_served_and_only_they(
