@@ -660,3 +660,37 @@ fn changes_that_make_no_sense_are_refused() {
             .contains("carries nothing")
     );
 }
+
+/// One modem that sends bursts which must not be cut.
+const OLD: &str = r#"
+duration = "4 s"
+[link.cable.docsis]
+preset = "docsis10"
+upstream.rate = "1 Mbit/s"
+downstream.rate = "5 Mbit/s"
+[link.cable.docsis.plant]
+map_interval = "2 ms"
+[flow.upload]
+application = "bulk"
+direction = "up"
+"#;
+
+#[test]
+fn a_burst_that_must_not_be_cut_fits_into_a_map() {
+    assert!(parse(OLD).is_ok());
+    let found = error_where(OLD, "\"2 ms\"", "\"1 ms\"");
+    assert!(found.starts_with("link.cable.docsis.plant: a burst of 1524 B that must not be fragmented takes 54 minislots, and a MAP has 38 to grant"), "{found}");
+    let later = OLD.replace("docsis10", "docsis11");
+    assert!(parse(&later.replace("\"2 ms\"", "\"1 ms\"")).is_ok());
+    let whole = later.replace(
+        "upstream.rate = \"1 Mbit/s\"",
+        "upstream = { rate = \"1 Mbit/s\", request_policy.no_fragmentation = true }",
+    );
+    let found = error_where(&whole, "\"2 ms\"", "\"1 ms\"");
+    assert!(
+        found.starts_with(
+            "link.cable.docsis.upstream.request_policy.no_fragmentation: a burst of 1524 B"
+        ),
+        "{found}"
+    );
+}

@@ -193,7 +193,12 @@ impl Bursts {
             let last = grant.first + grant.minislots - 1;
             self.send(supply, timing.delivery(grant.map, last), cx);
         }
-        Some(timing.room(grant.minislots) - grant.credit)
+        let room = timing.room(grant.minislots);
+        assert!(
+            room >= grant.credit,
+            "a grant has room for the bytes it answers"
+        );
+        Some(room - grant.credit)
     }
 
     fn send(&mut self, supply: &mut Supply, at: Instant, cx: &mut Context<'_>) {

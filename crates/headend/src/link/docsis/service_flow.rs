@@ -377,6 +377,12 @@ fn burst_limit(rules: &MacRules, policy: RequestPolicy) -> u64 {
     }
 }
 
+/// Bytes of the largest burst that is asked for at once: several packets, or the longest one.
+pub fn largest_burst(rules: &MacRules, policy: RequestPolicy, mac_header: u64) -> u64 {
+    let longest = mac_header + Framing::ETHERNET.of_size(1500);
+    burst_limit(rules, policy).max(longest)
+}
+
 /// What the queue may know of its line.
 fn line(rate: Rate, buckets: &TokenBuckets, grants: GrantView) -> LineView<'_> {
     LineView {

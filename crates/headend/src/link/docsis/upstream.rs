@@ -7,7 +7,7 @@ use super::bursts::FRAGMENT_OVERHEAD;
 use super::cmts::{Cmts, Cut, Grant};
 use super::contention::{Answer, Attempt, RequestRegion};
 use super::neighbours::NeighbourLoad;
-use super::qos::Qos;
+use super::qos::{Qos, RequestPolicy};
 use super::ranging::{Newcomer, registered_at};
 use super::service_flow::{Asking, ServiceFlow};
 use super::setup::{MacRules, UpstreamFlow, UpstreamSetup};
@@ -58,7 +58,7 @@ impl Upstream {
         let registered = registrations(&mut setup.flows, &setup.contention, &timing);
         let mut cmts = Cmts::new(setup.placement, setup.capacity, setup.rng);
         for (flow, &from) in setup.flows.iter().zip(&registered) {
-            let cut = cut(&setup.rules, flow);
+            let cut = cut(&setup.rules, flow.qos.policy);
             cmts.add_flow(&flow.qos, cut, from, &timing);
         }
         let flows = setup.flows.into_iter().zip(registered);
@@ -415,10 +415,10 @@ fn registrations(
 }
 
 /// How the CMTS may cut what a flow asks for.
-fn cut(rules: &MacRules, flow: &UpstreamFlow) -> Cut {
+pub fn cut(rules: &MacRules, policy: RequestPolicy) -> Cut {
     if rules.continuous {
         Cut::Anywhere
-    } else if rules.fragmentation && !flow.qos.policy.no_fragmentation {
+    } else if rules.fragmentation && !policy.no_fragmentation {
         Cut::Fragments(FRAGMENT_OVERHEAD)
     } else {
         Cut::Never

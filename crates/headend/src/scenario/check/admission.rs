@@ -3,8 +3,11 @@
 
 use super::cable::{CablePlan, Profile};
 use super::service_flow::FlowPlan;
+use crate::link::docsis::cmts::Cut;
 use crate::link::docsis::qos::Scheduling;
+use crate::link::docsis::service_flow::largest_burst;
 use crate::link::docsis::timing::UpstreamTiming;
+use crate::link::docsis::upstream::cut;
 use crate::scenario::cable::OneWay;
 use crate::scenario::error::ScenarioError;
 use crate::units::Rate;
@@ -18,6 +21,7 @@ pub(super) fn check(
     warnings: &mut Vec<String>,
 ) -> Result<(), ScenarioError> {
     let members = count_members(plan);
+    check_whole(path, plan, &members, timing)?;
     check_unasked(path, plan, &members, timing, rates[0])?;
     for direction in [OneWay::Up, OneWay::Down] {
         warn_of_reserved(path, plan, &members, direction, rates, warnings);
@@ -49,6 +53,38 @@ fn flows<'a>(
             .map(move |flow| (count, flow))
     };
     plan.profiles.iter().zip(members).flat_map(of_profile)
+}
+
+/// Bursts that must not be cut: the largest fits into a MAP's interval.
+fn check_whole(
+    path: &str,
+    plan: &CablePlan,
+    members: &[u64],
+    timing: &UpstreamTiming,
+) -> Result<(), ScenarioError> {
+    let most = timing.minislots_per_channel();
+    for (modems, flow) in flows(plan, members, OneWay::Up) {
+        let asks = !matches!(flow.qos.scheduling, Scheduling::Ugs(_));
+        let policy = flow.qos.policy;
+        let is_whole = cut(&plan.plant.rules, policy) == Cut::Never;
+        if modems == 0 || !asks || !is_whole {
+            continue;
+        }
+        let bytes = largest_burst(&plan.plant.rules, policy, timing.mac_header);
+        let minislots = timing.minislots_for(bytes);
+        let path = if plan.plant.rules.fragmentation {
+            format!("{}.no_fragmentation", flow.policy_path)
+        } else {
+            format!("{path}.plant")
+        };
+        if minislots > most {
+            let why = format!(
+                "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and a MAP has {most} to grant: expected a longer map_interval, a smaller burst or a faster channel"
+            );
+            return Err(ScenarioError::invalid(path, why));
+        }
+    }
+    Ok(())
 }
 
 /// Grants that nobody asks for: more than there is are not admitted.

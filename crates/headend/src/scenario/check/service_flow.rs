@@ -29,6 +29,8 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario) rate_path: String,
     /// Where its scheduling type is written.
     pub(in crate::scenario) scheduling_path: String,
+    /// Where its request policy is written.
+    pub(in crate::scenario) policy_path: String,
     pub(in crate::scenario) limits: Limits,
     /// Nominal rate: the sustained one, or the channel's where that is less.
     pub(in crate::scenario) rate: Rate,
@@ -84,6 +86,7 @@ impl Layers {
             path: self.0[0].path.clone(),
             rate_path: self.path_of("rate", |own| own.rate.is_some()),
             scheduling_path: self.path_of("scheduling", |own| own.scheduling.is_some()),
+            policy_path: self.policy_path(),
             limits,
             rate,
             qos,
@@ -176,6 +179,10 @@ impl Layers {
 
     fn value<T>(&self, get: impl Fn(&OwnUpstream) -> Option<T>) -> Option<T> {
         self.0.iter().find_map(|layer| get(&layer.own))
+    }
+
+    fn policy_path(&self) -> String {
+        self.path_of("request_policy", |own| own.request_policy.is_some())
     }
 
     /// Where a key is written: the innermost place that has it, or the outermost.

@@ -498,7 +498,9 @@ impl Cmts {
         for &index in &self.served {
             let flow = &mut self.flows[index];
             let before = flow.backlog;
-            if flow.cut == Cut::Never && flow.share <= timing.minislots_per_channel() {
+            let is_whole =
+                flow.share >= flow.wanted(timing) && flow.share <= timing.minislots_per_channel();
+            if flow.cut == Cut::Never && is_whole {
                 self.overhang = place_whole(flow, (index, map), &mut self.space, timing, grants)
                     .unwrap_or(self.overhang);
             } else {

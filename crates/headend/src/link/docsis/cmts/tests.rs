@@ -241,6 +241,22 @@ fn what_must_not_be_cut_runs_on_into_the_next_interval_or_waits_for_it() {
 }
 
 #[test]
+fn a_grant_answers_no_more_than_it_has_room_for_even_of_what_is_longer_than_a_map() {
+    let timing = Plant::docsis10().upstream_timing();
+    let mut cmts = cmts(&best_effort(2), Cut::Never, None, &timing);
+    let longer = timing.room(timing.minislots_per_map()) + 1000;
+    cmts.request(0, Instant::ZERO, longer);
+    cmts.request(1, Instant::ZERO, longer);
+    let mut grants = Vec::new();
+    for map in 10..20 {
+        cmts.schedule(map, 0, &timing, &mut grants);
+    }
+    let fits = |grant: &Grant| grant.credit <= timing.room(grant.minislots);
+    assert!(grants.iter().all(fits), "{grants:?}");
+    assert!(!cmts.has_backlog());
+}
+
+#[test]
 fn a_channel_too_slow_for_a_burst_in_one_map_saves_up_for_it() {
     let timing = Plant::docsis10().upstream_timing();
     let mut cmts = cmts(&best_effort(2), Cut::Never, Some(500_000), &timing);
