@@ -295,8 +295,8 @@ mod tests {
 
         /// These flows have endless packets of these sizes for so long.
         fn run(&mut self, sizes: &[u64], span: Duration) {
-            for flow in 0..sizes.len() {
-                if sizes[flow] > 0 {
+            for (flow, &size) in sizes.iter().enumerate() {
+                if size > 0 {
                     self.scheduler.ready(flow, self.now);
                 } else {
                     self.scheduler.withdraw(flow);
