@@ -51,6 +51,22 @@ impl Bucket {
         self.tokens + u128::from(self.rate.0) * u128::from(elapsed.as_nanos())
     }
 
+    /// As many of `bytes` as it has tokens for.
+    #[inline]
+    fn most_of(&self, bytes: u64) -> u64 {
+        if self.tokens < u128::from(bytes) * PER_BYTE {
+            Self::whole_bytes(self.tokens)
+        } else {
+            bytes
+        }
+    }
+
+    /// Takes the tokens for `bytes`, and cuts what is left to the depth.
+    #[inline]
+    fn spend(&mut self, bytes: u64) {
+        self.tokens = (self.tokens - u128::from(bytes) * PER_BYTE).min(self.depth);
+    }
+
     /// Whole bytes that `tokens` are good for. The short division is the usual one: it covers two gigabytes.
     #[inline]
     fn whole_bytes(tokens: u128) -> u64 {
@@ -123,13 +139,8 @@ impl TokenBuckets {
     /// Clears what both buckets allow up to `now`.
     pub fn advance(&mut self, now: Instant) {
         let elapsed = now.since(self.updated);
-        if elapsed.is_zero() && self.waiting == 0 {
-            return;
-        }
         self.updated = self.updated.max(now);
-        for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
-            bucket.tokens = bucket.after(elapsed);
-        }
+        self.each(|bucket| bucket.tokens = bucket.after(elapsed));
         self.clear();
     }
 
@@ -137,17 +148,24 @@ impl TokenBuckets {
     #[inline]
     fn clear(&mut self) {
         let mut clear = self.waiting;
-        for bucket in [&self.sustained, &self.peak].into_iter().flatten() {
-            if bucket.tokens < u128::from(clear) * PER_BYTE {
-                clear = Bucket::whole_bytes(bucket.tokens);
-            }
+        if clear > 0 {
+            self.each(|bucket| clear = bucket.most_of(clear));
+            self.waiting -= clear;
+            self.cleared += clear;
         }
         // Clearing first and cutting afterwards is exact: while bytes wait, the bucket that binds cannot be full.
-        for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
-            bucket.tokens = (bucket.tokens - u128::from(clear) * PER_BYTE).min(bucket.depth);
+        self.each(|bucket| bucket.spend(clear));
+    }
+
+    /// Calls `act` with each bucket there is.
+    #[inline]
+    fn each(&mut self, mut act: impl FnMut(&mut Bucket)) {
+        if let Some(bucket) = &mut self.sustained {
+            act(bucket);
         }
-        self.waiting -= clear;
-        self.cleared += clear;
+        if let Some(bucket) = &mut self.peak {
+            act(bucket);
+        }
     }
 
     /// Takes all bytes cleared up to `now`.
@@ -176,43 +194,30 @@ impl TokenBuckets {
     #[inline]
     pub fn admit(&mut self, now: Instant, bytes: u64) -> Instant {
         self.advance(now);
-        if self.hold(bytes) {
-            self.spend(bytes);
+        let mut held = bytes;
+        self.each(|bucket| held = bucket.most_of(held));
+        if held == bytes {
+            self.each(|bucket| bucket.spend(bytes));
             return self.updated;
         }
         let at = self.updated + self.wait_for(bytes);
         let elapsed = at.since(self.updated);
-        for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
+        self.each(|bucket| {
             // Not cut before the packet has left: a bucket shallower than the packet must still let it through in time.
-            bucket.tokens =
-                (bucket.after(elapsed) - u128::from(bytes) * PER_BYTE).min(bucket.depth);
-        }
+            bucket.tokens = bucket.after(elapsed);
+            bucket.spend(bytes);
+        });
         self.updated = at;
         at
-    }
-
-    /// Whether both buckets hold `bytes`, as of the last look.
-    #[inline]
-    fn hold(&self, bytes: u64) -> bool {
-        let wanted = u128::from(bytes) * PER_BYTE;
-        let mut buckets = [&self.sustained, &self.peak].into_iter().flatten();
-        buckets.all(|bucket| bucket.tokens >= wanted)
-    }
-
-    #[inline]
-    fn spend(&mut self, bytes: u64) {
-        for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
-            bucket.tokens -= u128::from(bytes) * PER_BYTE;
-        }
     }
 
     /// The packet of `bytes` that was let through leaves only now: the tokens it held meanwhile left that much less room for others.
     pub fn delayed(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
-        for bucket in [&mut self.sustained, &mut self.peak].into_iter().flatten() {
+        self.each(|bucket| {
             let room = bucket.depth.saturating_sub(u128::from(bytes) * PER_BYTE);
             bucket.tokens = bucket.tokens.min(room);
-        }
+        });
     }
 
     /// Other limits hold from now on. What the buckets hold stays theirs, as far as they can hold it.
