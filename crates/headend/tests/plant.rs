@@ -694,3 +694,21 @@ fn a_burst_that_must_not_be_cut_fits_into_a_map() {
         "{found}"
     );
 }
+
+#[test]
+fn a_burst_that_must_not_be_cut_fits_beside_what_is_given_regularly() {
+    let voice = r#"
+[link.cable.docsis.service_flow.voice]
+direction = "up"
+match.protocol = "udp"
+scheduling.ugs = { interval = "2 ms", grants = 2, jitter = "2 ms" }
+"#;
+    let whole = OLD.replace("docsis10", "docsis11").replace(
+        "upstream.rate = \"1 Mbit/s\"",
+        "upstream = { rate = \"1 Mbit/s\", request_policy.no_fragmentation = true }",
+    );
+    let text = format!("{whole}{voice}");
+    assert!(parse(&text).is_ok());
+    let found = error_where(&text, "grants = 2", "grants = 3");
+    assert!(found.ends_with("a burst of 1524 B that must not be fragmented takes 54 minislots, and of the 78 that a MAP has to grant 27.0 are given without being asked for: it would never be sent"), "{found}");
+}

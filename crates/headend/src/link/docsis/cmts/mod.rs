@@ -138,6 +138,10 @@ pub struct Cmts {
     overhang: (u64, u64),
     /// The MAP that is being made may be filled to its end.
     is_unlimited: bool,
+    /// Minislots that the MAP which is being made could give to requests at most.
+    most: u64,
+    /// The first in line that must not be cut, and for which this MAP has too little beside what it gives regularly.
+    passed_over: Option<usize>,
     rng: Rng,
     due: Vec<Due>,
     missed: Vec<Missed>,
@@ -160,6 +164,8 @@ impl Cmts {
             carried: 0,
             overhang: (0, 0),
             is_unlimited: false,
+            most: 0,
+            passed_over: None,
             rng,
             due: Vec::new(),
             missed: Vec::new(),
@@ -273,6 +279,7 @@ impl Cmts {
         let budget = self.budget(map, [free, most], timing);
         let budget = budget.saturating_sub(regular).min(self.space.free());
         self.is_unlimited = budget == self.space.free();
+        self.most = most.saturating_sub(regular).min(self.space.free());
         self.share(timing.allocation_start(map), budget, timing);
         self.place(map, budget, timing, grants);
     }
@@ -435,6 +442,11 @@ impl Cmts {
         let line = &mut self.waiting[priority];
         // Those looked at go to the end of the line; if that is all, its head does, so that no one is always first.
         line.rotate_left(if looked_at < line.len() { looked_at } else { 1 });
+        if let Some(flow) = self.passed_over.take() {
+            // The next MAP that has room for it is its own.
+            line.retain(|&other| other != flow);
+            line.push_front(flow);
+        }
         left
     }
 
@@ -451,6 +463,11 @@ impl Cmts {
             let wanted = flow.wanted(timing).saturating_sub(flow.share);
             let left = budget - least;
             if flow.cut == Cut::Never && wanted <= largest {
+                if wanted > self.most && !self.periodic.is_empty() {
+                    // What is given regularly leaves too little here: nothing can be saved up for that.
+                    self.passed_over.get_or_insert(index);
+                    continue;
+                }
                 if wanted <= left {
                     least += wanted;
                     whole += wanted;
