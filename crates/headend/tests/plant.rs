@@ -712,3 +712,20 @@ scheduling.ugs = { interval = "2 ms", grants = 2, jitter = "2 ms" }
     let found = error_where(&text, "grants = 2", "grants = 3");
     assert!(found.ends_with("a burst of 1524 B that must not be fragmented takes 54 minislots, and of the 78 that a MAP has to grant 27.0 are given without being asked for: it would never be sent"), "{found}");
 }
+
+#[test]
+fn a_grant_that_nobody_asks_for_fits_into_a_map_of_one_channel() {
+    let upstream = "upstream = { rate = \"2 Mbit/s\", queue.drop_tail.limit = \"500 ms\" }";
+    let proactive = "upstream = { rate = \"200 Mbit/s\", scheduling.pgs = { rate = \"150 Mbit/s\", interval = \"20 ms\" } }";
+    let found = error_where(OFFICE, upstream, proactive);
+    assert!(found.starts_with("link.cable.docsis.upstream.scheduling.pgs.rate: at this rate a grant every 20 ms is of "), "{found}");
+    let often = proactive.replace("20 ms", "2 ms");
+    assert!(parse(&OFFICE.replace(upstream, &often)).is_ok());
+    let bonded = OFFICE.replace("docsis31", "docsis30");
+    let found = error_where(&bonded, "\"ugs\"", "{ ugs = { size = \"15 kB\" } }");
+    assert!(
+        found.contains("voice.scheduling.ugs.size: expected from ")
+            && found.contains("a MAP has to grant on a channel ("),
+        "{found}"
+    );
+}

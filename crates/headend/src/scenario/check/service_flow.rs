@@ -274,7 +274,8 @@ fn check_scheduling(
                     "expected a rate above zero, found 0 bit/s; without one it is best_effort";
                 return refuse("rate", why.to_owned());
             }
-            (grants.interval, None)
+            let size = ByteCount(grants.rate.bytes_in(grants.interval) + channel.timing.mac_header);
+            (grants.interval, Some(size))
         }
         Scheduling::Ugs(grants) => {
             if !(1..=MOST_GRANTS).contains(&grants.grants) {
@@ -292,10 +293,24 @@ fn check_scheduling(
             format!("expected more than 0 s and at most {LONGEST_INTERVAL}, found {interval}");
         return refuse("interval", why);
     }
-    match size {
-        Some(size) => check_grant_size(&format!("{path}.ugs.size"), size, channel.timing),
-        None => Ok(()),
+    match (scheduling, size) {
+        (Scheduling::Ugs(_), Some(size)) => {
+            check_grant_size(&format!("{path}.ugs.size"), size, channel.timing)
+        }
+        (_, Some(size)) if size.0 > largest_grant(channel.timing) => {
+            let why = format!(
+                "at this rate a grant every {interval} is of {size}, and a MAP has {} to grant on a channel: expected a lower rate or a shorter interval",
+                ByteCount(largest_grant(channel.timing))
+            );
+            refuse("rate", why)
+        }
+        _ => Ok(()),
     }
+}
+
+/// Bytes of the largest grant in one piece.
+fn largest_grant(timing: &UpstreamTiming) -> u64 {
+    timing.room(timing.minislots_per_channel())
 }
 
 /// An unsolicited grant carries a packet, and fits into a MAP's interval.
@@ -306,14 +321,12 @@ fn check_grant_size(
 ) -> Result<(), ScenarioError> {
     // An empty IP packet is padded to 46 B.
     let least = Framing::ETHERNET.of_size(0) + timing.mac_header;
-    let most = timing.minislots_per_map() * timing.minislot_bytes;
-    if (least..=most).contains(&size.0)
-        && timing.minislots_for(size.0) <= timing.minislots_per_map()
-    {
+    let most = largest_grant(timing);
+    if (least..=most).contains(&size.0) {
         return Ok(());
     }
     let why = format!(
-        "expected from {least} B, the shortest packet with its headers, to what a MAP has to grant ({most} B), found {size}"
+        "expected from {least} B, the shortest packet with its headers, to what a MAP has to grant on a channel ({most} B), found {size}"
     );
     Err(ScenarioError::invalid(path, why))
 }

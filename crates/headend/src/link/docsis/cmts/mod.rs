@@ -145,6 +145,8 @@ pub struct Cmts {
     rng: Rng,
     due: Vec<Due>,
     missed: Vec<Missed>,
+    /// Flows that the latest MAP owed a grant it had no room for.
+    unplaced: Vec<usize>,
     /// Flows with a share in the MAP, in the order of their grants.
     served: Vec<usize>,
     hungry: Vec<(u64, usize)>,
@@ -169,6 +171,7 @@ impl Cmts {
             rng,
             due: Vec::new(),
             missed: Vec::new(),
+            unplaced: Vec::new(),
             served: Vec::new(),
             hungry: Vec::new(),
         }
@@ -259,6 +262,11 @@ impl Cmts {
         self.missed.drain(..)
     }
 
+    /// Flows that the latest MAP owed a grant it had no room for.
+    pub fn unplaced(&self) -> &[usize] {
+        &self.unplaced
+    }
+
     /// Makes MAP `map`, of which the neighbours take `taken` minislots: its grants, appended to `grants`. MAPs are made in order.
     pub fn schedule(
         &mut self,
@@ -312,6 +320,7 @@ impl Cmts {
     ) -> u64 {
         let mut taken = 0;
         self.due.clear();
+        self.unplaced.clear();
         for periodic in &mut self.periodic {
             let known = self.due.len();
             let missed = periodic.take_due(map, timing, &mut self.due);
@@ -341,7 +350,10 @@ impl Cmts {
                 .space
                 .take_within(due.minislots, &frames, timing)
                 .or_else(|| self.space.take_within(due.minislots, &late, timing));
-            let Some(first) = first else { continue };
+            let Some(first) = first else {
+                self.unplaced.push(due.flow);
+                continue;
+            };
             taken += due.minislots;
             grants.push(Grant {
                 flow: due.flow,
