@@ -729,3 +729,15 @@ fn a_grant_that_nobody_asks_for_fits_into_a_map_of_one_channel() {
         "{found}"
     );
 }
+
+#[test]
+fn a_flow_that_is_given_nothing_must_be_free_to_ask() {
+    let rate = "upstream = { rate = \"2 Mbit/s\",";
+    let silent = format!("{rate} request_policy.no_contention = true,");
+    let found = error_where(OFFICE, rate, &silent);
+    assert!(found.starts_with("link.cable.docsis.upstream.request_policy.no_contention: a best_effort service flow asks in contention, and could never send"), "{found}");
+    for given in ["rtps", "nrtps", "pgs"] {
+        let text = OFFICE.replace(rate, &format!("{silent} scheduling = \"{given}\","));
+        assert_eq!(parse(&text).map(|_| ()), Ok(()), "{given}");
+    }
+}

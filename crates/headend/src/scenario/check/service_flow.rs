@@ -151,12 +151,25 @@ impl Layers {
         if let Some((Named(scheduling), path)) = &scheduling {
             check_scheduling(path, scheduling, channel)?;
         }
-        Ok(Qos {
+        let qos = Qos {
             priority: priority.map_or(0, |(priority, _)| priority),
             minimum_reserved: reserved.map_or(Rate(0), |(rate, _)| rate),
             scheduling: scheduling.map_or_else(Scheduling::default, |(Named(one), _)| one),
             policy: self.value(|own| own.request_policy).unwrap_or_default(),
-        })
+        };
+        self.check_policy(&qos, channel.direction)?;
+        Ok(qos)
+    }
+
+    /// A flow that is given nothing has to be free to ask.
+    fn check_policy(&self, qos: &Qos, direction: OneWay) -> Result<(), ScenarioError> {
+        let only_contends = qos.scheduling == Scheduling::BestEffort;
+        if direction == OneWay::Down || !only_contends || !qos.policy.no_contention {
+            return Ok(());
+        }
+        let why = "a best_effort service flow asks in contention, and could never send: expected false, or a scheduling type with polls or grants";
+        let path = format!("{}.no_contention", self.policy_path());
+        Err(ScenarioError::invalid(path, why))
     }
 
     /// What becomes of TCP acknowledgements: a modem has only those it sends in its hands.
