@@ -540,7 +540,7 @@ fn service_flows_that_make_no_sense_are_refused() {
     );
     assert!(
         wrong("\"ugs\"", "{ ugs = { interval = \"0 s\" } }")
-            .contains("voice.scheduling.ugs.interval: expected more than 0 s")
+            .contains("voice.scheduling.ugs.interval: expected 100 us to 10 s, found 0 s")
     );
     assert!(
         wrong("\"ugs\"", "{ ugs = { size = \"20 B\" } }")
@@ -740,4 +740,45 @@ fn a_flow_that_is_given_nothing_must_be_free_to_ask() {
         let text = OFFICE.replace(rate, &format!("{silent} scheduling = \"{given}\","));
         assert_eq!(parse(&text).map(|_| ()), Ok(()), "{given}");
     }
+}
+
+#[test]
+fn polls_and_proactive_grants_are_admitted_by_the_minislots_they_take() {
+    let flow = |keys: &str| OFFICE.replace("\"ugs\"", &format!("{{ {keys} }}"));
+    for keys in [
+        "rtps.interval = \"1 us\"",
+        "nrtps.interval = \"1 us\"",
+        "pgs.interval = \"1 us\"",
+    ] {
+        let found = parse(&flow(keys)).expect_err("the interval is too short");
+        assert!(
+            found.contains(".interval: expected 100 us to 10 s, found 1 us"),
+            "{found}"
+        );
+    }
+    // A minislot a poll, every 100 us, from each of a thousand modems.
+    let homes = format!(
+        "{}\n[link.cable.docsis.modem]\nhome.count = 1000\n[host]\nh.via = [\"cable.home\"]\n",
+        flow("rtps.interval = \"100 us\"")
+    );
+    let homes = homes
+        .replace("[flow.call]", "[flow.call]\nhost = \"h\"")
+        .replace("[flow.upload]", "[flow.upload]\nhost = \"h\"");
+    let found = parse(&homes).expect_err("there are not so many minislots");
+    assert!(
+        found.contains("admission refused: 1000 service flows"),
+        "{found}"
+    );
+    // A hundred kilobits are a byte and a quarter in 100 us, and two minislots with their headers.
+    let small = homes
+        .replace(
+            "rtps.interval = \"100 us\"",
+            "pgs = { rate = \"100 kbit/s\", interval = \"100 us\" }",
+        )
+        .replace("count = 1000", "count = 60");
+    let found = parse(&small).expect_err("overheads count");
+    assert!(
+        found.contains("admission refused: 60 service flows"),
+        "{found}"
+    );
 }

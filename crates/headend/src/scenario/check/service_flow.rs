@@ -250,6 +250,8 @@ fn require(
     }
 }
 
+/// The shortest time between two grants or polls: the encoding counts microseconds, and a minislot is no shorter than some ten of them.
+const SHORTEST_INTERVAL: Duration = Duration::from_micros(100);
 /// The longest time between two grants or polls that makes sense.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(10);
 /// UGS with more grants in an interval than this is a slip: the encoding has seven bits.
@@ -301,9 +303,8 @@ fn check_scheduling(
             (grants.interval, Some(grants.size))
         }
     };
-    if interval.is_zero() || interval > LONGEST_INTERVAL {
-        let why =
-            format!("expected more than 0 s and at most {LONGEST_INTERVAL}, found {interval}");
+    if interval < SHORTEST_INTERVAL || interval > LONGEST_INTERVAL {
+        let why = format!("expected {SHORTEST_INTERVAL} to {LONGEST_INTERVAL}, found {interval}");
         return refuse("interval", why);
     }
     match (scheduling, size) {
