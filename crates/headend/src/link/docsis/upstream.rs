@@ -83,6 +83,12 @@ impl Upstream {
     /// A packet arrives at a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.flows[flow].offer(packet, cx);
+        self.look_again(flow, cx);
+    }
+
+    /// A flow may have something to ask for that it had not: a packet has arrived, or a discipline may give up what it held back.
+    #[inline]
+    fn look_again(&mut self, flow: usize, cx: &mut Context<'_>) {
         if self.flows[flow].must_ask() {
             self.ask(flow, cx.now, cx);
         }
@@ -104,7 +110,10 @@ impl Upstream {
             }
             Wake::Request(flow) => self.send_request(flow, cx),
             Wake::Map => self.receive_map(cx),
-            Wake::Update(flow) => self.flows[flow].update(cx),
+            Wake::Update(flow) => {
+                self.flows[flow].update(cx);
+                self.look_again(flow, cx);
+            }
         }
     }
 
@@ -134,6 +143,7 @@ impl Upstream {
         cx: &mut Context<'_>,
     ) {
         self.flows[flow].replace_queue(discipline, cx);
+        self.look_again(flow, cx);
     }
 
     /// Calls `visit` with each queue.
