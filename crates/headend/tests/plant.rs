@@ -540,7 +540,7 @@ fn service_flows_that_make_no_sense_are_refused() {
     );
     assert!(
         wrong("\"ugs\"", "{ ugs = { interval = \"0 s\" } }")
-            .contains("voice.scheduling.ugs.interval: expected more than 0 s")
+            .contains("voice.scheduling.ugs.interval: expected 100 us to 10 s, found 0 s")
     );
     assert!(
         wrong("\"ugs\"", "{ ugs = { size = \"20 B\" } }")
@@ -693,4 +693,119 @@ fn a_burst_that_must_not_be_cut_fits_into_a_map() {
         ),
         "{found}"
     );
+}
+
+#[test]
+fn a_burst_that_must_not_be_cut_fits_beside_what_is_given_regularly() {
+    let voice = r#"
+[link.cable.docsis.service_flow.voice]
+direction = "up"
+match.protocol = "udp"
+scheduling.ugs = { interval = "2 ms", grants = 2, jitter = "2 ms" }
+"#;
+    let whole = OLD.replace("docsis10", "docsis11").replace(
+        "upstream.rate = \"1 Mbit/s\"",
+        "upstream = { rate = \"1 Mbit/s\", request_policy.no_fragmentation = true }",
+    );
+    let text = format!("{whole}{voice}");
+    assert!(parse(&text).is_ok());
+    let found = error_where(&text, "grants = 2", "grants = 3");
+    assert!(found.ends_with("a burst of 1524 B that must not be fragmented takes 54 minislots, and of the 78 that a MAP has to grant 27.0 are given without being asked for: it would never be sent"), "{found}");
+}
+
+#[test]
+fn a_grant_that_nobody_asks_for_fits_into_a_map_of_one_channel() {
+    let upstream = "upstream = { rate = \"2 Mbit/s\", queue.drop_tail.limit = \"500 ms\" }";
+    let proactive = "upstream = { rate = \"200 Mbit/s\", scheduling.pgs = { rate = \"150 Mbit/s\", interval = \"20 ms\" } }";
+    let found = error_where(OFFICE, upstream, proactive);
+    assert!(found.starts_with("link.cable.docsis.upstream.scheduling.pgs.rate: at this rate a grant every 20 ms is of "), "{found}");
+    let often = proactive.replace("20 ms", "2 ms");
+    assert!(parse(&OFFICE.replace(upstream, &often)).is_ok());
+    let bonded = OFFICE.replace("docsis31", "docsis30");
+    let found = error_where(&bonded, "\"ugs\"", "{ ugs = { size = \"15 kB\" } }");
+    assert!(
+        found.contains("voice.scheduling.ugs.size: expected from ")
+            && found.contains("a MAP has to grant on a channel ("),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_flow_that_is_given_nothing_must_be_free_to_ask() {
+    let rate = "upstream = { rate = \"2 Mbit/s\",";
+    let silent = format!("{rate} request_policy.no_contention = true,");
+    let found = error_where(OFFICE, rate, &silent);
+    assert!(found.starts_with("link.cable.docsis.upstream.request_policy.no_contention: a best_effort service flow asks in contention, and could never send"), "{found}");
+    for given in ["rtps", "nrtps", "pgs"] {
+        let text = OFFICE.replace(rate, &format!("{silent} scheduling = \"{given}\","));
+        assert_eq!(parse(&text).map(|_| ()), Ok(()), "{given}");
+    }
+}
+
+#[test]
+fn polls_and_proactive_grants_are_admitted_by_the_minislots_they_take() {
+    let flow = |keys: &str| OFFICE.replace("\"ugs\"", &format!("{{ {keys} }}"));
+    for keys in [
+        "rtps.interval = \"1 us\"",
+        "nrtps.interval = \"1 us\"",
+        "pgs.interval = \"1 us\"",
+    ] {
+        let found = parse(&flow(keys)).expect_err("the interval is too short");
+        assert!(
+            found.contains(".interval: expected 100 us to 10 s, found 1 us"),
+            "{found}"
+        );
+    }
+    // A minislot a poll, every 100 us, from each of a thousand modems.
+    let homes = format!(
+        "{}\n[link.cable.docsis.modem]\nhome.count = 1000\n[host]\nh.via = [\"cable.home\"]\n",
+        flow("rtps.interval = \"100 us\"")
+    );
+    let homes = homes
+        .replace("[flow.call]", "[flow.call]\nhost = \"h\"")
+        .replace("[flow.upload]", "[flow.upload]\nhost = \"h\"");
+    let found = parse(&homes).expect_err("there are not so many minislots");
+    assert!(
+        found.contains("admission refused: 1000 service flows"),
+        "{found}"
+    );
+    // A hundred kilobits are a byte and a quarter in 100 us, and two minislots with their headers.
+    let small = homes
+        .replace(
+            "rtps.interval = \"100 us\"",
+            "pgs = { rate = \"100 kbit/s\", interval = \"100 us\" }",
+        )
+        .replace("count = 1000", "count = 60");
+    let found = parse(&small).expect_err("overheads count");
+    assert!(
+        found.contains("admission refused: 60 service flows"),
+        "{found}"
+    );
+}
+
+/// Calls of an old modem at a limited rate: for five seconds packets that no grant would carry, then some that each does.
+const TOO_LONG: &str = r#"
+duration = "10 s"
+[link.cable.docsis]
+preset = "docsis11"
+upstream = { rate = "20 kbit/s", scheduling.ugs.size = "240 B" }
+downstream.rate = "5 Mbit/s"
+[flow.long]
+application.cbr = { gap = "20 ms", size = "400 B" }
+direction = "up"
+stop = "5 s"
+[flow.short]
+application.cbr = { gap = "20 ms", size = "200 B" }
+direction = "up"
+start = "5 s"
+"#;
+
+#[test]
+fn packets_that_no_grant_would_carry_leave_no_tokens_to_others() {
+    let tables = Tables::run(TOO_LONG, 1);
+    let packets = of_flow_up(&tables, "short", "throughput_bps") * 10.0 / 8.0 / 200.0;
+    // 20 kb/s for five seconds and the burst of 3044 B, with 218 B to a packet: 71; the long ones would have left 57 more.
+    assert!(packets < 80.0, "{packets}");
+    let discarded = count_of_queue(&tables, "cable.up", "discarded_overlimit");
+    assert!(discarded >= 240, "{discarded}");
 }

@@ -594,6 +594,23 @@ fn proactive_grants_spare_a_flow_the_request() {
 }
 
 #[test]
+fn a_flow_whose_proactive_grants_find_no_room_asks_like_others() {
+    let mut street = Street::new(Plant::docsis31(), modems(2, "[cbr]\nrate = '1 Mbit/s'"));
+    let timing = street.plant.upstream_timing();
+    // Six tenths of a MAP each: there is never room for the second.
+    let share = Rate(timing.capacity().0 * 6 / 10);
+    for modem in &mut street.modems {
+        modem.qos.scheduling = Scheduling::Pgs(ProactiveGrants {
+            rate: share,
+            interval: timing.map_interval(),
+        });
+    }
+    let delivered = street.run().delivered(2);
+    let [one, other] = [delivered[0].0, delivered[1].0];
+    assert!(one > 0 && one.abs_diff(other) * 100 <= one, "{delivered:?}");
+}
+
+#[test]
 fn a_modem_of_docsis10_sends_a_packet_in_two_map_intervals_whatever_its_rate() {
     for limits in [unlimited(), limited(5_000_000)] {
         let mut street = Street::new(

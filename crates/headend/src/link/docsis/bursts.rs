@@ -221,6 +221,8 @@ impl Bursts {
             return room;
         }
         while let Some(too_long) = self.first_beyond(room, supply, timing, cx) {
+            // Its tokens are for those that are sent.
+            self.forget(supply, Framing::ETHERNET.bytes(&too_long), cx.now);
             supply.discard(too_long, DropReason::Overlimit, cx);
         }
         let limit = self.limit;

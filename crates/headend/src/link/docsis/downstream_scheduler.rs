@@ -27,8 +27,8 @@ struct Share {
     is_ready: bool,
     /// It stands in its priority's list.
     is_listed: bool,
-    /// It stands in the list of due times.
-    is_timed: bool,
+    /// With what time it stands in the list of due times; entries of its with another are stale.
+    timed: Option<Instant>,
     /// When its reserved rate next owes it a packet.
     due: Instant,
     /// Bytes it may send in its turn; below zero after a packet that was larger than that.
@@ -52,7 +52,7 @@ pub struct DownstreamScheduler {
     lists: [VecDeque<u32>; PRIORITIES],
     /// Bit p: list p is not empty.
     occupied: u8,
-    /// Due times of flows with a reserved rate; one that is older than the flow's is put in again.
+    /// Due times of flows with a reserved rate; one that is older than the flow's is put in again, one that is later is stale.
     due: BinaryHeap<Reverse<(Instant, u32)>>,
     /// Flows that are ready.
     ready: usize,
@@ -66,7 +66,7 @@ impl DownstreamScheduler {
             reserved,
             is_ready: false,
             is_listed: false,
-            is_timed: false,
+            timed: None,
             due: Instant::ZERO,
             deficit: 0,
         };
@@ -198,9 +198,8 @@ impl DownstreamScheduler {
             return;
         }
         let goes_on = share.deficit > 0;
-        if turn.is_reserved {
-            self.time(turn.flow);
-        } else {
+        self.time(turn.flow);
+        if !turn.is_reserved {
             self.enlist(turn.flow, goes_on);
         }
     }
@@ -215,8 +214,9 @@ impl DownstreamScheduler {
         let share = &mut self.shares[flow];
         share.is_listed = false;
         share.priority = priority;
-        share.reserved = reserved;
-        share.due = share.due.max(now);
+        // Another rate is another promise: it begins now.
+        let is_new = std::mem::replace(&mut share.reserved, reserved) != reserved;
+        share.due = if is_new { now } else { share.due.max(now) };
         if share.is_ready {
             self.enlist(flow, false);
             self.time(flow);
@@ -232,7 +232,10 @@ impl DownstreamScheduler {
             self.due.pop();
             let flow = flow as usize;
             let share = &mut self.shares[flow];
-            share.is_timed = false;
+            if share.timed != Some(due) {
+                continue;
+            }
+            share.timed = None;
             if !share.is_ready || share.reserved.0 == 0 {
                 continue;
             }
@@ -261,8 +264,9 @@ impl DownstreamScheduler {
 
     fn time(&mut self, flow: usize) {
         let share = &mut self.shares[flow];
-        if share.reserved.0 > 0 && !share.is_timed {
-            share.is_timed = true;
+        let is_later = share.timed.is_none_or(|timed| share.due < timed);
+        if share.reserved.0 > 0 && is_later {
+            share.timed = Some(share.due);
             self.due.push(Reverse((share.due, flow as u32)));
         }
     }
@@ -400,6 +404,30 @@ mod tests {
             "{:?}",
             channel.sent
         );
+    }
+
+    #[test]
+    fn a_reserved_rate_that_is_raised_is_due_at_once() {
+        // At a kilobit per second, the next packet of 1000 B is due in eight seconds.
+        let mut channel = Channel::new(&[(0, 1_000), (7, 0)]);
+        channel.run(&[1000, 1000], SECOND / 10);
+        channel.scheduler.change(0, 0, Rate(MBIT), channel.now);
+        let before = channel.sent[0];
+        channel.run(&[1000, 1000], SECOND);
+        let reserved = channel.sent[0] - before;
+        assert!(reserved.abs_diff(125_000) <= 2000, "{reserved}");
+    }
+
+    #[test]
+    fn a_small_packet_makes_the_next_due_sooner_than_the_large_one_before_it() {
+        let mut channel = Channel::new(&[(0, MBIT / 10), (7, 0)]);
+        // 1500 B at 100 kb/s are 120 ms; then 100 B beyond what is reserved are 8 ms.
+        channel.run(&[1500, 0], Duration::from_micros(1500));
+        channel.run(&[100, 0], Duration::from_micros(100));
+        let before = channel.sent[0];
+        channel.run(&[100, 1000], Duration::from_millis(100));
+        let reserved = channel.sent[0] - before;
+        assert!(reserved.abs_diff(1250) <= 200, "{reserved}");
     }
 
     proptest! {

@@ -195,11 +195,17 @@ impl ServiceFlow {
         let before = supply.queued();
         let line = line(supply.rate, &supply.buckets, supply.told);
         supply.queue.offer(packet, &line, cx);
-        let after = supply.queued();
+        self.account(before, cx.now);
+    }
+
+    /// There were `before` bytes in the queue: what is more now needs tokens, what is gone does not.
+    #[inline]
+    fn account(&mut self, before: u64, now: Instant) {
+        let after = self.supply.queued();
         if after >= before {
-            supply.buckets.add(cx.now, after - before);
+            self.supply.buckets.add(now, after - before);
         } else {
-            sending!(self, forget(&mut self.supply, before - after, cx.now));
+            sending!(self, forget(&mut self.supply, before - after, now));
         }
     }
 
@@ -215,18 +221,19 @@ impl ServiceFlow {
         let before = supply.queued();
         let line = line(supply.rate, &supply.buckets, supply.told);
         supply.queue.replace(discipline, &line, cx);
-        let lost = before - supply.queued();
-        if lost > 0 {
-            sending!(self, forget(&mut self.supply, lost, cx.now));
-        }
+        self.account(before, cx.now);
     }
 
     /// The law's periodic update may be due.
     pub fn update(&mut self, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         supply.buckets.advance(cx.now);
+        let before = supply.queued();
         let line = line(supply.rate, &supply.buckets, supply.told);
         supply.queue.update(&line, cx);
+        if supply.queued() != before {
+            self.account(before, cx.now);
+        }
     }
 
     /// Whether something waits that is not asked for, and nothing is under way that would carry a request.

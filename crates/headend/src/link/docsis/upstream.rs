@@ -83,6 +83,12 @@ impl Upstream {
     /// A packet arrives at a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.flows[flow].offer(packet, cx);
+        self.look_again(flow, cx);
+    }
+
+    /// A flow may have something to ask for that it had not: a packet has arrived, or a discipline may give up what it held back.
+    #[inline]
+    fn look_again(&mut self, flow: usize, cx: &mut Context<'_>) {
         if self.flows[flow].must_ask() {
             self.ask(flow, cx.now, cx);
         }
@@ -104,7 +110,10 @@ impl Upstream {
             }
             Wake::Request(flow) => self.send_request(flow, cx),
             Wake::Map => self.receive_map(cx),
-            Wake::Update(flow) => self.flows[flow].update(cx),
+            Wake::Update(flow) => {
+                self.flows[flow].update(cx);
+                self.look_again(flow, cx);
+            }
         }
     }
 
@@ -134,6 +143,7 @@ impl Upstream {
         cx: &mut Context<'_>,
     ) {
         self.flows[flow].replace_queue(discipline, cx);
+        self.look_again(flow, cx);
     }
 
     /// Calls `visit` with each queue.
@@ -167,6 +177,11 @@ impl Upstream {
                 return self.expect_map(map, cx);
             }
         }
+        self.ask_for_grants(flow, ready, cx);
+    }
+
+    /// Asks in the next poll or in contention.
+    fn ask_for_grants(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
         let prepared = ready + self.timing.burst_preparation;
         let poll = self.cmts.next_poll(flow, prepared, &self.timing);
         if !self.flows[flow].may_contend() {
@@ -254,6 +269,7 @@ impl Upstream {
         }
         sort(&mut grants, &self.timing);
         self.end_expectations(&grants);
+        self.ask_instead(cx);
         for of_one in grants.chunk_by(|one, other| one.flow == other.flow) {
             self.receive_grants(of_one, cx);
         }
@@ -317,6 +333,19 @@ impl Upstream {
         }
         self.expecting
             .retain(|&flow| flows[flow].asking() == Asking::Expecting);
+    }
+
+    /// Flows that expected a grant for which there was no room ask for one, if they may.
+    fn ask_instead(&mut self, cx: &mut Context<'_>) {
+        for index in 0..self.cmts.unplaced().len() {
+            let flow = self.cmts.unplaced()[index];
+            let one = &mut self.flows[flow];
+            if one.asking() == Asking::Expecting && one.may_contend() {
+                one.set_asking(Asking::Nothing);
+                self.expecting.retain(|&other| other != flow);
+                self.ask_for_grants(flow, cx.now, cx);
+            }
+        }
     }
 
     /// Grants of MAPs that nobody needed carried nothing.

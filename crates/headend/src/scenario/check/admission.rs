@@ -63,6 +63,11 @@ fn check_whole(
     timing: &UpstreamTiming,
 ) -> Result<(), ScenarioError> {
     let most = timing.minislots_per_channel();
+    let unasked = |(modems, flow): (u64, &FlowPlan)| {
+        modems as f64 * unasked_minislots(&flow.qos.scheduling, timing)
+    };
+    let unasked: f64 = flows(plan, members, OneWay::Up).map(unasked).sum();
+    let regular = unasked * timing.map_interval().as_secs_f64();
     for (modems, flow) in flows(plan, members, OneWay::Up) {
         let asks = !matches!(flow.qos.scheduling, Scheduling::Ugs(_));
         let policy = flow.qos.policy;
@@ -83,11 +88,18 @@ fn check_whole(
             );
             return Err(ScenarioError::invalid(path, why));
         }
+        // Where the mean leaves room, some MAP does.
+        if minislots as f64 + regular > most as f64 {
+            let why = format!(
+                "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and of the {most} that a MAP has to grant {regular:.1} are given without being asked for: it would never be sent"
+            );
+            return Err(ScenarioError::invalid(path, why));
+        }
     }
     Ok(())
 }
 
-/// Grants that nobody asks for: more than there is are not admitted.
+/// Grants that nobody asks for, and polls: more than there is are not admitted.
 fn check_unasked(
     path: &str,
     plan: &CablePlan,
@@ -97,7 +109,8 @@ fn check_unasked(
 ) -> Result<(), ScenarioError> {
     let (mut count, mut sum, mut last) = (0, 0.0, path);
     for (modems, flow) in flows(plan, members, OneWay::Up) {
-        let rate = unasked_rate(&flow.qos.scheduling, timing);
+        let minislots = unasked_minislots(&flow.qos.scheduling, timing);
+        let rate = minislots * (timing.minislot_bytes * 8) as f64;
         if rate > 0.0 && modems > 0 {
             count += modems;
             sum += rate * modems as f64;
@@ -120,17 +133,23 @@ fn check_unasked(
     Err(ScenarioError::invalid(last, why))
 }
 
-/// What a flow's unasked grants take of the channel, whole minislots with their overhead: bit/s.
-fn unasked_rate(scheduling: &Scheduling, timing: &UpstreamTiming) -> f64 {
-    match scheduling {
+/// Minislots per second that a flow's unasked grants and polls take of the channel, with their overhead.
+fn unasked_minislots(scheduling: &Scheduling, timing: &UpstreamTiming) -> f64 {
+    let (minislots, interval) = match scheduling {
+        Scheduling::BestEffort => return 0.0,
         Scheduling::Ugs(grants) => {
-            let minislots = timing.minislots_for(grants.size.0) * u64::from(grants.grants);
-            let bits = (minislots * timing.minislot_bytes * 8) as f64;
-            bits / grants.interval.as_secs_f64()
+            let each = timing.minislots_for(grants.size.0);
+            (each * u64::from(grants.grants), grants.interval)
         }
-        Scheduling::Pgs(grants) => grants.rate.0 as f64,
-        Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::RtPs(_) => 0.0,
-    }
+        Scheduling::Pgs(grants) => {
+            let bytes = grants.rate.bytes_in(grants.interval) + timing.mac_header;
+            (timing.minislots_for(bytes), grants.interval)
+        }
+        Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => {
+            (timing.opportunity_minislots, polling.interval)
+        }
+    };
+    minislots as f64 / interval.as_secs_f64()
 }
 
 /// Reserved rates that cannot all be kept at once.

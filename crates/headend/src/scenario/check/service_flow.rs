@@ -151,12 +151,25 @@ impl Layers {
         if let Some((Named(scheduling), path)) = &scheduling {
             check_scheduling(path, scheduling, channel)?;
         }
-        Ok(Qos {
+        let qos = Qos {
             priority: priority.map_or(0, |(priority, _)| priority),
             minimum_reserved: reserved.map_or(Rate(0), |(rate, _)| rate),
             scheduling: scheduling.map_or_else(Scheduling::default, |(Named(one), _)| one),
             policy: self.value(|own| own.request_policy).unwrap_or_default(),
-        })
+        };
+        self.check_policy(&qos, channel.direction)?;
+        Ok(qos)
+    }
+
+    /// A flow that is given nothing has to be free to ask.
+    fn check_policy(&self, qos: &Qos, direction: OneWay) -> Result<(), ScenarioError> {
+        let only_contends = qos.scheduling == Scheduling::BestEffort;
+        if direction == OneWay::Down || !only_contends || !qos.policy.no_contention {
+            return Ok(());
+        }
+        let why = "a best_effort service flow asks in contention, and could never send: expected false, or a scheduling type with polls or grants";
+        let path = format!("{}.no_contention", self.policy_path());
+        Err(ScenarioError::invalid(path, why))
     }
 
     /// What becomes of TCP acknowledgements: a modem has only those it sends in its hands.
@@ -237,6 +250,8 @@ fn require(
     }
 }
 
+/// The shortest time between two grants or polls: the encoding counts microseconds, and a minislot is no shorter than some ten of them.
+const SHORTEST_INTERVAL: Duration = Duration::from_micros(100);
 /// The longest time between two grants or polls that makes sense.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(10);
 /// UGS with more grants in an interval than this is a slip: the encoding has seven bits.
@@ -274,7 +289,8 @@ fn check_scheduling(
                     "expected a rate above zero, found 0 bit/s; without one it is best_effort";
                 return refuse("rate", why.to_owned());
             }
-            (grants.interval, None)
+            let size = ByteCount(grants.rate.bytes_in(grants.interval) + channel.timing.mac_header);
+            (grants.interval, Some(size))
         }
         Scheduling::Ugs(grants) => {
             if !(1..=MOST_GRANTS).contains(&grants.grants) {
@@ -287,15 +303,28 @@ fn check_scheduling(
             (grants.interval, Some(grants.size))
         }
     };
-    if interval.is_zero() || interval > LONGEST_INTERVAL {
-        let why =
-            format!("expected more than 0 s and at most {LONGEST_INTERVAL}, found {interval}");
+    if interval < SHORTEST_INTERVAL || interval > LONGEST_INTERVAL {
+        let why = format!("expected {SHORTEST_INTERVAL} to {LONGEST_INTERVAL}, found {interval}");
         return refuse("interval", why);
     }
-    match size {
-        Some(size) => check_grant_size(&format!("{path}.ugs.size"), size, channel.timing),
-        None => Ok(()),
+    match (scheduling, size) {
+        (Scheduling::Ugs(_), Some(size)) => {
+            check_grant_size(&format!("{path}.ugs.size"), size, channel.timing)
+        }
+        (_, Some(size)) if size.0 > largest_grant(channel.timing) => {
+            let why = format!(
+                "at this rate a grant every {interval} is of {size}, and a MAP has {} to grant on a channel: expected a lower rate or a shorter interval",
+                ByteCount(largest_grant(channel.timing))
+            );
+            refuse("rate", why)
+        }
+        _ => Ok(()),
     }
+}
+
+/// Bytes of the largest grant in one piece.
+fn largest_grant(timing: &UpstreamTiming) -> u64 {
+    timing.room(timing.minislots_per_channel())
 }
 
 /// An unsolicited grant carries a packet, and fits into a MAP's interval.
@@ -306,14 +335,12 @@ fn check_grant_size(
 ) -> Result<(), ScenarioError> {
     // An empty IP packet is padded to 46 B.
     let least = Framing::ETHERNET.of_size(0) + timing.mac_header;
-    let most = timing.minislots_per_map() * timing.minislot_bytes;
-    if (least..=most).contains(&size.0)
-        && timing.minislots_for(size.0) <= timing.minislots_per_map()
-    {
+    let most = largest_grant(timing);
+    if (least..=most).contains(&size.0) {
         return Ok(());
     }
     let why = format!(
-        "expected from {least} B, the shortest packet with its headers, to what a MAP has to grant ({most} B), found {size}"
+        "expected from {least} B, the shortest packet with its headers, to what a MAP has to grant on a channel ({most} B), found {size}"
     );
     Err(ScenarioError::invalid(path, why))
 }

@@ -138,9 +138,15 @@ pub struct Cmts {
     overhang: (u64, u64),
     /// The MAP that is being made may be filled to its end.
     is_unlimited: bool,
+    /// Minislots that the MAP which is being made could give to requests at most.
+    most: u64,
+    /// The first in line that must not be cut, and for which this MAP has too little beside what it gives regularly.
+    passed_over: Option<usize>,
     rng: Rng,
     due: Vec<Due>,
     missed: Vec<Missed>,
+    /// Flows that the latest MAP owed a grant it had no room for.
+    unplaced: Vec<usize>,
     /// Flows with a share in the MAP, in the order of their grants.
     served: Vec<usize>,
     hungry: Vec<(u64, usize)>,
@@ -160,9 +166,12 @@ impl Cmts {
             carried: 0,
             overhang: (0, 0),
             is_unlimited: false,
+            most: 0,
+            passed_over: None,
             rng,
             due: Vec::new(),
             missed: Vec::new(),
+            unplaced: Vec::new(),
             served: Vec::new(),
             hungry: Vec::new(),
         }
@@ -253,6 +262,11 @@ impl Cmts {
         self.missed.drain(..)
     }
 
+    /// Flows that the latest MAP owed a grant it had no room for.
+    pub fn unplaced(&self) -> &[usize] {
+        &self.unplaced
+    }
+
     /// Makes MAP `map`, of which the neighbours take `taken` minislots: its grants, appended to `grants`. MAPs are made in order.
     pub fn schedule(
         &mut self,
@@ -273,6 +287,7 @@ impl Cmts {
         let budget = self.budget(map, [free, most], timing);
         let budget = budget.saturating_sub(regular).min(self.space.free());
         self.is_unlimited = budget == self.space.free();
+        self.most = most.saturating_sub(regular).min(self.space.free());
         self.share(timing.allocation_start(map), budget, timing);
         self.place(map, budget, timing, grants);
     }
@@ -305,6 +320,7 @@ impl Cmts {
     ) -> u64 {
         let mut taken = 0;
         self.due.clear();
+        self.unplaced.clear();
         for periodic in &mut self.periodic {
             let known = self.due.len();
             let missed = periodic.take_due(map, timing, &mut self.due);
@@ -334,7 +350,10 @@ impl Cmts {
                 .space
                 .take_within(due.minislots, &frames, timing)
                 .or_else(|| self.space.take_within(due.minislots, &late, timing));
-            let Some(first) = first else { continue };
+            let Some(first) = first else {
+                self.unplaced.push(due.flow);
+                continue;
+            };
             taken += due.minislots;
             grants.push(Grant {
                 flow: due.flow,
@@ -435,6 +454,11 @@ impl Cmts {
         let line = &mut self.waiting[priority];
         // Those looked at go to the end of the line; if that is all, its head does, so that no one is always first.
         line.rotate_left(if looked_at < line.len() { looked_at } else { 1 });
+        if let Some(flow) = self.passed_over.take() {
+            // The next MAP that has room for it is its own.
+            line.retain(|&other| other != flow);
+            line.push_front(flow);
+        }
         left
     }
 
@@ -451,6 +475,11 @@ impl Cmts {
             let wanted = flow.wanted(timing).saturating_sub(flow.share);
             let left = budget - least;
             if flow.cut == Cut::Never && wanted <= largest {
+                if wanted > self.most && !self.periodic.is_empty() {
+                    // What is given regularly leaves too little here: nothing can be saved up for that.
+                    self.passed_over.get_or_insert(index);
+                    continue;
+                }
                 if wanted <= left {
                     least += wanted;
                     whole += wanted;

@@ -257,6 +257,43 @@ fn a_grant_answers_no_more_than_it_has_room_for_even_of_what_is_longer_than_a_ma
 }
 
 #[test]
+fn a_burst_too_long_beside_regular_grants_holds_nobody_up_and_has_the_next_map_with_room() {
+    let timing = Plant::docsis11().upstream_timing();
+    // Nine minislots each, six of them in every second MAP: 24 minislots are left there, 78 in the others.
+    let voice = Qos {
+        scheduling: Scheduling::Ugs(UnsolicitedGrants {
+            interval: timing.map_interval() * 2,
+            grants: 6,
+            ..UnsolicitedGrants::default()
+        }),
+        ..Qos::default()
+    };
+    let mut cmts = cmts(
+        &[voice, Qos::default(), Qos::default()],
+        Cut::Never,
+        None,
+        &timing,
+    );
+    let mut grants = Vec::new();
+    let mut served = [0; 3];
+    for map in 10..50 {
+        for flow in [1, 2] {
+            if cmts.pending(flow) == 0 {
+                let bytes = [0, 1524, 500][flow];
+                cmts.request(flow, Instant::ZERO, bytes);
+            }
+        }
+        grants.clear();
+        cmts.schedule(map, 0, &timing, &mut grants);
+        for grant in grants.iter().filter(|grant| grant.credit > 0) {
+            served[grant.flow] += 1;
+        }
+    }
+    assert!(served[1] >= 19, "{served:?}");
+    assert!(served[2] >= 38, "{served:?}");
+}
+
+#[test]
 fn a_channel_too_slow_for_a_burst_in_one_map_saves_up_for_it() {
     let timing = Plant::docsis10().upstream_timing();
     let mut cmts = cmts(&best_effort(2), Cut::Never, Some(500_000), &timing);

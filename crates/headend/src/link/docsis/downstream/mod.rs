@@ -135,6 +135,7 @@ impl Downstream {
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
         one.queue.replace(discipline, &line, cx);
+        self.look_again(flow, cx);
     }
 
     /// Calls `visit` with each queue.

@@ -296,6 +296,34 @@ fn a_change_of_limits_and_priority_holds_from_then_on() {
 }
 
 #[test]
+fn a_new_discipline_gives_up_at_once_what_the_earlier_one_held_back() {
+    let mut plain = Plain::new(&[Wanted::BEST_EFFORT], 20 * MBIT);
+    let build = |text: &str| {
+        let config: QueueConfig = toml::from_str(text).expect("as in a scenario");
+        let rng = Rng::for_path(1, "queue");
+        config.build(Rate(20 * MBIT), rng).expect("it can be built")
+    };
+    let slow = build("[cbq.class.all]\nshare = '1 %'\nborrow = false");
+    let mut cx = Context::new(plain.now, &mut plain.world, Source::Link(0));
+    plain.downstream.replace_queue(0, slow, &mut cx);
+    for _ in 0..60 {
+        plain.offer(0, 1500);
+    }
+    plain.run(plain.now + Duration::from_millis(50));
+    let before = plain.out.len();
+    assert!(
+        before < 30,
+        "{before} packets are more than a class's burst"
+    );
+    let plainest = build("[drop_tail]");
+    let mut cx = Context::new(plain.now, &mut plain.world, Source::Link(0));
+    plain.downstream.replace_queue(0, plainest, &mut cx);
+    plain.run(plain.now + Duration::from_millis(50));
+    assert_eq!(plain.out.len(), 60);
+    plain.assert_conserved();
+}
+
+#[test]
 fn an_idle_service_flow_is_served_at_once_and_costs_no_events() {
     let mut plain = Plain::new(&vec![Wanted::limited(MBIT); 1000], 100 * MBIT);
     plain.offer(700, 1000);
