@@ -28,6 +28,7 @@ REQUESTING = ("answered", "deferred", "granted", "prepared", "requested")
 
 #: Reasons for a discard, as the engine names them, in words.
 REASONS = {
+    "ack_thinned": "a newer acknowledgement made it superfluous",
     "congested": "dropped by the AQM",
     "corrupted": "damaged on the way",
     "filtered": "forbidden by a classifier",

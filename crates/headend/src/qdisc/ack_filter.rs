@@ -134,6 +134,15 @@ impl QueueDiscipline for AckFilter {
         Some(packet)
     }
 
+    /// Acknowledgements first, as they would leave.
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        let Some(packet) = self.acks.pop_front() else {
+            return self.queue.release(line);
+        };
+        self.bytes -= line.framing.bytes(&packet);
+        Some(packet)
+    }
+
     fn depth(&self) -> Depth {
         let depth = self.queue.depth();
         Depth {

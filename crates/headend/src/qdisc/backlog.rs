@@ -181,6 +181,14 @@ impl Backlog {
         self.bytes = here.bytes;
     }
 
+    /// The oldest packet of the backlog that `chain` stands for, if it is not the one that is here.
+    pub(super) fn head_of(&self, chain: &Chain) -> Option<&Packet> {
+        match &self.packets {
+            Store::Chain(pool, _) => pool.head(chain),
+            Store::Ring(_) => None,
+        }
+    }
+
     /// Makes room with the first packet for what the limit allows, packets of the usual largest size, up to a few; a longer backlog grows, and one
     /// that nobody uses takes nothing.
     #[must_use]

@@ -151,6 +151,16 @@ impl Bundle {
         self.work_on(queue, |law, backlog| law.dequeue(backlog, &line, cx))
     }
 
+    /// Gives up the packet that has waited longest in any queue, without a word of its law.
+    pub(super) fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        let arrived = |chain: &Chain| self.desk.head_of(chain).map(|head| head.enqueued_at);
+        let waiting = self.chains.iter().enumerate();
+        let (_, oldest) = waiting
+            .filter_map(|(queue, chain)| Some((arrived(chain)?, queue)))
+            .min()?;
+        self.work_on(oldest, |_, backlog| backlog.pop(line))
+    }
+
     /// Discards the newest packet of `queue`.
     pub(super) fn drop_last(&mut self, queue: usize, line: &LineView<'_>, cx: &mut Context<'_>) {
         if let Some(packet) = self.work_on(queue, |_, backlog| backlog.pop_last(line)) {

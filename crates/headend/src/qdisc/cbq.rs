@@ -419,7 +419,7 @@ impl QueueDiscipline for Cbq {
     }
 
     /// In the order of arrival, whoever may send.
-    fn release(&mut self, line: &LineView<'_>, _cx: &mut Context<'_>) -> Option<Packet> {
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let arrived = |&leaf: &usize| Some((self.nodes[leaf].backlog.head()?.enqueued_at, leaf));
         let (_, oldest) = self.leaves.iter().filter_map(arrived).min()?;
         self.take_from(oldest, line).map(|(packet, _)| packet)
@@ -728,7 +728,7 @@ mod tests {
             }
         }
         let mut numbers = Vec::new();
-        while let Some(packet) = scene.cbq.release(&LINE, &mut scene.bench.cx()) {
+        while let Some(packet) = scene.cbq.release(&LINE) {
             numbers.push(packet.seq);
             scene.bench.end(packet);
         }

@@ -213,6 +213,10 @@ impl QueueDiscipline for Drr {
         None
     }
 
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        self.flows.bundle.release(line)
+    }
+
     fn depth(&self) -> Depth {
         self.flows.bundle.depth()
     }

@@ -244,6 +244,20 @@ impl QueueDiscipline for DualPi2 {
         None
     }
 
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        let arrived = |half: &Half| half.backlog.head().map(|head| head.enqueued_at);
+        let is_low = match (arrived(&self.low), arrived(&self.classic)) {
+            (Some(low), Some(classic)) => low <= classic,
+            (low, _) => low.is_some(),
+        };
+        let half = if is_low {
+            &mut self.low
+        } else {
+            &mut self.classic
+        };
+        half.backlog.pop(line)
+    }
+
     fn depth(&self) -> Depth {
         let (low, classic) = (self.low.backlog.depth(), self.classic.backlog.depth());
         Depth {

@@ -32,7 +32,7 @@ impl QueueDiscipline for Fifo {
         self.law.dequeue(&mut self.backlog, line, cx)
     }
 
-    fn release(&mut self, line: &LineView<'_>, _cx: &mut Context<'_>) -> Option<Packet> {
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
         self.backlog.pop(line)
     }
 

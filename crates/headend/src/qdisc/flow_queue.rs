@@ -122,6 +122,10 @@ impl QueueDiscipline for FlowQueue {
         None
     }
 
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        self.flows.bundle.release(line)
+    }
+
     fn depth(&self) -> Depth {
         self.flows.bundle.depth()
     }

@@ -60,10 +60,9 @@ pub trait QueueDiscipline: Debug + Send {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>);
     /// Gives up the next packet; may discard some on the way.
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet>;
-    /// Gives up the next packet to another discipline that takes this one's place: without a word of its law, where it can.
-    fn release(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
-        self.dequeue(line, cx)
-    }
+    /// Gives up a packet to another discipline that takes this one's place: all that wait in turn, in the order of their arrival where it is known, and
+    /// without a word of its law. What has begun to give up its packets is not used any more.
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet>;
     /// What waits.
     fn depth(&self) -> Depth;
     /// When [`Self::update`] is to be called next; `None` while its state cannot change by time alone.

@@ -80,9 +80,14 @@ impl Queue {
         cx.enter_queue(self.id);
         self.is_periodic = discipline.is_periodic();
         let mut earlier = std::mem::replace(&mut self.discipline, discipline);
-        while let Some(packet) = earlier.release(line, cx) {
+        while let Some(packet) = earlier.release(line) {
             self.discipline.enqueue(packet, line, cx);
         }
+        assert_eq!(
+            earlier.depth(),
+            Depth::default(),
+            "a queue that is replaced gives up every packet"
+        );
         cx.recorder()
             .moved(self.id, self.discipline.depth().packets);
         self.look(cx);
@@ -129,6 +134,94 @@ impl Queue {
         {
             self.armed = Some(at);
             cx.wake_at(at.max(cx.now), self.token);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::FlowId;
+    use crate::packet::{Ecn, Flags};
+    use crate::qdisc::{AckAcceleration, QueueConfig};
+    use crate::rng::Rng;
+    use crate::testing::Bench;
+    use crate::time::Duration;
+    use crate::units::Rate;
+
+    const RATE: Rate = Rate(1_000_000);
+    const LINE: LineView<'static> = LineView::plain(RATE);
+
+    fn build(config: &QueueConfig, acks: AckAcceleration) -> Box<dyn QueueDiscipline> {
+        let queue = config.build(RATE, Rng::for_path(1, "queue"));
+        acks.before(queue.expect("its defaults make sense"))
+    }
+
+    /// Data of all kinds and acknowledgements, until more waits for longer than any law likes.
+    fn fill(bench: &mut Bench, queue: &mut Queue, flows: &[FlowId]) {
+        for number in 0..10 {
+            for (&flow, ecn) in flows.iter().zip([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1]) {
+                let mut data = bench.packet(flow, 500);
+                data.ecn = ecn;
+                let mut ack = bench.packet(flow, 52);
+                (ack.payload, ack.flags, ack.ack) = (0, Flags::ACK, number);
+                for packet in [data, ack] {
+                    queue.offer(packet, &LINE, &mut bench.cx());
+                }
+            }
+            bench.advance(Duration::from_micros(100));
+        }
+        // Once they have let a packet go, the laws know how long the others have waited.
+        bench.advance(Duration::from_secs(2));
+        let sent = queue.take(&LINE, &mut bench.cx());
+        bench.end(sent.expect("something waits"));
+        bench.advance(Duration::from_secs(2));
+    }
+
+    #[test]
+    fn every_queue_gives_up_all_that_waits_to_the_one_that_takes_its_place() {
+        use AckAcceleration::{Apart, Off, Thinned};
+        for config in QueueConfig::all() {
+            for acks in [Off, Apart, Thinned] {
+                let mut bench = Bench::new();
+                let flows = [46, 0, 8].map(|dscp| bench.flow(dscp));
+                let mut queue = Queue::new(QueueId(0), build(&config, acks), 0);
+                fill(&mut bench, &mut queue, &flows);
+                let waiting = queue.depth();
+                assert!(waiting.packets > 5, "{} holds {waiting:?}", config.name());
+                bench.take_log();
+                let unlimited = QueueConfig::named("none").expect("it is a queue");
+                queue.replace(build(&unlimited, Off), &LINE, &mut bench.cx());
+                assert_eq!(queue.depth(), waiting, "{} {acks:?}", config.name());
+                assert_eq!(bench.take_discards(), [], "{} {acks:?}", config.name());
+                while let Some(packet) = queue.take(&LINE, &mut bench.cx()) {
+                    bench.end(packet);
+                }
+                let [entered, left, discarded] = bench.counts();
+                assert_eq!(entered, left + discarded, "{} {acks:?}", config.name());
+            }
+        }
+    }
+
+    #[test]
+    fn a_scheduler_gives_up_what_waits_in_the_order_of_its_arrival() {
+        for name in ["dualpi2", "drr", "fq_codel", "sfq_pie", "strict_priority"] {
+            let mut bench = Bench::new();
+            let flows = [0, 46, 8].map(|dscp| bench.flow(dscp));
+            let config = QueueConfig::named(name).expect("it is a queue");
+            let mut queue = build(&config, AckAcceleration::Off);
+            for number in 0..12 {
+                let mut packet = bench.packet(flows[number % 3], 500);
+                packet.ecn = [Ecn::Ect0, Ecn::Ect1][number % 2];
+                queue.enqueue(packet, &LINE, &mut bench.cx());
+                bench.advance(Duration::from_micros(1));
+            }
+            let mut numbers = Vec::new();
+            while let Some(packet) = queue.release(&LINE) {
+                numbers.push(packet.seq);
+                bench.end(packet);
+            }
+            assert_eq!(numbers, (0..12).collect::<Vec<u64>>(), "{name}");
         }
     }
 }

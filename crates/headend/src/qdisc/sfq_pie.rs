@@ -182,6 +182,10 @@ impl QueueDiscipline for SfqPie {
         Some(packet)
     }
 
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        self.queues.release(line)
+    }
+
     fn depth(&self) -> Depth {
         self.queues.depth()
     }

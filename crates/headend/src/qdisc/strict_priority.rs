@@ -140,6 +140,10 @@ impl QueueDiscipline for StrictPriority {
         })
     }
 
+    fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        self.bundle.release(line)
+    }
+
     fn depth(&self) -> Depth {
         self.bundle.depth()
     }
