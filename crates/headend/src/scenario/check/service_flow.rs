@@ -3,7 +3,7 @@
 use super::links::{check_rate, plan_queue};
 use crate::aqm::docsis_pie;
 use crate::link::docsis::preset::{Feature, Preset};
-use crate::link::docsis::qos::{Qos, Scheduling};
+use crate::link::docsis::qos::{ProactiveGrants, Qos, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
@@ -289,8 +289,7 @@ fn check_scheduling(
                     "expected a rate above zero, found 0 bit/s; without one it is best_effort";
                 return refuse("rate", why.to_owned());
             }
-            let size = ByteCount(grants.rate.bytes_in(grants.interval) + channel.timing.mac_header);
-            (grants.interval, Some(size))
+            (grants.interval, None)
         }
         Scheduling::Ugs(grants) => {
             if !(1..=MOST_GRANTS).contains(&grants.grants) {
@@ -308,18 +307,30 @@ fn check_scheduling(
         return refuse("interval", why);
     }
     match (scheduling, size) {
-        (Scheduling::Ugs(_), Some(size)) => {
-            check_grant_size(&format!("{path}.ugs.size"), size, channel.timing)
+        (Scheduling::Pgs(grants), _) => {
+            check_proactive(&format!("{path}.pgs.rate"), grants, channel.timing)
         }
-        (_, Some(size)) if size.0 > largest_grant(channel.timing) => {
-            let why = format!(
-                "at this rate a grant every {interval} is of {size}, and a MAP has {} to grant on a channel: expected a lower rate or a shorter interval",
-                ByteCount(largest_grant(channel.timing))
-            );
-            refuse("rate", why)
-        }
+        (_, Some(size)) => check_grant_size(&format!("{path}.ugs.size"), size, channel.timing),
         _ => Ok(()),
     }
+}
+
+/// A proactive grant fits into a MAP's interval.
+fn check_proactive(
+    path: &str,
+    grants: &ProactiveGrants,
+    timing: &UpstreamTiming,
+) -> Result<(), ScenarioError> {
+    let size = grants.rate.bytes_in(grants.interval) + timing.mac_header;
+    let most = largest_grant(timing);
+    if size <= most {
+        return Ok(());
+    }
+    let why = format!(
+        "at this rate a grant every {} is of {size} B, and a MAP has {most} B to grant on a channel: expected a lower rate or a shorter interval",
+        grants.interval
+    );
+    Err(ScenarioError::invalid(path, why))
 }
 
 /// Bytes of the largest grant in one piece.
