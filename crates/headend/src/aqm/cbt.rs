@@ -286,6 +286,16 @@ impl Aqm for Cbt {
         Some(packet)
     }
 
+    fn evicted(
+        &mut self,
+        _backlog: &Backlog,
+        packet: &Packet,
+        line: &LineView<'_>,
+        cx: &Context<'_>,
+    ) {
+        self.let_go(packet, line, cx);
+    }
+
     fn is_periodic(&self) -> bool {
         false
     }

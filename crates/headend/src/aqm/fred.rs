@@ -192,16 +192,18 @@ impl Aqm for Fred {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         let packet = backlog.pop(line)?;
-        let queue = Unit::Packets.of(backlog.depth());
-        self.average.sample_departure(queue, cx.now);
-        self.share_average();
-        let flow = self.flow(packet.flow);
-        flow.qlen -= 1;
-        if flow.qlen == 0 {
-            *flow = Flow::default();
-            self.active -= 1;
-        }
+        self.let_go(packet.flow, backlog, cx.now);
         Some(packet)
+    }
+
+    fn evicted(
+        &mut self,
+        backlog: &Backlog,
+        packet: &Packet,
+        _line: &LineView<'_>,
+        cx: &Context<'_>,
+    ) {
+        self.let_go(packet.flow, backlog, cx.now);
     }
 
     fn is_periodic(&self) -> bool {
@@ -219,6 +221,19 @@ impl Aqm for Fred {
 
 /// The pseudo-code of the paper, part by part.
 impl Fred {
+    /// "for each departing packet".
+    fn let_go(&mut self, id: FlowId, backlog: &Backlog, now: Instant) {
+        let queue = Unit::Packets.of(backlog.depth());
+        self.average.sample_departure(queue, now);
+        self.share_average();
+        let flow = self.flow(id);
+        flow.qlen -= 1;
+        if flow.qlen == 0 {
+            *flow = Flow::default();
+            self.active -= 1;
+        }
+    }
+
     /// "Identify and manage non-adaptive flows": why an arrival of this flow is refused, if it is.
     fn manage_non_adaptive(&mut self, id: FlowId) -> Option<DropReason> {
         let is_over = self.average.value() >= self.max_threshold;

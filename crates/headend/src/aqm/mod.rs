@@ -65,6 +65,16 @@ pub trait Aqm: Debug + Send {
         let _ = cx;
         backlog.pop(line)
     }
+    /// A scheduler has taken `packet` out of the backlog past the law, which has accounts to keep.
+    fn evicted(
+        &mut self,
+        backlog: &Backlog,
+        packet: &Packet,
+        line: &LineView<'_>,
+        cx: &Context<'_>,
+    ) {
+        let _ = (backlog, packet, line, cx);
+    }
     /// When [`Self::update`] is to be called next; `None` while the law's state cannot change by time alone.
     fn next_update(&self) -> Option<Instant> {
         None

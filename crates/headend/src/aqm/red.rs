@@ -525,6 +525,18 @@ impl Aqm for Red {
         Some(packet)
     }
 
+    fn evicted(
+        &mut self,
+        backlog: &Backlog,
+        _packet: &Packet,
+        _line: &LineView<'_>,
+        cx: &Context<'_>,
+    ) {
+        if backlog.head().is_none() {
+            self.detector.note_empty(cx.now);
+        }
+    }
+
     fn is_periodic(&self) -> bool {
         false
     }

@@ -163,14 +163,24 @@ impl Bundle {
 
     /// Discards the newest packet of `queue`.
     pub(super) fn drop_last(&mut self, queue: usize, line: &LineView<'_>, cx: &mut Context<'_>) {
-        if let Some(packet) = self.work_on(queue, |_, backlog| backlog.pop_last(line)) {
+        let evicted = self.work_on(queue, |law, backlog| {
+            let packet = backlog.pop_last(line)?;
+            law.evicted(backlog, &packet, line, cx);
+            Some(packet)
+        });
+        if let Some(packet) = evicted {
             cx.discard(packet, DropReason::Overlimit);
         }
     }
 
     /// Discards the oldest packet of `queue`.
     pub(super) fn drop_first(&mut self, queue: usize, line: &LineView<'_>, cx: &mut Context<'_>) {
-        if let Some(packet) = self.work_on(queue, |_, backlog| backlog.pop(line)) {
+        let evicted = self.work_on(queue, |law, backlog| {
+            let packet = backlog.pop(line)?;
+            law.evicted(backlog, &packet, line, cx);
+            Some(packet)
+        });
+        if let Some(packet) = evicted {
             cx.discard(packet, DropReason::Overlimit);
         }
     }
@@ -356,6 +366,28 @@ mod tests {
             assert_eq!((share.others, share.longest), (1000, 1000));
             assert_eq!(backlog.depth(), depth(1, 500));
             backlog.pop(line)
+        }
+    }
+
+    #[test]
+    fn laws_with_accounts_learn_of_packets_that_are_pushed_out() {
+        for name in ["cbt", "fred"] {
+            let mut bench = Bench::new();
+            let flow = bench.flow(0);
+            let law = QueueConfig::named(name).expect("it is one of them");
+            let mut bundle = bundle(1, BacklogLimit::Unlimited, law);
+            for _ in 0..100 {
+                let packet = bench.packet(flow, 1500);
+                bundle.enqueue(0, packet, &LINE, &mut bench.cx());
+                bundle.drop_last(0, &LINE, &mut bench.cx());
+            }
+            let reasons = bench.take_discards();
+            assert!(
+                reasons
+                    .iter()
+                    .all(|(_, reason)| *reason == DropReason::Overlimit),
+                "{name}: {reasons:?}"
+            );
         }
     }
 

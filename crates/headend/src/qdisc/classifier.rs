@@ -74,7 +74,10 @@ impl Classifier {
     fn matches(&self, header: &FlowHeader) -> bool {
         self.dscp.is_none_or(|dscp| dscp == header.dscp)
             && (self.protocol).is_none_or(|name| name.protocol() == header.protocol)
-            && self.port.is_none_or(|port| header.ports.contains(&port))
+            && self.port.is_none_or(|port| {
+                // ICMP has none.
+                header.protocol != Protocol::Icmp && header.ports.contains(&port)
+            })
     }
 
     /// What comes first in the order: the more it says, the less.
