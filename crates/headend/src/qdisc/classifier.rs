@@ -157,14 +157,24 @@ mod tests {
         let tagged = Classifier::of_dscp(34);
         let port = Classifier {
             port: Some(443),
-            protocol: Some(TransportName::Icmp),
+            protocol: Some(TransportName::Tcp),
             ..Classifier::default()
         };
         let classes = [("a", &all), ("b", &udp), ("c", &tagged), ("d", &port)];
-        assert_eq!(class(&classes, Protocol::Tcp, 0), Some(0));
+        assert_eq!(class(&classes, Protocol::Icmp, 0), Some(0));
         assert_eq!(class(&classes, Protocol::Udp, 0), Some(1));
         assert_eq!(class(&classes, Protocol::Udp, 34), Some(2));
-        assert_eq!(class(&classes, Protocol::Icmp, 34), Some(3));
+        assert_eq!(class(&classes, Protocol::Tcp, 34), Some(3));
+    }
+
+    #[test]
+    fn echo_requests_have_no_ports() {
+        let port = Classifier {
+            port: Some(443),
+            ..Classifier::default()
+        };
+        assert_eq!(class(&[("a", &port)], Protocol::Udp, 0), Some(0));
+        assert_eq!(class(&[("a", &port)], Protocol::Icmp, 0), None);
     }
 
     #[test]
