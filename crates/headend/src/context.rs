@@ -1,7 +1,8 @@
 //! What a component may touch while it handles one event.
 //!
 //! A component never calls another: it sends packets, asks for wake-ups, tells its application. The simulation carries these out
-//! once the component's call has returned. Every end of a packet passes here, so packets are conserved by construction and counted.
+//! once the component's call has returned; only what a host sends enters the host's link at once, since no link is under way then.
+//! Every end of a packet passes here, so packets are conserved by construction and counted.
 
 use std::collections::VecDeque;
 
@@ -9,6 +10,7 @@ use crate::endpoint::Notice;
 use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop};
 use crate::line::Line;
+use crate::link::Link;
 use crate::metrics::Recorder;
 use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::tcp::sack::{SackBlocks, SackPool};
@@ -100,15 +102,28 @@ pub struct Context<'a> {
     pub(crate) world: &'a mut World,
     source: Source,
     queue: Option<QueueId>,
+    /// What a packet may enter within this call: all links while an endpoint is called, else none.
+    links: &'a mut [Box<dyn Link>],
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(now: Instant, world: &'a mut World, source: Source) -> Self {
+        Self::beside(now, world, source, &mut [])
+    }
+
+    /// For an endpoint: what it sends may enter `links` at once.
+    pub(crate) fn beside(
+        now: Instant,
+        world: &'a mut World,
+        source: Source,
+        links: &'a mut [Box<dyn Link>],
+    ) -> Self {
         Self {
             now,
             world,
             source,
             queue: None,
+            links,
         }
     }
 
@@ -124,7 +139,19 @@ impl<'a> Context<'a> {
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
         self.world.recorder.sent(self.now, &packet, group);
-        self.hand_over(packet, 0, self.now);
+        match self.world.flows.hop_of(&packet, 0) {
+            // What was put out before goes first.
+            Hop::Link { link, port } if self.world.outbox.is_empty() => {
+                if let Some(first) = self.links.get_mut(usize::from(link)) {
+                    let source = Source::Link(u32::from(link));
+                    let mut cx = Context::new(self.now, self.world, source);
+                    packet.hop = 0;
+                    return first.offer(port, packet, &mut cx);
+                }
+                self.put_out(packet, 0, self.now);
+            }
+            _ => self.hand_over(packet, 0, self.now),
+        }
     }
 
     /// Hands a packet to the next hop of its route.

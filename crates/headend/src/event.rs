@@ -185,7 +185,7 @@ impl EventQueue {
         let (line_at, _) = self.lines.first();
         let at = (self.entry_before(line_at.as_nanos()))
             .map_or(line_at, |entry| Instant::from_nanos(entry.at));
-        (at < Instant::FAR_FUTURE).then_some(at)
+        (at < self.lines.limit()).then_some(at)
     }
 
     /// Takes the earliest wake-up if it is not later than `until`. That of a line stays until the line, which is woken now, sets its next.
@@ -193,7 +193,7 @@ impl EventQueue {
     pub fn pop_until(&mut self, until: Instant) -> Option<Event> {
         let (at, line) = self.lines.first();
         if at.as_nanos() < self.not_before || self.entry_before(at.as_nanos()).is_none() {
-            return (at <= until && at < Instant::FAR_FUTURE).then_some(Event {
+            return (at <= until && at < self.lines.limit()).then_some(Event {
                 at,
                 source: Source::Line(line),
                 token: 0,

@@ -92,18 +92,14 @@ impl Line {
         (self.packets.len() == 1).then_some(self.last)
     }
 
-    /// The next packet that is due at `now`, standing before its next hop.
+    /// The next packet that is due at `now`, standing before its next hop; or else when the next one is due, if there is one.
     #[inline]
-    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Packet> {
-        if self.packets.front()?.enqueued_at > now {
-            return None;
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Result<Packet, Option<Instant>> {
+        let next = self.packets.front().map(|packet| packet.enqueued_at);
+        if next.is_some_and(|due| due > now) {
+            return Err(next);
         }
-        self.packets.pop_front()
-    }
-
-    /// When the next packet is due.
-    pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.packets.front().map(|packet| packet.enqueued_at)
+        self.packets.pop_front().ok_or(None)
     }
 
     /// Whether it may lose packets.

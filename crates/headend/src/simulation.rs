@@ -308,19 +308,22 @@ impl Simulation {
     }
 
     fn wake_line(&mut self, index: u32) {
-        while let Some(packet) = self.world.lines[index as usize].pop_due(self.now) {
-            self.carry(packet);
+        let next = loop {
+            let line = &mut self.world.lines[index as usize];
+            match line.pop_due(self.now) {
+                Ok(packet) => self.carry(packet),
+                Err(next) => break next,
+            }
             // What one packet sets off comes before the next packet.
             self.settle();
-        }
-        let next = self.world.lines[index as usize].next_due();
+        };
         self.world.events.set_line(index, next);
     }
 
     fn wake_endpoint(&mut self, index: u32, event: Event) {
         let (flow, side) = (FlowId(index / 2), (index % 2) as usize);
         if self.world.flows.header(flow).generation == (event.token >> 32) as u32 {
-            let mut cx = Context::new(self.now, &mut self.world, event.source);
+            let mut cx = Context::beside(self.now, &mut self.world, event.source, &mut self.links);
             self.endpoints[flow.0 as usize][side].wake(event.token as u32, &mut cx);
         }
     }
@@ -404,7 +407,7 @@ impl Simulation {
             Hop::End => {
                 let (flow, to) = (packet.flow, packet.from.other());
                 let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);
-                let mut cx = Context::new(self.now, &mut self.world, source);
+                let mut cx = Context::beside(self.now, &mut self.world, source, &mut self.links);
                 cx.deliver(&packet);
                 self.endpoints[flow.0 as usize][to.index()].receive(&packet, &mut cx);
                 cx.end(packet);

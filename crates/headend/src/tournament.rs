@@ -1,19 +1,23 @@
 //! The earliest of many times, each of which changes often: a winner tree.
 //!
-//! The times play in pairs, the earlier of two goes on, and the last one left is the first. Changing one time plays its matches again: as
-//! many as an index has bits, and without a branch that depends on how they end.
+//! The times play in fours, the earliest of four goes on, and the last one left is the first. Changing one time plays its matches again: one for
+//! every two bits of an index, and without a branch that depends on how they end.
 
 use crate::time::Instant;
 
 /// Out of the running.
 const NEVER: u64 = u64::MAX;
 
+/// How many play in a match.
+const PLAYERS: usize = 4;
+
 /// Times by index, and which of them is the first.
 #[derive(Debug)]
 pub(crate) struct Tournament {
-    /// The two in each match: the winner of match `n` goes on to match `n / 2`, match 1 is the final, and the second half is the first round. Each is
-    /// a time with its index in the low bits, so that one comparison decides.
-    matches: Vec<[u64; 2]>,
+    /// The players of each match, round after round, the final last. Each is a time with its index in the low bits, so that one comparison decides.
+    matches: Vec<[u64; PLAYERS]>,
+    /// Where each round begins among the matches.
+    rounds: Vec<usize>,
     winner: u64,
     /// How many low bits, and the first time that the others cannot hold.
     index_bits: u32,
@@ -23,10 +27,16 @@ pub(crate) struct Tournament {
 impl Tournament {
     /// Room for `count` times, none of which is set.
     pub(crate) fn new(count: usize) -> Self {
-        let places = count.next_power_of_two().max(2);
-        let index_bits = places.ilog2();
+        let index_bits = count.next_power_of_two().ilog2();
+        let (mut rounds, mut matches, mut players) = (Vec::new(), 0, count.max(1));
+        while players > 1 || rounds.is_empty() {
+            players = players.div_ceil(PLAYERS);
+            rounds.push(matches);
+            matches += players;
+        }
         Self {
-            matches: vec![[NEVER; 2]; places],
+            matches: vec![[NEVER; PLAYERS]; matches],
+            rounds,
             winner: NEVER,
             index_bits,
             // The last time at the last index would read as never.
@@ -44,22 +54,20 @@ impl Tournament {
         } else {
             NEVER
         };
-        let mut place = self.matches.len() + index as usize;
-        while place > 1 {
-            let pair = &mut self.matches[place / 2];
-            pair[place % 2] = winner;
-            winner = winner.min(pair[1 - place % 2]);
-            place /= 2;
+        let mut place = index as usize;
+        for round in &self.rounds {
+            let players = &mut self.matches[round + place / PLAYERS];
+            players[place % PLAYERS] = winner;
+            let [a, b, c, d] = *players;
+            winner = a.min(b).min(c.min(d));
+            place /= PLAYERS;
         }
         self.winner = winner;
     }
 
-    /// The earliest time and its index, the lowest of equals. If none is set, the latest time there is.
+    /// The earliest time and its index, the lowest of equals. If none is set, a time no earlier than [`Self::limit`].
     #[inline]
     pub(crate) fn first(&self) -> (Instant, u32) {
-        if self.winner == NEVER {
-            return (Instant::FAR_FUTURE, 0);
-        }
         let index = self.winner & ((1 << self.index_bits) - 1);
         let at = Instant::from_nanos(self.winner >> self.index_bits);
         (at, index as u32)
@@ -72,8 +80,8 @@ impl Tournament {
 
     /// How many times are set.
     pub(crate) fn len(&self) -> usize {
-        let first_round = &self.matches[self.matches.len() / 2..];
-        (first_round.iter().flatten())
+        let first_round = self.rounds.get(1).copied().unwrap_or(self.matches.len());
+        (self.matches[..first_round].iter().flatten())
             .filter(|&&at| at < NEVER)
             .count()
     }
@@ -102,10 +110,8 @@ mod tests {
                 let earliest = model.iter().flatten().min().copied();
                 let lowest = model.iter().position(|&at| at.is_some() && at == earliest);
                 let expected = earliest.zip(lowest.map(|index| index as u32));
-                prop_assert_eq!(
-                    tournament.first(),
-                    expected.unwrap_or((Instant::FAR_FUTURE, 0))
-                );
+                let first = Some(tournament.first());
+                prop_assert_eq!(first.filter(|&(at, _)| at < tournament.limit()), expected);
                 prop_assert_eq!(tournament.len(), model.iter().flatten().count());
             }
         }

@@ -22,7 +22,7 @@ use super::red::{self, Detector, Verdict};
 use super::{Aqm, random_drop};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, Classes, Classifier, Depth, LineView, Parameters, TransportName};
+use crate::qdisc::{Backlog, Classes, Classifier, Depth, LawParameters, LineView, TransportName};
 use crate::rng::Rng;
 use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Probability, Rate};
@@ -136,9 +136,11 @@ fn papers_classes() -> BTreeMap<String, Class> {
     .into()
 }
 
-impl Parameters for Config {
-    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
-        Ok(Box::new(Cbt::new(self, rate, rng)?))
+impl LawParameters for Config {
+    type Law = Cbt;
+
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Cbt, String> {
+        Cbt::new(self, rate, rng)
     }
 
     fn written_limit(&self) -> Option<Limit> {

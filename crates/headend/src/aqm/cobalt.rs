@@ -18,7 +18,7 @@ use super::drop_schedule;
 use super::inverse_sqrt::{InverseSqrt, Root};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::qdisc::{Backlog, LawParameters, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -67,10 +67,12 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+impl LawParameters for Config {
+    type Law = Cobalt;
+
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Cobalt, String> {
         self.check()?;
-        Ok(Box::new(Cobalt::new(self.clone(), rng)))
+        Ok(Cobalt::new(self.clone(), rng))
     }
 
     fn written_limit(&self) -> Option<Limit> {

@@ -15,7 +15,7 @@ use super::drop_schedule::{self, DropSchedule};
 use super::inverse_sqrt::InverseSqrt;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::qdisc::{Backlog, LawParameters, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -61,10 +61,12 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+impl LawParameters for Config {
+    type Law = Codel;
+
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Codel, String> {
         self.check()?;
-        Ok(Box::new(Codel::new(self.clone())))
+        Ok(Codel::new(self.clone()))
     }
 
     fn written_limit(&self) -> Option<Limit> {
@@ -136,6 +138,7 @@ impl Aqm for Codel {
 impl Codel {
     /// RFC 8289 §5.6, `dodequeue`: whether the head may be dropped (`ok_to_drop`). Looks at the head before it is taken, so that a packet is
     /// moved once.
+    #[inline]
     fn is_standing(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) -> bool {
         let is_excess = backlog.head().is_some_and(|head| {
             let sojourn = now - head.enqueued_at;
@@ -150,6 +153,7 @@ impl Codel {
     }
 
     /// RFC 8289 §5.5, in the dropping state: catches up with the schedule.
+    #[inline(never)]
     fn keep_dropping(
         &mut self,
         backlog: &mut Backlog,
@@ -172,6 +176,7 @@ impl Codel {
     }
 
     /// RFC 8289 §5.5, entering the dropping state.
+    #[inline(never)]
     fn start_dropping(
         &mut self,
         backlog: &mut Backlog,

@@ -16,7 +16,7 @@ use super::drop_schedule::{self, DropSchedule};
 use super::inverse_sqrt::InverseSqrt;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::qdisc::{Backlog, LawParameters, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -66,10 +66,12 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+impl LawParameters for Config {
+    type Law = CodelDt;
+
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<CodelDt, String> {
         self.check()?;
-        Ok(Box::new(CodelDt::new(self.clone())))
+        Ok(CodelDt::new(self.clone()))
     }
 
     fn written_limit(&self) -> Option<Limit> {

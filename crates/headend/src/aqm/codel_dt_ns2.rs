@@ -15,7 +15,7 @@ use super::delay_estimate::{DelayEstimate, Estimator};
 use super::drop_schedule;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::qdisc::{Backlog, LawParameters, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -59,10 +59,12 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
+impl LawParameters for Config {
+    type Law = CodelDtNs2;
+
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<CodelDtNs2, String> {
         self.check()?;
-        Ok(Box::new(CodelDtNs2::new(self.clone())))
+        Ok(CodelDtNs2::new(self.clone()))
     }
 
     fn written_limit(&self) -> Option<Limit> {

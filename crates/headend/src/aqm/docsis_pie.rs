@@ -24,7 +24,7 @@ use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters, Shaper};
+use crate::qdisc::{Backlog, BacklogLimit, LawParameters, LineView, Shaper};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -106,10 +106,12 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+impl LawParameters for Config {
+    type Law = DocsisPie;
+
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<DocsisPie, String> {
         self.check()?;
-        Ok(Box::new(DocsisPie::new(self.clone(), rng)))
+        Ok(DocsisPie::new(self.clone(), rng))
     }
 
     fn written_limit(&self) -> Option<Limit> {

@@ -3,7 +3,7 @@
 //! Buffer Control is this law with a limit that the operator sets ([`crate::qdisc::buffer_control`]).
 
 use super::Aqm;
-use crate::qdisc::Parameters;
+use crate::qdisc::LawParameters;
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
@@ -30,9 +30,11 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
-        Ok(Box::new(DropTail))
+impl LawParameters for Config {
+    type Law = DropTail;
+
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropTail, String> {
+        Ok(DropTail)
     }
 
     fn written_limit(&self) -> Option<Limit> {

@@ -16,7 +16,7 @@ use super::red::{check_thresholds, spread};
 use crate::context::{Context, QueueInternals};
 use crate::flow::FlowId;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::qdisc::{Backlog, LawParameters, LineView};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::DropReason;
@@ -70,10 +70,12 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+impl LawParameters for Config {
+    type Law = Fred;
+
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Fred, String> {
         self.check(rate)?;
-        Ok(Box::new(Fred::new(self, rng)))
+        Ok(Fred::new(self, rng))
     }
 
     fn written_limit(&self) -> Option<Limit> {

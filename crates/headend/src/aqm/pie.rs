@@ -19,7 +19,7 @@ use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::qdisc::{Backlog, LawParameters, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -101,10 +101,12 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+impl LawParameters for Config {
+    type Law = Pie;
+
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<Pie, String> {
         self.check()?;
-        Ok(Box::new(Pie::new(self.clone(), rng)))
+        Ok(Pie::new(self.clone(), rng))
     }
 
     fn written_limit(&self) -> Option<Limit> {

@@ -11,7 +11,7 @@
 use super::Aqm;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView, Parameters};
+use crate::qdisc::{Backlog, LawParameters, LineView};
 use crate::rng::Rng;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
@@ -38,9 +38,11 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
-        Ok(Box::new(RandomDrop::new(rng)))
+impl LawParameters for Config {
+    type Law = RandomDrop;
+
+    fn law(&self, _rate: Rate, rng: Rng) -> Result<RandomDrop, String> {
+        Ok(RandomDrop::new(rng))
     }
 
     fn written_limit(&self) -> Option<Limit> {

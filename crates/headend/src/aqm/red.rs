@@ -21,7 +21,7 @@ use super::random_drop::draw_victim;
 use crate::context::{Context, QueueInternals};
 use crate::math;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LineView, Parameters};
+use crate::qdisc::{Backlog, BacklogLimit, LawParameters, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -116,10 +116,12 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+impl LawParameters for Config {
+    type Law = Red;
+
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Red, String> {
         self.check(rate)?;
-        Ok(Box::new(Red::new(self, rate, rng)))
+        Ok(Red::new(self, rate, rng))
     }
 
     fn written_limit(&self) -> Option<Limit> {

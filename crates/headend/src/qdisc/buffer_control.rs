@@ -7,8 +7,8 @@
 //! Where the guideline leaves the choice to the vendor, this one: of two offers equally near, the smaller; without a target (or with 0), what
 //! R carries in 50 ms, the size that "Active Queue Management in DOCSIS 3.x Cable Modems" compares as Buffer Control.
 
-use super::config::Parameters;
-use crate::aqm::{Aqm, DropTail};
+use super::config::LawParameters;
+use crate::aqm::DropTail;
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
@@ -57,9 +57,11 @@ impl Default for Config {
     }
 }
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
-        Ok(Box::new(DropTail))
+impl LawParameters for Config {
+    type Law = DropTail;
+
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropTail, String> {
+        Ok(DropTail)
     }
 
     fn limit(&self, rate: Rate) -> Result<Limit, String> {

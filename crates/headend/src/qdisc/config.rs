@@ -11,10 +11,16 @@ use crate::aqm::{
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
-/// The parameters of a discipline: they build it. A control law gives [`Self::law`], a scheduler [`Self::build`].
+/// The parameters of a discipline: they build it. A scheduler implements this itself, a control law by its [`LawParameters`].
 pub trait Parameters {
-    /// The control law alone, for the one backlog of a FIFO or the many of a scheduler, before a line of this nominal (or maximum sustained)
-    /// rate. `rng` is its own stream.
+    /// The discipline, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no queue, as a sentence.
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String>;
+
+    /// The control law alone, for the many backlogs of a scheduler.
     ///
     /// # Errors
     ///
@@ -22,16 +28,6 @@ pub trait Parameters {
     fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         let _ = (rate, rng);
         Err("expected a control law such as \"codel\", not a scheduler".to_owned())
-    }
-
-    /// The discipline, empty.
-    ///
-    /// # Errors
-    ///
-    /// Why these parameters make no queue, as a sentence.
-    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
-        Ok(Box::new(Fifo::new(limit, self.law(rate, rng)?)))
     }
 
     /// The limit of what waits.
@@ -47,6 +43,55 @@ pub trait Parameters {
     /// The limit of what waits, if `limit` is one of the parameters.
     fn written_limit(&self) -> Option<Limit> {
         None
+    }
+}
+
+/// The parameters of a control law, which is the law of a FIFO's one backlog or of a scheduler's many. The first is the usual case, so that a FIFO
+/// holds the law itself and calls it directly.
+pub trait LawParameters {
+    /// The law.
+    type Law: Aqm + 'static;
+
+    /// The law, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no law, as a sentence.
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Self::Law, String>;
+
+    /// The limit of what waits, as [`Parameters::limit`].
+    ///
+    /// # Errors
+    ///
+    /// Why there is none that can be kept, as a sentence.
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        let _ = rate;
+        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
+    }
+
+    /// The limit of what waits, if `limit` is one of the parameters.
+    fn written_limit(&self) -> Option<Limit> {
+        None
+    }
+}
+
+impl<T: LawParameters> Parameters for T {
+    fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
+        let limit = BacklogLimit::at_rate(LawParameters::limit(self, rate)?, rate);
+        let law = LawParameters::law(self, rate, rng)?;
+        Ok(Box::new(Fifo::new(limit, law)))
+    }
+
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
+        Ok(Box::new(LawParameters::law(self, rate, rng)?))
+    }
+
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        LawParameters::limit(self, rate)
+    }
+
+    fn written_limit(&self) -> Option<Limit> {
+        LawParameters::written_limit(self)
     }
 }
 

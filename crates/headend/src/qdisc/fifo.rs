@@ -8,14 +8,14 @@ use crate::time::Instant;
 
 /// One backlog, one law.
 #[derive(Debug)]
-pub struct Fifo {
+pub struct Fifo<L> {
     backlog: Backlog,
-    law: Box<dyn Aqm>,
+    law: L,
 }
 
-impl Fifo {
+impl<L: Aqm> Fifo<L> {
     /// An empty queue of at most `limit` under `law`.
-    pub fn new(limit: BacklogLimit, law: Box<dyn Aqm>) -> Self {
+    pub fn new(limit: BacklogLimit, law: L) -> Self {
         Self {
             backlog: Backlog::new(limit).with_room(),
             law,
@@ -23,7 +23,7 @@ impl Fifo {
     }
 }
 
-impl QueueDiscipline for Fifo {
+impl<L: Aqm> QueueDiscipline for Fifo<L> {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.law.enqueue(&mut self.backlog, packet, line, cx);
     }

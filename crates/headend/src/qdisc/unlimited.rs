@@ -1,7 +1,7 @@
 //! No limit and no law: for "what if nothing were ever refused".
 
-use super::config::Parameters;
-use crate::aqm::{Aqm, DropTail};
+use super::config::LawParameters;
+use crate::aqm::DropTail;
 use crate::rng::Rng;
 use crate::units::Rate;
 
@@ -16,8 +16,10 @@ use crate::units::Rate;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
 
-impl Parameters for Config {
-    fn law(&self, _rate: Rate, _rng: Rng) -> Result<Box<dyn Aqm>, String> {
-        Ok(Box::new(DropTail))
+impl LawParameters for Config {
+    type Law = DropTail;
+
+    fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropTail, String> {
+        Ok(DropTail)
     }
 }

@@ -218,7 +218,7 @@ fn bottleneck(rate: Rate, buffer: u64) -> Box<dyn Link> {
     let direction = |index: u16| DirectionSetup {
         queue: Queue::new(
             QueueId(u32::from(index)),
-            Box::new(Fifo::new(BacklogLimit::Bytes(buffer), Box::new(DropTail))),
+            Box::new(Fifo::new(BacklogLimit::Bytes(buffer), DropTail)),
             PointToPoint::update_token(Port(index)),
         ),
         transmitter: Transmitter::new(RateSchedule::Constant(rate)),

@@ -16,7 +16,7 @@ use super::scene::{Outcome, RATE, Source, run};
 const LIMIT: BacklogLimit = BacklogLimit::Packets(60);
 
 /// The paper's thresholds, for classes by DSCP: the sources here are no TCP.
-fn cbt(red_for: RedFor) -> Box<dyn Aqm> {
+fn cbt(red_for: RedFor) -> Cbt {
     let class = |dscp, packets| Class {
         classifier: Classifier::of_dscp(dscp),
         threshold: Some(Limit::Packets(packets)),
@@ -31,11 +31,11 @@ fn cbt(red_for: RedFor) -> Box<dyn Aqm> {
         ..Config::default()
     };
     let law = Cbt::new(&config, RATE, Rng::for_path(1, "queue"));
-    Box::new(law.expect("the parameters are valid"))
+    law.expect("the parameters are valid")
 }
 
 /// 9.6 Mbit/s as of many TCP connections, 1 Mbit/s of tagged video, 10 Mbit/s of a flood that nobody asked for.
-fn compete(law: Box<dyn Aqm>) -> Vec<Outcome> {
+fn compete(law: impl Aqm + 'static) -> Vec<Outcome> {
     let source = |us, dscp| Source {
         gap: Duration::from_micros(us),
         size: 1000,
@@ -50,7 +50,7 @@ fn compete(law: Box<dyn Aqm>) -> Vec<Outcome> {
 
 #[test]
 fn a_class_over_its_threshold_is_held_to_it_and_the_others_keep_the_link() {
-    let tail = compete(Box::new(DropTail));
+    let tail = compete(DropTail);
     assert!(
         tail[2].rate() > 4.0,
         "drop-tail lets the flood through: {}",

@@ -101,7 +101,7 @@ impl Setup {
 
     fn link(&self) -> Box<dyn Link> {
         let [up, down] = [0, 1].map(|port| {
-            let fifo = Fifo::new(self.limit, Box::new(DropTail));
+            let fifo = Fifo::new(self.limit, DropTail);
             let token = PointToPoint::update_token(Port(port));
             DirectionSetup {
                 queue: Queue::new(QueueId(u32::from(port)), Box::new(fifo), token),

@@ -122,13 +122,16 @@ impl Plain {
     }
 
     fn drain(&mut self) {
-        while let Some(packet) = self.world.lines[0].pop_due(self.now) {
+        let due = loop {
+            let packet = match self.world.lines[0].pop_due(self.now) {
+                Ok(packet) => packet,
+                Err(due) => break due,
+            };
             let flow = packet.flow.0 as usize;
             (self.out).push((self.now, flow, Framing::ETHERNET.bytes(&packet)));
             self.world.delivered += 1;
             Context::new(self.now, &mut self.world, Source::Line(0)).end(packet);
-        }
-        let due = self.world.lines[0].next_due();
+        };
         self.world.events.set_line(0, due);
     }
 
