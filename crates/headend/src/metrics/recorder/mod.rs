@@ -311,7 +311,12 @@ impl Recorder {
         }
     }
 
-    /// Packets that waited in a queue were taken in once more, by another discipline in its place: they count once.
+    /// How often a queue took a packet in.
+    pub fn packets_enqueued(&self, queue: QueueId) -> u64 {
+        self.queues[queue.0 as usize].1.total.packets_enqueued
+    }
+
+    /// Of the packets that a queue took in, the latest so many had waited in it before, under another discipline: they count once.
     pub fn moved(&mut self, queue: QueueId, packets: u64) {
         self.queues[queue.0 as usize].1.total.packets_moved += packets;
     }
