@@ -28,6 +28,8 @@ pub struct Line {
     packets: VecDeque<Packet>,
     /// Room to be made with the first packet.
     room: usize,
+    /// Whether it gives its room back when it is empty: few of a plant's thousands of lines are full at the same time.
+    is_frugal: bool,
     last: Instant,
 }
 
@@ -41,14 +43,17 @@ impl Line {
             rng,
             packets: VecDeque::new(),
             room: 0,
+            is_frugal: true,
             last: Instant::ZERO,
         }
     }
 
-    /// Makes room with the first packet for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow later.
+    /// Makes room with the first packet for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow later,
+    /// and keeps what it has.
     pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
         let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
         self.room = most.min(packets as usize);
+        self.is_frugal = false;
     }
 
     /// The delay that every packet has at least.
@@ -98,7 +103,11 @@ impl Line {
         if self.packets.front()?.enqueued_at > now {
             return None;
         }
-        self.packets.pop_front()
+        let packet = self.packets.pop_front();
+        if self.is_frugal && self.packets.is_empty() && self.packets.capacity() > LEAST_GROWTH {
+            self.packets = VecDeque::new();
+        }
+        packet
     }
 
     /// When the next packet is due.

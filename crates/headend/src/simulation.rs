@@ -55,6 +55,8 @@ pub struct Parts {
     pub apps: Vec<AppSetup>,
     /// The recorder.
     pub recorder: Recorder,
+    /// Bytes that a stream without end may have in flight: room is made for so many.
+    pub window: u64,
     /// Bucket width of the event queue: a few packet times of the fastest shaped link.
     pub bucket: Duration,
     /// When counting starts.
@@ -95,6 +97,7 @@ impl Simulation {
             parts.lines,
             parts.recorder,
         );
+        world.window = parts.window;
         let end = Instant::ZERO + parts.duration;
         assert!(
             end < world.events.limit(),

@@ -36,6 +36,10 @@ impl QueueDiscipline for Fifo {
         self.backlog.pop(line)
     }
 
+    fn be_frugal(&mut self) {
+        self.backlog.be_frugal();
+    }
+
     fn depth(&self) -> Depth {
         self.backlog.depth()
     }
