@@ -41,9 +41,17 @@ const CASES: [(&str, &str, &[&str], f64); 3] = [
 const REPEATS: usize = 3;
 
 fn main() -> ExitCode {
-    // `headend-bench CASE DURATION` runs one case once, for a profiler to look at.
+    // `headend-bench CASE DURATION` runs one case once, for a profiler to look at; a street is called docsis30-1000, say.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [case, duration] = &arguments[..] {
+        if let Some((preset, modems)) = case.split_once('-') {
+            let modems = modems.parse().expect("a street has a number of modems");
+            let (row, _) = plant::run(preset, modems, duration);
+            println!(
+                "{:.1} ns per packet, {} packets, {:.1} KiB per active modem, {} events",
+                row.ns_per_packet, row.packets, row.kib_per_active_modem, row.events
+            );
+        }
         for (_, text, queues, _) in CASES.iter().filter(|(name, ..)| name == case) {
             let row = measure(
                 "profile",
@@ -284,4 +292,21 @@ fn json(row: &Row) -> serde_json::Value {
         "allocations_after_warmup": row.allocations,
         "data_packets": row.packets,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The only test here: others would allocate at the same time.
+    #[test]
+    fn no_case_allocates_after_its_warm_up() {
+        for (case, text, queues, _) in CASES {
+            for queue in queues {
+                let row = measure(case, text, queue, "60 s", f64::NAN);
+                assert!(row.packets > 500_000, "case {case} is a real run");
+                assert_eq!(row.allocations, 0, "case {case} with {queue}");
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use headend::metrics::table::{Column, Table};
 use headend::scenario::{Format, Scenario};
+use headend::simulation::Simulation;
 
 use crate::{allocator, cpu_ns};
 
@@ -29,6 +30,8 @@ pub struct Row {
     pub modems: u32,
     /// CPU time per delivered data packet.
     pub ns_per_packet: f64,
+    /// Events.
+    pub events: u64,
     /// Events per second of CPU time.
     pub events_per_second: f64,
     /// Simulated time over CPU time.
@@ -43,15 +46,23 @@ pub struct Row {
     pub packets: u64,
 }
 
-/// Runs one street.
+/// Measures one street.
 pub fn measure(preset: &str, modems: u32) -> Row {
+    let (row, mut simulation) = run(preset, modems, DURATION);
+    let bytes = delivered_bytes(&simulation.tables());
+    let mbps = bytes as f64 * 8e-6 / simulation.end().as_secs_f64();
+    Row { mbps, ..row }
+}
+
+/// Runs one street for `duration`; what was delivered is left open.
+pub fn run(preset: &str, modems: u32, duration: &str) -> (Row, Simulation) {
     let active = modems / 2;
     let set = |path: &str, value: String| (path.to_owned(), value);
     let scenario = Scenario::parse(
         STREET,
         Format::Toml,
         &[
-            set("duration", DURATION.to_owned()),
+            set("duration", duration.to_owned()),
             set("link.cable.docsis.preset", preset.to_owned()),
             set("link.cable.docsis.modem.home.count", modems.to_string()),
             set("flow.web.on", format!("1-{active}")),
@@ -72,18 +83,19 @@ pub fn measure(preset: &str, modems: u32) -> Row {
     let packets = simulation.data_packets_delivered();
     let seconds = spent as f64 * 1e-9;
     let peak = allocator::peak();
-    let bytes = delivered_bytes(&simulation.tables());
-    Row {
+    let row = Row {
         case: format!("{preset}-{modems}"),
         modems,
         ns_per_packet: spent as f64 / packets as f64,
+        events: simulation.events(),
         events_per_second: simulation.events() as f64 / seconds,
         simulated_per_wall: end.as_secs_f64() / seconds,
         peak_mib: (peak - before) as f64 / f64::from(1 << 20),
         kib_per_active_modem: (peak - empty) as f64 / 1024.0 / f64::from(active),
-        mbps: bytes as f64 * 8e-6 / end.as_secs_f64(),
+        mbps: f64::NAN,
         packets,
-    }
+    };
+    (row, simulation)
 }
 
 /// Application bytes of all flows.

@@ -65,6 +65,8 @@ pub(crate) struct World {
     pub(crate) lines: Vec<Line>,
     pub(crate) sacks: SackPool,
     pub(crate) recorder: Recorder,
+    /// Bytes that a stream without end may have in flight.
+    pub(crate) window: u64,
     pub(crate) frames: Option<Box<dyn FrameStore>>,
     pub(crate) entered: u64,
     pub(crate) delivered: u64,
@@ -87,6 +89,7 @@ impl World {
             lines,
             sacks: SackPool::default(),
             recorder,
+            window: 0,
             frames: None,
             entered: 0,
             delivered: 0,
@@ -125,6 +128,11 @@ impl<'a> Context<'a> {
             queue: None,
             links,
         }
+    }
+
+    /// Bytes that a stream without end may have in flight.
+    pub(crate) fn window(&self) -> u64 {
+        self.world.window
     }
 
     /// Asks to be woken at `at` with `token`. Never cancelled: ignore a wake-up that is no longer expected.

@@ -28,6 +28,8 @@ pub struct Line {
     packets: VecDeque<Packet>,
     /// Room to be made with the first packet.
     room: usize,
+    /// Whether it gives its room back when it is empty: few of a plant's thousands of lines are full at the same time.
+    is_frugal: bool,
     last: Instant,
 }
 
@@ -41,14 +43,17 @@ impl Line {
             rng,
             packets: VecDeque::new(),
             room: 0,
+            is_frugal: true,
             last: Instant::ZERO,
         }
     }
 
-    /// Makes room with the first packet for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow later.
+    /// Makes room with the first packet for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow later,
+    /// and keeps what it has.
     pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
         let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
         self.room = most.min(packets as usize);
+        self.is_frugal = false;
     }
 
     /// The delay that every packet has at least.
@@ -99,7 +104,11 @@ impl Line {
         if next.is_some_and(|due| due > now) {
             return Err(next);
         }
-        self.packets.pop_front().ok_or(None)
+        let packet = self.packets.pop_front().ok_or(None)?;
+        if self.is_frugal && self.packets.is_empty() && self.packets.capacity() > LEAST_GROWTH {
+            self.packets = VecDeque::new();
+        }
+        Ok(packet)
     }
 
     /// Whether it may lose packets.

@@ -333,6 +333,33 @@ fn a_change_of_queue_moves_what_waits_and_drops_what_does_not_fit() {
 }
 
 #[test]
+fn what_a_queue_held_back_leaves_when_another_takes_its_place() {
+    let text = r#"
+duration = "700 ms"
+[link.cable.docsis]
+preset = "docsis10"
+upstream.rate = "2 Mbit/s"
+upstream.queue.cbq.class.all = { share = "0.5 %", borrow = false, limit = "200 packets" }
+downstream.rate = "10 Mbit/s"
+[flow.burst]
+application.cbr = { rate = "2 Mbit/s", size = "500 B" }
+direction = "up"
+stop = "150 ms"
+"#;
+    let change = "[link.cable.docsis.change.plain]\nat = \"300 ms\"\nservice_flow = \"up\"\nqueue = \"drop_tail\"\n";
+    let delivered = |text: &str| {
+        let tables = Tables::run(text, 1);
+        let row = tables.texts("flows", "direction").iter();
+        let up = row.clone().position(|way| way == "up").expect("it sends");
+        let figure = |name| tables.integers("flows", name)[up];
+        (figure("packets_sent"), figure("packets_delivered"))
+    };
+    let (sent, held_back) = delivered(text);
+    assert!(held_back < sent, "{held_back} of {sent}");
+    assert_eq!(delivered(&(text.to_owned() + change)), (sent, sent));
+}
+
+#[test]
 fn a_modem_that_comes_later_loses_what_is_sent_before() {
     let text = STREET
         .replace("duration = \"4 s\"", "duration = \"20 s\"")

@@ -3,7 +3,8 @@
 //! The histogram is log-linear: each octave of values is cut into 1024 buckets of equal width, so that a bucket is never wider than a
 //! thousandth of what it holds, and the bucket of a value is found by a shift. The buckets are those of an HDR histogram with three
 //! digits, against which it is tested. They are kept in pages, of which only those exist that have held something: most delays of a queue lie
-//! within two or three octaves, and a plant has thousands of queues. A count is a byte, and what it cannot hold is carried to a table.
+//! within two or three octaves, and a plant has thousands of queues. A count there is four bits, and what it cannot hold is carried to a table. Where
+//! histograms are few, each has a whole count for every bucket from the start, so that nothing is allocated later.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +21,14 @@ const BUCKETS: usize = bucket_of(LONGEST) + 1;
 
 /// Buckets of a page, as a power of two.
 const PAGE: u32 = 7;
+/// Bytes of a page.
+const PAGE_BYTES: usize = 1 << (PAGE - 1);
 /// Pages for which room is made at once.
 const PAGES_AT_ONCE: usize = 8;
 /// Pages that hold all buckets.
 const PAGES: usize = BUCKETS.div_ceil(1 << PAGE);
+/// What a count of a page can hold.
+const MOST_IN_PAGE: u8 = 15;
 
 /// Values below two times 1024 have a bucket each; from there on each octave has 1024.
 #[inline]
@@ -42,23 +47,130 @@ const fn lowest_in(bucket: usize) -> u64 {
 /// The delays of one flow direction or queue. Memory does not grow with the number of packets.
 #[derive(Debug, Clone)]
 pub struct DelayStats {
-    /// By page: one more than its place among the counts, or zero. Empty before the first delay.
-    pages: Box<[u16]>,
-    /// Counts, less the multiples of 256.
-    counts: Vec<u8>,
-    /// How often the count of a bucket has come to 256.
-    carried: BTreeMap<usize, u64>,
+    counts: Counts,
+    /// What has been carried of a bucket's count.
+    carried: BTreeMap<u32, u64>,
     count: u64,
     sum: u128,
     min: u64,
     max: u64,
 }
 
+/// Counts by bucket, less what was carried.
+#[derive(Debug, Clone)]
+enum Counts {
+    /// Of all buckets.
+    Dense(Box<[u32]>),
+    /// Of those on the pages that exist.
+    Paged(Pages),
+}
+
+/// Pages of counts.
+#[derive(Debug, Clone, Default)]
+struct Pages {
+    /// One more than a page's place among the counts, or zero. Empty before the first delay.
+    places: Box<[u8]>,
+    /// Two to the byte, the lower bucket's in the lower half.
+    counts: Vec<u8>,
+}
+
 impl Default for DelayStats {
     fn default() -> Self {
+        Self::with(Counts::Paged(Pages::default()))
+    }
+}
+
+impl Counts {
+    /// Counts one more in a bucket; how many are to be carried.
+    #[inline]
+    fn add(&mut self, bucket: usize) -> u64 {
+        match self {
+            Self::Dense(counts) => {
+                let (count, is_full) = counts[bucket].overflowing_add(1);
+                counts[bucket] = count;
+                u64::from(is_full) << u32::BITS
+            }
+            Self::Paged(pages) => pages.add(bucket),
+        }
+    }
+
+    fn of(&self, bucket: usize) -> u64 {
+        match self {
+            Self::Dense(counts) => u64::from(counts[bucket]),
+            Self::Paged(pages) => pages.of(bucket),
+        }
+    }
+
+    /// Buckets that may have counts, in order.
+    fn existing(&self) -> impl Iterator<Item = usize> + '_ {
+        let (dense, places) = match self {
+            Self::Dense(_) => (BUCKETS, &[][..]),
+            Self::Paged(pages) => (0, &*pages.places),
+        };
+        let pages = (0..places.len()).filter(|&page| places[page] > 0);
+        (0..dense).chain(pages.flat_map(|page| page << PAGE..(page + 1) << PAGE))
+    }
+}
+
+impl Pages {
+    #[inline]
+    fn add(&mut self, bucket: usize) -> u64 {
+        let (place, shift) = match self.places.get(bucket >> PAGE) {
+            Some(&page) if page > 0 => place_in(page, bucket),
+            _ => self.add_page(bucket),
+        };
+        let byte = &mut self.counts[place];
+        if *byte >> shift & MOST_IN_PAGE < MOST_IN_PAGE {
+            *byte += 1 << shift;
+            return 0;
+        }
+        *byte &= !(MOST_IN_PAGE << shift);
+        u64::from(MOST_IN_PAGE) + 1
+    }
+
+    #[cold]
+    fn add_page(&mut self, bucket: usize) -> (usize, u32) {
+        if self.places.is_empty() {
+            self.places = vec![0; PAGES].into();
+        }
+        if self.counts.len() == self.counts.capacity() {
+            self.counts.reserve_exact(PAGES_AT_ONCE * PAGE_BYTES);
+        }
+        self.counts.resize(self.counts.len() + PAGE_BYTES, 0);
+        let page = (self.counts.len() / PAGE_BYTES) as u8;
+        self.places[bucket >> PAGE] = page;
+        place_in(page, bucket)
+    }
+
+    fn of(&self, bucket: usize) -> u64 {
+        match self.places.get(bucket >> PAGE) {
+            Some(&page) if page > 0 => {
+                let (place, shift) = place_in(page, bucket);
+                u64::from(self.counts[place] >> shift & MOST_IN_PAGE)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// The byte of a bucket's count, and where in it the count begins.
+#[inline]
+const fn place_in(page: u8, bucket: usize) -> (usize, u32) {
+    let place = (page as usize - 1) * PAGE_BYTES + (bucket & ((1 << PAGE) - 1)) / 2;
+    (place, bucket as u32 % 2 * 4)
+}
+
+const _: () = assert!(PAGES <= u8::MAX as usize, "a byte numbers all pages");
+
+impl DelayStats {
+    /// Nothing counted yet, and room for whatever will be: 97 KiB.
+    pub fn with_room() -> Self {
+        Self::with(Counts::Dense(vec![0; BUCKETS].into()))
+    }
+
+    const fn with(counts: Counts) -> Self {
         Self {
-            pages: Box::default(),
-            counts: Vec::new(),
+            counts,
             carried: BTreeMap::new(),
             count: 0,
             sum: 0,
@@ -66,25 +178,15 @@ impl Default for DelayStats {
             max: 0,
         }
     }
-}
 
-/// The place of a bucket in its page.
-#[inline]
-const fn place_in(page: u16, bucket: usize) -> usize {
-    ((page as usize - 1) << PAGE) + (bucket & ((1 << PAGE) - 1))
-}
-
-impl DelayStats {
     /// Counts one delay.
     #[inline]
     pub fn record(&mut self, delay: Duration) {
         let nanos = delay.as_nanos();
         let bucket = bucket_of((nanos / UNIT_NS).min(LONGEST));
-        let place = self.place_of(bucket);
-        let (count, is_full) = self.counts[place].overflowing_add(1);
-        self.counts[place] = count;
-        if is_full {
-            self.carry(bucket);
+        let excess = self.counts.add(bucket);
+        if excess > 0 {
+            self.carry(bucket, excess);
         }
         self.count += 1;
         self.sum += u128::from(nanos);
@@ -92,54 +194,27 @@ impl DelayStats {
         self.max = self.max.max(nanos);
     }
 
-    /// Where a bucket's count is kept.
-    #[inline]
-    fn place_of(&mut self, bucket: usize) -> usize {
-        match self.pages.get(bucket >> PAGE) {
-            Some(&page) if page > 0 => place_in(page, bucket),
-            _ => self.add_page(bucket),
-        }
-    }
-
     #[cold]
-    fn carry(&mut self, bucket: usize) {
-        *self.carried.entry(bucket).or_default() += 1;
-    }
-
-    #[cold]
-    fn add_page(&mut self, bucket: usize) -> usize {
-        if self.pages.is_empty() {
-            self.pages = vec![0; PAGES].into();
-        }
-        if self.counts.len() == self.counts.capacity() {
-            self.counts.reserve_exact(PAGES_AT_ONCE << PAGE);
-        }
-        self.counts.resize(self.counts.len() + (1 << PAGE), 0);
-        let page = (self.counts.len() >> PAGE) as u16;
-        self.pages[bucket >> PAGE] = page;
-        place_in(page, bucket)
+    fn carry(&mut self, bucket: usize, excess: u64) {
+        *self.carried.entry(bucket as u32).or_default() += excess;
     }
 
     /// Buckets that exist, in order, with their counts.
     fn counted(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let existing = self.pages.iter().enumerate().filter(|&(_, &page)| page > 0);
-        existing.flat_map(move |(number, &page)| {
-            let first = number << PAGE;
-            (first..first + (1 << PAGE)).map(move |bucket| (bucket, self.count_in(page, bucket)))
+        let carried = |bucket| self.carried.get(&(bucket as u32)).copied();
+        let existing = self.counts.existing();
+        existing.map(move |bucket| {
+            let count = self.counts.of(bucket) + carried(bucket).unwrap_or(0);
+            (bucket, count)
         })
-    }
-
-    fn count_in(&self, page: u16, bucket: usize) -> u64 {
-        let carried = self
-            .carried
-            .get(&bucket)
-            .map_or(0, |times| times << u8::BITS);
-        carried + u64::from(self.counts[place_in(page, bucket)])
     }
 
     /// Forgets everything; keeps its memory.
     pub fn reset(&mut self) {
-        self.counts.fill(0);
+        match &mut self.counts {
+            Counts::Dense(counts) => counts.fill(0),
+            Counts::Paged(pages) => pages.counts.fill(0),
+        }
         self.carried.clear();
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
@@ -208,8 +283,9 @@ mod tests {
         #[test]
         fn it_agrees_with_an_hdr_histogram(
             delays in prop::collection::vec((0_u32..40).prop_flat_map(|bits| 0..(1_u64 << bits)), 1..200),
+            roomy: bool,
         ) {
-            let mut stats = DelayStats::default();
+            let mut stats = if roomy { DelayStats::with_room() } else { DelayStats::default() };
             let mut reference = Histogram::<u32>::new_with_bounds(1, LONGEST, 3).expect("the bounds are valid");
             for &nanos in &delays {
                 stats.record(Duration::from_nanos(nanos));
@@ -275,13 +351,17 @@ mod tests {
 
     #[test]
     fn memory_is_that_of_the_delays_there_were() {
+        let pages = |stats: &DelayStats| match &stats.counts {
+            Counts::Dense(_) => panic!("a histogram begins without pages"),
+            Counts::Paged(pages) => pages.counts.len() / PAGE_BYTES,
+        };
         let mut stats = DelayStats::default();
-        assert_eq!(stats.counts.capacity(), 0);
+        assert_eq!(pages(&stats), 0);
         for micros in 20_000..40_000 {
             stats.record(Duration::from_micros(micros));
         }
         // An octave, and the rest of the pages it shares.
-        assert!(stats.counts.len() <= 10 << PAGE, "{}", stats.counts.len());
+        assert!(pages(&stats) <= 10, "{}", pages(&stats));
         stats.reset();
         assert_eq!((stats.count(), stats.buckets().count()), (0, 0));
         stats.record(Duration::from_millis(30));
@@ -290,15 +370,16 @@ mod tests {
 
     #[test]
     fn many_equal_delays_are_all_counted() {
-        let mut stats = DelayStats::default();
-        for _ in 0..100_000 {
-            stats.record(Duration::from_millis(3));
+        for mut stats in [DelayStats::default(), DelayStats::with_room()] {
+            for _ in 0..100_000 {
+                stats.record(Duration::from_millis(3));
+            }
+            stats.record(Duration::from_millis(4));
+            let counts: Vec<u64> = stats.buckets().map(|(_, _, count)| count).collect();
+            assert_eq!(counts, [100_000, 1]);
+            stats.reset();
+            assert_eq!(stats.buckets().count(), 0);
         }
-        stats.record(Duration::from_millis(4));
-        let counts: Vec<u64> = stats.buckets().map(|(_, _, count)| count).collect();
-        assert_eq!(counts, [100_000, 1]);
-        stats.reset();
-        assert_eq!(stats.buckets().count(), 0);
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub struct Backlog {
     limit: BacklogLimit,
     /// Room to be made with the first packet.
     room: usize,
+    /// Whether it gives its room back when it is empty.
+    is_frugal: bool,
 }
 
 /// Where the packets are.
@@ -123,6 +125,16 @@ impl Store {
         ring.chain(chain.into_iter().flatten())
     }
 
+    /// Gives back what an empty ring has grown to.
+    fn give_back(&mut self) {
+        if let Self::Ring(ring) = self
+            && ring.is_empty()
+            && ring.capacity() > LEAST_GROWTH
+        {
+            *ring = VecDeque::new();
+        }
+    }
+
     #[inline]
     fn len(&self) -> u64 {
         match self {
@@ -147,6 +159,7 @@ impl Backlog {
             bytes: 0,
             limit,
             room: 0,
+            is_frugal: false,
         }
     }
 
@@ -157,6 +170,7 @@ impl Backlog {
             bytes: 0,
             room: 0,
             limit,
+            is_frugal: false,
         }
     }
 
@@ -202,6 +216,12 @@ impl Backlog {
         self
     }
 
+    /// Takes no room in advance, and gives it back when it is empty: a plant has thousands of queues, of which few are long at the same time.
+    pub fn be_frugal(&mut self) {
+        self.room = 0;
+        self.is_frugal = true;
+    }
+
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         let bytes = line.framing.bytes(&packet);
@@ -232,6 +252,9 @@ impl Backlog {
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let packet = self.packets.pop()?;
         self.bytes -= line.framing.bytes(&packet);
+        if self.is_frugal {
+            self.packets.give_back();
+        }
         Some(packet)
     }
 

@@ -36,6 +36,10 @@ impl<L: Aqm> QueueDiscipline for Fifo<L> {
         self.backlog.pop(line)
     }
 
+    fn be_frugal(&mut self) {
+        self.backlog.be_frugal();
+    }
+
     fn depth(&self) -> Depth {
         self.backlog.depth()
     }

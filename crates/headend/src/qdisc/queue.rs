@@ -80,6 +80,7 @@ impl Queue {
         cx.enter_queue(self.id);
         self.is_periodic = discipline.is_periodic();
         let mut earlier = std::mem::replace(&mut self.discipline, discipline);
+        let before = cx.recorder().packets_enqueued(self.id);
         while let Some(packet) = earlier.release(line) {
             self.discipline.enqueue(packet, line, cx);
         }
@@ -88,8 +89,9 @@ impl Queue {
             Depth::default(),
             "a queue that is replaced gives up every packet"
         );
-        cx.recorder()
-            .moved(self.id, self.discipline.depth().packets);
+        // Also those that it has thrown out again to make room for others.
+        let moved = cx.recorder().packets_enqueued(self.id) - before;
+        cx.recorder().moved(self.id, moved);
         self.look(cx);
     }
 
@@ -142,6 +144,7 @@ impl Queue {
 mod tests {
     use super::*;
     use crate::flow::FlowId;
+    use crate::metrics::table::Column;
     use crate::packet::{Ecn, Flags};
     use crate::qdisc::{AckAcceleration, QueueConfig};
     use crate::rng::Rng;
@@ -200,6 +203,37 @@ mod tests {
                 let [entered, left, discarded] = bench.counts();
                 assert_eq!(entered, left + discarded, "{} {acks:?}", config.name());
             }
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_thrown_out_on_the_move_was_taken_in_once() {
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let unlimited = QueueConfig::named("none").expect("it is a queue");
+        let mut queue = Queue::new(QueueId(0), build(&unlimited, AckAcceleration::Off), 0);
+        for _ in 0..10 {
+            let packet = bench.packet(flow, 500);
+            queue.offer(packet, &LINE, &mut bench.cx());
+        }
+        let short: QueueConfig =
+            toml::from_str("[drop_front]\nlimit = '3 packets'").expect("as in a scenario");
+        let short = build(&short, AckAcceleration::Off);
+        queue.replace(short, &LINE, &mut bench.cx());
+        assert_eq!((queue.depth().packets, bench.take_discards().len()), (3, 7));
+        let now = bench.now;
+        let tables = bench.cx().recorder().tables(now, 0);
+        let (_, queues) = tables
+            .iter()
+            .find(|(name, _)| *name == "queues")
+            .expect("a table");
+        let taken_in = queues.get("packets_enqueued");
+        assert!(
+            matches!(taken_in, Some(Column::Integer(packets)) if packets[..] == [10]),
+            "{taken_in:?}"
+        );
+        while let Some(packet) = queue.take(&LINE, &mut bench.cx()) {
+            bench.end(packet);
         }
     }
 

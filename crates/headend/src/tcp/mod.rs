@@ -27,6 +27,8 @@ mod scoreboard;
 mod sender;
 mod timer;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -183,7 +185,7 @@ enum State {
 pub struct Connection {
     flow: FlowId,
     side: Side,
-    config: Config,
+    config: Arc<Config>,
     rng: Rng,
     state: State,
     sender: Sender,
@@ -209,7 +211,7 @@ pub struct Connection {
 
 impl Connection {
     /// A closed connection.
-    pub fn new(flow: FlowId, side: Side, config: Config, rng: Rng) -> Self {
+    pub fn new(flow: FlowId, side: Side, config: Arc<Config>, rng: Rng) -> Self {
         Self {
             flow,
             side,
@@ -567,7 +569,12 @@ impl Endpoint for Connection {
                 self.send_syn(0, cx);
                 return;
             }
-            Command::Send { bytes } => self.sender.write(bytes),
+            Command::Send { bytes } => {
+                self.sender.write(bytes);
+                if bytes == u64::MAX {
+                    self.sender.make_room(cx.window());
+                }
+            }
             Command::Close => self.sender.close(),
             Command::Expect { total } => {
                 self.expected = Some(total);

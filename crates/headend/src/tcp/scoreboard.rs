@@ -116,7 +116,7 @@ pub(super) struct Scoreboard {
     /// SND.NXT: the next number to be sent.
     nxt: u64,
     mss: u64,
-    /// Segments that the other side's window has room for.
+    /// Segments for which room is made once more than a few are in flight.
     room: usize,
     sacked: RangeSet,
     pipe: u64,
@@ -135,7 +135,7 @@ impl Scoreboard {
             una: 0,
             nxt: 0,
             mss,
-            room: 0,
+            room: USUAL,
             sacked: RangeSet::default(),
             pipe: 0,
             judged: 0,
@@ -143,17 +143,15 @@ impl Scoreboard {
         }
     }
 
-    /// Room for a window of so many bytes, or for what is usual, is made at once when more than a few segments are in flight.
-    pub(super) fn with_room_for(self, window: u64) -> Self {
-        let room = (window / self.mss) as usize + 1;
-        Self { room, ..self }
+    /// Room for a window of so many bytes, in place of what is usual, is made at once when more than a few segments are in flight.
+    pub(super) fn make_room(&mut self, window: u64) {
+        self.room = (window / self.mss) as usize + 1;
     }
 
     /// Notes a new segment of `len` sequence numbers.
     pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
         if self.segments.len() == FEW {
-            self.segments
-                .reserve(self.room.min(USUAL).saturating_sub(FEW));
+            self.segments.reserve(self.room.saturating_sub(FEW));
         }
         self.segments.push_back(Segment {
             seq: self.nxt,
@@ -178,6 +176,10 @@ impl Scoreboard {
             self.una = segment.end();
             self.segments.pop_front();
             self.first += 1;
+        }
+        if self.segments.is_empty() && self.segments.capacity() <= USUAL {
+            // Most of the thousands of connections of a plant wait for somebody.
+            self.segments = VecDeque::new();
         }
         self.sacked.remove_below(self.una);
         self.judged = self.judged.max(self.first);

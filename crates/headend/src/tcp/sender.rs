@@ -139,7 +139,7 @@ impl Sender {
         right_edge: u64,
     ) -> Self {
         Self {
-            board: Scoreboard::new(setup.mss).with_room_for(right_edge),
+            board: Scoreboard::new(setup.mss),
             cwnd: control.cwnd(),
             pacing_rate: control.pacing_rate(),
             control_deadline: control.next_timer(),
@@ -169,6 +169,11 @@ impl Sender {
     pub(super) fn write(&mut self, bytes: u64) {
         assert_eq!(self.end, End::Open, "a closed stream takes no more data");
         self.written = self.written.saturating_add(bytes);
+    }
+
+    /// Up to `window` bytes are to be in flight, if the other side takes them.
+    pub(super) fn make_room(&mut self, window: u64) {
+        self.board.make_room(window.min(self.right_edge));
     }
 
     /// The application closes the stream: an endless one ends with what has been sent.

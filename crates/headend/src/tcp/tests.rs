@@ -152,7 +152,7 @@ impl Setup {
             group: GroupSetup {
                 address: 1,
                 peers: vec![Peer { routes, address: 2 }],
-                tcp: self.tcp,
+                tcp: self.tcp.into(),
                 dscp: 0,
                 tunnel: None,
                 port: 443,
@@ -174,6 +174,7 @@ impl Setup {
             apps: vec![app],
             recorder: recorder(self.duration),
             flows,
+            window: 1 << 20,
             bucket: Duration::from_micros(100),
             warmup: Duration::ZERO,
             duration: self.duration,

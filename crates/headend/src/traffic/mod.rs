@@ -4,6 +4,7 @@
 //! uses several servers. It never sees a packet, only bytes of streams and whole datagrams.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use crate::context::{Context, World};
 use crate::endpoint::{Command, Endpoint, External, Notice, Udp};
@@ -127,7 +128,7 @@ pub struct GroupSetup {
     /// Remote hosts.
     pub peers: Vec<Peer>,
     /// TCP parameters of its connections.
-    pub tcp: tcp::Config,
+    pub tcp: Arc<tcp::Config>,
     /// DSCP of its packets.
     pub dscp: u8,
     /// The tunnel its packets travel in.
@@ -186,7 +187,7 @@ impl AppContext<'_> {
             Box::new(tcp::Connection::new(
                 flow,
                 side,
-                self.group.tcp.clone(),
+                Arc::clone(&self.group.tcp),
                 rng,
             ))
         });

@@ -61,7 +61,7 @@ impl Desk {
             group: GroupSetup {
                 address: 1,
                 peers: (0..peers).map(|address| Peer { routes, address }).collect(),
-                tcp: tcp::Config::default(),
+                tcp: tcp::Config::default().into(),
                 dscp: 0,
                 tunnel: None,
                 port: 443,

@@ -86,6 +86,8 @@ pub struct Voice {
     stream: Stream,
     /// By the side that talks.
     scorers: [Scorer; 2],
+    /// Whether a period is over and not scored yet.
+    waits: bool,
 }
 
 impl Voice {
@@ -96,6 +98,7 @@ impl Voice {
         Self {
             stream: Stream::new(pace, config.size, Phase::Random, direction.sides()),
             scorers: [scorer(), scorer()],
+            waits: false,
         }
     }
 
@@ -103,7 +106,9 @@ impl Voice {
         // First the scores that are due by now: a new period takes the place of one that is scored.
         self.report(cx);
         if let Some((side, number)) = self.stream.tick(token, cx) {
-            self.scorers[side.index()].sent(number, cx.now);
+            let scorer = &mut self.scorers[side.index()];
+            scorer.sent(number, cx.now);
+            self.waits |= scorer.deadline().is_some();
         }
     }
 
@@ -118,6 +123,9 @@ impl Voice {
     }
 
     fn report(&mut self, cx: &mut AppContext<'_>) {
+        if !self.waits {
+            return;
+        }
         let measures = [
             (Measure::Mos, Measure::Late),
             (Measure::MosDown, Measure::LateDown),
@@ -128,6 +136,7 @@ impl Voice {
                 cx.measure(late, score.late);
             }
         }
+        self.waits = (self.scorers.iter()).any(|scorer| scorer.deadline().is_some());
     }
 }
 

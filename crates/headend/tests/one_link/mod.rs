@@ -75,6 +75,7 @@ impl Setup {
             flows,
             apps,
             recorder,
+            window: 1 << 20,
             bucket: Duration::from_micros(100),
             warmup: Duration::ZERO,
             duration: self.duration,
@@ -127,8 +128,8 @@ impl Setup {
     }
 }
 
-fn tcp_config() -> tcp::Config {
-    tcp::Config::default()
+fn tcp_config() -> Arc<tcp::Config> {
+    Arc::default()
 }
 
 fn group(name: &str) -> GroupInfo {

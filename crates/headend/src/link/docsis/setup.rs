@@ -134,8 +134,8 @@ pub struct Contention {
 }
 
 impl Default for Contention {
-    /// First windows of 16 opportunities, about a MAP's; the specification's 16 tries; a ranging opportunity a second, half the two seconds
-    /// that the specification allows at most.
+    /// First windows of 16 opportunities, about a MAP's; the specification's 16 tries; a ranging opportunity every 400 ms, as ARRIS' C4 has
+    /// it, of the two seconds that the specification allows at most.
     fn default() -> Self {
         Self {
             data_start: 4,
@@ -143,7 +143,7 @@ impl Default for Contention {
             ranging_start: 2,
             ranging_end: 6,
             retries: 16,
-            ranging_interval: Duration::from_secs(1),
+            ranging_interval: Duration::from_millis(400),
         }
     }
 }

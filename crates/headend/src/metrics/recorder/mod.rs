@@ -13,6 +13,7 @@ use self::stats::{DirectionStats, QueueStats, mean_and_max};
 pub use self::tables::jain_index;
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
+use crate::metrics::delay::DelayStats;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
@@ -139,6 +140,9 @@ struct Sample {
 /// Rows of connections for which room is made in advance, at most.
 const CONNECTION_ROWS: usize = 1 << 14;
 
+/// Histograms that are few: of so many, each has all its room from the start.
+const FEW_HISTOGRAMS: usize = 32;
+
 /// Counts what happens.
 pub struct Recorder {
     groups: Vec<(GroupInfo, [DirectionStats; 2])>,
@@ -182,6 +186,12 @@ impl Recorder {
             !interval.is_zero(),
             "an interval of the series has a length"
         );
+        let are_few = 2 * groups.len() + queues.len() <= FEW_HISTOGRAMS;
+        let delays = if are_few {
+            DelayStats::with_room
+        } else {
+            DelayStats::default
+        };
         let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
         Self {
             flow_series: Series::new(2 * groups.len(), rows),
@@ -191,11 +201,11 @@ impl Recorder {
             connection_rows: Vec::with_capacity((rows * groups.len()).min(CONNECTION_ROWS)),
             groups: groups
                 .into_iter()
-                .map(|info| (info, Default::default()))
+                .map(|info| (info, [delays(), delays()].map(DirectionStats::new)))
                 .collect(),
             queues: queues
                 .into_iter()
-                .map(|info| (info, QueueStats::default()))
+                .map(|info| (info, QueueStats::new(delays())))
                 .collect(),
             measuring_since: Instant::ZERO,
             interval,
@@ -301,7 +311,12 @@ impl Recorder {
         }
     }
 
-    /// Packets that waited in a queue were taken in once more, by another discipline in its place: they count once.
+    /// How often a queue took a packet in.
+    pub fn packets_enqueued(&self, queue: QueueId) -> u64 {
+        self.queues[queue.0 as usize].1.total.packets_enqueued
+    }
+
+    /// Of the packets that a queue took in, the latest so many had waited in it before, under another discipline: they count once.
     pub fn moved(&mut self, queue: QueueId, packets: u64) {
         self.queues[queue.0 as usize].1.total.packets_moved += packets;
     }

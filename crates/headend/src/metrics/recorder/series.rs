@@ -1,31 +1,42 @@
 //! Rows over time of many queues or flow directions, at the cost of what changes.
 //!
 //! A plant has thousands of queues, of which most do nothing in most intervals, and of a row's figures most stay what they were. A row is therefore kept
-//! as what it changes of the latest row of the same key: a word that says which figures, then those figures. A row that changes nothing is not
-//! kept at all; reading gives it back.
+//! as what it changes of the latest row of the same key: which figures, then the bits in which each differs, less the bytes of zeros at both
+//! ends. A row that changes nothing is not kept at all; reading gives it back.
 
 use crate::time::Instant;
 
 /// The rows of all keys; each row is of `N` figures, as 64 bits each. Every key that has had a row has one in every interval that follows.
 #[derive(Debug)]
 pub(super) struct Series<const N: usize> {
-    /// Ends of the intervals, and where their words begin.
+    /// Ends of the intervals, and how many rows had been kept before.
     intervals: Vec<(Instant, usize)>,
-    words: Vec<u64>,
+    /// Rows kept.
+    rows: usize,
+    /// What they say; none lies in two chunks.
+    chunks: Vec<Vec<u8>>,
     /// By key.
     latest: Vec<Option<[u64; N]>>,
 }
 
-/// Words for which room is made in advance, at most.
-const MOST_ROOM: usize = 1 << 17;
+/// Bytes for which room is made in advance, at most.
+const MOST_ROOM: usize = 1 << 20;
+/// Bytes of a chunk, at least and at most.
+const CHUNK: (usize, usize) = (1 << 10, 1 << 16);
 
 impl<const N: usize> Series<N> {
+    /// Bytes of a row at most: key, mask, and each figure with its shape.
+    const LONGEST: usize = 4 + 4 + 9 * N;
+
     /// An empty series of so many keys, with room for `intervals` intervals where keys are few.
     pub(super) fn new(keys: usize, intervals: usize) -> Self {
         assert!(N <= 32, "a word names the figures that change");
+        let most = (keys * intervals + 1) * Self::LONGEST;
+        let first = (most <= MOST_ROOM).then(|| Vec::with_capacity(most));
         Self {
             intervals: Vec::with_capacity(intervals),
-            words: Vec::with_capacity((keys * intervals * (1 + N)).min(MOST_ROOM)),
+            rows: 0,
+            chunks: first.into_iter().collect(),
             latest: vec![None; keys],
         }
     }
@@ -33,28 +44,47 @@ impl<const N: usize> Series<N> {
     /// Adds the row of `key` in the interval that ends at `at`; keys come in order.
     pub(super) fn push(&mut self, at: Instant, key: u32, row: [u64; N]) {
         if self.intervals.last().is_none_or(|&(last, _)| last < at) {
-            self.intervals.push((at, self.words.len()));
+            self.intervals.push((at, self.rows));
         }
         let latest = &mut self.latest[key as usize];
         let is_other = |figure: usize| latest.is_none_or(|latest| latest[figure] != row[figure]);
         let changed = (0..N).filter(|&figure| is_other(figure));
-        let mask = changed.fold(0, |mask, figure| mask | 1_u64 << figure);
+        let mask = changed.fold(0, |mask, figure| mask | 1_u32 << figure);
         if mask == 0 {
             return;
         }
-        self.words.push(u64::from(key) << 32 | mask);
-        self.words
-            .extend(figures_of(mask).map(|figure| row[figure]));
-        *latest = Some(row);
+        let before = latest.replace(row).unwrap_or([0; N]);
+        self.rows += 1;
+        let chunk = self.chunk();
+        chunk.extend(key.to_le_bytes());
+        chunk.extend(mask.to_le_bytes());
+        for figure in figures_of(mask) {
+            put(before[figure] ^ row[figure], chunk);
+        }
+    }
+
+    /// The chunk that the next row goes to.
+    fn chunk(&mut self) -> &mut Vec<u8> {
+        let has_room = |chunk: &Vec<u8>| chunk.capacity() - chunk.len() >= Self::LONGEST;
+        if !self.chunks.last().is_some_and(has_room) {
+            // What all keys change at once.
+            let bytes = self.latest.len() * Self::LONGEST;
+            self.chunks
+                .push(Vec::with_capacity(bytes.clamp(CHUNK.0, CHUNK.1)));
+        }
+        self.chunks.last_mut().expect("made if there was none")
     }
 
     /// Calls `visit` with the end of each interval, and each key with its row, in order.
     pub(super) fn visit(&self, mut visit: impl FnMut(Instant, u32, &[u64; N])) {
         let mut rows: Vec<Option<[u64; N]>> = vec![None; self.latest.len()];
         let ends = self.intervals.iter().skip(1).map(|&(_, begin)| begin);
-        let ends = ends.chain([self.words.len()]);
+        let ends = ends.chain([self.rows]);
+        let mut bytes = self.chunks.iter().flatten().copied();
         for (&(at, begin), end) in self.intervals.iter().zip(ends) {
-            apply(&self.words[begin..end], &mut rows);
+            for _ in begin..end {
+                apply(&mut bytes, &mut rows);
+            }
             for (key, row) in rows.iter().enumerate() {
                 if let Some(row) = row {
                     visit(at, key as u32, row);
@@ -64,19 +94,35 @@ impl<const N: usize> Series<N> {
     }
 }
 
-/// Makes the changes of one interval.
-fn apply<const N: usize>(words: &[u64], rows: &mut [Option<[u64; N]>]) {
-    let mut words = words.iter();
-    while let Some(&word) = words.next() {
-        let row = rows[(word >> 32) as usize].get_or_insert([0; N]);
-        for figure in figures_of(word & u64::from(u32::MAX)) {
-            row[figure] = *words.next().expect("each change has its figure");
-        }
+/// Makes the changes of one row.
+fn apply<const N: usize>(bytes: &mut impl Iterator<Item = u8>, rows: &mut [Option<[u64; N]>]) {
+    let [key, mask] = [(); 2].map(|()| take(4, bytes));
+    let row = rows[key as usize].get_or_insert([0; N]);
+    for figure in figures_of(mask as u32) {
+        let shape = take(1, bytes);
+        row[figure] ^= take(shape & 15, bytes) << (8 * (shape >> 4));
     }
 }
 
+/// Writes `bits`: how many bytes (less significant half) stand above how many zeros, then those bytes, the least significant first.
+fn put(bits: u64, chunk: &mut Vec<u8>) {
+    let zeros = (bits.trailing_zeros() / 8).min(7);
+    let bits = bits >> (8 * zeros);
+    let bytes = (u64::BITS - bits.leading_zeros()).div_ceil(8);
+    chunk.push((zeros << 4 | bytes) as u8);
+    chunk.extend(&bits.to_le_bytes()[..bytes as usize]);
+}
+
+/// The number in the next `count` bytes.
+fn take(count: u64, bytes: &mut impl Iterator<Item = u8>) -> u64 {
+    (0..count).fold(0, |number, place| {
+        let byte = bytes.next().expect("rows are read as they were written");
+        number | u64::from(byte) << (8 * place)
+    })
+}
+
 /// The figures that a mask names, in order.
-fn figures_of(mut mask: u64) -> impl Iterator<Item = usize> {
+fn figures_of(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let figure = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
         mask &= mask - 1;
@@ -107,8 +153,9 @@ mod tests {
             series.push(at(interval), 0, [7, 0, f64::NAN.to_bits()]);
             series.push(at(interval), 1, [interval as u64, 0, 0]);
         }
-        // Two whole rows, and one figure of the second key in the other nine intervals.
-        assert_eq!(series.words.len(), 2 * 4 + 9 * 2);
+        // Two first rows, of a short figure and a NaN and of none that is not zero, and one short figure in the other nine intervals.
+        let figures = (2 + 1 + 3) + (1 + 1 + 1) + 9 * 2;
+        assert_eq!(series.chunks[0].len(), 11 * 8 + figures);
         assert_eq!(read(&series).len(), 20);
     }
 
@@ -127,7 +174,24 @@ mod tests {
     #[test]
     fn room_in_advance_is_limited() {
         let series = Series::<15>::new(100_000, 60);
-        assert!(series.words.capacity() <= 2 * MOST_ROOM);
+        assert!(series.chunks.is_empty());
+    }
+
+    #[test]
+    fn rows_go_on_in_other_chunks() {
+        let mut series = Series::<3>::new(500, 2000);
+        let row =
+            |interval: usize, key: usize| [u64::MAX - interval as u64, key as u64, 1 << interval];
+        for (interval, key) in (0..20).flat_map(|interval| (0..500).map(move |key| (interval, key)))
+        {
+            series.push(at(interval), key as u32, row(interval, key));
+        }
+        let [chunks, full] = [series.chunks.len(), series.chunks[0].capacity()];
+        assert!(chunks > 2 && full == 500 * (8 + 27), "{chunks} of {full} B");
+        for (index, (when, key, figures)) in read(&series).into_iter().enumerate() {
+            assert_eq!((when, key as usize), (at(index / 500), index % 500));
+            assert_eq!(figures, row(index / 500, index % 500));
+        }
     }
 
     proptest! {
@@ -135,7 +199,7 @@ mod tests {
         #[test]
         fn rows_come_out_as_they_went_in(
             begins in prop::collection::vec(0_usize..8, 1..6),
-            figures in prop::collection::vec([0_u64..3, 0..2, 0..1000], 8 * 6),
+            figures in prop::collection::vec([0_u64..3, 0..2, 0..u64::MAX], 8 * 6),
         ) {
             let mut series = Series::<3>::new(begins.len(), 8);
             let mut rows = Vec::new();

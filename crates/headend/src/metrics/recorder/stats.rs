@@ -49,6 +49,13 @@ pub(super) struct DirectionStats {
 }
 
 impl DirectionStats {
+    pub(super) fn new(delay: DelayStats) -> Self {
+        Self {
+            delay,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn measured(&self) -> FlowCounters {
         self.total.since(&self.at_warmup)
     }
@@ -100,6 +107,13 @@ pub(super) struct QueueStats {
 }
 
 impl QueueStats {
+    pub(super) fn new(delay: DelayStats) -> Self {
+        Self {
+            delay,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn measured(&self) -> QueueCounters {
         self.total.since(&self.at_warmup)
     }

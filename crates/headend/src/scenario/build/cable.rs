@@ -65,13 +65,14 @@ impl Builder {
 
     fn add_modem(&mut self, line: &mut Line<'_>, index: u32, modem: &ModemPlan) {
         let profile = &line.plan.profiles[modem.profile];
+        let is_one_of_many = line.plan.modems.len() > 1;
         let primary = [line.up.len() as u32, line.down.len() as u32];
         for flow in &profile.flows[0] {
             let token = upstream::Wake::Update(line.up.len()).token();
             let name = modem.queue_name(line.name, &flow.name);
             line.up.push(UpstreamFlow {
                 modem: index,
-                queue: self.service_flow(line.name, &name, OneWay::Up, flow, token),
+                queue: self.service_flow(line.name, &name, OneWay::Up, flow, token, is_one_of_many),
                 limits: flow.limits,
                 rate: flow.rate,
                 qos: flow.qos.clone(),
@@ -85,7 +86,14 @@ impl Builder {
             let name = modem.queue_name(line.name, &flow.name);
             line.down.push(DownstreamFlow {
                 modem: index,
-                queue: self.service_flow(line.name, &name, OneWay::Down, flow, token),
+                queue: self.service_flow(
+                    line.name,
+                    &name,
+                    OneWay::Down,
+                    flow,
+                    token,
+                    is_one_of_many,
+                ),
                 limits: flow.limits,
                 rate: flow.rate,
                 qos: flow.qos.clone(),
@@ -106,6 +114,7 @@ impl Builder {
         direction: OneWay,
         flow: &FlowPlan,
         token: u64,
+        is_one_of_many: bool,
     ) -> Queue {
         self.fastest = self.fastest.max(flow.rate);
         let place = QueuePlace {
@@ -115,6 +124,7 @@ impl Builder {
             rate: flow.rate,
             framing: Framing::ETHERNET,
             acceleration: flow.ack_acceleration,
+            is_one_of_many,
         };
         self.queue(&place, &flow.queue, token)
     }
@@ -127,7 +137,11 @@ impl Builder {
             let name = modem.queue_name(line.name, &flow.name);
             let path = format!("link.{name}.queue.{}", plan.name);
             let discipline = self.discipline(queue, plan.rate, &path);
-            flow.ack_acceleration.before(discipline)
+            let mut queue = flow.ack_acceleration.before(discipline);
+            if line.plan.modems.len() > 1 {
+                queue.be_frugal();
+            }
+            queue
         });
         FlowChange {
             at: Instant::ZERO + plan.at,

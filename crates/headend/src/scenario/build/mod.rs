@@ -6,6 +6,7 @@
 mod cable;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::check::{
     DirectionPlan, GroupPlan, HostPlan, LinkPlan, Medium, PathPlan, PeerPlan, Scenario,
@@ -37,6 +38,8 @@ struct QueuePlace<'a> {
     framing: Framing,
     /// What stands before it.
     acceleration: AckAcceleration,
+    /// Whether the link has the queues of several customers.
+    is_one_of_many: bool,
 }
 
 /// The lines behind a link's exits.
@@ -52,8 +55,10 @@ const MTU: u16 = 1500;
 /// Packet times of the fastest link that one bucket of the event queue spans: few events are then put into a bucket
 /// already open, and the horizon still covers the usual delays.
 const PACKETS_PER_BUCKET: u64 = 2;
-/// Packets for which room is made on all delay lines together, where they are few. Of a plant's thousands each grows to what it needs.
+/// Packets for which room is made on all delay lines together, where they are few. Of a plant's each grows to what it needs.
 const ROOM_ON_LINES: usize = 1 << 17;
+/// Time for which the usual deepest buffers hold a packet.
+const DEEPEST: Duration = Duration::from_millis(250);
 /// Lines that are few.
 const FEW_LINES: usize = 256;
 
@@ -72,13 +77,11 @@ impl Scenario {
         for group in &self.groups {
             builder.add_group(group);
         }
-        let room = if builder.lines.len() <= FEW_LINES {
-            ROOM_ON_LINES / builder.lines.len().max(1)
-        } else {
-            0
-        };
-        for line in &mut builder.lines {
-            line.make_room(builder.fastest, room);
+        if builder.lines.len() <= FEW_LINES && self.links.iter().all(|link| customers(link) == 1) {
+            let room = ROOM_ON_LINES / builder.lines.len().max(1);
+            for line in &mut builder.lines {
+                line.make_room(builder.fastest, room);
+            }
         }
         let raw = self.raw();
         let recorder = Recorder::new(
@@ -93,6 +96,7 @@ impl Scenario {
             flows: builder.flows,
             apps: builder.apps,
             recorder,
+            window: builder.fastest.bytes_in(DEEPEST),
             bucket: builder.fastest.time_for(u64::from(MTU)) * PACKETS_PER_BUCKET,
             warmup: raw.warmup,
             duration: raw.duration,
@@ -143,10 +147,7 @@ impl Builder {
             }
         };
         self.links.push(link);
-        let customers = match &plan.medium {
-            Medium::Docsis(cable) => cable.modems.len(),
-            Medium::PointToPoint(_) => 1,
-        };
+        let customers = customers(plan);
         let [up, down] = ["up", "down"].map(|direction| {
             (customers == 1 || direction == "down").then(|| self.add_exit(&plan.name, direction))
         });
@@ -192,6 +193,7 @@ impl Builder {
             rate,
             framing: Framing::IP,
             acceleration: AckAcceleration::Off,
+            is_one_of_many: false,
         };
         DirectionSetup {
             queue: self.queue(&place, &plan.queue, token),
@@ -211,6 +213,7 @@ impl Builder {
             rate,
             framing,
             acceleration,
+            is_one_of_many,
         } = *place;
         let id = QueueId(self.queue_infos.len() as u32);
         self.queue_infos.push(QueueInfo {
@@ -223,7 +226,11 @@ impl Builder {
             overhead_bytes: u64::from(framing.overhead),
         });
         let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
-        Queue::new(id, acceleration.before(discipline), token)
+        let mut discipline = acceleration.before(discipline);
+        if is_one_of_many {
+            discipline.be_frugal();
+        }
+        Queue::new(id, discipline, token)
     }
 
     fn discipline(&self, config: &QueueConfig, rate: Rate, path: &str) -> Box<dyn QueueDiscipline> {
@@ -269,7 +276,7 @@ impl Builder {
             group: GroupSetup {
                 address: plan.address,
                 peers,
-                tcp: plan.tcp.clone(),
+                tcp: Arc::new(plan.tcp.clone()),
                 dscp: plan.dscp,
                 tunnel: plan.tunnel,
                 port: plan.port,
@@ -320,6 +327,13 @@ impl Builder {
         }
         hops.push(Hop::End);
         hops
+    }
+}
+
+fn customers(plan: &LinkPlan) -> usize {
+    match &plan.medium {
+        Medium::Docsis(cable) => cable.modems.len(),
+        Medium::PointToPoint(_) => 1,
     }
 }
 

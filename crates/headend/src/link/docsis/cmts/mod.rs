@@ -7,6 +7,8 @@
 //! 3. by traffic priority, the highest first, and max-min fairly among flows of equal priority. Where there is not a full packet for each, those
 //!    served longest ago come first.
 //!
+//! Priority is strict: a request that must not be cut gets nothing while what comes before it leaves too little of every MAP.
+//!
 //! A request counts once the MAP's acknowledgement time has reached it. Grants are whole minislots; they are cut where the flow allows
 //! it, and each piece pays the overhead of a segment. What the [capacity](super::setup::UpstreamSetup::capacity) and the neighbours leave is the budget.
 

@@ -257,6 +257,45 @@ fn a_grant_answers_no_more_than_it_has_room_for_even_of_what_is_longer_than_a_ma
 }
 
 #[test]
+fn what_must_not_be_cut_waits_while_higher_priorities_leave_too_little_of_every_map() {
+    let timing = Plant::docsis11().upstream_timing();
+    let voice = Qos {
+        scheduling: Scheduling::Ugs(UnsolicitedGrants {
+            interval: timing.map_interval(),
+            ..UnsolicitedGrants::default()
+        }),
+        ..Qos::default()
+    };
+    let flows = [voice, with_priority(5), Qos::default(), Qos::default()];
+    let mut cmts = cmts(&flows, Cut::Never, None, &timing);
+    let regular = timing.minislots_for(UnsolicitedGrants::default().size.0);
+    let each = timing.minislots_for(1524);
+    // One minislot too few are left for what waits, and enough for something shorter.
+    let most = timing.minislots_per_map() - regular;
+    let high = timing.room(most - (each - 1));
+    let mut grants = Vec::new();
+    let mut run = |maps: std::ops::Range<u64>, is_busy: bool| {
+        let mut served = [0; 4];
+        for map in maps {
+            for (flow, bytes) in [(1, high), (2, 1524), (3, 200)] {
+                if cmts.pending(flow) == 0 && (flow != 1 || is_busy) {
+                    cmts.request(flow, Instant::ZERO, bytes);
+                }
+            }
+            grants.clear();
+            cmts.schedule(map, 0, &timing, &mut grants);
+            for grant in grants.iter().filter(|grant| grant.credit > 0) {
+                served[grant.flow] += 1;
+            }
+        }
+        served
+    };
+    assert_eq!(run(10..50, true), [0, 40, 0, 0]);
+    let then = run(50..60, false);
+    assert!(then[2] >= 9 && then[3] >= 9, "{then:?}");
+}
+
+#[test]
 fn a_burst_too_long_beside_regular_grants_holds_nobody_up_and_has_the_next_map_with_room() {
     let timing = Plant::docsis11().upstream_timing();
     // Nine minislots each, six of them in every second MAP: 24 minislots are left there, 78 in the others.
