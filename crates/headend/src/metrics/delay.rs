@@ -101,14 +101,14 @@ impl Counts {
         }
     }
 
-    /// Buckets that may have counts, in order.
-    fn existing(&self) -> impl Iterator<Item = usize> + '_ {
+    /// Buckets that may have counts, of those from `first` to `last`, in order.
+    fn existing(&self, first: usize, last: usize) -> impl Iterator<Item = usize> + '_ {
         let (dense, places) = match self {
-            Self::Dense(_) => (BUCKETS, &[][..]),
-            Self::Paged(pages) => (0, &*pages.places),
+            Self::Dense(_) => (first..last + 1, &[][..]),
+            Self::Paged(pages) => (0..0, &*pages.places),
         };
         let pages = (0..places.len()).filter(|&page| places[page] > 0);
-        (0..dense).chain(pages.flat_map(|page| page << PAGE..(page + 1) << PAGE))
+        dense.chain(pages.flat_map(|page| page << PAGE..(page + 1) << PAGE))
     }
 }
 
@@ -202,7 +202,8 @@ impl DelayStats {
     /// Buckets that exist, in order, with their counts.
     fn counted(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let carried = |bucket| self.carried.get(&(bucket as u32)).copied();
-        let existing = self.counts.existing();
+        let bucket = |nanos: u64| bucket_of((nanos / UNIT_NS).min(LONGEST));
+        let existing = self.counts.existing(bucket(self.min), bucket(self.max));
         existing.map(move |bucket| {
             let count = self.counts.of(bucket) + carried(bucket).unwrap_or(0);
             (bucket, count)
