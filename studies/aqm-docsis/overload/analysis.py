@@ -94,7 +94,9 @@ def check_tenth(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
     agrees = abs(loss / limits["loss"] - 1) <= limits["within"]
     why = (
-        "" if agrees else "Of 1.1 that come 0.1 must go, which is 9.1 %; for a tenth it takes 11.1 % too much"
+        ""
+        if agrees
+        else "Of 1.1 that come 0.1 must go, which is 9.1 %; for a tenth it takes 11.1 % too much"
     )
     return Finding(f"{loss:.4f}", _decide(agrees), why=why)
 
@@ -125,7 +127,7 @@ def draw_probability(points: pl.DataFrame) -> list[Panel]:
             color=colour(rows),
         )
     )
-    return [Panel("", alt.layer(lines, mark_across(BOUND, "0.85: every packet may be dropped")))]
+    return [Panel("", alt.layer(lines, mark_across(BOUND, "0.85")))]
 
 
 def draw_delay(points: pl.DataFrame) -> list[Panel]:
