@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from headend.estimate import estimate_mean
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study.claims import Finding, Verdict
@@ -240,9 +241,8 @@ def _expect(law: RunLengths) -> float:
 
 def _estimate_mean(values: npt.NDArray[Any]) -> tuple[float, tuple[float, float]]:
     """Give a mean and its 95 % interval, the values taken as independent."""
-    mean = float(values.mean())
-    reach = 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values))
-    return mean, (mean - reach, mean + reach)
+    found = estimate_mean([float(value) for value in values])
+    return found.mean, (found.low, found.high)
 
 
 def _pad(values: npt.NDArray[np.float64], length: int) -> npt.NDArray[np.float64]:
