@@ -360,6 +360,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 tokens_bytes=float("nan"),
                 burst_allowance_ns=float("nan"),
                 target_delay_ns=float("nan"),
+                rate_estimate_bps=float("nan"),
                 average_packets=float("nan"),
                 average_bytes=float("nan"),
                 queues_active=float("nan"),

@@ -22,7 +22,7 @@ from headend.library import find_study, list_studies
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.claims import judge_claims
 from headend.study.outcome import StudyOutcome, draw_study_figures
-from headend.study.points import read_distribution, take_percentiles
+from headend.study.points import read_distribution, read_series, take_percentiles
 
 PING = "buffer-control/ping-latency"
 
@@ -193,6 +193,28 @@ def test_a_distribution_is_that_of_all_members_together() -> None:
         InputError, match=r'expected the delay of a flow or queue.* found "probe.loss"'
     ):
         read_distribution("probe.loss", vocabulary)
+
+
+def test_a_series_is_that_of_one_queue_or_flow_in_the_order_of_time() -> None:
+    vocabulary = Vocabulary(
+        {"probe": "cbr", "probe.1": "cbr"}, ["cable.up"], {"probe": ["probe.1"]}
+    )
+    rows = pl.DataFrame(
+        {
+            "time_ns": [2, 1, 1, 1],
+            "flow": ["probe.1", "probe.1", "probe.1", "other"],
+            "direction": ["up", "up", "down", "up"],
+            "discarded": [20, 10, 5, 5],
+        }
+    )
+    curve = read_series("probe.1.up.discarded", vocabulary)
+    assert (curve.table, curve.take(rows)) == ("flow_series", [10, 20])
+    assert read_series("cable.up.drop_probability", vocabulary).table == "queue_series"
+    for text in ("probe.up.discarded", "probe.1.discarded", "cable.discarded"):
+        with pytest.raises(InputError, match="expected a column of one queue or flow"):
+            read_series(text, vocabulary)
+    with pytest.raises(InputError, match=r'no column "discard"; did you mean "discarded"\?'):
+        read_series("cable.up.discard", vocabulary)
 
 
 @pytest.mark.parametrize("name", list_studies())

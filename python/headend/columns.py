@@ -57,7 +57,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "queue",
         "time_ns backlog_bytes backlog_max_bytes discarded marked",
         "delay_mean_ns delay_max_ns rate_bps drop_probability tokens_bytes burst_allowance_ns target_delay_ns "
-        "average_packets average_bytes "
+        "rate_estimate_bps average_packets average_bytes "
         "queues_active hash_collisions",
     ),
     "connection_series": _define(

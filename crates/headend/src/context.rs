@@ -45,6 +45,8 @@ pub struct QueueInternals {
     pub burst_allowance_ns: Option<f64>,
     /// The law's own estimate of the delay, nanoseconds.
     pub delay_estimate_ns: Option<f64>,
+    /// The rate that estimate has measured the queue to drain at, where it measures one, bit/s.
+    pub rate_estimate_bps: Option<f64>,
     /// The weighted average queue of a law that counts packets.
     pub average_packets: Option<f64>,
     /// The weighted average queue of a law that counts bytes.

@@ -42,6 +42,7 @@ INTERNALS = (
     ("tokens_bytes", "tokens in the sustained-rate bucket (KiB)", 1 / 1024),
     ("burst_allowance_ns", "burst allowance (ms)", 1e-6),
     ("target_delay_ns", "the law's own delay estimate (ms)", 1e-6),
+    ("rate_estimate_bps", "the law's own estimate of the rate (Mbit/s)", 1e-6),
     ("average_packets", "the law's average queue (packets)", 1.0),
     ("average_bytes", "the law's average queue (KiB)", 1 / 1024),
     ("queues_active", "queues that hold packets", 1.0),

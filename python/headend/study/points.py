@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError
+from headend.errors import InputError, suggest
 from headend.execution import execute, execute_all
 from headend.expect import Quantity, Vocabulary, parse_quantity_name
 from headend.folder import describe
@@ -119,7 +119,7 @@ def run_points(
             on_point(done, len(work), kept)
     if done < len(work):
         return None
-    return store.take(work, [*study.measures, *study.distributions])
+    return store.take(work, [*study.measures, *study.distributions, *study.series])
 
 
 def prepare(study: Study, point: Point) -> Work:
@@ -128,7 +128,7 @@ def prepare(study: Study, point: Point) -> Work:
     content = [
         loaded.scenario.resolved_json(),
         str(point.seed),
-        json.dumps([study.measures, study.distributions]),
+        json.dumps([study.measures, study.distributions, study.series]),
         fingerprint_engine(),
     ]
     return Work(point, loaded, hashlib.sha256("\n".join(content).encode()).hexdigest())
@@ -154,14 +154,14 @@ def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, An
     spread = {
         name: read_distribution(text, vocabulary) for name, text in study.distributions.items()
     }
+    curves = {name: read_series(text, vocabulary) for name, text in study.series.items()}
     execution = execute(work.loaded.scenario, seed=work.point.seed, stop=stop)
     if not execution.finished:
         return None
     tables = build_frames(execution.tables)
     measured: dict[str, Any] = {name: _add_up(parts, tables) for name, parts in quantities.items()}
-    return measured | {
-        name: take_percentiles(tables["histograms"], of) for name, of in spread.items()
-    }
+    measured |= {name: take_percentiles(tables["histograms"], of) for name, of in spread.items()}
+    return measured | {name: of.take(tables[of.table]) for name, of in curves.items()}
 
 
 def read_distribution(text: str, vocabulary: Vocabulary) -> Quantity:
@@ -175,6 +175,45 @@ def read_distribution(text: str, vocabulary: Vocabulary) -> Quantity:
             f'distributions: expected the delay of a flow or queue, such as "call.up.delay", found "{text}"'
         )
     return quantity
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A column of one queue's or one flow's values over time."""
+
+    table: str
+    place: Mapping[str, str]
+    column: str
+
+    def take(self, rows: pl.DataFrame) -> list[int] | list[float]:
+        """Give its values in the order of time, one for each interval."""
+        import polars as pl
+
+        own = rows.filter(*(pl.col(name) == value for name, value in self.place.items()))
+        return own.sort("time_ns")[self.column].to_list()
+
+
+def read_series(text: str, vocabulary: Vocabulary) -> Curve:
+    """Understand which values over time to keep: ``QUEUE.COLUMN``, ``FLOW.up.COLUMN`` or ``FLOW.down.COLUMN``."""
+    from headend.columns import TABLES
+
+    subject, _, column = text.rpartition(".")
+    flow, _, direction = subject.rpartition(".")
+    if subject in vocabulary.queues and subject not in vocabulary.members:
+        curve = Curve("queue_series", {"queue": subject}, column)
+    elif (
+        flow in vocabulary.flows and flow not in vocabulary.members and direction in ("up", "down")
+    ):
+        curve = Curve("flow_series", {"flow": flow, "direction": direction}, column)
+    else:
+        raise InputError(
+            f'series: expected a column of one queue or flow, such as "cable.up.drop_probability" or'
+            f' "call.up.discarded", found "{text}"'
+        )
+    known = TABLES[curve.table].keys() - curve.place.keys()
+    if column not in known:
+        raise InputError(f'series: {subject} has no column "{column}"{suggest(column, known)}')
+    return curve
 
 
 def take_percentiles(histograms: pl.DataFrame, of: Quantity) -> list[float] | None:

@@ -167,6 +167,7 @@ impl Aqm for CodelDt {
     fn internals(&self) -> QueueInternals {
         QueueInternals {
             delay_estimate_ns: Some(self.delay.as_nanos() as f64),
+            rate_estimate_bps: self.estimator.rate_bps(),
             ..QueueInternals::default()
         }
     }

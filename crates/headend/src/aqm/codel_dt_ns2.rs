@@ -175,6 +175,7 @@ impl Aqm for CodelDtNs2 {
     fn internals(&self) -> QueueInternals {
         QueueInternals {
             delay_estimate_ns: Some(self.delay.as_nanos() as f64),
+            rate_estimate_bps: self.departures.rate_bps(),
             ..QueueInternals::default()
         }
     }

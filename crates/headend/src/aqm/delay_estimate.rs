@@ -108,6 +108,19 @@ impl Estimator {
         }
     }
 
+    /// The rate it has measured the queue to drain at, bit/s; `None` where it measures none, or has not yet.
+    pub(crate) fn rate_bps(&self) -> Option<f64> {
+        match self {
+            Self::DepartureRate(departures) => departures.mean.map(|rate| rate * 8e9),
+            Self::DepartureTime(departures) => {
+                let bits = departures.threshold as f64 * 8e9;
+                departures.mean.map(|time| bits / time)
+            }
+            Self::Grants(grants) => grants.rate,
+            Self::Timestamps { .. } | Self::TokenBuckets => None,
+        }
+    }
+
     /// The estimate as of the latest departure, where it is one that departures alone make.
     #[inline]
     pub(crate) fn latest(&self, waiting: u64) -> Option<Duration> {
@@ -429,6 +442,24 @@ mod tests {
         depart(&mut estimator, at(14), ms(4), 10, 10_000);
         // By hand: 1 B/µs and 0.25 B/µs, half and half; 50 000 B at 0.625 B/µs.
         assert_eq!(estimator.delay(50_000, &LINE, at(50)), Some(ms(80)));
+    }
+
+    #[test]
+    fn the_rate_is_told_where_one_is_measured() {
+        for method in [DelayEstimate::DepartureRate, DelayEstimate::DepartureTime] {
+            let mut estimator = Estimator::new(method, 10_000);
+            assert_eq!(estimator.rate_bps(), None, "{method:?}");
+            depart(&mut estimator, at(0), ms(1), 11, 10_000);
+            assert_eq!(
+                estimator.rate_bps(),
+                Some(8e6),
+                "{method:?}: 10 000 B in 10 ms"
+            );
+        }
+        let mut channel = Channel::new();
+        let rate = channel.maps(8, 2500, 700).update(16);
+        assert_eq!(channel.estimator.rate_bps(), Some(rate));
+        assert_eq!(Estimator::TokenBuckets.rate_bps(), None);
     }
 
     #[test]

@@ -252,6 +252,7 @@ impl Aqm for DocsisPie {
             tokens_bytes: self.tokens.map(|tokens| tokens as f64),
             burst_allowance_ns: Some(self.burst_allowance.as_nanos() as f64),
             delay_estimate_ns: Some(self.delay.as_nanos() as f64),
+            rate_estimate_bps: self.estimator.rate_bps(),
             ..QueueInternals::default()
         }
     }

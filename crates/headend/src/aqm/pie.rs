@@ -44,6 +44,8 @@ pub struct Config {
     pub alpha: f64,
     /// Weight of the change of the delay, per second and update. Raising it damps oscillation, and reacts more to noise.
     pub beta: f64,
+    /// Drop probability before the first update. With an `update_interval` longer than the run it stays: a queue that drops at a fixed probability.
+    pub initial_probability: Probability,
     /// How long a queue that has just become busy is spared (`MAX_BURST`). Raising it spares longer bursts and controls later.
     pub max_burst: Duration,
     /// Packet size for which two are "a couple" (`MEAN_PKTSIZE`): behind no more than twice this nothing is dropped.
@@ -80,6 +82,7 @@ impl Default for Config {
             update_interval: Duration::from_millis(15),
             alpha: 0.125,
             beta: 1.25,
+            initial_probability: Probability(0.0),
             max_burst: Duration::from_millis(150),
             // RFC 8034 appendix A; RFC 8033 uses the name without a number.
             mean_packet: ByteCount(1024),
@@ -166,7 +169,7 @@ impl Pie {
                 config.probability_low,
                 config.probability_high,
             ),
-            drop_probability: 0.0,
+            drop_probability: config.initial_probability.0,
             delay: Duration::ZERO,
             // RFC 8033 §4.4 begins with the whole allowance: the first packet brings it.
             burst_allowance: Duration::ZERO,
@@ -224,6 +227,7 @@ impl Aqm for Pie {
             drop_probability: Some(self.drop_probability),
             burst_allowance_ns: Some(self.burst_allowance.as_nanos() as f64),
             delay_estimate_ns: Some(self.delay.as_nanos() as f64),
+            rate_estimate_bps: self.estimator.rate_bps(),
             ..QueueInternals::default()
         }
     }
@@ -578,6 +582,23 @@ mod tests {
         let drops = (0..20_000).filter(|_| scene.drops_early()).count();
         // Four standard deviations are 260.
         assert!((5740..=6260).contains(&drops), "{drops} of 20 000");
+    }
+
+    #[test]
+    fn an_initial_probability_stays_until_the_first_update() {
+        let fixed = law(|config| {
+            config.initial_probability = Probability(0.3);
+            config.update_interval = Duration::from_secs(3600);
+            (config.target, config.mean_packet) = (Duration::ZERO, ByteCount(1));
+        });
+        let mut scene = Scene::new(fixed, 10);
+        scene.bench.advance(Duration::from_secs(3599));
+        let drops = (0..20_000).filter(|_| scene.drops_early()).count();
+        // Four standard deviations are 260.
+        assert!((5740..=6260).contains(&drops), "{drops} of 20 000");
+        scene.bench.advance(Duration::from_secs(1));
+        scene.drops_early();
+        assert!(scene.law.drop_probability < 0.3, "no delay: it decays");
     }
 
     #[test]

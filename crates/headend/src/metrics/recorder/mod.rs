@@ -120,7 +120,7 @@ pub struct MacCounters {
 /// Figures of a flow direction's row in the series.
 const FLOW_FIGURES: usize = 6;
 /// Figures of a queue's row, its inner state among them.
-const QUEUE_FIGURES: usize = 15;
+const QUEUE_FIGURES: usize = 16;
 
 /// A connection's row in the series.
 #[derive(Debug, Clone, Copy)]
@@ -576,6 +576,7 @@ impl Recorder {
             tokens_bytes,
             burst_allowance_ns,
             delay_estimate_ns,
+            rate_estimate_bps,
             average_packets,
             average_bytes,
             hash_collisions,
@@ -594,6 +595,7 @@ impl Recorder {
             bits(tokens_bytes),
             bits(burst_allowance_ns),
             bits(delay_estimate_ns),
+            bits(rate_estimate_bps),
             bits(average_packets),
             bits(average_bytes),
             bits(queues_active),

@@ -31,6 +31,7 @@ const QUEUE_SERIES: [(&str, Column); QUEUE_FIGURES] = [
     ("tokens_bytes", FLOAT),
     ("burst_allowance_ns", FLOAT),
     ("target_delay_ns", FLOAT),
+    ("rate_estimate_bps", FLOAT),
     ("average_packets", FLOAT),
     ("average_bytes", FLOAT),
     ("queues_active", FLOAT),

@@ -1,0 +1,103 @@
+"""Delay of a game behind DOCSIS-PIE that knows of the channel's congestion, or does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from headend.estimate import estimate_difference
+from headend.figures.figure import Panel
+from headend.figures.theme import colour, dash, make_chart
+from headend.study.claims import Finding, Verdict
+
+#: What is compared, and how it is called.
+PERCENTILES = {"median": "median", "p90": "90th percentile", "p99": "99th percentile"}
+
+#: Curves of the figure.
+CURVES = (
+    ("free", "token_buckets", "free channel, token buckets"),
+    ("free", "grants", "free channel, grants"),
+    ("30 %", "token_buckets", "30 %, token buckets"),
+    ("30 %", "grants", "30 %, grants"),
+)
+
+
+def pair(points: pl.DataFrame, capacity: str, column: str) -> tuple[Any, Any]:
+    """Give a column with token buckets and with grants, seed by seed."""
+    rows = points.filter(pl.col("capacity") == capacity).sort("seed")
+    buckets, grants = (
+        rows.filter(pl.col("estimate") == estimate)[column].cast(pl.Float64).to_numpy()
+        for estimate in ("token_buckets", "grants")
+    )
+    return buckets, grants
+
+
+def check_congested(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """Look for seeds with which grants are not better."""
+    agrees, found = True, []
+    for column, name in PERCENTILES.items():
+        buckets, grants = pair(points, "30 %", column)
+        agrees &= bool((grants < buckets).all())
+        found.append(f"{name} {grants.mean() / 1e6:.1f} ms instead of {buckets.mean() / 1e6:.1f}")
+    return Finding("; ".join(found), _decide(agrees))
+
+
+def check_free(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the two where nothing is congested."""
+    agrees, found, interval = True, [], None
+    for column, name in PERCENTILES.items():
+        buckets, grants = pair(points, "free", column)
+        difference = estimate_difference(grants / 1e6, buckets / 1e6)
+        low, high = difference.low, difference.high
+        change = float(grants.mean() / buckets.mean() - 1)
+        agrees &= abs(change) <= limits["within"] and not difference.is_clear
+        interval = interval or (low, high)
+        found.append(
+            f"{name} {grants.mean() / 1e6:.1f} ms beside {buckets.mean() / 1e6:.1f} ({change:+.1%},"
+            f" {low:+.2f} to {high:+.2f} ms)"
+        )
+    return Finding("; ".join(found), _decide(agrees), interval)
+
+
+def check_goodput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the uploads' goodput on the congested channel."""
+    buckets, grants = pair(points, "30 %", "uploads")
+    share = float(grants.mean() / buckets.mean())
+    text = f"{grants.mean() / 1e6:.1f} Mb/s instead of {buckets.mean() / 1e6:.1f}, {share:.1%}"
+    return Finding(text, _decide(share >= limits["least"]))
+
+
+def draw_delay(points: pl.DataFrame) -> list[Panel]:
+    """Draw the four distributions of the game's delay."""
+    frames = []
+    for slot, (capacity, estimate, name) in enumerate(CURVES):
+        rows = points.filter(capacity=capacity, estimate=estimate)
+        delays = np.mean(rows["delays"].to_list(), axis=0) / 1e6
+        frame = pl.DataFrame({"delay_ms": delays, "share": np.arange(101) / 100})
+        frames.append(frame.with_columns(series=pl.lit(name), slot=pl.lit(slot)))
+    rows = pl.concat(frames)
+    chart = (
+        make_chart(rows)
+        .mark_line(strokeWidth=2.2)
+        .encode(
+            x=alt.X("delay_ms:Q", title="one-way delay upstream (ms)"),
+            y=alt.Y(
+                "share:Q",
+                title="share of packets within",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format="~%"),
+            ),
+            order="share:Q",
+            color=colour(rows),
+            strokeDash=dash(rows, smooth=True),
+            tooltip=["series:N", alt.Tooltip("delay_ms:Q", format=".3~g"), "share:Q"],
+        )
+    )
+    return [Panel("", chart)]
+
+
+def _decide(agrees: bool) -> Verdict:
+    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

@@ -1,0 +1,253 @@
+"""Runs and counts of drops at a fixed probability, beside the exact laws of coins and of de-randomised coins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import altair as alt
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from headend.estimate import estimate_mean
+from headend.figures.figure import Panel
+from headend.figures.theme import colour, make_chart
+from headend.study.claims import Finding, Verdict
+from headend.study.drops import RunLengths, find_run_lengths
+
+#: Packets in which drops are counted.
+WINDOW = 1000
+
+#: Edges of the bins of the figure of runs: one of them lies just before the shortest de-randomised run.
+EDGES = np.array([0, *range(16, 900, 17)])
+
+#: How many drops the figure of counts shows.
+MOST = 25
+
+#: The exact law of each setting, and what figures call it.
+LAWS = {
+    "independent": find_run_lengths(0.01, "off"),
+    "reached": find_run_lengths(0.01, "reached"),
+    "exceeded": find_run_lengths(0.01, "exceeded"),
+    "as many": find_run_lengths(0.0185, "reached"),
+}
+NAMES = {
+    "independent": "independent, 1 %",
+    "reached": "de-randomised, 1 %",
+    "as many": "de-randomised, 1.85 %",
+}
+
+Lengths = npt.NDArray[np.int64]
+
+
+def take_fates(points: pl.DataFrame, drops: str) -> list[Lengths]:
+    """Give the packets of each seed in their order: 1 where one was dropped."""
+    rows = points.filter(pl.col("drops") == drops)
+    return [np.asarray(fates, dtype=np.int64) for fates in rows["fates"]]
+
+
+def take_runs(points: pl.DataFrame, drops: str) -> Lengths:
+    """Give all whole runs' lengths, packets."""
+    return np.concatenate([np.diff(np.flatnonzero(fates)) for fates in take_fates(points, drops)])
+
+
+def take_counts(points: pl.DataFrame, drops: str) -> Lengths:
+    """Give the number of drops in each window of 1000 packets."""
+    return np.concatenate(
+        [
+            fates[: len(fates) // WINDOW * WINDOW].reshape(-1, WINDOW).sum(axis=1)
+            for fates in take_fates(points, drops)
+        ]
+    )
+
+
+def check_distribution(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the runs against the exact law by Kolmogorov's distance."""
+    runs, law = take_runs(points, limits["drops"]), LAWS[limits["drops"]]
+    lengths = np.arange(1, max(int(runs.max()), len(law.pmf)) + 1)
+    measured = np.searchsorted(np.sort(runs), lengths, side="right") / len(runs)
+    exact = np.minimum(1, np.pad(law.pmf, (0, len(lengths) - len(law.pmf))).cumsum())
+    distance = float(np.abs(measured - exact).max())
+    bound = math.sqrt(-math.log((1 - limits["confidence"]) / 2) / 2 / len(runs))
+    text = f"at most {distance:.4f} apart over {len(runs)} runs; the bound is {bound:.4f}"
+    return Finding(text, _decide(distance <= bound))
+
+
+def check_mean_run(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the mean run against what is claimed."""
+    runs = take_runs(points, limits["drops"])
+    mean, interval = _estimate_mean(runs)
+    agrees = abs(mean / limits["expected"] - 1) <= limits["within"]
+    return Finding(f"{mean:.1f} packets over {len(runs)} runs", _decide(agrees), interval)
+
+
+def check_mode(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for the most frequent runs, and at how many are of one packet."""
+    runs = take_runs(points, limits["drops"])
+    bins = np.bincount((runs - 1) // limits["bin"])
+    share, interval = _estimate_mean((runs == 1).astype(float))
+    first = int(bins.argmax()) * limits["bin"] + 1
+    text = f"{share:.2%} of runs are of 1 packet; most frequent: {first} to {first + limits['bin'] - 1}"
+    agrees = first == 1 and interval[0] <= limits["expected"] <= interval[1]
+    return Finding(text, _decide(agrees), interval)
+
+
+def check_counts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold mean and variance of the number of drops against what is claimed."""
+    counts = take_counts(points, limits["drops"])
+    mean, interval = _estimate_mean(counts)
+    variance = float(counts.var(ddof=1))
+    agrees = abs(mean / limits["mean"] - 1) <= limits["mean_within"]
+    agrees &= abs(variance / limits["variance"] - 1) <= limits["variance_within"]
+    text = f"mean {mean:.2f}, variance {variance:.2f} over {len(counts)} windows"
+    return Finding(text, _decide(agrees), interval)
+
+
+def check_excursions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Count windows that are half or more off."""
+    share, interval = _estimate_mean(_is_excursion(points, limits["drops"]))
+    exact = _exact_excursions(limits["drops"])
+    text = f"{share:.1%} of windows; exact: {exact:.1%}"
+    return Finding(text, _decide(share > limits["more_than"]), interval)
+
+
+def check_bounds(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look at the shortest and the longest run."""
+    runs = take_runs(points, limits["drops"])
+    shortest, longest = int(runs.min()), int(runs.max())
+    agrees = shortest >= limits["shortest"] and longest <= limits["longest"]
+    forced = int((runs >= limits["longest"]).sum())
+    text = f"{shortest} to {longest} packets over {len(runs)} runs, {forced} of them forced"
+    why = ""
+    if longest == limits["longest"] + 1:
+        why = (
+            "The sum is kept in binary, as in the pseudo-code: 850 times the number nearest to 0.01 falls short of 8.5 by"
+            " less than a millionth, and the next packet is dropped instead"
+        )
+    return Finding(text, _decide(agrees), why=why)
+
+
+def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the shortest runs by the paper's words and by the law."""
+    words, law = (int(take_runs(points, drops).min()) for drops in ("exceeded", "reached"))
+    text = f"{words} packets by the words, {law} by the law"
+    why = (
+        f"Exact effective probabilities: {1 / LAWS['exceeded'].mean:.5f} and {1 / LAWS['reached'].mean:.5f}, 0.5407 p and"
+        " 0.5436 p"
+    )
+    if words == law == limits["law"]:
+        why = (
+            "The sum is kept in binary: 85 times the number nearest to 0.01 comes to a little more than 0.85, so both rules"
+            f" toss at the 85th packet; they differ where the sum hits the bound exactly, which it hardly ever does. {why}"
+        )
+    return Finding(text, _decide(words == limits["words"] and law == limits["law"]), why=why)
+
+
+def check_reduced(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare how often the number of drops is half or more off, at the same rate of drops."""
+    spaced, interval = _estimate_mean(_is_excursion(points, "as many"))
+    independent = float(_is_excursion(points, "independent").mean())
+    text = (
+        f"{spaced:.2%} of windows instead of {independent:.1%}; exact: {_exact_excursions('as many'):.2%} and"
+        f" {_exact_excursions('independent'):.1%}"
+    )
+    return Finding(text, _decide(spaced <= limits["at_most"] * independent), interval)
+
+
+def draw_runs(points: pl.DataFrame) -> list[Panel]:
+    """Draw the distribution of runs, exact and measured."""
+    rows = pl.concat(
+        [_bin_runs(points, drops, slot) for slot, drops in enumerate(("independent", "reached"))]
+    )
+    x = alt.X(
+        "packets:Q",
+        title="packets from drop to drop",
+        scale=alt.Scale(domain=[0, 900], nice=False),
+    )
+    base = make_chart(rows).encode(x=x, color=colour(rows))
+    exact = base.mark_line(strokeWidth=1.8, interpolate="step").encode(
+        y=alt.Y("exact:Q", title="probability of a run of that length", scale=alt.Scale(zero=True))
+    )
+    measured = base.mark_point(filled=True, size=40, opacity=1).encode(
+        y="measured:Q",
+        tooltip=["series:N", "packets:Q", alt.Tooltip("measured:Q", format=".3~g")],
+    )
+    return [Panel("", alt.layer(exact, measured))]
+
+
+def draw_counts(points: pl.DataFrame) -> list[Panel]:
+    """Draw the distribution of the number of drops, exact and measured."""
+    rows = pl.concat([_tally(points, drops, slot) for slot, drops in enumerate(NAMES)])
+    x = alt.X("drops:Q", title="drops in 1000 packets", scale=alt.Scale(domain=[0, MOST]))
+    base = make_chart(rows).encode(x=x, color=colour(rows))
+    exact = base.mark_line(strokeWidth=1.8).encode(
+        y=alt.Y("exact:Q", title="probability", scale=alt.Scale(domainMin=0))
+    )
+    measured = base.mark_point(filled=True, size=45, opacity=1).encode(
+        y="measured:Q", tooltip=["series:N", "drops:Q", alt.Tooltip("measured:Q", format=".3~g")]
+    )
+    return [Panel("", alt.layer(exact, measured))]
+
+
+def _bin_runs(points: pl.DataFrame, drops: str, slot: int) -> pl.DataFrame:
+    runs, law = take_runs(points, drops), LAWS[drops]
+    measured, _ = np.histogram(runs, EDGES + 0.5)
+    sums = np.concatenate(([0.0], law.pmf.cumsum()))[np.minimum(EDGES, len(law.pmf))]
+    widths = np.diff(EDGES)
+    return pl.DataFrame(
+        {
+            "series": NAMES[drops],
+            "slot": slot,
+            "packets": (EDGES[:-1] + EDGES[1:] + 1) / 2,
+            "measured": measured / len(runs) / widths,
+            "exact": np.diff(sums) / widths,
+        }
+    )
+
+
+def _tally(points: pl.DataFrame, drops: str, slot: int) -> pl.DataFrame:
+    counts = take_counts(points, drops)
+    exact = _pad(LAWS[drops].count_drops(WINDOW), MOST + 1)
+    measured = _pad(np.bincount(counts) / len(counts), MOST + 1)
+    return pl.DataFrame(
+        {
+            "series": NAMES[drops],
+            "slot": slot,
+            "drops": np.arange(MOST + 1),
+            "measured": measured,
+            "exact": exact,
+        }
+    )
+
+
+def _is_excursion(points: pl.DataFrame, drops: str) -> npt.NDArray[np.float64]:
+    """Tell for each window whether its drops are half or more off what is expected."""
+    counts, expected = take_counts(points, drops), _expect(LAWS[drops])
+    counts, expected = take_counts(points, drops), _expect(LAWS[drops])
+    return np.asarray(np.abs(counts - expected) >= expected / 2, dtype=float)
+
+
+def _exact_excursions(drops: str) -> float:
+    expected = _expect(LAWS[drops])
+    pmf = LAWS[drops].count_drops(WINDOW)
+    return float(pmf[np.abs(np.arange(len(pmf)) - expected) >= expected / 2].sum())
+
+
+def _expect(law: RunLengths) -> float:
+    """Give the expected number of drops, to a whole one as the paper has it."""
+    return round(WINDOW / law.mean)
+
+
+def _estimate_mean(values: npt.NDArray[Any]) -> tuple[float, tuple[float, float]]:
+    """Give a mean and its 95 % interval, the values taken as independent."""
+    found = estimate_mean([float(value) for value in values])
+    return found.mean, (found.low, found.high)
+
+
+def _pad(values: npt.NDArray[np.float64], length: int) -> npt.NDArray[np.float64]:
+    return np.pad(values[:length], (0, max(0, length - len(values))))
+
+
+def _decide(agrees: bool) -> Verdict:
+    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

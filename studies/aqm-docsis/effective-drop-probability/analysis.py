@@ -1,0 +1,148 @@
+"""The share of packets that a law drops at a fixed probability, beside one over its exact mean run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import AnyChart, make_chart
+from headend.study.claims import Finding, Verdict
+from headend.study.drops import RunLengths, find_run_lengths
+
+#: What Appendix B says the law makes of small probabilities.
+SLOPE = 0.541
+
+#: The sum at which a drop may come (`probability_low`).
+LOW = 0.85
+
+
+def find_law(drops: str, probability: float) -> RunLengths:
+    """Give the exact law of a setting."""
+    return find_run_lengths(probability, "off" if drops == "independent" else "reached")
+
+
+def tabulate(points: pl.DataFrame, drops: str) -> pl.DataFrame:
+    """Put the measured share beside the exact one, with the standard error that the exact law gives it."""
+    rows = []
+    for row in points.filter(pl.col("drops") == drops).sort("percent").iter_rows(named=True):
+        # As a decimal: the percentages of the grid are exact.
+        probability = float(f"{row['percent'] / 100:.8f}")
+        law = find_law(drops, probability)
+        # The number of drops in n packets has the variance n σ²/μ³. Five packets found no queue, and one run is not whole.
+        deviation = math.sqrt(law.variance / law.mean**3 * row["sent"])
+        apart = max(abs(row["discarded"] - row["sent"] / law.mean) - 6, 0.0)
+        rows.append(
+            {
+                "p": probability,
+                "share": row["discarded"] / row["sent"],
+                "exact": 1 / law.mean,
+                "error": deviation / row["sent"],
+                # Where no coin is tossed there is no chance either.
+                "errors": apart / deviation if deviation else apart,
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold each share against the exact one."""
+    rows = tabulate(points, limits["drops"])
+    if rows.is_empty():
+        return Finding("no such run", Verdict.UNTESTABLE)
+    worst = rows.sort("errors").row(-1, named=True)
+    text = f"at most {worst['errors']:.1f} standard errors off, over {rows.height} probabilities"
+    why = f"furthest off at p = {worst['p']:.4g}: {worst['share']:.5f} measured, {worst['exact']:.5f} exact"
+    return Finding(text, _decide(worst["errors"] <= limits["errors"]), why=why)
+
+
+def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold small probabilities against the slope."""
+    rows = tabulate(points, "de-randomised").filter(pl.col("p") < limits["below"])
+    ratios = (rows["share"] / rows["p"]).to_numpy()
+    exact = (rows["exact"] / rows["p"]).to_numpy()
+    slope, within = limits["slope"], limits["within"]
+    low, high = float(ratios.min()), float(ratios.max())
+    agrees = low >= slope * (1 - within) and high <= slope * (1 + within)
+    why = (
+        f"Exact: {exact.min():.4f} to {exact.max():.4f}; 0.541 is the limit for small p, and each step begins up to"
+        f" {exact.max() / slope - 1:.0%} above it"
+    )
+    return Finding(f"{low:.4f} p to {high:.4f} p", _decide(agrees), why=why)
+
+
+def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for a rise at each jump, beyond chance and beyond what the slope between its two sides explains."""
+    rows = tabulate(points, "de-randomised")
+    rises = []
+    for packets in range(limits["first"], 0, -1):
+        place = LOW / packets
+        below = rows.filter(pl.col("p") < place).sort("p").row(-1, named=True)
+        above = rows.filter(pl.col("p") > place).sort("p").row(0, named=True)
+        chance = 2 * math.hypot(below["error"], above["error"])
+        rises.append(above["share"] - below["share"] - (above["p"] - below["p"]) - chance)
+    agrees = min(rises) > 0 and rises == sorted(rises)
+    text = "rises of at least " + ", ".join(f"{rise:.3f}" for rise in rises)
+    return Finding(f"{text} at 0.85/{limits['first']} to 0.85/1", _decide(agrees))
+
+
+def check_gap(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for what no calculated probability gives."""
+    rows = tabulate(points, "de-randomised")
+    shares, high = rows["share"].to_numpy(), limits["high"]
+    is_low = rows["p"].to_numpy() < high
+    below, above = float(shares[is_low].max()), float(shares[~is_low].min())
+    agrees = below <= limits["low"] + limits["slack"] and above >= high - limits["slack"]
+    text = f"none between {below:.4f} and {above:.4f}, over {rows.height} probabilities"
+    return Finding(text, _decide(agrees))
+
+
+def draw_effective(points: pl.DataFrame) -> list[Panel]:
+    """Draw the effective probability over the calculated one: all of it, and above a tenth."""
+    return [
+        Panel("From 0.001 on", _draw(points, 0.001, "log"), "effective-probability-log"),
+        Panel("From 0.05 on", _draw(points, 0.05, "linear"), "effective-probability-linear"),
+    ]
+
+
+def _draw(points: pl.DataFrame, lowest: float, kind: str) -> AnyChart:
+    measured = tabulate(points, "de-randomised").filter(pl.col("p") >= lowest)
+    spread = np.geomspace(lowest, 1, 700) if kind == "log" else np.linspace(lowest, 1, 700)
+    steps = [LOW / packets * side for packets in range(1, 9) for side in (1 - 1e-9, 1 + 1e-9)]
+    places = sorted({*map(float, spread), *(step for step in steps if step > lowest)})
+    exact = pl.DataFrame(
+        {"p": places, "exact": [1 / find_law("de-randomised", place).mean for place in places]}
+    ).with_columns(coin=pl.col("p"), slope=SLOPE * pl.col("p"))
+    scale = alt.Scale(type=kind, nice=False)  # type: ignore[arg-type]
+    x = alt.X("p:Q", title="calculated drop probability", scale=scale)
+    title = "effective drop probability"
+    base = make_chart(exact).encode(x=x)
+    lines = [
+        base.mark_line(strokeDash=[2, 3], strokeWidth=1.2, color="#8c8c8c").encode(
+            y=alt.Y("coin:Q", title=title, scale=scale)
+        ),
+        base.mark_line(strokeDash=[6, 4], strokeWidth=1.2, color="#8c8c8c").encode(y="slope:Q"),
+        base.mark_line(strokeWidth=1.8, color="#0072B2").encode(y="exact:Q"),
+    ]
+    dots = (
+        make_chart(measured)
+        .mark_point(filled=True, size=40, opacity=1, color="#D55E00")
+        .encode(
+            x=x,
+            y="share:Q",
+            tooltip=[
+                "p:Q",
+                alt.Tooltip("share:Q", format=".4~g"),
+                alt.Tooltip("exact:Q", format=".4~g"),
+            ],
+        )
+    )
+    return alt.layer(*lines, dots)
+
+
+def _decide(agrees: bool) -> Verdict:
+    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS
