@@ -16,7 +16,7 @@ from headend.study.claims import Claim
 
 _KEYS = {
     "format", "title", "source", "question", "description", "scenario",
-    "seeds", "grid", "measures", "distributions", "claim", "figure", "quick",
+    "seeds", "grid", "measures", "distributions", "series", "claim", "figure", "quick",
 }  # fmt: skip
 _NEEDED = ("title", "source", "scenario", "grid", "measures", "claim")
 
@@ -91,6 +91,7 @@ class Study:
     claims: tuple[Claim, ...]
     figures: tuple[FigureDefinition, ...]
     distributions: dict[str, str] = field(default_factory=dict)
+    series: dict[str, str] = field(default_factory=dict)
     overrides: tuple[tuple[str, str], ...] = ()
     quick: str = ""
     quick_settings: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -181,6 +182,7 @@ def read_study(name: str, folder: Path) -> Study:
                 for item in content.get("figure", [])
             ),
             distributions=dict(content.get("distributions", {})),
+            series=dict(content.get("series", {})),
             quick_settings=content.get("quick", {}),
         )
     except (KeyError, TypeError) as error:

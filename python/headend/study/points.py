@@ -119,7 +119,7 @@ def run_points(
             on_point(done, len(work), kept)
     if done < len(work):
         return None
-    return store.take(work, [*study.measures, *study.distributions])
+    return store.take(work, [*study.measures, *study.distributions, *study.series])
 
 
 def prepare(study: Study, point: Point) -> Work:
@@ -128,7 +128,7 @@ def prepare(study: Study, point: Point) -> Work:
     content = [
         loaded.scenario.resolved_json(),
         str(point.seed),
-        json.dumps([study.measures, study.distributions]),
+        json.dumps([study.measures, study.distributions | study.series]),
         fingerprint_engine(),
     ]
     return Work(point, loaded, hashlib.sha256("\n".join(content).encode()).hexdigest())
@@ -144,6 +144,8 @@ def fingerprint_engine() -> str:
 
 
 def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, Any] | None:
+    import polars as pl
+
     from headend.columns import build_frames
 
     vocabulary = Vocabulary.from_scenario(work.loaded.scenario)
@@ -154,13 +156,16 @@ def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, An
     spread = {
         name: read_distribution(text, vocabulary) for name, text in study.distributions.items()
     }
+    traced = {name: read_series(text, vocabulary) for name, text in study.series.items()}
     execution = execute(work.loaded.scenario, seed=work.point.seed, stop=stop)
     if not execution.finished:
         return None
     tables = build_frames(execution.tables)
     measured: dict[str, Any] = {name: _add_up(parts, tables) for name, parts in quantities.items()}
+    measured |= {name: take_percentiles(tables["histograms"], of) for name, of in spread.items()}
     return measured | {
-        name: take_percentiles(tables["histograms"], of) for name, of in spread.items()
+        name: tables["queue_series"].filter(pl.col("queue") == queue)[column].to_list()
+        for name, (queue, column) in traced.items()
     }
 
 
@@ -175,6 +180,19 @@ def read_distribution(text: str, vocabulary: Vocabulary) -> Quantity:
             f'distributions: expected the delay of a flow or queue, such as "call.up.delay", found "{text}"'
         )
     return quantity
+
+
+def read_series(text: str, vocabulary: Vocabulary) -> tuple[str, str]:
+    """Understand which column of a queue's series to take: ``QUEUE.COLUMN``."""
+    from headend.columns import TABLES
+
+    queue, _, column = text.rpartition(".")
+    columns = [name for name in TABLES["queue_series"] if name != "queue"]
+    if queue not in vocabulary.queues or queue in vocabulary.members or column not in columns:
+        raise InputError(
+            f'series: expected a queue and a column of its series, such as "line.up.backlog_bytes", found "{text}"'
+        )
+    return queue, column
 
 
 def take_percentiles(histograms: pl.DataFrame, of: Quantity) -> list[float] | None:
