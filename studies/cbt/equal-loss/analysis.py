@@ -81,7 +81,7 @@ def draw_losses(points: pl.DataFrame) -> list[Panel]:
             x=alt.X("queue:N", title=None, sort=order, axis=alt.Axis(labelAngle=0)),
             xOffset=alt.XOffset("slot:O"),
             y=alt.Y("value:Q", title="share of packets lost", axis=alt.Axis(format="~%")),
-            color=colour(rows),
+            color=colour(rows, "circle"),
             tooltip=["queue:N", "series:N", alt.Tooltip("value:Q", format=".2%")],
         )
     )

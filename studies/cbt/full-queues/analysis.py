@@ -115,7 +115,7 @@ def _draw_bars(rows: pl.DataFrame, y: alt.Y) -> AnyChart:
             x=alt.X("queue:N", title=None, sort=order, axis=alt.Axis(labelAngle=0)),
             xOffset=alt.XOffset("slot:O"),
             y=y,
-            color=colour(rows),
+            color=colour(rows, "circle"),
             tooltip=["queue:N", "series:N", alt.Tooltip("value:Q", format=".3~g")],
         )
     )

@@ -164,13 +164,15 @@ def draw_averages(points: pl.DataFrame) -> list[Panel]:
 def _draw(rows: pl.DataFrame, title: str, band: list[float], *, scale: str) -> list[Panel]:
     rows = rows.with_columns(
         line=pl.format("{} Mbit/s", "rate_mbps"),
-        many=pl.format("{} flows", "flows"),
+        many=pl.when(pl.col("flows") == 1)
+        .then(pl.lit("1 flow"))
+        .otherwise(pl.format("{} flows", "flows")),
         seen=pl.when("is_judged").then(1.0).otherwise(0.25),
     )
     lines = [f"{rate} Mbit/s" for rate in (2, 20, 200)]
-    many = [f"{flows} flows" for flows in (1, 10, 100)]
+    many = ["1 flow", "10 flows", "100 flows"]
     middle = make_chart(pl.DataFrame({"low": [band[0]], "high": [band[1]]}))
-    x = alt.X("value:Q", title=title, scale=alt.Scale(type=scale, nice=False))  # type: ignore[arg-type]
+    x = alt.X("value:Q", title=title, scale=alt.Scale(type=scale, padding=8))  # type: ignore[arg-type]
     judged = middle.mark_rect(opacity=0.12, color=PALETTE[0]).encode(
         x=alt.X("low:Q", title=title), x2="high:Q"
     )
