@@ -14,6 +14,7 @@
 //! Written from the description in "Piece of CAKE" (§2) and from facts about the deployed form; the numbers are that form's.
 
 use super::Aqm;
+use super::drop_schedule;
 use super::inverse_sqrt::{InverseSqrt, Root};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
@@ -84,15 +85,7 @@ impl Config {
     ///
     /// A sentence about the first parameter that makes no sense.
     pub fn check(&self) -> Result<(), String> {
-        if self.interval.is_zero() {
-            return Err("interval must be longer than zero".into());
-        }
-        if self.target > self.interval {
-            return Err(format!(
-                "target ({}) must not be longer than interval ({})",
-                self.target, self.interval
-            ));
-        }
+        drop_schedule::check_target(self.target, self.interval)?;
         if self.increase.0 > 0.0 && self.decrease.0 == 0.0 {
             return Err("decrease must be above zero: without it BLUE never forgives".into());
         }

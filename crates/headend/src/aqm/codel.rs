@@ -11,7 +11,7 @@
 //! the marked packet is sent, so that a sender behind its schedule catches up by one mark a packet.
 
 use super::Aqm;
-use super::drop_schedule::DropSchedule;
+use super::drop_schedule::{self, DropSchedule};
 use super::inverse_sqrt::InverseSqrt;
 use crate::context::Context;
 use crate::packet::Packet;
@@ -79,16 +79,7 @@ impl Config {
     ///
     /// A sentence about the first parameter that makes no sense.
     pub fn check(&self) -> Result<(), String> {
-        if self.interval.is_zero() {
-            return Err("interval must be longer than zero".into());
-        }
-        if self.target > self.interval {
-            return Err(format!(
-                "target ({}) must not be longer than interval ({})",
-                self.target, self.interval
-            ));
-        }
-        Ok(())
+        drop_schedule::check_target(self.target, self.interval)
     }
 }
 

@@ -12,7 +12,7 @@
 
 use super::Aqm;
 use super::delay_estimate::{DelayEstimate, Estimator};
-use super::drop_schedule::DropSchedule;
+use super::drop_schedule::{self, DropSchedule};
 use super::inverse_sqrt::InverseSqrt;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
@@ -84,15 +84,7 @@ impl Config {
     ///
     /// A sentence about the first parameter that makes no sense.
     pub fn check(&self) -> Result<(), String> {
-        if self.interval.is_zero() {
-            return Err("interval must be longer than zero".into());
-        }
-        if self.target > self.interval {
-            return Err(format!(
-                "target ({}) must not be longer than interval ({})",
-                self.target, self.interval
-            ));
-        }
+        drop_schedule::check_target(self.target, self.interval)?;
         if self.departure_threshold.0 == 0 {
             return Err("departure_threshold must be larger than zero".into());
         }

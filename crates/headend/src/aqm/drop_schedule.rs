@@ -5,6 +5,23 @@
 use super::inverse_sqrt::{InverseSqrt, Root};
 use crate::time::{Duration, Instant};
 
+/// Whether `target` and `interval` can be kept together (RFC 8289 §4.2: the target is a small part of the interval).
+///
+/// # Errors
+///
+/// Why they cannot, as a sentence.
+pub(super) fn check_target(target: Duration, interval: Duration) -> Result<(), String> {
+    if interval.is_zero() {
+        return Err("interval must be longer than zero".into());
+    }
+    if target > interval {
+        return Err(format!(
+            "target ({target}) must not be longer than interval ({interval})"
+        ));
+    }
+    Ok(())
+}
+
 /// CoDel's state (RFC 8289 §5.2).
 #[derive(Debug)]
 pub(crate) struct DropSchedule {

@@ -176,6 +176,13 @@ impl QueueConfig {
     }
 }
 
+/// What a scenario that names no queue gets.
+impl Default for QueueConfig {
+    fn default() -> Self {
+        Self::DropTail(drop_tail::Config::default())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

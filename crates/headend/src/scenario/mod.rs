@@ -13,7 +13,6 @@ mod check;
 mod error;
 pub mod named;
 mod parse;
-mod planned;
 mod raw;
 mod reference;
 mod sites;

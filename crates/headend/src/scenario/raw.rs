@@ -5,15 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cable::Docsis;
 use super::named::{Named, OrTable};
-use super::planned::Planned;
 use super::sites::Place;
 use super::span::Selection;
-use crate::aqm::drop_tail;
 use crate::qdisc::QueueConfig;
 use crate::tcp;
 use crate::time::Duration;
@@ -145,54 +143,7 @@ pub struct VaryingRate {
 }
 
 /// A queue, by its discipline: a name alone takes all defaults.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Queue {
-    /// One that can be built.
-    Known(QueueConfig),
-    /// One that is named in the grammar and not built yet.
-    Planned(String),
-}
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self::Known(QueueConfig::DropTail(drop_tail::Config::default()))
-    }
-}
-
-impl Serialize for Queue {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Known(config) => config.serialize(serializer),
-            Self::Planned(name) => serializer.serialize_str(name),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Queue {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Planned::<QueueConfig>::read(deserializer, PLANNED_QUEUES).map(|read| match read {
-            Planned::Known(config) => Self::Known(config),
-            Planned::Planned(name) => Self::Planned(name),
-        })
-    }
-}
-
-impl JsonSchema for Queue {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Queue".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Named::<QueueConfig>::json_schema(generator)
-    }
-}
-
-/// Disciplines a scenario may name that this version does not have.
-const PLANNED_QUEUES: &[&str] = &[];
+pub type Queue = Named<QueueConfig>;
 
 /// An 802.11b cell: an access point and its stations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -210,16 +210,10 @@ fn plan_direction(path: &str, direction: &LinkDirection) -> Result<DirectionPlan
 /// A queue that a line of this rate can have.
 pub(super) fn plan_queue<'a>(
     path: &str,
-    queue: &'a Queue,
+    Named(config): &'a Queue,
     rate: Rate,
     framing: Framing,
 ) -> Result<&'a QueueConfig, ScenarioError> {
-    let config = match queue {
-        Queue::Known(config) => config,
-        Queue::Planned(name) => {
-            return Err(unavailable(path, format!("the queue \"{name}\"")));
-        }
-    };
     if let Err(why) = config.build(rate, Rng::for_path(0, path)) {
         return Err(ScenarioError::invalid(path, why));
     }

@@ -385,7 +385,7 @@ pub(super) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
 /// The queue a generation asks of modems.
 pub(super) fn modem_queue(preset: Preset) -> Queue {
     if preset.supports(Feature::ModemAqm) {
-        Queue::Known(QueueConfig::DocsisPie(docsis_pie::Config::default()))
+        Named(QueueConfig::DocsisPie(docsis_pie::Config::default()))
     } else {
         Queue::default()
     }
