@@ -67,6 +67,15 @@ generate: build ## Write the schema and the reference pages from the engine's ow
 generate-check: build ## Fail when a generated file is stale
 	$(BIN)/python -m headend.reference --check
 
+.PHONY: validate
+validate: build ## Queues beside their targets, thresholds and fair shares, on a grid of lines and flows (10 minutes); differences are reported
+	@$(HEADEND) study run validation || [ $$? -eq 1 ]
+	@$(HEADEND) study run aqm-docsis/overload || [ $$? -eq 1 ]
+
+.PHONY: figures
+figures: build ## Draw the figure of every queue in docs/models
+	$(BIN)/python docs/models/figures/draw.py
+
 .PHONY: bench
 bench: tools ## What a packet costs, beside the least any simulator must do (also target/bench.json)
 	cargo run --release --quiet --package headend-bench

@@ -13,6 +13,7 @@ from headend.cli.main import app
 from headend.columns import OPTIONAL_TABLES, TABLES
 from headend.expect import FLOW_METRICS, MEASURES, QUEUE_METRICS, RUN_METRICS
 from headend.scenario import Text
+from headend.vocabulary import list_choices
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -40,6 +41,16 @@ def test_the_documented_columns_of_a_packets_life_are_those_of_its_table() -> No
     before, _, _ = _sections()["steps"].partition("| step |")
     columns = set(OPTIONAL_TABLES["steps"])
     assert columns <= _code(before)
+
+
+def test_the_page_of_every_queue_shows_its_figure() -> None:
+    models = ROOT / "docs/models"
+    queues = [queue.name for queue in list_choices("queue")]
+    pages = [name for name in queues if (models / f"{name}.md").is_file()]
+    assert len(pages) >= 20
+    for name in pages:
+        assert f"](figures/{name}.svg)" in (models / f"{name}.md").read_text(encoding="utf-8")
+        assert (models / f"figures/{name}.svg").is_file()
 
 
 def test_the_documented_measures_are_those_of_the_language() -> None:

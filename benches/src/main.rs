@@ -43,6 +43,12 @@ const REPEATS: usize = 3;
 fn main() -> ExitCode {
     // `headend-bench CASE DURATION` runs one case once, for a profiler to look at; a street is called docsis30-1000, say.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `headend-bench queues NAME` measures one discipline.
+    if let [case, name] = &arguments[..]
+        && case == "queues"
+    {
+        return write(&bench_queues(Some(name)));
+    }
     if let [case, duration] = &arguments[..] {
         if let Some((preset, modems)) = case.split_once('-') {
             let modems = modems.parse().expect("a street has a number of modems");
@@ -69,7 +75,7 @@ fn main() -> ExitCode {
     }
     match arguments.first().map(String::as_str) {
         Some("plant") => return write(&bench_plant()),
-        Some("queues") => return write(&bench_queues()),
+        Some("queues") => return write(&bench_queues(None)),
         _ => {}
     }
     let only = arguments.first();
@@ -127,7 +133,7 @@ fn main() -> ExitCode {
     let mut all: Vec<_> = rows.iter().map(json).collect();
     if only.is_none() {
         all.extend(bench_plant());
-        all.extend(bench_queues());
+        all.extend(bench_queues(None));
     }
     write(&all)
 }
@@ -167,18 +173,18 @@ fn bench_plant() -> Vec<serde_json::Value> {
     rows
 }
 
-/// Every discipline by itself.
-fn bench_queues() -> Vec<serde_json::Value> {
+/// Every discipline by itself, or one of them.
+fn bench_queues(only: Option<&str>) -> Vec<serde_json::Value> {
     println!(
-        "\nqueue             ns at 100  at 5000  1000 flows  of drop-tail  KiB built  B/flow  held"
+        "\nqueue             ns at 100  at 5000  1000 flows  of drop-tail  KiB built  B/flow  B/class  held"
     );
-    let rows = queues::measure_all();
+    let rows = queues::measure_all(only);
     let tail = rows.iter().find(|row| row.queue == "drop_tail");
     let tail = tail.map_or(f64::NAN, |row| row.ns[1]);
     for row in &rows {
         let most = row.ns.into_iter().chain([row.ns_many]).fold(0.0, f64::max);
         println!(
-            "{:<17} {:>9.1} {:>8.1} {:>11.1} {:>13.2} {:>10.1} {:>7.0}  {} / {}",
+            "{:<17} {:>9.1} {:>8.1} {:>11.1} {:>13.2} {:>10.1} {:>7.0} {:>8}  {} / {}",
             row.queue,
             row.ns[0],
             row.ns[1],
@@ -186,6 +192,7 @@ fn bench_queues() -> Vec<serde_json::Value> {
             most / tail,
             row.kib,
             row.bytes_per_flow,
+            (row.bytes_per_class).map_or("-".to_owned(), |bytes| format!("{bytes:.0}")),
             row.held[0],
             row.held[1],
         );

@@ -10,6 +10,7 @@ use headend::rng::Rng;
 use headend::testing::Bench;
 use headend::time::Duration;
 use headend::units::Rate;
+use serde_json::{Value, json};
 
 use crate::{allocator, cpu_ns};
 
@@ -26,6 +27,11 @@ pub const DEPTHS: [usize; 2] = [100, 5000];
 /// Flows of the columns with many.
 pub const MANY: usize = 1000;
 
+/// Classes that are added to tell what one takes.
+const MORE_CLASSES: usize = 32;
+/// The most bands that strict priority takes.
+const MOST_BANDS: usize = 16;
+
 /// What one discipline costs.
 pub struct Row {
     /// Its name.
@@ -40,41 +46,118 @@ pub struct Row {
     pub kib: f64,
     /// Memory for each flow that has sent, bytes, packets not counted.
     pub bytes_per_flow: f64,
+    /// Memory for each class or band, bytes, of a discipline that has such.
+    pub bytes_per_class: Option<f64>,
 }
 
-/// Every discipline with its defaults, but room for the deepest standing queue.
-pub fn measure_all() -> Vec<Row> {
-    QueueConfig::all().iter().map(measure).collect()
+/// Every discipline, or one of them, with its defaults, but room for the standing queues.
+pub fn measure_all(only: Option<&str>) -> Vec<Row> {
+    let all = QueueConfig::all();
+    let wanted = all
+        .iter()
+        .filter(|queue| only.is_none_or(|name| name == queue.name()));
+    wanted.map(measure).collect()
 }
 
 fn measure(config: &QueueConfig) -> Row {
-    let config = &roomy(config);
-    let before = allocator::live();
-    let built = build(config);
-    let kib = (allocator::live() - before) as f64 / 1024.0;
-    drop(built);
-    let figures = DEPTHS.map(|depth| cost(config, depth, 1));
+    let figures = DEPTHS.map(|depth| cost(&roomy(config, depth, 1), depth, 1));
+    let many = &roomy(config, DEPTHS[1], MANY);
+    let classes = with_classes(many);
     Row {
         queue: config.name(),
         ns: figures.map(|(ns, _)| ns),
         held: figures.map(|(_, held)| held),
-        ns_many: cost(config, DEPTHS[1], MANY).0,
-        kib,
-        bytes_per_flow: (footprint(config, MANY) - footprint(config, 1)) / (MANY - 1) as f64,
+        ns_many: cost(many, DEPTHS[1], MANY).0,
+        kib: built_bytes(many) / 1024.0,
+        bytes_per_flow: (footprint(many, MANY) - footprint(many, 1)) / (MANY - 1) as f64,
+        bytes_per_class: classes
+            .map(|(larger, more)| (built_bytes(&larger) - built_bytes(many)) / more as f64),
     }
 }
 
-/// The same with a limit that the standing queues fit under, where it has a limit.
-fn roomy(config: &QueueConfig) -> QueueConfig {
+/// The same with limits that a standing queue of `depth` packets of so many flows fits under, and thresholds around it: the law is at work, and drops
+/// next to nothing.
+fn roomy(config: &QueueConfig, depth: usize, flows: usize) -> QueueConfig {
+    edit(config, |parameters| {
+        if config.written_limit().is_some() {
+            parameters["limit"] = json!("32768 packets");
+        }
+        match config.name() {
+            "buffer_control" => parameters["target"] = json!("16 MB"),
+            "red" | "cbt" | "fred" => {
+                // FRED's lower threshold also bounds what one flow may have.
+                let is_alone = config.name() == "fred" && flows == 1;
+                let low = if is_alone { 2 * depth } else { depth / 2 };
+                parameters["min_threshold"] = json!(format!("{low} packets"));
+                parameters["max_threshold"] = json!(format!("{} packets", 4 * depth));
+                parameters["max_probability"] = json!("0.000001");
+            }
+            _ => {}
+        }
+        for class in classes_of(parameters) {
+            for key in ["limit", "threshold"] {
+                if !class[key].is_null() {
+                    class[key] = json!("32768 packets");
+                }
+            }
+        }
+    })
+}
+
+/// The same with more classes or bands, told by their DSCP, and how many more; `None` for a discipline without such.
+fn with_classes(config: &QueueConfig) -> Option<(QueueConfig, usize)> {
+    let class = match config.name() {
+        "cbq" => json!({ "limit": "32768 packets", "share": "0.01" }),
+        "cbt" => json!({ "threshold": "32768 packets" }),
+        "strict_priority" => {
+            let mut more = 0;
+            let larger = edit(config, |parameters| {
+                let bands = parameters["bands"]
+                    .as_array_mut()
+                    .expect("bands are a list");
+                more = MOST_BANDS - bands.len();
+                bands.extend((1..=more).map(|number| json!([10 + number])));
+            });
+            return Some((larger, more));
+        }
+        _ => return None,
+    };
+    let larger = edit(config, |parameters| {
+        if config.name() == "cbq" {
+            parameters["class"]["tcp"]["share"] = json!("0.4");
+        }
+        for number in 1..=MORE_CLASSES {
+            let mut class = class.clone();
+            class["match"] = json!({ "dscp": number });
+            parameters["class"][number.to_string()] = class;
+        }
+    });
+    Some((larger, MORE_CLASSES))
+}
+
+fn classes_of(parameters: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let classes = parameters.get_mut("class").and_then(Value::as_object_mut);
+    classes
+        .into_iter()
+        .flat_map(|classes| classes.iter_mut().map(|(_, class)| class))
+}
+
+fn edit(config: &QueueConfig, change: impl FnOnce(&mut Value)) -> QueueConfig {
     let mut value = serde_json::to_value(config).expect("a configuration has a text form");
-    let parameters = &mut value[config.name()];
-    if config.written_limit().is_some() {
-        parameters["limit"] = serde_json::json!("8192 packets");
+    // A discipline without parameters is its name alone.
+    if let Some(parameters) = value.get_mut(config.name()) {
+        change(parameters);
     }
-    if config.name() == "buffer_control" {
-        parameters["target"] = serde_json::json!("16 MB");
-    }
-    serde_json::from_value(value).unwrap_or_else(|_| config.clone())
+    serde_json::from_value(value).expect("what was changed is a parameter")
+}
+
+/// Memory of a queue that nothing has entered, bytes.
+fn built_bytes(config: &QueueConfig) -> f64 {
+    let before = allocator::live();
+    let built = build(config);
+    let bytes = allocator::live() - before;
+    drop(built);
+    bytes as f64
 }
 
 fn build(config: &QueueConfig) -> Box<dyn QueueDiscipline> {
@@ -178,8 +261,8 @@ fn footprint(config: &QueueConfig, flows: usize) -> f64 {
 }
 
 /// The row for the bench's file.
-pub fn json(row: &Row) -> serde_json::Value {
-    serde_json::json!({
+pub fn json(row: &Row) -> Value {
+    json!({
         "case": "queue",
         "queue": row.queue,
         "ns_at_100": row.ns[0],
@@ -189,5 +272,6 @@ pub fn json(row: &Row) -> serde_json::Value {
         "held_at_5000": row.held[1],
         "kib_built": row.kib,
         "bytes_per_flow": row.bytes_per_flow,
+        "bytes_per_class": row.bytes_per_class,
     })
 }

@@ -144,6 +144,7 @@ def fingerprint_engine() -> str:
 
 
 def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, Any] | None:
+
     from headend.columns import build_frames
 
     vocabulary = Vocabulary.from_scenario(work.loaded.scenario)

@@ -4,7 +4,7 @@
 //! the queue (an *active* flow). A flow with fewer than `min_queue`, or than an active flow has on average, is never dropped at random; one with more
 //! than its maximum is held there, and one caught at that repeatedly (*strikes*) is held to the average share until it has no packet left.
 //!
-//! Written from Lin and Morris, "Dynamics of Random Early Detection" (1997) §4 (FRED) and its extension for many flows: when the average is above
+//! Written from Lin and Morris, "Dynamics of Random Early Detection" (1997), FRED and its extension for many flows: when the average is above
 //! the upper threshold, each flow may still have two packets. Names are the paper's: `qlen`, `avgcq`, `maxq`, `minq`, `strike`.
 //!
 //! Choices where the paper is silent: flows are told apart exactly, by connection; forgetting a flow with no packet left is what bounds the

@@ -88,8 +88,11 @@ pub(super) struct Bundle {
     total: Depth,
     /// Queues that hold packets.
     active: u64,
-    /// By bytes.
+    /// By bytes, as they were when it was last asked for: among queues alike each packet would turn the whole tournament over.
     longest: Tournament<u64>,
+    /// Queues that have changed since.
+    changed: Vec<u32>,
+    has_changed: Vec<bool>,
     /// The next update of each law, if the laws have such.
     due: Option<Tournament<Reverse<Instant>>>,
 }
@@ -108,6 +111,8 @@ impl Bundle {
             total: Depth::default(),
             active: 0,
             longest: Tournament::new(queues, 0),
+            changed: Vec::with_capacity(queues),
+            has_changed: Vec::new(),
             due: is_periodic.then(|| Tournament::new(queues, never)),
         };
         bundle.grow(queues);
@@ -122,6 +127,7 @@ impl Bundle {
         }
         for queue in self.chains.len()..queues {
             self.chains.push(Chain::EMPTY);
+            self.has_changed.push(false);
             self.laws.push(self.maker.make(queue));
         }
     }
@@ -219,7 +225,12 @@ impl Bundle {
     }
 
     /// The queue with the most bytes, and how many.
-    pub(super) fn longest(&self) -> (usize, u64) {
+    pub(super) fn longest(&mut self) -> (usize, u64) {
+        for queue in self.changed.drain(..) {
+            let queue = queue as usize;
+            self.has_changed[queue] = false;
+            self.longest.set(queue, self.chains[queue].bytes);
+        }
         self.longest.best()
     }
 
@@ -251,10 +262,12 @@ impl Bundle {
 
     /// The state of the longest queue's law, and how many queues hold packets.
     pub(super) fn internals(&self) -> QueueInternals {
-        let of_law = self.laws.get(self.longest().0);
+        let queues = self.chains.iter().zip(&self.laws).rev();
+        // Of equals the first.
+        let longest = queues.max_by_key(|(chain, _)| chain.bytes);
         QueueInternals {
             queues_active: Some(self.active as f64),
-            ..of_law.map(|law| law.internals()).unwrap_or_default()
+            ..longest.map(|(_, law)| law.internals()).unwrap_or_default()
         }
     }
 
@@ -263,7 +276,6 @@ impl Bundle {
         LineView {
             share: Some(Share {
                 others: self.total.bytes - self.chains[queue].bytes,
-                longest: self.longest().1,
             }),
             ..*line
         }
@@ -287,7 +299,10 @@ impl Bundle {
         self.total.bytes = self.total.bytes + after.bytes - before.bytes;
         self.active += u64::from(after.packets > 0);
         self.active -= u64::from(before.packets > 0);
-        self.longest.set(queue, after.bytes);
+        if !self.has_changed[queue] {
+            self.has_changed[queue] = true;
+            self.changed.push(queue as u32);
+        }
         if let Some(due) = &mut self.due {
             let at = law.next_update().unwrap_or(Instant::FAR_FUTURE);
             due.set(queue, Reverse(at));
@@ -363,7 +378,7 @@ mod tests {
             _cx: &mut Context<'_>,
         ) -> Option<Packet> {
             let share = line.share.expect("a law in a scheduler knows its share");
-            assert_eq!((share.others, share.longest), (1000, 1000));
+            assert_eq!(share.others, 1000);
             assert_eq!(backlog.depth(), depth(1, 500));
             backlog.pop(line)
         }

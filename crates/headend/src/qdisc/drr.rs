@@ -137,8 +137,8 @@ impl Drr {
     }
 
     /// Bytes in a queue, and in the longest.
-    pub(super) fn own_and_longest(&self, queue: usize) -> (u64, u64) {
-        let bundle = &self.flows.bundle;
+    pub(super) fn own_and_longest(&mut self, queue: usize) -> (u64, u64) {
+        let bundle = &mut self.flows.bundle;
         (bundle.depth_of(queue).bytes, bundle.longest().1)
     }
 

@@ -18,7 +18,7 @@ use crate::units::{ByteCount, Rate};
 /// Who gives way when more waits than may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overload {
-    /// The oldest half of the packets of the queue with the most bytes, at most so many at once (RFC 8290 §4.1).
+    /// The oldest half of the packets of the queue with the most bytes, at most so many at once, as common implementations of RFC 8290 do.
     HeadsOfFattest(u32),
     /// The newest packet of the queue with the most bytes.
     TailOfFattest,

@@ -48,9 +48,9 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // RFC 8290 §5.2: limit, queues, quantum, target and interval.
+            // RFC 8290 §5.2.1 to §5.2.5: limit, queues, quantum, target and interval.
             limit: Limit::Packets(10_240),
-            // RFC 8290 §4.1.
+            // Common implementations; the text of RFC 8290 §4.1 drops one packet at a time.
             drop_batch: 64,
             queues: 1024,
             quantum: ByteCount(1514),

@@ -56,7 +56,7 @@ impl Default for Config {
         // RFC 8033.
         let pie = pie::Config::default();
         Self {
-            // RFC 8290 §5.2 and §4.1.
+            // As FQ-CoDel.
             limit: Limit::Packets(10_240),
             drop_batch: 64,
             queues: 1024,

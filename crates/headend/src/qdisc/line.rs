@@ -101,8 +101,6 @@ impl GrantView {
 pub struct Share {
     /// All the others together. With this backlog's own bytes, which a law changes as it works, it gives the total at any moment.
     pub others: u64,
-    /// The longest, this one or another.
-    pub longest: u64,
 }
 
 impl<'a> LineView<'a> {

@@ -46,7 +46,7 @@ impl Default for Config {
             limit: Limit::Time(Duration::from_millis(250)),
             // AQM paper §4.4.
             queues: 32,
-            // A full Ethernet frame without FCS: the quantum of RFC 8290 §5.2; the AQM paper names none.
+            // A full Ethernet frame without FCS: the quantum of RFC 8290 §5.2.4; the AQM paper names none.
             quantum: ByteCount(1514),
             hash: hash::Config::default(),
             law: Box::new(QueueConfig::None(unlimited::Config {})),

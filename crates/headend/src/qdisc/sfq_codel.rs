@@ -49,7 +49,7 @@ impl Default for Config {
             limit: Limit::Time(Duration::from_millis(250)),
             // AQM paper §4.4: queues, target and interval.
             queues: 32,
-            // RFC 8290 §5.2; the AQM paper names none.
+            // RFC 8290 §5.2.4; the AQM paper names none.
             quantum: ByteCount(1514),
             hash: hash::Config::default(),
             target: Duration::from_millis(50),

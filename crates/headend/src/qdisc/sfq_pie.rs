@@ -150,7 +150,7 @@ pub struct SfqPie {
 
 impl SfqPie {
     /// By how much the probability is scaled for a packet that arrives at `queue`.
-    fn share(&self, queue: usize) -> f64 {
+    fn share(&mut self, queue: usize) -> f64 {
         let (own, longest) = self.queues.own_and_longest(queue);
         // Of nothing but empty queues each is empty, and immune.
         own as f64 / longest.max(1) as f64

@@ -1,0 +1,125 @@
+"""Draw the validation figure of every queue with a page in docs/models: ``make figures``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+import vl_convert
+
+import headend
+from headend.figures.theme import PALETTE, configure, make_chart, mark_across
+from headend.vocabulary import list_choices
+
+if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
+    from headend.result import Result
+
+HERE = Path(__file__).parent
+
+#: Of the scenario, ms: half the round trip.
+WAY = 20.0
+
+#: What a packet takes on the line, ms.
+AIRTIMES = {"uploads": 1.2, "the call": 0.16}
+
+#: Its upper band is for EF; the classes of cbq and cbt have AF41.
+SETTINGS = {"strict_priority": {"flow.call.dscp": 46}}
+
+WIDTH, HEIGHT = 600, 100
+
+#: Places in the palette.
+COLOURS = {"uploads": 0, "the call": 1, "flood": 3, "drop probability": 2}
+
+
+def list_queues() -> list[str]:
+    """Give the queues that have a page."""
+    pages = {path.stem for path in HERE.parent.glob("*.md")}
+    return [queue.name for queue in list_choices("queue") if queue.name in pages]
+
+
+def find_target(result: Result) -> float:
+    """Give the target of the queue's law in ms, or zero."""
+    (parameters,) = result.manifest["scenario"]["link"]["line"]["point_to_point"]["up"][
+        "queue"
+    ].values()
+    number, _, unit = str(parameters.get("target", "")).partition(" ")
+    return float(number) if unit == "ms" else 0.0
+
+
+def draw(result: Result, queue: str) -> alt.VConcatChart:
+    """Draw delay, throughput and, of a law that has one, drop probability over time."""
+    line = result.queue_series.filter(pl.col("queue") == "line.up")
+    delays = pl.concat(
+        [
+            _take(_join(result, name), name, pl.col("delay_mean_ns") / 1e6 - WAY - airtime)
+            for name, airtime in AIRTIMES.items()
+        ]
+    )
+    rates = pl.concat(
+        [
+            _take(_join(result, name), name, pl.col("throughput_bps") / 1e6)
+            for name in ("uploads", "flood")
+        ]
+    )
+    charts = [_draw_lines(delays, "queue delay (ms)"), _draw_lines(rates, "rate (Mbit/s)")]
+    if target := find_target(result):
+        charts[0] = alt.layer(charts[0], mark_across(target, f"target {target:g} ms"))
+    chances = _take(line, "drop probability", pl.col("drop_probability")).drop_nans("value")
+    if not chances.is_empty():
+        charts.append(_draw_lines(chances, "probability"))
+    title = f"{queue}: four uploads and a call, a flood from 20 to 30 s"
+    stacked: alt.VConcatChart = alt.vconcat(*charts, spacing=14, title=title).resolve_scale(
+        color="independent"
+    )
+    return stacked
+
+
+def _join(result: Result, name: str) -> pl.DataFrame:
+    """Take the uploads, the call or the flood as one: what they carry together, and their packets' mean delay."""
+    stem = name.removeprefix("the ").removesuffix("s")
+    rows = result.flow_series.filter(
+        pl.col("flow").str.starts_with(stem), pl.col("direction") == "up"
+    )
+    delay = pl.col("delay_mean_ns").drop_nans().mean()
+    return rows.group_by("time_ns").agg(pl.col("throughput_bps").sum(), delay).sort("time_ns")
+
+
+def _take(rows: pl.DataFrame, series: str, value: pl.Expr) -> pl.DataFrame:
+    return rows.select(
+        time_s=pl.col("time_ns") / 1e9,
+        value=value.cast(pl.Float64).round_sig_figs(3),
+        series=pl.lit(series),
+    )
+
+
+def _draw_lines(rows: pl.DataFrame, title: str) -> AnyChart:
+    names = rows["series"].unique(maintain_order=True).to_list()
+    tones = [PALETTE[COLOURS[name]] for name in names]
+    legend = alt.Legend(title=None, orient="right", direction="vertical")
+    lines: AnyChart = (
+        make_chart(rows)
+        .mark_line(strokeWidth=1.3)
+        .encode(
+            x=alt.X("time_s:Q", title="simulated time (s)", axis=alt.Axis(grid=False, tickCount=8)),
+            y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=4)),
+            color=alt.Color("series:N", scale=alt.Scale(domain=names, range=tones), legend=legend),
+        )
+        .properties(width=WIDTH, height=HEIGHT)
+    )
+    return lines
+
+
+def main() -> None:
+    """Write a figure for each queue."""
+    for queue in list_queues():
+        result = headend.run(HERE / "line.toml", set={"queue": queue, **SETTINGS.get(queue, {})})
+        chart = draw(result, queue).configure(**{**configure(), "background": "white"})
+        path = HERE / f"{queue}.svg"
+        path.write_text(vl_convert.vegalite_to_svg(chart.to_dict()) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""Where each law keeps the queue, beside its target or its thresholds."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.study.claims import Finding, Verdict
+
+#: Of the scenario: round-trip time without queue, and IP bytes of a full segment.
+RTT_MS, SEGMENT = 20.0, 1500
+
+#: A cell is judged if its target is so many packet times, and a flow's window so many packets.
+LEAST_TIMES, LEAST_WINDOW = 3.0, 4.0
+
+#: Below this utilisation the queue ran empty.
+BUSY = 0.995
+
+
+def place(points: pl.DataFrame, limits: dict[str, Any]) -> pl.DataFrame:
+    """Give a law's cells with what each flow has there, in packets, and whether the cell is judged.
+
+    Parameters
+    ----------
+    points
+        Runs of the study.
+    limits
+        ``queue`` and its ``target_ms``, or ``thresholds`` in packets around it; ``queue_of_its_own`` where each flow has
+        one, served at its share of the rate.
+    """
+    rows = points.filter(pl.col("queue") == limits["queue"]).with_columns(
+        flows_of_a_queue=(pl.lit(1) if limits.get("queue_of_its_own") else pl.col("flows")).cast(
+            pl.Int64
+        ),
+        packets_per_ms=pl.col("rate_mbps") * 1e3 / 8 / SEGMENT,
+    )
+    rate = pl.col("packets_per_ms") * pl.col("flows_of_a_queue") / pl.col("flows")
+    rows = rows.with_columns(packets_per_ms=rate, median_ms=pl.col("delay") / 1e6)
+    rows = rows.with_columns(**_find_target(limits))
+    window = (pl.col("packets_per_ms") * RTT_MS + pl.col("target")) / pl.col("flows_of_a_queue")
+    rows = rows.with_columns(
+        is_judged=(pl.col("target") >= LEAST_TIMES) & (window >= LEAST_WINDOW),
+        mean=pl.col("backlog") / SEGMENT,
+    )
+    return rows.sort("congestion", "rate_mbps", "flows")
+
+
+def _find_target(limits: dict[str, Any]) -> dict[str, pl.Expr]:
+    """Give target and thresholds of a queue, in packets."""
+    if "thresholds" in limits:
+        low, high = limits["thresholds"]
+        return {
+            "target": pl.lit((low + high) / 2),
+            "low": pl.lit(float(low)),
+            "high": pl.lit(float(high)),
+        }
+    target = pl.col("packets_per_ms") * limits["target_ms"]
+    low_adaptive = pl.max_horizontal(target / 2, pl.lit(5.0))
+    return {"target": target, "low": low_adaptive, "high": 3 * low_adaptive}
+
+
+def list_limits(check: str) -> list[dict[str, Any]]:
+    """Give the limits of the study's claims that this function checks."""
+    text = (Path(__file__).parent / "study.toml").read_text(encoding="utf-8")
+    claims = tomllib.loads(text)["claim"]
+    return [claim["limits"] for claim in claims if claim["check"] == check]
+
+
+def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the median delay against the target."""
+    rows = place(points, limits).with_columns(
+        value=pl.col("median_ms"), is_low=pl.col("median_ms") < limits["target_ms"]
+    )
+    ratio = pl.col("median_ms") / limits["target_ms"]
+    return _find(rows, (ratio - 1).abs() <= limits["within"], "ms", points)
+
+
+def check_thresholds(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the mean queue against the thresholds."""
+    rows = place(points, limits).with_columns(
+        value=pl.col("mean"), is_low=pl.col("mean") < pl.col("low")
+    )
+    return _find(rows, pl.col("mean").is_between("low", "high"), "packets", points)
+
+
+def _find(rows: pl.DataFrame, is_within: pl.Expr, unit: str, points: pl.DataFrame) -> Finding:
+    judged = rows.filter("is_judged")
+    if judged.is_empty():
+        return Finding("no such cell", Verdict.UNTESTABLE)
+    outside = judged.filter(~is_within)
+    values = judged["value"].to_list()
+    text = (
+        f"{judged.height - outside.height} of {judged.height} cells within, from {min(values):.1f} to {max(values):.1f}"
+        f" {unit}; {rows.height - judged.height} not judged"
+    )
+    causes: dict[str, list[str]] = {}
+    for row in outside.iter_rows(named=True):
+        cause, figure = _explain(row, points)
+        causes.setdefault(cause, []).append(f"{_name(row)} {row['value']:.1f} {unit}{figure}")
+    why = ". ".join(f"{cause}: {', '.join(cells)}" for cause, cells in causes.items())
+    return Finding(text, Verdict.REPRODUCED if outside.is_empty() else Verdict.DIFFERS, why=why)
+
+
+def _explain(row: dict[str, Any], points: pl.DataFrame) -> tuple[str, str]:
+    """Say what keeps a cell from its target, and the figure of this or another run that shows it."""
+    if row["queue"] == "fred" and row["flows"] == 1:
+        return "FRED lets one flow have no more packets than the lower threshold", ""
+    if row["is_low"] and row["utilisation"] < BUSY:
+        cause = "A loss takes more from the windows than the queue holds, and it runs empty"
+        return cause, f" (utilisation {row['utilisation']:.3f})"
+    if row["queue"] in ("codel", "codel_dt") and not row["is_low"]:
+        cause = (
+            "CoDel begins a dropping state with the drops of the last one only (RFC 8289 §5.5), and does not come to the"
+            " rate of drops that such windows need; COBALT, which keeps its count, does"
+        )
+        return cause, f" ({_measure_in('cobalt', row, points)})"
+    if row["queue"] == "docsis_pie" and not row["is_low"]:
+        cause = (
+            "A second without probability makes the law INACTIVE (RFC 8034 §4.3), and it drops nothing before a third of"
+            " the buffer, 83 ms, is filled; a law that never sleeps does"
+        )
+        return cause, f" ({_measure_in('docsis_pie_awake', row, points)})"
+    return "Not explained", ""
+
+
+def _measure_in(queue: str, row: dict[str, Any], points: pl.DataFrame) -> str:
+    same = points.filter(
+        pl.col("queue") == queue,
+        *(pl.col(axis) == row[axis] for axis in ("congestion", "rate_mbps", "flows")),
+    )
+    return f"{same['delay'][0] / 1e6:.1f} ms" if same.height else "not run"
+
+
+def _name(row: dict[str, Any]) -> str:
+    flows = "1 flow" if row["flows"] == 1 else f"{row['flows']} flows"
+    return f"{flows} of {row['congestion']} at {row['rate_mbps']} Mbit/s"
+
+
+def draw_delays(points: pl.DataFrame) -> list[Panel]:
+    """Draw the median delay over the target of every run of a law with a target."""
+    rows = pl.concat(
+        place(points, limits).with_columns(value=pl.col("median_ms") / limits["target_ms"])
+        for limits in list_limits("check_target")
+    )
+    return _draw(rows, "median queue delay ÷ target", [0.5, 1.5], scale="log")
+
+
+def draw_averages(points: pl.DataFrame) -> list[Panel]:
+    """Draw where the mean queue is between the thresholds."""
+    rows = pl.concat(
+        place(points, limits) for limits in list_limits("check_thresholds")
+    ).with_columns(value=(pl.col("mean") - pl.col("low")) / (pl.col("high") - pl.col("low")))
+    return _draw(
+        rows, "(mean queue less lower threshold) ÷ (upper less lower)", [0, 1], scale="linear"
+    )
+
+
+def _draw(rows: pl.DataFrame, title: str, band: list[float], *, scale: str) -> list[Panel]:
+    rows = rows.with_columns(
+        line=pl.format("{} Mbit/s", "rate_mbps"),
+        many=pl.when(pl.col("flows") == 1)
+        .then(pl.lit("1 flow"))
+        .otherwise(pl.format("{} flows", "flows")),
+        seen=pl.when("is_judged").then(1.0).otherwise(0.25),
+    )
+    lines = [f"{rate} Mbit/s" for rate in (2, 20, 200)]
+    many = ["1 flow", "10 flows", "100 flows"]
+    middle = make_chart(pl.DataFrame({"low": [band[0]], "high": [band[1]]}))
+    x = alt.X("value:Q", title=title, scale=alt.Scale(type=scale, padding=8))  # type: ignore[arg-type]
+    judged = middle.mark_rect(opacity=0.12, color=PALETTE[0]).encode(
+        x=alt.X("low:Q", title=title), x2="high:Q"
+    )
+    queue = alt.Y("queue:N", title=None, sort=rows["queue"].unique(maintain_order=True).to_list())
+    dots = (
+        make_chart(rows)
+        .mark_point(filled=True, size=55)
+        .encode(
+            x=x,
+            y=queue,
+            color=alt.Color(
+                "line:N", title=None, scale=alt.Scale(domain=lines, range=list(PALETTE[:3]))
+            ),
+            shape=alt.Shape("many:N", title=None, scale=alt.Scale(domain=many)),
+            opacity=alt.Opacity("seen:Q", scale=None),
+            tooltip=[
+                "queue:N",
+                "congestion:N",
+                "line:N",
+                "many:N",
+                alt.Tooltip("value:Q", format=".3~g"),
+            ],
+        )
+    )
+    return [Panel("", alt.layer(judged, dots))]
