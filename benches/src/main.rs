@@ -11,6 +11,7 @@ mod queues;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use headend::qdisc::QueueConfig;
 use headend::scenario::{Format, Scenario};
 use headend::time::Instant;
 
@@ -40,45 +41,58 @@ const CASES: [(&str, &str, &[&str], f64); 3] = [
 /// Each figure is the best of so many runs: other work on the machine only ever adds.
 const REPEATS: usize = 3;
 
+/// `headend-bench [a|b|c|plant|queues]`, `headend-bench queues NAME` for one discipline, or `headend-bench CASE DURATION` to run one case
+/// once, for a profiler to look at; a street is called docsis30-1000, say.
 fn main() -> ExitCode {
-    // `headend-bench CASE DURATION` runs one case once, for a profiler to look at; a street is called docsis30-1000, say.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `headend-bench queues NAME` measures one discipline.
-    if let [case, name] = &arguments[..]
-        && case == "queues"
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        [] => {
+            let mut rows = bench_cases(None);
+            rows.extend(bench_plant());
+            rows.extend(bench_queues(None));
+            write(&rows)
+        }
+        ["plant"] => write(&bench_plant()),
+        ["queues"] => write(&bench_queues(None)),
+        ["queues", name] if QueueConfig::named(name).is_some() => write(&bench_queues(Some(name))),
+        [case] if CASES.iter().any(|(name, ..)| *name == case) => write(&bench_cases(Some(case))),
+        [case, duration] if run_once(case, duration) => ExitCode::SUCCESS,
+        _ => {
+            eprintln!(
+                "expected nothing, a, b, c, plant, queues, queues NAME, or CASE DURATION (\"a\" \"5 s\"); found {arguments:?}"
+            );
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs one case or street once; false if there is none of this name.
+fn run_once(case: &str, duration: &str) -> bool {
+    if let Some((preset, modems)) = case.split_once('-')
+        && let Ok(modems) = modems.parse()
     {
-        return write(&bench_queues(Some(name)));
+        let (row, _) = plant::run(preset, modems, duration);
+        println!(
+            "{:.1} ns per packet, {} packets, {:.1} KiB per active modem, {} events",
+            row.ns_per_packet, row.packets, row.kib_per_active_modem, row.events
+        );
+        return true;
     }
-    if let [case, duration] = &arguments[..] {
-        if let Some((preset, modems)) = case.split_once('-') {
-            let modems = modems.parse().expect("a street has a number of modems");
-            let (row, _) = plant::run(preset, modems, duration);
-            println!(
-                "{:.1} ns per packet, {} packets, {:.1} KiB per active modem, {} events",
-                row.ns_per_packet, row.packets, row.kib_per_active_modem, row.events
-            );
-        }
-        for (_, text, queues, _) in CASES.iter().filter(|(name, ..)| name == case) {
-            let row = measure(
-                "profile",
-                text,
-                queues[queues.len() - 1],
-                duration,
-                f64::NAN,
-            );
-            println!(
-                "{:.1} ns per packet, {} packets",
-                row.ns_per_packet, row.packets
-            );
-        }
-        return ExitCode::SUCCESS;
-    }
-    match arguments.first().map(String::as_str) {
-        Some("plant") => return write(&bench_plant()),
-        Some("queues") => return write(&bench_queues(None)),
-        _ => {}
-    }
-    let only = arguments.first();
+    let Some((_, text, queues, _)) = CASES.iter().find(|(name, ..)| *name == case) else {
+        return false;
+    };
+    let queue = queues[queues.len() - 1];
+    let row = measure("profile", text, queue, duration, f64::NAN);
+    println!(
+        "{:.1} ns per packet, {} packets",
+        row.ns_per_packet, row.packets
+    );
+    true
+}
+
+/// The cases of the first issue, or one of them, beside the floor.
+fn bench_cases(only: Option<&str>) -> Vec<serde_json::Value> {
     let floors = [200_000_000, 1_000_000_000].map(floor_ns);
     println!(
         "floor: {:.1} ns per packet at 200 Mb/s, {:.1} at 1 Gb/s\n",
@@ -99,19 +113,7 @@ fn main() -> ExitCode {
                 .map(|_| measure(case, text, queue, "60 s", floor))
                 .min_by(|a, b| a.ns_per_packet.total_cmp(&b.ns_per_packet))
                 .expect("at least one repeat");
-            println!(
-                "{:<5} {:<12} {:>9.1} {:>6.1} {:>7} {:>10.2e} {:>9.0} {:>9.1} {:>7} {:>8}",
-                row.case,
-                row.queue,
-                row.ns_per_packet,
-                row.floor_ratio,
-                format!("≤ {goal}"),
-                row.events_per_second,
-                row.simulated_per_wall,
-                row.peak_mib,
-                row.allocations,
-                row.packets,
-            );
+            print_row(&row, goal);
             met &= row.floor_ratio <= goal && row.peak_mib <= 64.0 && row.allocations == 0;
             rows.push(row);
         }
@@ -130,12 +132,23 @@ fn main() -> ExitCode {
             "not all goals met"
         }
     );
-    let mut all: Vec<_> = rows.iter().map(json).collect();
-    if only.is_none() {
-        all.extend(bench_plant());
-        all.extend(bench_queues(None));
-    }
-    write(&all)
+    rows.iter().map(json).collect()
+}
+
+fn print_row(row: &Row, goal: f64) {
+    println!(
+        "{:<5} {:<12} {:>9.1} {:>6.1} {:>7} {:>10.2e} {:>9.0} {:>9.1} {:>7} {:>8}",
+        row.case,
+        row.queue,
+        row.ns_per_packet,
+        row.floor_ratio,
+        format!("≤ {goal}"),
+        row.events_per_second,
+        row.simulated_per_wall,
+        row.peak_mib,
+        row.allocations,
+        row.packets,
+    );
 }
 
 /// Streets of modems: what a packet costs when many share a channel.

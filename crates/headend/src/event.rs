@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::earliest::Earliest;
 use crate::time::{Duration, Instant};
-use crate::tournament::Tournament;
 
 /// Who is woken. The order of the variants is the order of events at the same instant, and load-bearing: a link that has finished
 /// sending takes its next packet before others arrive at that instant, so that a departure may as well be known in advance.
@@ -105,7 +105,7 @@ const WORDS: usize = (BUCKETS / 64) as usize;
 #[derive(Debug)]
 pub struct EventQueue {
     /// The wake-up of each line.
-    lines: Tournament,
+    lines: Earliest,
     /// No entry of the wheel is earlier.
     not_before: u64,
     /// Entries of the opened bucket, latest first.
@@ -129,7 +129,7 @@ impl EventQueue {
     pub fn new(width: Duration, lines: usize) -> Self {
         let shift = width.as_nanos().clamp(1 << 10, 1 << 22).ilog2();
         Self {
-            lines: Tournament::new(lines),
+            lines: Earliest::new(lines),
             not_before: 0,
             open: Vec::with_capacity(64),
             current: 0,

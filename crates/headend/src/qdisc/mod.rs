@@ -63,7 +63,7 @@ pub trait QueueDiscipline: Debug + Send {
     /// Gives up a packet to another discipline that takes this one's place: all that wait in turn, in the order of their arrival where it is known, and
     /// without a word of its law. What has begun to give up its packets is not used any more.
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet>;
-    /// It is one of many: it takes no memory in advance, and gives it back when nothing waits. Asked while the queue is empty.
+    /// It is one of many: if it is a FIFO, it takes no memory in advance, and gives it back when nothing waits. Asked while the queue is empty.
     fn be_frugal(&mut self) {}
     /// What waits.
     fn depth(&self) -> Depth;

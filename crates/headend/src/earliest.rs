@@ -13,7 +13,7 @@ const PLAYERS: usize = 4;
 
 /// Times by index, and which of them is the first.
 #[derive(Debug)]
-pub(crate) struct Tournament {
+pub(crate) struct Earliest {
     /// The players of each match, round after round, the final last. Each is a time with its index in the low bits, so that one comparison decides.
     matches: Vec<[u64; PLAYERS]>,
     /// Where each round begins among the matches.
@@ -24,7 +24,7 @@ pub(crate) struct Tournament {
     limit: u64,
 }
 
-impl Tournament {
+impl Earliest {
     /// Room for `count` times, none of which is set.
     pub(crate) fn new(count: usize) -> Self {
         let index_bits = count.next_power_of_two().ilog2();
@@ -100,31 +100,31 @@ mod tests {
             count in 1_usize..40,
             changes in prop::collection::vec((0_u32..40, prop::option::weighted(0.8, 0_u64..20)), 1..100),
         ) {
-            let mut tournament = Tournament::new(count);
+            let mut times = Earliest::new(count);
             let mut model = vec![None; count];
             for (index, at) in changes {
                 let index = index % count as u32;
                 let at = at.map(Instant::from_nanos);
-                tournament.set(index, at);
+                times.set(index, at);
                 model[index as usize] = at;
                 let earliest = model.iter().flatten().min().copied();
                 let lowest = model.iter().position(|&at| at.is_some() && at == earliest);
                 let expected = earliest.zip(lowest.map(|index| index as u32));
-                let first = Some(tournament.first());
-                prop_assert_eq!(first.filter(|&(at, _)| at < tournament.limit()), expected);
-                prop_assert_eq!(tournament.len(), model.iter().flatten().count());
+                let first = Some(times.first());
+                prop_assert_eq!(first.filter(|&(at, _)| at < times.limit()), expected);
+                prop_assert_eq!(times.len(), model.iter().flatten().count());
             }
         }
     }
 
     #[test]
     fn what_is_too_late_to_be_written_never_comes() {
-        let mut tournament = Tournament::new(4);
+        let mut times = Earliest::new(4);
         let latest = Instant::from_nanos((1 << 62) - 2);
-        tournament.set(3, Some(latest));
-        assert_eq!(tournament.first(), (latest, 3));
-        tournament.set(3, Some(latest + Duration::from_nanos(1)));
-        tournament.set(0, Some(Instant::FAR_FUTURE));
-        assert_eq!(tournament.len(), 0);
+        times.set(3, Some(latest));
+        assert_eq!(times.first(), (latest, 3));
+        times.set(3, Some(latest + Duration::from_nanos(1)));
+        times.set(0, Some(Instant::FAR_FUTURE));
+        assert_eq!(times.len(), 0);
     }
 }
