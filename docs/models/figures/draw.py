@@ -69,7 +69,7 @@ def draw(result: Result, queue: str) -> alt.VConcatChart:
         charts[0] = alt.layer(charts[0], mark_across(target, f"target {target:g} ms"))
     chances = _take(line, "drop probability", pl.col("drop_probability")).drop_nans("value")
     if not chances.is_empty():
-        charts.append(_draw_lines(chances, "probability"))
+        charts.append(_draw_lines(chances, "drop probability"))
     title = f"{queue}: four uploads and a call, a flood from 20 to 30 s"
     stacked: alt.VConcatChart = alt.vconcat(*charts, spacing=14, title=title).resolve_scale(
         color="independent"
@@ -78,7 +78,7 @@ def draw(result: Result, queue: str) -> alt.VConcatChart:
 
 
 def _join(result: Result, name: str) -> pl.DataFrame:
-    """Take the uploads, the call or the flood as one: what they carry together, and their packets' mean delay."""
+    """Take the uploads, the call or the flood as one: what they carry together, and the mean of their flows' mean delays."""
     stem = name.removeprefix("the ").removesuffix("s")
     rows = result.flow_series.filter(
         pl.col("flow").str.starts_with(stem), pl.col("direction") == "up"
