@@ -119,7 +119,7 @@ def test_shares_are_held_against_random_placement() -> None:
 
     def measure(row: dict[str, Any], hashed: float) -> dict[str, Any]:
         mean = float(placed(row["flows"]).mean())
-        return {"jain": hashed * mean if "hashed" in row["queue"] else hashed, "utilisation": 1.0}
+        return {"jain": hashed * mean if "hashed" in row["queue"] else hashed}
 
     agreeing = judge(ISOLATION, fill_points(ISOLATION, lambda row: measure(row, 1.0)))
     assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
