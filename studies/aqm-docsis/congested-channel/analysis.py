@@ -53,7 +53,9 @@ def check_free(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         difference = estimate_difference(grants / 1e6, buckets / 1e6)
         low, high = difference.low, difference.high
         change = float(grants.mean() / buckets.mean() - 1)
-        agrees &= abs(change) <= limits["within"] and not difference.is_clear
+        worse, better = pair(points, "30 %", column)
+        visible = limits["share"] * abs(float(worse.mean() - better.mean())) / 1e6
+        agrees &= difference.half <= visible and not difference.is_clear
         interval = interval or (low, high)
         found.append(
             f"{name} {grants.mean() / 1e6:.1f} ms beside {buckets.mean() / 1e6:.1f} ({change:+.1%},"

@@ -67,7 +67,8 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     exact = (rows["exact"] / rows["p"]).to_numpy()
     slope, within = limits["slope"], limits["within"]
     low, high = float(ratios.min()), float(ratios.max())
-    agrees = low >= slope * (1 - within) and high <= slope * (1 + within)
+    chance = limits["errors"] * (rows["error"] / rows["p"]).to_numpy()
+    agrees = bool((np.abs(ratios - slope) <= slope * within + chance).all())
     why = (
         f"Exact: {exact.min():.4f} to {exact.max():.4f}; 0.541 is the limit for small p, and each step begins up to"
         f" {exact.max() / slope - 1:.0%} above it"
