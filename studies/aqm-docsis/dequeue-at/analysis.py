@@ -65,7 +65,9 @@ def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding
 
 def check_benefit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare SFQ-CoDel with a queue for each flow, drawn at the MAP, with the single queues; count hashed runs that do worse."""
-    shares, alone, shared = [], [], []
+    shares: list[float] = []
+    alone: list[float] = []
+    shared: list[float] = []
     names = ("sfq_codel perfect", "sfq_codel", "codel", "pie", "docsis_pie")
     for own, hashed, *singles in zip(*(pair(points, name) for name in names), strict=True):
         for delay, other, *alike in zip(

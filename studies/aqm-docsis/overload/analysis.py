@@ -39,7 +39,7 @@ def take_probabilities(row: dict[str, Any]) -> Probabilities:
 def take_shares(row: dict[str, Any]) -> Probabilities:
     """Give the share of its packets that each interval after the warm-up dropped."""
     sent = row["overload"] * RATE / 8 / SIZE * STEP
-    return np.asarray(row["discarded"], dtype=float)[round(WARMUP / STEP) :] / sent
+    return np.asarray(np.asarray(row["discarded"], dtype=float)[round(WARMUP / STEP) :] / sent)
 
 
 def list_runs(points: pl.DataFrame, overload: float, drops: str) -> list[dict[str, Any]]:
