@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from headend.library import find_study
-from headend.study import PointStore, Study, Verdict, read_study, run_points
+from headend.study import PointStore, Verdict, run_points
 from headend.study.claims import judge_claims
+from test_studies import fill_points, judge, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,25 +21,11 @@ ISOLATION = "validation/isolation"
 FLOOD = "aqm-docsis/overload"
 
 
-def load(name: str) -> Study:
-    return read_study(name, find_study(name))
-
-
-def judge(study: Study, points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
-    judgements = judge_claims(study.claims, study.load_analysis(), points)
-    return {item.claim.id: (item.finding.verdict, item.finding.why) for item in judgements}
-
-
 def run_quick(name: str, folder: Path) -> dict[str, Verdict]:
     study = load(name).make_quick()
     points = run_points(study, PointStore(folder / "points.parquet"), threading.Event())
     assert points is not None
-    return {claim: verdict for claim, (verdict, _) in judge(study, points).items()}
-
-
-def fill(study: Study, measure: Callable[[dict[str, Any]], dict[str, Any]]) -> pl.DataFrame:
-    rows = [dict(point.columns) for point in study.list_points()]
-    return pl.DataFrame([{**row, **measure(row)} for row in rows], infer_schema_length=None)
+    return {claim: verdict for claim, (verdict, _) in judge(study.name, points).items()}
 
 
 def test_laws_keep_their_targets_with_ten_flows_and_codel_is_known_not_to(tmp_path: Path) -> None:
@@ -83,30 +69,51 @@ def stand_at(factor: float) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return measure
 
 
-def test_queues_at_their_targets_agree_and_longer_and_shorter_ones_differ() -> None:
+def explain(points: pl.DataFrame) -> dict[str, str]:
+    """Give the causes of the claims on where the queue stands."""
     study = load(STEADY)
-    agreeing = judge(study, fill(study, stand_at(1.0)))
+    judgements = judge_claims(study.claims, study.load_analysis(), points)
+    return {item.claim.id: item.finding.why for item in judgements}
+
+
+def test_queues_at_their_targets_agree_and_longer_and_shorter_ones_differ() -> None:
+    agreeing = judge(STEADY, fill_points(STEADY, stand_at(1.0)))
     assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
-    longer = judge(study, fill(study, stand_at(1.6)))
+    longer = judge(STEADY, fill_points(STEADY, stand_at(1.6)))
     assert {verdict for verdict, _ in longer.values()} == {Verdict.DIFFERS}
-    assert "COBALT" in longer["STEADY.codel"][1]
-    shorter = judge(study, fill(study, stand_at(0.4)))
-    assert {verdict for verdict, _ in shorter.values()} == {Verdict.DIFFERS}
-    assert "utilisation 0.900" in shorter["STEADY.pie"][1]
+    points = fill_points(STEADY, stand_at(0.4))
+    assert {verdict for verdict, _ in judge(STEADY, points).values()} == {Verdict.DIFFERS}
+    assert "utilisation 0.900" in explain(points)["STEADY.pie"]
+
+
+def test_a_cause_is_given_only_where_the_law_without_it_keeps_its_target() -> None:
+    caused = ("codel", "codel_dt", "docsis_pie")
+    kept, long = stand_at(1.0), stand_at(1.6)
+    points = fill_points(STEADY, lambda row: (long if row["queue"] in caused else kept)(row))
+    alone = points.filter(pl.col("queue").is_in(caused))
+    for queue in caused:
+        assert "Not explained" not in explain(points)[f"STEADY.{queue}"]
+        everywhere = explain(fill_points(STEADY, long))[f"STEADY.{queue}"]
+        assert everywhere.startswith("Not explained: ")
+        assert "not run" in explain(alone)[f"STEADY.{queue}"]
+
+
+def find_judged(limits: dict[str, Any]) -> set[tuple[int, int]]:
+    rows = load(STEADY).load_analysis().place(fill_points(STEADY, stand_at(1.0)), limits)
+    return set(rows.filter("is_judged").select("rate_mbps", "flows").iter_rows())
 
 
 def test_cells_of_a_few_packets_are_not_judged() -> None:
-    study = load(STEADY)
-    limits = {"queue": "codel", "target_ms": 5}
-    rows = study.load_analysis().place(fill(study, stand_at(1.0)), limits)
-    judged = set(rows.filter("is_judged").select("rate_mbps", "flows").iter_rows())
+    several = {(20, 1), (20, 10), (200, 1), (200, 10), (200, 100)}
     # 5 ms at 2 Mbit/s is less than a packet; a hundred flows on 20 Mbit/s have less than half a packet each.
-    assert judged == {(20, 1), (20, 10), (200, 1), (200, 10), (200, 100)}
+    assert find_judged({"queue": "codel", "target_ms": 5}) == several
+    # Thresholds of at least 5 and 15 packets leave a single flow at 2 Mbit/s a window of 13.
+    adaptive = {"queue": "red_adaptive", "target_ms": 5, "least_threshold": 5}
+    assert find_judged(adaptive) == several | {(2, 1)}
 
 
 def test_shares_are_held_against_random_placement() -> None:
-    study = load(ISOLATION)
-    placed = study.load_analysis().place_flows
+    placed = load(ISOLATION).load_analysis().place_flows
     assert placed(1)[0] == 1
     # Two flows in one of 32 queues still share alike; of three, two that meet have a quarter each.
     assert placed(2).min() == 1
@@ -116,7 +123,7 @@ def test_shares_are_held_against_random_placement() -> None:
         mean = float(placed(row["flows"]).mean())
         return {"jain": hashed * mean if "hashed" in row["queue"] else hashed, "utilisation": 1.0}
 
-    agreeing = judge(study, fill(study, lambda row: measure(row, 1.0)))
+    agreeing = judge(ISOLATION, fill_points(ISOLATION, lambda row: measure(row, 1.0)))
     assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
-    unfair = judge(study, fill(study, lambda row: measure(row, 0.5)))
+    unfair = judge(ISOLATION, fill_points(ISOLATION, lambda row: measure(row, 0.5)))
     assert {verdict for verdict, _ in unfair.values()} == {Verdict.DIFFERS}

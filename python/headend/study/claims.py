@@ -103,6 +103,11 @@ class Judgement:
         return {**claim, **asdict(self.finding)}
 
 
+def decide(agrees: bool) -> Verdict:
+    """Give the verdict on a claim that was tested."""
+    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS
+
+
 def judge_claims(
     claims: Sequence[Claim], analysis: ModuleType, points: pl.DataFrame
 ) -> list[Judgement]:

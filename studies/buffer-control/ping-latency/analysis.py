@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across
 from headend.quantity import format_quantity
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 from headend.study.fitting import Slope, fit_slope
 
 #: The bench's own round trip, which the guideline holds as the intercept, in ms.
@@ -47,7 +47,7 @@ def fit(points: pl.DataFrame, congestion: str) -> tuple[Slope, int]:
 def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the fitted slope against its limits."""
     slope, count = fit(points, limits["congestion"])
-    verdict = _decide(limits["low"] <= slope.value <= limits["high"])
+    verdict = decide(limits["low"] <= slope.value <= limits["high"])
     why = SAW_TEETH[limits["congestion"]]
     if slope.value > limits["high"]:
         why += ". Here the sender backs off less, or less often"
@@ -64,7 +64,7 @@ def check_small_buffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Findin
     above = rows.filter(pl.col("ping_ms") > INTERCEPT_MS + PUBLISHED_SLOPE * pl.col("predicted_ms"))
     text = f"{rows.height - above.height} of {rows.height} points below the line"
     why = "above it: " + _list_points(above) if above.height else ""
-    return Finding(text, _decide(above.is_empty()), why=why)
+    return Finding(text, decide(above.is_empty()), why=why)
 
 
 def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -80,7 +80,7 @@ def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Findin
         f"largest, {worst['difference']:.0%}, at {worst['rate_mbps']} Mb/s with {worst['buffer_kib']} KiB"
         f" ({worst['57']:.0f} against {worst['117']:.0f} ms)"
     )
-    return Finding(text, _decide(middle <= limits["most"]), why=why)
+    return Finding(text, decide(middle <= limits["most"]), why=why)
 
 
 def check_rises_with_buffer(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
@@ -177,7 +177,7 @@ def _check_order(points: pl.DataFrame, *, along: str, at: str, rising: bool) -> 
     wrong = steps.filter(pl.col("step") <= 0 if rising else pl.col("step") >= 0)
     text = f"{steps.height - wrong.height} of {steps.height} steps {'rise' if rising else 'fall'}"
     why = "not so at: " + _list_points(wrong) if wrong.height else ""
-    return Finding(text, _decide(wrong.is_empty()), why=why)
+    return Finding(text, decide(wrong.is_empty()), why=why)
 
 
 def _list_points(rows: pl.DataFrame) -> str:
@@ -208,10 +208,6 @@ def _draw_line(slope: float, dash: list[int]) -> alt.Chart:
         .encode(x="predicted_ms:Q", y="ping_ms:Q")
     )
     return line
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS
 
 
 def _call(congestion: object) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
 from headend.quantity import format_quantity
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 #: Windows XP's receive window, in bytes.
 WINDOW = 64 * 1024
@@ -37,7 +37,7 @@ def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     reached = rows.height - below.height
     why = "below: " + _list_points(below) if below.height else ""
     agrees = reached >= limits["share"] * rows.height
-    return Finding(f"{reached} of {rows.height} cases", _decide(agrees), why=why)
+    return Finding(f"{reached} of {rows.height} cases", decide(agrees), why=why)
 
 
 def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -52,7 +52,7 @@ def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Findin
         f" ({worst['57']:.1f} against {worst['117']:.1f} Mb/s)"
     )
     text = f"{format_quantity(middle, 'ratio')} at the median"
-    return Finding(text, _decide(middle <= limits["most"]), why=why)
+    return Finding(text, decide(middle <= limits["most"]), why=why)
 
 
 def check_channel(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -60,7 +60,7 @@ def check_channel(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     rows = _take(points, 10).filter(pl.col("buffer_kib") >= 128)
     low, high = _range(rows)
     agrees = limits["low"] <= low and high <= limits["high"]
-    return Finding(f"{low:.1f} to {high:.1f} Mb/s", _decide(agrees))
+    return Finding(f"{low:.1f} to {high:.1f} Mb/s", decide(agrees))
 
 
 def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -71,7 +71,7 @@ def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         fastest = _range(_take(points, 1).filter(pl.col("rtt_ms") == rtt_ms))[1]
         found.append(f"{fastest:.2f} Mb/s over {rtt_ms} ms (at most {most:.2f})")
         agrees &= (1 - limits["within"]) * most <= fastest <= most
-    return Finding("; ".join(found), _decide(agrees))
+    return Finding("; ".join(found), decide(agrees))
 
 
 def draw_rates(points: pl.DataFrame) -> list[Panel]:
@@ -121,7 +121,3 @@ def _list_points(rows: pl.DataFrame) -> str:
         f"{row['buffer_kib']} KiB over {row['rtt_ms']} ms ({row['rate_mbps']:.1f} Mb/s)"
         for row in rows.iter_rows(named=True)
     )
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, Verdict, decide
 
 #: Data backoff end: windows double up to two to the power of this.
 END = 8
@@ -95,7 +95,7 @@ def check_first(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     rows = predict(points, "once").with_columns(error=(pl.col("share") - pl.col("predicted")).abs())
     worst = rows.sort("error").row(-1, named=True)
     text = f"at most {worst['error']:.3f} off, over {rows.height} points"
-    return Finding(text, _decide(worst["error"] <= limits["within"]), why=_tell(worst))
+    return Finding(text, decide(worst["error"] <= limits["within"]), why=_tell(worst))
 
 
 def check_saturated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -117,7 +117,7 @@ def check_saturated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" from {worst['window']} never use the rest of the {OPPORTUNITIES_PER_MAP} before the next MAP, and meet"
             " more often than independent modems would"
         )
-    return Finding(text, _decide(far == 0), why=why)
+    return Finding(text, decide(far == 0), why=why)
 
 
 def check_wait(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -128,7 +128,7 @@ def check_wait(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return Finding("one window only", Verdict.UNTESTABLE)
     found = delays[limits["large"]] - delays[limits["small"]]
     agrees = abs(found / limits["expected_ms"] - 1) <= limits["within"]
-    return Finding(f"{found:.2f} ms", _decide(agrees))
+    return Finding(f"{found:.2f} ms", decide(agrees))
 
 
 def check_crossing(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -144,7 +144,7 @@ def check_crossing(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{falls} steps fall; two modems {few[0]:.1f} ms with W = 8, {few[1]:.1f} with 64;"
         f" fifty {many[0]:.1f} and {many[1]:.1f}"
     )
-    return Finding(text, _decide(not falls and few[0] < few[1] and many[1] < many[0]))
+    return Finding(text, decide(not falls and few[0] < few[1] and many[1] < many[0]))
 
 
 def draw_collisions(points: pl.DataFrame) -> list[Panel]:
@@ -198,7 +198,3 @@ def _tell(row: dict[str, Any]) -> str:
         f"furthest off with {row['modems']} modems and a window of {row['window']}:"
         f" {row['share']:.3f} measured, {row['predicted']:.3f} computed"
     )
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, colour, dash, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 #: What is drawn: modems, milliseconds from MAP to MAP.
 CURVES = ((1, 2), (20, 2), (100, 2), (1, 4))
@@ -37,7 +37,7 @@ def check_median(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     why = ""
     if outside.height:
         why = f"outside: {_list_runs(outside)}. {FEWER if limits['map_ms'] > 2 else ''}".strip()
-    return Finding(text, _decide(outside.is_empty()), why=why)
+    return Finding(text, decide(outside.is_empty()), why=why)
 
 
 def check_range(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -53,7 +53,7 @@ def check_range(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         agrees &= inside >= limits["share"]
         agrees &= delays[75] - delays[25] >= limits["quartiles_ms"]
-    return Finding("; ".join(found), _decide(agrees))
+    return Finding("; ".join(found), decide(agrees))
 
 
 def draw_distribution(points: pl.DataFrame) -> list[Panel]:
@@ -119,7 +119,3 @@ def _list_runs(rows: pl.DataFrame) -> str:
         f"{NAMES[row['generation']]} with {row['modems']} ({row['median']:.1f} ms)"
         for row in rows.iter_rows(named=True)
     )
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

@@ -10,7 +10,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 NAMES = {"large": "10 Mbit/s", "little": "1 kbit/s"}
 
@@ -37,7 +37,7 @@ def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     error = math.sqrt(large * (1 - large) / sent)
     text = f"{little:.2%} of the small flow's, {large:.2%} of the large flow's packets"
     interval = (little - 1.96 * error, little + 1.96 * error)
-    return Finding(text, _decide(abs(little - large) <= limits["errors"] * error), interval)
+    return Finding(text, decide(abs(little - large) <= limits["errors"] * error), interval)
 
 
 def check_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -46,7 +46,7 @@ def check_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     rates = {name: flows[name][2] for name in NAMES}
     agrees = all(abs(rates[name] / limits[name] - 1) <= limits["within"] for name in NAMES)
     text = f"{rates['large'] / 1e6:.3f} Mbit/s and {rates['little'] / 1e3:.3f} kbit/s"
-    return Finding(text, _decide(agrees))
+    return Finding(text, decide(agrees))
 
 
 def check_fred(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -55,7 +55,7 @@ def check_fred(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     large, little = flows["large"][0], flows["little"][0]
     agrees = little == 0 and limits["low"] <= large <= limits["high"]
     return Finding(
-        f"{little:.2%} of the small flow's, {large:.2%} of the large flow's", _decide(agrees)
+        f"{little:.2%} of the small flow's, {large:.2%} of the large flow's", decide(agrees)
     )
 
 
@@ -86,7 +86,3 @@ def draw_losses(points: pl.DataFrame) -> list[Panel]:
         )
     )
     return [Panel("", bars)]
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
@@ -38,7 +38,7 @@ def check_lockout(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare the small senders' losses behind drop-tail with the flood's."""
     flood, small = sum_losses(points)[limits["queue"]]
     text = f"{small:.1%} of the small senders' packets, {flood:.1%} of the flood's"
-    return Finding(text, _decide(small >= limits["least"] * flood))
+    return Finding(text, decide(small >= limits["least"] * flood))
 
 
 def check_spread(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -49,7 +49,7 @@ def check_spread(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         flood, small = losses[queue]
         agrees &= abs(small / flood - 1) <= limits["within"]
         texts.append(f"{queue}: {small:.1%} and {flood:.1%}")
-    return Finding("; ".join(texts), _decide(agrees))
+    return Finding("; ".join(texts), decide(agrees))
 
 
 def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -61,7 +61,7 @@ def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         agrees &= flood >= limits["flood"] * PLACES and transfers >= limits["transfers"] * PLACES
         agrees &= abs(transfers / queues["drop_tail", "transfers"] - 1) <= limits["within"]
         texts.append(f"{queue}: {flood:.1f} and {transfers:.1f} packets")
-    return Finding("; ".join(texts), _decide(agrees))
+    return Finding("; ".join(texts), decide(agrees))
 
 
 def check_red(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -77,7 +77,7 @@ def check_red(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{transfers:.1f} packets under transfers (drop-tail {queues['drop_tail', 'transfers']:.1f}), {under_flood:.1f}"
         f" under the flood; {small:.1%} of the small senders' packets lost, {flood:.1%} of the flood's"
     )
-    return Finding(text, _decide(agrees))
+    return Finding(text, decide(agrees))
 
 
 def draw_losses(points: pl.DataFrame) -> list[Panel]:
@@ -120,7 +120,3 @@ def _draw_bars(rows: pl.DataFrame, y: alt.Y) -> AnyChart:
         )
     )
     return bars
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across, time_axis
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 #: Of the scenario: s between two values, IP bytes of a packet, the thresholds.
 INTERVAL, PACKET, THRESHOLDS = 0.02, 1000, (15, 30)
@@ -33,7 +33,7 @@ def check_large(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         above = (pl.col("queue") > limits["threshold"]) & (pl.col("average") < limits["threshold"])
         shares[row["transfers"]] = rows.filter(above).height / rows.height
     text = ", ".join(f"{number} transfers {share:.0%}" for number, share in shares.items())
-    return Finding(text, _decide(min(shares.values()) >= limits["least"]))
+    return Finding(text, decide(min(shares.values()) >= limits["least"]))
 
 
 def check_start(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -53,7 +53,7 @@ def check_start(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             " transfers, their distances and their starts are not given"
         )
     )
-    return Finding("; ".join(texts), _decide(any(only_early)), why=why)
+    return Finding("; ".join(texts), decide(any(only_early)), why=why)
 
 
 def check_lag(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -64,7 +64,7 @@ def check_lag(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         spreads = rows.select(pl.col("average").std(), pl.col("queue").std()).row(0)
         ratios[row["transfers"]] = spreads[0] / spreads[1]
     text = ", ".join(f"{number} transfers {ratio:.2f}" for number, ratio in ratios.items())
-    return Finding(text, _decide(max(ratios.values()) <= limits["most"]))
+    return Finding(text, decide(max(ratios.values()) <= limits["most"]))
 
 
 def draw_queues(points: pl.DataFrame) -> list[Panel]:
@@ -83,7 +83,3 @@ def draw_queues(points: pl.DataFrame) -> list[Panel]:
         ]
         panels.append(Panel(f"{row['transfers']} transfers", alt.layer(queue, average, *marks)))
     return panels
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

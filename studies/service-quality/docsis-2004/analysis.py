@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, Verdict, decide
 
 #: Simulated seconds that are measured.
 SECONDS = 20.0
@@ -47,21 +47,21 @@ def check_upstream(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at the uploads whose rate limits lie above what the MAPs allow."""
     rates = _upload_mbps(tabulate(points, limits["map_ms"]), limits["expected_mbps"])
     agrees = all(_is_near(rate, limits["expected_mbps"], limits) for rate in rates.values())
-    return Finding(_list_rates(rates), _decide(agrees and bool(rates)))
+    return Finding(_list_rates(rates), decide(agrees and bool(rates)))
 
 
 def check_download(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at the segments a download gets."""
     rates = _rates(tabulate(points, limits["map_ms"]), "download")
     agrees = all(_is_near(rate, limits["expected"], limits) for rate in rates)
-    return Finding(f"{_span(rates)} a second", _decide(agrees))
+    return Finding(f"{_span(rates)} a second", decide(agrees))
 
 
 def check_flood(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at the datagrams a flood gets through."""
     rates = _rates(tabulate(points, limits["map_ms"]), "flood")
     agrees = min(rates) > limits["least"]
-    return Finding(f"{_span(rates)} a second", _decide(agrees))
+    return Finding(f"{_span(rates)} a second", decide(agrees))
 
 
 def check_both(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -73,7 +73,7 @@ def check_both(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     agrees = all(_is_near(rate, limits["expected_mbps"], limits) for rate in up.values())
     agrees &= all(_is_near(rate, limits["expected"], limits) for rate in down)
     text = f"{_list_rates(up)}; {_span(down)} segments a second"
-    return Finding(text, _decide(agrees), why="" if agrees else NO_RULE)
+    return Finding(text, decide(agrees), why="" if agrees else NO_RULE)
 
 
 def check_maps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -82,7 +82,7 @@ def check_maps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     taken = (CHANNEL_BPS - rate * FRAME * 8) / 1e3
     why = "a MAP of 62 B here, 46 B and four elements, is 64 B in the document"
     return Finding(
-        f"{taken:.0f} kb/s", _decide(_is_near(taken, limits["expected_kbps"], limits)), why=why
+        f"{taken:.0f} kb/s", decide(_is_near(taken, limits["expected_kbps"], limits)), why=why
     )
 
 
@@ -95,7 +95,7 @@ def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         "the plant holds modem, cable and channel; the document's hosts, switches and the forwarding of its CMTS are not in"
         " it, and it does not say what they took. A scenario adds them as the wide area's rtt"
     )
-    return Finding(f"{_span(times, 1)} ms", _decide(agrees), why="" if agrees else why)
+    return Finding(f"{_span(times, 1)} ms", decide(agrees), why="" if agrees else why)
 
 
 def draw_packets(points: pl.DataFrame) -> list[Panel]:
@@ -154,7 +154,3 @@ def _list_rates(rates: dict[int, float]) -> str:
 
 def _is_near(value: float, expected: float, limits: dict[str, Any]) -> bool:
     return bool(abs(value / expected - 1) <= limits["within"])
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

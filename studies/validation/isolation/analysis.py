@@ -11,7 +11,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ def check_perfect(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     rows = split(points, "perfect").sort("jain")
     worst = rows.row(0, named=True)
     text = f"at least {worst['jain']:.4f} over {rows.height} runs"
-    return Finding(text, _decide(worst["jain"] >= limits["least"]), why=_name(worst))
+    return Finding(text, decide(worst["jain"] >= limits["least"]), why=_name(worst))
 
 
 def check_hashed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -60,7 +60,7 @@ def check_hashed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if not low - limits["slack"] <= row["jain"] <= high + 1e-6:
             outside.append(f"{_name(row)} {row['jain']:.3f}, not {low:.3f} to {high:.3f}")
     text = f"{rows.height - len(outside)} of {rows.height} runs inside"
-    return Finding(text, _decide(not outside), why="; ".join(outside))
+    return Finding(text, decide(not outside), why="; ".join(outside))
 
 
 def check_mean(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -75,7 +75,7 @@ def check_mean(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if abs(error) > limits["errors"]:
             far.append(f"{_name(row)} {row['jain']:.3f} for {placed.mean():.3f}")
     text = f"{rows.height - len(far)} of {rows.height} means within, at most {max(errors):.1f} standard errors off"
-    return Finding(text, _decide(not far), why="; ".join(far))
+    return Finding(text, decide(not far), why="; ".join(far))
 
 
 def draw_indices(points: pl.DataFrame) -> list[Panel]:
@@ -129,7 +129,3 @@ def _spread(flows: int, tail: float) -> tuple[float, float]:
 
 def _name(row: dict[str, Any]) -> str:
     return f"{row['flows']} flows of {row['congestion']} through {row['scheduler']}"
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS
