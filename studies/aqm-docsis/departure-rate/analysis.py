@@ -11,7 +11,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, colour, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 #: The channel's capacity in each ten seconds, Mb/s, as line.toml has it, and the seconds between two values.
 CAPACITY = (12, 10, 12, 18, 10, 18, 12, 20, 10, 20, 18, 20)
@@ -75,7 +75,7 @@ def check_inaccurate(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         agrees &= all(mine[0] > theirs[0] and mine[1] > theirs[1] for mine, theirs in pairs)
         found.append(f"{estimate}: {_tell(own)}")
     text = "; ".join([*found, f"grants: {_tell(of_grants)}"])
-    return Finding(text, _decide(agrees))
+    return Finding(text, decide(agrees))
 
 
 def check_line_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -103,7 +103,7 @@ def check_line_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         "A measurement can lie within a burst only where a grant holds 10 kB, which at 20 Mb/s takes MAPs of 4 ms, and"
         " where the packets leave the queue as their segments are prepared, not all at the MAP"
     )
-    return Finding("; ".join(found), _decide(agrees), why=why if agrees else "")
+    return Finding("; ".join(found), decide(agrees), why=why if agrees else "")
 
 
 def check_tracks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -114,7 +114,7 @@ def check_tracks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     low, high = np.percentile(every, [0.5, 99.5])
     text = f"{min(shares):.1%} of the time or more; errors of {low:+.1%} to {high:+.1%}"
     why = "The estimate counts the bytes of packets, the capacity those of MAC and segment headers too"
-    return Finding(text, _decide(min(shares) >= limits["share"]), why=why)
+    return Finding(text, decide(min(shares) >= limits["share"]), why=why)
 
 
 def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -142,7 +142,7 @@ def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"In the first {limits['updates']} updates after a slower step {np.mean(rates):.0%} of the new capacity was"
             " used: the uploads have to fill it first, and until requests are pending all the time no estimator can see it"
         )
-    return Finding(text, _decide(max(counts) <= limits["updates"]), why=why)
+    return Finding(text, decide(max(counts) <= limits["updates"]), why=why)
 
 
 def check_stale(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -157,7 +157,7 @@ def check_stale(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{min(ends):.1f} to {max(ends):.1f} Mb/s at the end, after the channel has given {max(CAPACITY)};"
         f" changed by {max(changes):.2%} at most since the last packet"
     )
-    return Finding(text, _decide(max(changes) <= limits["within"]))
+    return Finding(text, decide(max(changes) <= limits["within"]))
 
 
 def draw_estimates(points: pl.DataFrame) -> list[Panel]:
@@ -246,7 +246,3 @@ def _count_updates(row: dict[str, Any], share: float, *, up: bool) -> dict[float
         uncovered = np.flatnonzero((rates[own] - first) / (last - first) < share)
         counts[slot * SLOT] = int(uncovered[-1]) + 2 if len(uncovered) else 1
     return counts
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

@@ -11,7 +11,7 @@ import polars as pl
 from headend.estimate import Estimate, estimate_difference
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, AnyChart, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 NAMES = {
     "codel": "CoDel",
@@ -60,7 +60,7 @@ def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding
         agrees &= all(early > late for early, late in pairs)
         early, late = (median(row[column]) / 1e6 for column in ("game", "game_burst"))
         found.append(f"{_name(row)} {early:.2f} ms instead of {late:.2f}")
-    return Finding("medians over the seeds: " + "; ".join(found), _decide(agrees))
+    return Finding("medians over the seeds: " + "; ".join(found), decide(agrees))
 
 
 def check_benefit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -88,7 +88,7 @@ def check_benefit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" runs, and waits {min(shared):.0f} to {max(shared):.0f} ms; in the others {min(alone):.1f} to"
             f" {max(alone):.1f} ms"
         )
-    return Finding(text, _decide(max(shares) < limits["share"]), why=why)
+    return Finding(text, decide(max(shares) < limits["share"]), why=why)
 
 
 def check_head(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -102,7 +102,7 @@ def check_head(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         found.append(
             f"{_name(row)} queue {waited.mean:+.2f} ± {waited.half:.2f} ms, game {game.mean:+.2f} ± {game.half:.2f}"
         )
-    return Finding("; ".join(found), _decide(agrees))
+    return Finding("; ".join(found), decide(agrees))
 
 
 def check_tail(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -122,7 +122,7 @@ def check_tail(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     assert furthest is not None
     interval = (furthest.low, furthest.high)
     return Finding(
-        "; ".join(found), _decide(agrees), interval, "" if agrees else WHY[limits["queue"]]
+        "; ".join(found), decide(agrees), interval, "" if agrees else WHY[limits["queue"]]
     )
 
 
@@ -175,7 +175,3 @@ def _mean(values: list[float]) -> float:
 
 def _name(row: dict[str, Any]) -> str:
     return f"{GENERATIONS[row['generation']]}, {row['map_ms']} ms:"
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

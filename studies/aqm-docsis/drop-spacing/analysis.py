@@ -13,7 +13,7 @@ import polars as pl
 from headend.estimate import estimate_mean
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 from headend.study.drops import RunLengths, find_run_lengths
 
 #: Packets in which drops are counted.
@@ -72,7 +72,7 @@ def check_distribution(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     distance = float(np.abs(measured - exact).max())
     bound = math.sqrt(-math.log((1 - limits["confidence"]) / 2) / 2 / len(runs))
     text = f"at most {distance:.4f} apart over {len(runs)} runs; the bound is {bound:.4f}"
-    return Finding(text, _decide(distance <= bound))
+    return Finding(text, decide(distance <= bound))
 
 
 def check_mean_run(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -80,7 +80,7 @@ def check_mean_run(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     runs = take_runs(points, limits["drops"])
     mean, interval = _estimate_mean(runs)
     agrees = abs(mean / limits["expected"] - 1) <= limits["within"]
-    return Finding(f"{mean:.1f} packets over {len(runs)} runs", _decide(agrees), interval)
+    return Finding(f"{mean:.1f} packets over {len(runs)} runs", decide(agrees), interval)
 
 
 def check_mode(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -91,7 +91,7 @@ def check_mode(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     first = int(bins.argmax()) * limits["bin"] + 1
     text = f"{share:.2%} of runs are of 1 packet; most frequent: {first} to {first + limits['bin'] - 1}"
     agrees = first == 1 and interval[0] <= limits["expected"] <= interval[1]
-    return Finding(text, _decide(agrees), interval)
+    return Finding(text, decide(agrees), interval)
 
 
 def check_counts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -108,7 +108,7 @@ def check_counts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"mean {mean:.2f} and variance {variance:.2f}, {off[0]:+.1f} and {off[1]:+.1f} standard errors off, over"
         f" {len(counts)} windows"
     )
-    return Finding(text, _decide(agrees), interval)
+    return Finding(text, decide(agrees), interval)
 
 
 def check_excursions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -116,7 +116,7 @@ def check_excursions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     share, interval = _estimate_mean(_is_excursion(points, limits["drops"]))
     exact = _exact_excursions(limits["drops"])
     text = f"{share:.1%} of windows; exact: {exact:.1%}"
-    return Finding(text, _decide(share > limits["more_than"]), interval)
+    return Finding(text, decide(share > limits["more_than"]), interval)
 
 
 def check_bounds(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -132,7 +132,7 @@ def check_bounds(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             "Rounding of the running sum, which the pseudo-code keeps too: in binary 0.01 added up 850 times is"
             f" {_add_up(0.01, 850)!r}, and the next packet is dropped instead"
         )
-    return Finding(text, _decide(agrees), why=why)
+    return Finding(text, decide(agrees), why=why)
 
 
 def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -144,7 +144,7 @@ def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" hardly ever meets the bound: at 1 %, where 0.85/p is whole, rounding makes it {_add_up(0.01, 85)!r}, and both"
         " rules begin to toss at the 85th packet"
     )
-    return Finding(text, _decide(words == limits["words"] and law == limits["law"]), why=why)
+    return Finding(text, decide(words == limits["words"] and law == limits["law"]), why=why)
 
 
 def check_reduced(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -155,7 +155,7 @@ def check_reduced(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{spaced:.2%} of windows instead of {independent:.1%}; exact: {_exact_excursions('as many'):.2%} and"
         f" {_exact_excursions('independent'):.1%}"
     )
-    return Finding(text, _decide(spaced <= limits["at_most"] * independent), interval)
+    return Finding(text, decide(spaced <= limits["at_most"] * independent), interval)
 
 
 def draw_runs(points: pl.DataFrame) -> list[Panel]:
@@ -257,7 +257,3 @@ def _estimate_mean(values: npt.NDArray[Any]) -> tuple[float, tuple[float, float]
 
 def _pad(values: npt.NDArray[np.float64], length: int) -> npt.NDArray[np.float64]:
     return np.pad(values[:length], (0, max(0, length - len(values))))
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

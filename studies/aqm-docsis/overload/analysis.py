@@ -13,7 +13,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, Verdict, decide
 from headend.study.drops import find_run_lengths
 
 #: Of the scenario: s between two updates, of warm-up and of the measured part; bit/s of the line; IP bytes of a datagram.
@@ -65,7 +65,7 @@ def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"{overload}: p {probability:.3f}, effective {effective:.4f} for {need:.4f}, {delay / 1e6:.1f} ms"
             f" beside {other / 1e6:.1f}"
         )
-    return Finding("; ".join(found), _decide(agrees))
+    return Finding("; ".join(found), decide(agrees))
 
 
 def check_oscillates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -88,7 +88,7 @@ def check_oscillates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     agrees &= above >= limits["high"] - limits["errors"] * error_above
     agrees &= below <= limits["low"] + limits["errors"] * error_below
     text += f"; {is_above.mean():.0%} of intervals above, which drop {above:.4f}, those below {below:.4f}; {loss:.4f} in all"
-    return Finding(text, _decide(agrees))
+    return Finding(text, decide(agrees))
 
 
 def check_reachable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -102,7 +102,7 @@ def check_reachable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{value:.2f} ({overload} times, {drops})"
         for value, (overload, drops) in zip(highest, settings, strict=True)
     )
-    return Finding(text, _decide(max(highest) < limits["bound"]))
+    return Finding(text, decide(max(highest) < limits["bound"]))
 
 
 def check_tenth(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -111,7 +111,7 @@ def check_tenth(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     loss, need = float(np.mean([row["loss"] for row in runs])), 1 - 1 / limits["overload"]
     agrees = abs(loss - need) <= _find_slack(runs, limits["overload"])
     why = "The paper's 0.1 is rounded: a tenth of what comes must go from 11.1 % too much on"
-    return Finding(f"{loss:.4f} for {need:.4f}", _decide(agrees), why=why)
+    return Finding(f"{loss:.4f} for {need:.4f}", decide(agrees), why=why)
 
 
 def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -129,7 +129,7 @@ def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" queue has to add: the law's formulas and a queue without packets give {bounded:.1f} ms, and {free:.1f} ms without"
         f" that bound. With independent coins the median is {coins:.1f} ms"
     )
-    return Finding(f"{median:.1f} ms", _decide(agrees), why="" if agrees else why)
+    return Finding(f"{median:.1f} ms", decide(agrees), why="" if agrees else why)
 
 
 def compute_delay(overload: float, *, most_rise: float) -> float:
@@ -208,7 +208,3 @@ def _find_slack(runs: list[dict[str, Any]], overload: float) -> float:
     """Give the share of a run's packets that a full buffer holds: so far may the loss be off."""
     measured = min(len(take_probabilities(row)) for row in runs) * STEP
     return BUFFER / (overload * measured)
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS
