@@ -383,3 +383,50 @@ def test_help_is_quick_and_lists_every_command() -> None:
         "figures",
     ):
         assert command in call("--help").stdout
+
+
+def test_what_would_be_called_one_thing_and_run_as_another_is_refused(
+    fake: Any, home_line: Path
+) -> None:
+    answer = call("compare", "home-line.toml", "--vary", "seed=1,2")
+    assert (answer.exit_code, "--seeds 1,2,3" in answer.stderr) == (2, True)
+    answer = call(
+        "compare", "home-line.toml", "--vary", "queue=codel,pie", "--vary", "queue.codel.ecn=true"
+    )
+    assert (answer.exit_code, "--vary queue chose" in answer.stderr) == (2, True)
+
+
+def test_a_stopped_seed_is_left_out_of_the_means_and_named(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out_all = headend.experiment.carry_out_all
+
+    def stop_at_the_last(*args: Any) -> Any:
+        results = carry_out_all(*args)
+        list(results.values())[-1].manifest["partial"] = True
+        return results
+
+    monkeypatch.setattr("headend.experiment.carry_out_all", stop_at_the_last)
+    answer = call(
+        "compare", "home-line.toml", "--vary", "queue=codel,pie", "--seeds", "2", "--out", "out"
+    )
+    assert answer.exit_code == 130
+    assert "Not finished: pie, seed 2." in answer.stdout
+    assert json.loads(Path("out/manifest.json").read_text())["runs"] == [
+        "codel/seed-1",
+        "codel/seed-2",
+        "pie",
+    ]
+
+
+def test_a_fault_of_our_own_is_one_line_with_an_exit_code_of_its_own(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise KeyError("no such column")
+
+    monkeypatch.setattr("headend.verdict.judge", fail)
+    answer = call("run", "home-line.toml", "--out", "out")
+    assert answer.exit_code == 70
+    assert answer.stderr.startswith("error: internal error, please report it: KeyError")
+    assert "Traceback" not in answer.stderr

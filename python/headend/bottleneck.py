@@ -133,6 +133,8 @@ def name_queue_key(result: Result, queue: str) -> str | None:
     if link not in links:
         return _name_modem_key(links, link, direction)
     kind = next(iter(links[link]))
+    if direction not in ("up", "down"):
+        return f"link.{link}.{kind}.service_flow.{direction}.queue"
     return f"link.{link}.{kind}.{direction}{'stream' if kind == 'docsis' else ''}.queue"
 
 
@@ -141,6 +143,6 @@ def _name_modem_key(links: Mapping[str, Any], place: str, direction: str) -> str
     link, _, modem = place.partition(".")
     stem = name_group(modem) or modem
     line = links.get(link, {}).get("docsis", {})
-    if stem not in line.get("modem", {}):
+    if stem not in line.get("modem", {}) or direction not in ("up", "down"):
         return None
     return f"link.{link}.docsis.modem.{stem}.{direction}stream.queue"

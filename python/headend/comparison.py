@@ -74,6 +74,8 @@ class Comparison:
     name: str
     title: str = ""
     folder: Path | None = field(default=None, compare=False)
+    #: Runs asked for that did not come to their end, by what they are called.
+    unfinished: list[str] = field(default_factory=list)
 
     @property
     def variants(self) -> list[Variant]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,10 @@ MOST_RUNS = 12
 MOST_SEEDS = 100
 
 
+#: A setting's label and a seed: what tells a run from the others of a comparison.
+Run = tuple[str, int]
+
+
 @dataclass(frozen=True)
 class Plan:
     """One run to be: a checked scenario, its expectations, and what to call it."""
@@ -41,7 +45,7 @@ class Plan:
     follow: tuple[str, int] | None = None
 
     @property
-    def run(self) -> tuple[str, int]:
+    def run(self) -> Run:
         """What tells it from the other runs of a comparison."""
         return self.label, self.seed
 
@@ -215,6 +219,21 @@ def _watch(plan: Plan, progress: bool) -> Result:
         return plan.carry_out(on_progress=bars[plan.label])
 
 
+def _check_varied(paths: Collection[str]) -> None:
+    """Refuse what would be called one thing and run as another."""
+    if "seed" in paths:
+        raise InputError(
+            "--vary seed: a seed is no setting; --seeds 1,2,3 runs every one with each"
+        )
+    for path in paths:
+        above = next((other for other in paths if path.startswith(f"{other}.")), None)
+        if above:
+            raise InputError(
+                f"--vary {path}: it would take the place of what --vary {above} chose; say it in one, such as"
+                f' --vary \'{above}={{codel={{target="5 ms"}}}},{{codel={{target="20 ms"}}}}\''
+            )
+
+
 def plan_comparison(
     source: Source,
     vary: Mapping[str, Sequence[str]],
@@ -241,6 +260,7 @@ def plan_comparison(
     seeds
         How many, from that one on; or which.
     """
+    _check_varied(vary)
     combinations = list(itertools.product(*vary.values()))
     if len(combinations) > MOST_RUNS:
         raise InputError(
@@ -271,7 +291,7 @@ def carry_out_all(
     on_progress: Mapping[tuple[str, int], Callable[[int], None]],
     stop: threading.Event,
     on_done: Callable[[int], None] | None = None,
-) -> list[Result]:
+) -> dict[Run, Result]:
     """Run all plans on all cores, keeping their order. Plans not begun before a stop are left out."""
     done = {}
     for plan, result in execute_all(
@@ -280,7 +300,7 @@ def carry_out_all(
         done[plan.run] = result
         if on_done:
             on_done(len(done))
-    return [done[plan.run] for plan in plans if plan.run in done]
+    return {plan.run: done[plan.run] for plan in plans if plan.run in done}
 
 
 def compare(
@@ -325,7 +345,7 @@ def compare(
     )
     first = plans[0].loaded
     results = carry_out_all(plans, {}, threading.Event())
-    comparison = Comparison(results, first.name, first.scenario.title)
+    comparison = Comparison(list(results.values()), first.name, first.scenario.title)
     if out is not None:
         comparison.save(out, force=force)
     return comparison

@@ -393,6 +393,10 @@ def _explain_queue(result: Result, queue: QueueState, *, suffers: bool) -> list[
             "What it throws away is what is missing: look at its limit and at the rates asked for."
         ]
     if (queue.utilisation or 0.0) > 0.85:
+        if suffers and (queue.delay_p99_ns or 0.0) > STANDING_QUEUE_NS:
+            return [
+                "The line was full; the queue was short at the median and long at times, which is what those feel who suffer."
+            ]
         return ["The line was full and the queue stayed short, which is what a good queue does."]
     if suffers:
         return ["No queue stood: look at loss, wide-area delay and the rates asked for."]

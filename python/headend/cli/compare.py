@@ -21,6 +21,7 @@ from headend.cli.run import (
     print_warnings,
 )
 from headend.cli.terminal import (
+    ExitCode,
     answer_errors,
     make_output,
     print_json,
@@ -31,8 +32,11 @@ from headend.errors import InputError
 
 if TYPE_CHECKING:
     from headend.comparison import Comparison
-    from headend.experiment import Plan
+    from headend.experiment import Plan, Run
     from headend.result import Result
+
+#: Runs that are named where a comparison was stopped, at most.
+MOST_NAMED = 6
 
 
 @answer_errors
@@ -102,6 +106,8 @@ def compare(
         )
     elif not quiet:
         _print_comparison(comparison)
+    if comparison.unfinished:
+        raise typer.Exit(ExitCode.INTERRUPTED)
     raise typer.Exit(choose_exit_code(comparison.results) if vary else 0)
 
 
@@ -113,30 +119,45 @@ def _run_varied(plans: list[Plan], out: Path | None, force: bool, *, hidden: boo
     first = plans[0].loaded
     target = out or choose_folder(f"{first.name}-compared", force=force)
     with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
-        results = _carry_out(plans, stop, hidden=hidden)
+        names = _name_runs(plans)
+        results = _carry_out(plans, names, stop, hidden=hidden)
         if not results:
             raise KeyboardInterrupt
-        comparison = Comparison(results, first.name, first.scenario.title, target)
+        whole = {run for run, result in results.items() if not result.is_partial}
+        kept = _leave_out_partial(results, whole)
+        comparison = Comparison(kept, first.name, first.scenario.title, target)
+        comparison.unfinished = [name for run, name in names.items() if run not in whole]
         comparison.write_into(fresh)
-    if not any(result.is_partial for result in results):
+    if not comparison.unfinished:
         comparison.report(target / "report.html")
     return comparison
 
 
-def _carry_out(plans: list[Plan], stop: threading.Event, *, hidden: bool) -> list[Result]:
+def _name_runs(plans: list[Plan]) -> dict[Run, str]:
+    several = len({plan.seed for plan in plans}) > 1
+    return {
+        plan.run: f"{plan.label}, seed {plan.seed}" if several else plan.label for plan in plans
+    }
+
+
+def _carry_out(
+    plans: list[Plan], names: dict[Run, str], stop: threading.Event, *, hidden: bool
+) -> dict[Run, Result]:
     """Run everything, with a bar for each run, or one over all where there are many."""
     from headend.experiment import MOST_RUNS, carry_out_all
 
     if len(plans) > MOST_RUNS:
         with show_points(plans[0].loaded.name, hidden=hidden) as on_point:
             return carry_out_all(plans, {}, stop, lambda done: on_point(done, len(plans), 0))
-    several = len({plan.seed for plan in plans}) > 1
-    names = {
-        plan.run: f"{plan.label}, seed {plan.seed}" if several else plan.label for plan in plans
-    }
     longest = max(plan.duration_ns for plan in plans)
     with show_progress(list(names.values()), longest, hidden=hidden) as bars:
         return carry_out_all(plans, {run: bars[name] for run, name in names.items()}, stop)
+
+
+def _leave_out_partial(results: dict[Run, Result], whole: set[Run]) -> list[Result]:
+    """Leave a run that was stopped out of the means of a setting that has whole ones."""
+    labels = {label for label, _ in whole}
+    return [result for run, result in results.items() if run in whole or run[0] not in labels]
 
 
 def _load_finished(
@@ -231,5 +252,9 @@ def _print_comparison(comparison: Comparison) -> None:
                 console.print(
                     f"[red]✗[/red] {name}: {outcome.expected}, measured {outcome.measured_text}"
                 )
+    if comparison.unfinished:
+        names = comparison.unfinished
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        console.print(f"Not finished: {', '.join(names[:MOST_NAMED])}{more}.")
     if comparison.folder:
         print_report(comparison.folder)

@@ -8,6 +8,7 @@ import math
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -91,13 +92,8 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
             command(*args, **kwargs)
         except InputError as error:
             fail(str(error), as_json=bool(kwargs.get("as_json")))
-        except RuntimeError as error:
-            from headend._engine import RunError
-
-            if not isinstance(error, RunError):
-                raise
-            print_error(f"internal error, please report it: {' '.join(str(error).split())}")
-            raise typer.Exit(ExitCode.INTERNAL) from None
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
         except OSError as error:
             if error.filename is not None:
                 fail(f"{error.filename}: {(error.strerror or str(error)).lower()}")
@@ -105,8 +101,22 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
         except KeyboardInterrupt:
             make_messages().print("interrupted")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
+        except Exception as error:
+            report_fault(error)
+            raise typer.Exit(ExitCode.INTERNAL) from None
 
     return answered
+
+
+def report_fault(error: Exception) -> None:
+    """Say in one line that something is wrong with headend itself: a run's invariant that did not hold, or a mistake here."""
+    from headend._engine import RunError
+
+    if "HEADEND_TRACEBACK" in os.environ:
+        traceback.print_exception(error)
+    what = " ".join(str(error).split())
+    kind = "" if isinstance(error, RunError) else f"{type(error).__name__}: "
+    print_error(f"internal error, please report it: {kind}{what} (HEADEND_TRACEBACK=1 tells where)")
 
 
 def fail(message: str, *, as_json: bool = False) -> None:

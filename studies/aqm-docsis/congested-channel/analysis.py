@@ -11,7 +11,7 @@ import polars as pl
 from headend.estimate import estimate_difference
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, dash, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, decide
 
 #: What is compared, and how it is called.
 PERCENTILES = {"median": "median", "p90": "90th percentile", "p99": "99th percentile"}
@@ -42,7 +42,7 @@ def check_congested(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         buckets, grants = pair(points, "30 %", column)
         agrees &= bool((grants < buckets).all())
         found.append(f"{name} {grants.mean() / 1e6:.1f} ms instead of {buckets.mean() / 1e6:.1f}")
-    return Finding("; ".join(found), _decide(agrees))
+    return Finding("; ".join(found), decide(agrees))
 
 
 def check_free(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -53,13 +53,15 @@ def check_free(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         difference = estimate_difference(grants / 1e6, buckets / 1e6)
         low, high = difference.low, difference.high
         change = float(grants.mean() / buckets.mean() - 1)
-        agrees &= abs(change) <= limits["within"] and not difference.is_clear
+        worse, better = pair(points, "30 %", column)
+        visible = limits["share"] * abs(float(worse.mean() - better.mean())) / 1e6
+        agrees &= difference.half <= visible and not difference.is_clear
         interval = interval or (low, high)
         found.append(
             f"{name} {grants.mean() / 1e6:.1f} ms beside {buckets.mean() / 1e6:.1f} ({change:+.1%},"
             f" {low:+.2f} to {high:+.2f} ms)"
         )
-    return Finding("; ".join(found), _decide(agrees), interval)
+    return Finding("; ".join(found), decide(agrees), interval)
 
 
 def check_goodput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -67,7 +69,7 @@ def check_goodput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     buckets, grants = pair(points, "30 %", "uploads")
     share = float(grants.mean() / buckets.mean())
     text = f"{grants.mean() / 1e6:.1f} Mb/s instead of {buckets.mean() / 1e6:.1f}, {share:.1%}"
-    return Finding(text, _decide(share >= limits["least"]))
+    return Finding(text, decide(share >= limits["least"]))
 
 
 def draw_delay(points: pl.DataFrame) -> list[Panel]:
@@ -97,7 +99,3 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
         )
     )
     return [Panel("", chart)]
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

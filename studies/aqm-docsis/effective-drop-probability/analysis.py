@@ -11,7 +11,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, make_chart
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, Verdict, decide
 from headend.study.drops import RunLengths, find_run_lengths
 
 #: What Appendix B says the law makes of small probabilities.
@@ -57,7 +57,7 @@ def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     worst = rows.sort("errors").row(-1, named=True)
     text = f"at most {worst['errors']:.1f} standard errors off, over {rows.height} probabilities"
     why = f"furthest off at p = {worst['p']:.4g}: {worst['share']:.5f} measured, {worst['exact']:.5f} exact"
-    return Finding(text, _decide(worst["errors"] <= limits["errors"]), why=why)
+    return Finding(text, decide(worst["errors"] <= limits["errors"]), why=why)
 
 
 def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -67,12 +67,13 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     exact = (rows["exact"] / rows["p"]).to_numpy()
     slope, within = limits["slope"], limits["within"]
     low, high = float(ratios.min()), float(ratios.max())
-    agrees = low >= slope * (1 - within) and high <= slope * (1 + within)
+    chance = limits["errors"] * (rows["error"] / rows["p"]).to_numpy()
+    agrees = bool((np.abs(ratios - slope) <= slope * within + chance).all())
     why = (
         f"Exact: {exact.min():.4f} to {exact.max():.4f}; 0.541 is the limit for small p, and each step begins up to"
         f" {exact.max() / slope - 1:.0%} above it"
     )
-    return Finding(f"{low:.4f} p to {high:.4f} p", _decide(agrees), why=why)
+    return Finding(f"{low:.4f} p to {high:.4f} p", decide(agrees), why=why)
 
 
 def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -87,7 +88,7 @@ def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         rises.append(above["share"] - below["share"] - (above["p"] - below["p"]) - chance)
     agrees = min(rises) > 0 and rises == sorted(rises)
     text = "rises of at least " + ", ".join(f"{rise:.3f}" for rise in rises)
-    return Finding(f"{text} at 0.85/{limits['first']} to 0.85/1", _decide(agrees))
+    return Finding(f"{text} at 0.85/{limits['first']} to 0.85/1", decide(agrees))
 
 
 def check_gap(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -98,7 +99,7 @@ def check_gap(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     below, above = float(shares[is_low].max()), float(shares[~is_low].min())
     agrees = below <= limits["low"] + limits["slack"] and above >= high - limits["slack"]
     text = f"none between {below:.4f} and {above:.4f}, over {rows.height} probabilities"
-    return Finding(text, _decide(agrees))
+    return Finding(text, decide(agrees))
 
 
 def draw_effective(points: pl.DataFrame) -> list[Panel]:
@@ -142,7 +143,3 @@ def _draw(points: pl.DataFrame, lowest: float, kind: str) -> AnyChart:
         )
     )
     return alt.layer(*lines, dots)
-
-
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from typing import Any
 
 import altair as alt
@@ -11,11 +13,14 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import Finding, Verdict, decide
 from headend.study.drops import find_run_lengths
 
-#: Seconds between two updates, and of warm-up.
-STEP, WARMUP = 0.016, 10.0
+#: Of the scenario: s between two updates, of warm-up and of the measured part; bit/s of the line; IP bytes of a datagram.
+STEP, WARMUP, RATE, SIZE = 0.016, 10.0, 10e6, 1024
+
+#: What a full buffer holds, s at the line's rate.
+BUFFER = 0.25
 
 #: From where on every packet may be dropped.
 BOUND = 0.85
@@ -29,6 +34,12 @@ Probabilities = npt.NDArray[np.float64]
 def take_probabilities(row: dict[str, Any]) -> Probabilities:
     """Give the drop probability at each update after the warm-up."""
     return np.asarray(row["probability"], dtype=float)[round(WARMUP / STEP) :]
+
+
+def take_shares(row: dict[str, Any]) -> Probabilities:
+    """Give the share of its packets that each interval after the warm-up dropped."""
+    sent = row["overload"] * RATE / 8 / SIZE * STEP
+    return np.asarray(np.asarray(row["discarded"], dtype=float)[round(WARMUP / STEP) :] / sent)
 
 
 def list_runs(points: pl.DataFrame, overload: float, drops: str) -> list[dict[str, Any]]:
@@ -54,23 +65,30 @@ def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"{overload}: p {probability:.3f}, effective {effective:.4f} for {need:.4f}, {delay / 1e6:.1f} ms"
             f" beside {other / 1e6:.1f}"
         )
-    return Finding("; ".join(found), _decide(agrees))
+    return Finding("; ".join(found), decide(agrees))
 
 
 def check_oscillates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Count how often the probability lies on each side of the bound, and how often it changes sides."""
-    agrees, above, changes = True, [], []
-    runs = list_runs(points, limits["overload"], "de-randomised")
-    for row in runs:
-        sides = take_probabilities(row) >= limits["bound"]
-        above.append(float(sides.mean()))
-        changes.append(float((sides[1:] != sides[:-1]).sum() / (len(sides) * STEP)))
-        agrees &= limits["share"] <= above[-1] <= 1 - limits["share"]
-        agrees &= changes[-1] >= limits["per_second"]
-    delay = np.mean([row["delay"] for row in runs]) / 1e6
-    text = f"{np.mean(above):.0%} of updates at {limits['bound']} or more, {np.mean(changes):.0f} changes of sides a second"
-    why = f"Loss {np.mean([row['loss'] for row in runs]):.3f}; mean delay {delay:.0f} ms, for a target of 10"
-    return Finding(text, _decide(agrees), why=why)
+    """Count crossings of the bound, and look at what is dropped on either side of it."""
+    runs, overload = list_runs(points, limits["overload"], "de-randomised"), limits["overload"]
+    sides = [take_probabilities(row) >= limits["high"] for row in runs]
+    crossings = [float((own[1:] != own[:-1]).sum() / (len(own) * STEP)) for own in sides]
+    loss, slack = float(np.mean([row["loss"] for row in runs])), _find_slack(runs, overload)
+    agrees = min(crossings) >= limits["per_second"] and abs(loss - (1 - 1 / overload)) <= slack
+    is_above = np.concatenate([own[:-1] for own in sides])
+    # The value at the end of an interval is the next one's.
+    shares = np.concatenate([take_shares(row)[1:] for row in runs])
+    text = f"{np.mean(crossings):.1f} crossings a second"
+    if is_above.all() or not is_above.any():
+        return Finding(f"{text}; {loss:.3f} in all", Verdict.DIFFERS)
+    (above, error_above), (below, error_below) = (
+        (float(own.mean()), float(own.std() / math.sqrt(len(own))))
+        for own in (shares[is_above], shares[~is_above])
+    )
+    agrees &= above >= limits["high"] - limits["errors"] * error_above
+    agrees &= below <= limits["low"] + limits["errors"] * error_below
+    text += f"; {is_above.mean():.0%} of intervals above, which drop {above:.4f}, those below {below:.4f}; {loss:.4f} in all"
+    return Finding(text, decide(agrees))
 
 
 def check_reachable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -84,21 +102,58 @@ def check_reachable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{value:.2f} ({overload} times, {drops})"
         for value, (overload, drops) in zip(highest, settings, strict=True)
     )
-    return Finding(text, _decide(max(highest) < limits["bound"]))
+    return Finding(text, decide(max(highest) < limits["bound"]))
 
 
 def check_tenth(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the loss of a tenth too much against what is claimed."""
-    loss = float(
-        np.mean([row["loss"] for row in list_runs(points, limits["overload"], "de-randomised")])
+    runs = list_runs(points, limits["overload"], "de-randomised")
+    loss, need = float(np.mean([row["loss"] for row in runs])), 1 - 1 / limits["overload"]
+    agrees = abs(loss - need) <= _find_slack(runs, limits["overload"])
+    why = "The paper's 0.1 is rounded: a tenth of what comes must go from 11.1 % too much on"
+    return Finding(f"{loss:.4f} for {need:.4f}", decide(agrees), why=why)
+
+
+def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the median delay under the flood with the target."""
+    median, coins = (
+        float(np.mean([row["median"] for row in list_runs(points, limits["overload"], drops)]))
+        / 1e6
+        for drops in ("de-randomised", "independent")
     )
-    agrees = abs(loss / limits["loss"] - 1) <= limits["within"]
+    agrees = abs(median / limits["target_ms"] - 1) <= limits["within"]
+    bounded, free = (compute_delay(limits["overload"], most_rise=rise) for rise in (0.02, math.inf))
     why = (
-        ""
-        if agrees
-        else "Of 1.1 that come 0.1 must go, which is 9.1 %; for a tenth it takes 11.1 % too much"
+        "Each swing raises the delay and lowers it again; but from 0.1 on the probability rises by at most 0.02 in an"
+        " interval (RFC 8034 appendix A), and falls without such a bound. What the bound takes from every rise, a longer"
+        f" queue has to add: the law's formulas and a queue without packets give {bounded:.1f} ms, and {free:.1f} ms without"
+        f" that bound. With independent coins the median is {coins:.1f} ms"
     )
-    return Finding(f"{loss:.4f}", _decide(agrees), why=why)
+    return Finding(f"{median:.1f} ms", decide(agrees), why="" if agrees else why)
+
+
+def compute_delay(overload: float, *, most_rise: float) -> float:
+    """Give the median delay of DOCSIS-PIE over a queue that is a fluid, in ms.
+
+    Parameters
+    ----------
+    overload
+        What arrives over what leaves.
+    most_rise
+        The bound of a rise of the probability in one interval.
+    """
+    target, alpha, beta, intervals = 0.010, 0.25, 2.5, 20_000
+    probability, delay, delays = 0.8, target, []
+    for _ in range(intervals):
+        # p_eff: so many packets pass for certain, then the coin decides.
+        passes = math.ceil(BOUND / probability) - 1 if probability < BOUND else 0
+        dropped = 1 / (passes + 1 / min(probability, BOUND))
+        before, delay = delay, max(0.0, delay + (overload * (1 - dropped) - 1) * STEP)
+        scale = 2 if probability < 1 else 8
+        step = scale * (alpha * (delay - target) + beta * (delay - before))
+        probability = max(probability + min(step, most_rise), 0.1)
+        delays.append(delay)
+    return statistics.median(delays[intervals // 2 :]) * 1e3
 
 
 def draw_probability(points: pl.DataFrame) -> list[Panel]:
@@ -149,5 +204,7 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
     return [Panel("", alt.layer(chart))]
 
 
-def _decide(agrees: bool) -> Verdict:
-    return Verdict.REPRODUCED if agrees else Verdict.DIFFERS
+def _find_slack(runs: list[dict[str, Any]], overload: float) -> float:
+    """Give the share of a run's packets that a full buffer holds: so far may the loss be off."""
+    measured = min(len(take_probabilities(row)) for row in runs) * STEP
+    return BUFFER / (overload * measured)

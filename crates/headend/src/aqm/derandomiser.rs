@@ -14,7 +14,7 @@ pub enum Derandomise {
     Off,
     /// A drop may come once the sum has reached `probability_low`: RFC 8033 and RFC 8034.
     Reached,
-    /// A drop may come once the sum has exceeded `probability_low`: the words of the AQM paper §8. Runs are a packet longer where 0.85/p is whole.
+    /// A drop may come once the sum has exceeded `probability_low`: the words of the AQM paper §8. Runs are a packet longer where the running sum, as rounded, meets `probability_low` exactly.
     Exceeded,
 }
 
