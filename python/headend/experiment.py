@@ -288,7 +288,7 @@ def plan_comparison(
 
 def carry_out_all(
     plans: Sequence[Plan],
-    on_progress: Mapping[tuple[str, int], Callable[[int], None]],
+    on_progress: Mapping[Run, Callable[[int], None]],
     stop: threading.Event,
     on_done: Callable[[int], None] | None = None,
 ) -> dict[Run, Result]:
