@@ -4,13 +4,12 @@
 //! then flat around `W_max`, then fast again. Where standard TCP would have a larger window, on short paths, CUBIC follows that estimate instead
 //! (the Reno-friendly region). A flow that loses below its last `W_max` leaves room for others (fast convergence).
 //!
-//! Left out: HyStart and HyStart++ (slow start runs until a loss, RFC 9438 §4.10 allows it), the undoing of spurious losses (§4.9), and
-//! the milder response to marks of RFC 8511 (ABE).
+//! Left out: HyStart and HyStart++ (slow start runs until a loss, RFC 9438 §4.10 allows it), the undoing of spurious losses (§4.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckSample, CongestionControl, CongestionSignal, SlowStart};
+use super::{AckSample, CongestionControl, CongestionSignal, Refusal, SlowStart, check_slow_start};
 use crate::math;
 use crate::time::{Duration, Instant};
 use crate::units::Probability;
@@ -19,7 +18,7 @@ use crate::units::Probability;
 ///
 /// Use it as today's ordinary sender: Linux, Windows and Apple's systems have it as their default.
 ///
-/// Source: RFC 9438.
+/// Source: RFC 9438 and RFC 8511.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -29,6 +28,8 @@ pub struct Config {
     pub beta: Probability,
     /// Whether a flow that loses before it was back at its last window lets go of more, so that newcomers get their share sooner.
     pub fast_convergence: bool,
+    /// Whether a mark leaves 0.85 of the window instead of β (RFC 8511, ABE): marks come from short queues, which a larger decrease would empty.
+    pub abe: bool,
     /// Segments by which one acknowledgement may grow the window in slow start.
     pub slow_start_limit: u32,
 }
@@ -42,6 +43,7 @@ impl Default for Config {
             beta: Probability(0.7),
             // RFC 9438 §4.7.
             fast_convergence: true,
+            abe: false,
             // RFC 3465 §2.3: the most it allows.
             slow_start_limit: 2,
         }
@@ -50,16 +52,19 @@ impl Default for Config {
 
 impl Config {
     /// A C of zero puts the plateau at infinity; a β of 1 never gives way.
-    pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
+    pub(super) fn check(&self) -> Result<(), Refusal> {
         if !(self.c.is_finite() && self.c > 0.0) {
             return Err(("cubic.c", "a number above 0"));
         }
         if !(self.beta.0 > 0.0 && self.beta.0 < 1.0) {
             return Err(("cubic.beta", "a share above 0 and below 1"));
         }
-        Ok(())
+        check_slow_start(self.slow_start_limit, "cubic.slow_start_limit")
     }
 }
+
+/// RFC 8511 §3.1, for CUBIC.
+const ABE_BETA: f64 = 0.85;
 
 /// A stage of congestion avoidance: from a loss, or from the end of slow start, to the next loss. Units: segments and seconds.
 #[derive(Debug, Clone, Copy)]
@@ -201,7 +206,11 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         self.remember_loss();
         // §4.6. In flight, not cwnd: an idle window is no evidence.
-        let kept = (ack.prior_in_flight as f64 * self.config.beta.0) as u64;
+        let beta = match signal {
+            CongestionSignal::Ecn if self.config.abe => ABE_BETA.max(self.config.beta.0),
+            _ => self.config.beta.0,
+        };
+        let kept = (ack.prior_in_flight as f64 * beta) as u64;
         self.ssthresh = kept.max(2 * self.mss);
         self.epoch = None;
         self.fraction = 0.0;
@@ -310,6 +319,22 @@ mod tests {
         assert_eq!(idle.cwnd(), 7_000);
         idle.on_congestion(CongestionSignal::Ecn, &loss(MSS));
         assert_eq!(idle.cwnd(), 2_000, "never below two segments");
+    }
+
+    #[test]
+    fn with_abe_a_mark_leaves_more_than_a_loss() {
+        let config = Config {
+            abe: true,
+            ..Config::default()
+        };
+        for (signal, expected) in [
+            (CongestionSignal::Ecn, 85_000),
+            (CongestionSignal::Loss { lost: MSS }, 70_000),
+        ] {
+            let mut cubic = Cubic::new(&config, MSS, 100 * MSS);
+            cubic.on_congestion(signal, &loss(100 * MSS));
+            assert_eq!(cubic.cwnd(), expected);
+        }
     }
 
     #[test]

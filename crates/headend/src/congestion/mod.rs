@@ -3,7 +3,14 @@
 //! Policy only: what was lost, what is in flight and when to send again is TCP's mechanism ([`crate::tcp`]).
 
 pub mod cubic;
+mod delay_history;
+pub mod fast;
+pub mod ledbat;
+pub mod ledbat_plus_plus;
 pub mod reno;
+pub mod tahoe;
+pub mod vegas;
+pub mod westwood;
 
 use std::fmt::Debug;
 
@@ -11,19 +18,73 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::cubic::Cubic;
+use self::fast::Fast;
+use self::ledbat::Ledbat;
+use self::ledbat_plus_plus::LedbatPlusPlus;
 use self::reno::Reno;
+use self::tahoe::Tahoe;
+use self::vegas::Vegas;
+use self::westwood::Westwood;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// A congestion control by name, with its parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CongestionConfig {
+/// The key of a parameter whose value makes no sense, and what is expected there.
+type Refusal = (&'static str, &'static str);
+
+macro_rules! controls {
+    ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal,)+) => {
+        /// A congestion control by name, with its parameters.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum CongestionConfig {
+            $($(#[$doc])* $variant($config),)+
+        }
+
+        impl CongestionConfig {
+            /// Every control with its defaults, in the order of their names.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(<$config>::default())),+]
+            }
+
+            /// Its name in scenarios and results.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            /// Finds values that their types allow and that make no sense.
+            ///
+            /// # Errors
+            ///
+            /// The path of the key, and what is expected there.
+            pub fn check(&self) -> Result<(), Refusal> {
+                match self {
+                    $(Self::$variant(config) => config.check(),)+
+                }
+            }
+        }
+    };
+}
+
+controls! {
     /// CUBIC (RFC 9438), the default of most systems: grows with the time since the last loss.
-    Cubic(cubic::Config),
+    Cubic(cubic::Config) = "cubic",
+    /// FAST: keeps α segments in queues, by round-trip times alone.
+    Fast(fast::Config) = "fast",
+    /// LEDBAT (RFC 6817): a background transfer that keeps the queue at a target delay.
+    Ledbat(ledbat::Config) = "ledbat",
+    /// LEDBAT++: LEDBAT fair among its own kind, with periodic slowdowns.
+    LedbatPlusPlus(ledbat_plus_plus::Config) = "ledbat_plus_plus",
     /// NewReno (RFC 5681): one segment more each round trip, half after a loss.
-    Reno(reno::Config),
+    Reno(reno::Config) = "reno",
+    /// Tahoe (1988): one segment more each round trip, and one segment after a loss.
+    Tahoe(tahoe::Config) = "tahoe",
+    /// Vegas: keeps two to four segments in queues.
+    Vegas(vegas::Config) = "vegas",
+    /// Westwood+: NewReno that falls to the measured bandwidth after a loss.
+    Westwood(westwood::Config) = "westwood",
 }
 
 impl Default for CongestionConfig {
@@ -33,25 +94,6 @@ impl Default for CongestionConfig {
 }
 
 impl CongestionConfig {
-    /// Finds values that their types allow and that make no sense.
-    ///
-    /// # Errors
-    ///
-    /// The path of the key, and what is expected there.
-    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        let (limit, limit_key) = match self {
-            Self::Cubic(config) => {
-                config.check()?;
-                (config.slow_start_limit, "cubic.slow_start_limit")
-            }
-            Self::Reno(config) => (config.slow_start_limit, "reno.slow_start_limit"),
-        };
-        if limit == 0 {
-            return Err((limit_key, "at least 1 segment"));
-        }
-        Ok(())
-    }
-
     /// A control for segments of `mss` bytes that starts with `initial_window` bytes. `rng` is its own random stream; a control
     /// that draws none ignores it.
     #[allow(
@@ -62,9 +104,25 @@ impl CongestionConfig {
         let _ = rng;
         match self {
             Self::Cubic(config) => Box::new(Cubic::new(config, mss, initial_window)),
+            Self::Fast(config) => Box::new(Fast::new(config, mss, initial_window)),
+            Self::Ledbat(config) => Box::new(Ledbat::new(config, mss, initial_window)),
+            Self::LedbatPlusPlus(config) => {
+                Box::new(LedbatPlusPlus::new(config, mss, initial_window))
+            }
             Self::Reno(config) => Box::new(Reno::new(config, mss, initial_window)),
+            Self::Tahoe(config) => Box::new(Tahoe::new(config, mss, initial_window)),
+            Self::Vegas(config) => Box::new(Vegas::new(config, mss, initial_window)),
+            Self::Westwood(config) => Box::new(Westwood::new(config, mss, initial_window)),
         }
     }
+}
+
+/// A slow start that may not grow never ends.
+fn check_slow_start(limit: u32, key: &'static str) -> Result<(), Refusal> {
+    if limit == 0 {
+        return Err((key, "at least 1 segment"));
+    }
+    Ok(())
 }
 
 /// How much a sender may have in flight, and how fast it may send. All sizes are bytes.
@@ -94,6 +152,10 @@ pub trait CongestionControl: Debug + Send {
     /// When it wants [`Self::on_timer`].
     fn next_timer(&self) -> Option<Instant> {
         None
+    }
+    /// Whether a loss is repaired as after a timeout: all that is outstanding is sent again, in slow start.
+    fn repairs_in_slow_start(&self) -> bool {
+        false
     }
     /// Congestion window.
     fn cwnd(&self) -> u64;
@@ -248,6 +310,7 @@ mod tests {
         assert_eq!(cubic(|config| config.slow_start_limit = 0), none);
         let reno = CongestionConfig::Reno(reno::Config {
             slow_start_limit: 0,
+            ..reno::Config::default()
         });
         assert_eq!(
             reno.check(),

@@ -561,6 +561,9 @@ impl Sender {
         if !lost {
             return;
         }
+        if self.control.repairs_in_slow_start() {
+            return self.repair_in_slow_start(sample);
+        }
         sample.newly_lost = if self.setup.sack {
             self.board.detect_losses()
         } else {
@@ -582,6 +585,27 @@ impl Sender {
         }
     }
 
+    /// Tahoe: the third duplicate is taken for the timer's expiry, but the timeout does not double.
+    fn repair_in_slow_start(&mut self, sample: &mut AckSample) {
+        let lost = self.lose_all();
+        sample.newly_lost = lost;
+        self.rto_deadline = Some(sample.now + self.rtt.rto());
+        self.control
+            .on_congestion(CongestionSignal::Loss { lost }, sample);
+    }
+
+    /// Everything outstanding is lost, and to be sent again in slow start; the bytes newly so.
+    fn lose_all(&mut self) -> u64 {
+        self.dup_acks = 0;
+        self.departed = 0;
+        self.repair_first = false;
+        let point = self.board.nxt();
+        self.recovery = Recovery::Timeout { point };
+        self.recover = Some(point);
+        self.responded_until = point;
+        self.board.lose_all()
+    }
+
     /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR.
     fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
         if ece && self.board.una() >= self.responded_until {
@@ -594,14 +618,7 @@ impl Sender {
     /// The retransmission timer has expired: RFC 6298 §5.4 to §5.6, RFC 5681 §3.1.
     pub(super) fn on_timeout(&mut self, now: Instant) {
         let prior_in_flight = self.in_flight();
-        let lost = self.board.lose_all();
-        self.dup_acks = 0;
-        self.departed = 0;
-        self.repair_first = false;
-        let point = self.board.nxt();
-        self.recovery = Recovery::Timeout { point };
-        self.recover = Some(point);
-        self.responded_until = point;
+        let lost = self.lose_all();
         // RFC 5681 §3.1: ssthresh stays if the same segment has timed out before.
         if self.rtt.backoff() == 0 {
             let sample = AckSample {
@@ -708,6 +725,7 @@ enum Next {
 mod tests {
     use super::*;
     use crate::congestion::reno::{self, Reno};
+    use crate::congestion::tahoe::{self, Tahoe};
 
     const MSS: u64 = 1000;
     const WINDOW: u32 = 1_000_000;
@@ -850,6 +868,24 @@ mod tests {
         assert_eq!(sender.recovery, Recovery::None);
         assert!(sender.in_flight() <= 5 * MSS);
         assert_eq!(sender.ssthresh(), Some(5 * MSS));
+    }
+
+    #[test]
+    fn tahoe_sends_everything_again_in_slow_start_after_the_third_duplicate() {
+        let control = Tahoe::new(&tahoe::Config::default(), MSS, 10 * MSS);
+        let mut sender = sender_with(false, Box::new(control));
+        sender.write(u64::MAX);
+        drain(&mut sender, at(0));
+        assert_eq!(ack(&mut sender, 100, 0, &[]), [10], "limited transmit");
+        assert_eq!(ack(&mut sender, 101, 0, &[]), [11]);
+        assert_eq!(ack(&mut sender, 102, 0, &[]), [0]);
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (MSS, Some(5 * MSS)));
+        for ms in 103..110 {
+            assert_eq!(ack(&mut sender, ms, 0, &[]), [0; 0], "no other recovery");
+        }
+        // The receiver has 1 to 11: its next answers tell, and what arrives again is not sent a third time.
+        assert_eq!(ack(&mut sender, 202, 12, &[]), [12, 13]);
+        assert_eq!(sender.recovery, Recovery::None);
     }
 
     #[test]
