@@ -3,10 +3,12 @@
 //! Policy only: what was lost, what is in flight and when to send again is TCP's mechanism ([`crate::tcp`]).
 
 pub mod cubic;
+pub mod dctcp;
 mod delay_history;
 pub mod fast;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
+pub mod prague;
 pub mod reno;
 pub mod tahoe;
 pub mod vegas;
@@ -18,9 +20,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::cubic::Cubic;
+use self::dctcp::Dctcp;
 use self::fast::Fast;
 use self::ledbat::Ledbat;
 use self::ledbat_plus_plus::LedbatPlusPlus;
+use self::prague::Prague;
 use self::reno::Reno;
 use self::tahoe::Tahoe;
 use self::vegas::Vegas;
@@ -71,12 +75,16 @@ macro_rules! controls {
 controls! {
     /// CUBIC (RFC 9438), the default of most systems: grows with the time since the last loss.
     Cubic(cubic::Config) = "cubic",
+    /// DCTCP (RFC 8257): reduces the window by as much as was marked.
+    Dctcp(dctcp::Config) = "dctcp",
     /// FAST: keeps α segments in queues, by round-trip times alone.
     Fast(fast::Config) = "fast",
     /// LEDBAT (RFC 6817): a background transfer that keeps the queue at a target delay.
     Ledbat(ledbat::Config) = "ledbat",
     /// LEDBAT++: LEDBAT fair among its own kind, with periodic slowdowns.
     LedbatPlusPlus(ledbat_plus_plus::Config) = "ledbat_plus_plus",
+    /// Prague: the scalable control of L4S.
+    Prague(prague::Config) = "prague",
     /// NewReno (RFC 5681): one segment more each round trip, half after a loss.
     Reno(reno::Config) = "reno",
     /// Tahoe (1988): one segment more each round trip, and one segment after a loss.
@@ -94,6 +102,11 @@ impl Default for CongestionConfig {
 }
 
 impl CongestionConfig {
+    /// Whether it needs to know how much was marked, not only that something was.
+    pub const fn counts_marks(&self) -> bool {
+        matches!(self, Self::Dctcp(_) | Self::Prague(_))
+    }
+
     /// A control for segments of `mss` bytes that starts with `initial_window` bytes. `rng` is its own random stream; a control
     /// that draws none ignores it.
     #[allow(
@@ -104,11 +117,13 @@ impl CongestionConfig {
         let _ = rng;
         match self {
             Self::Cubic(config) => Box::new(Cubic::new(config, mss, initial_window)),
+            Self::Dctcp(config) => Box::new(Dctcp::new(config, mss, initial_window)),
             Self::Fast(config) => Box::new(Fast::new(config, mss, initial_window)),
             Self::Ledbat(config) => Box::new(Ledbat::new(config, mss, initial_window)),
             Self::LedbatPlusPlus(config) => {
                 Box::new(LedbatPlusPlus::new(config, mss, initial_window))
             }
+            Self::Prague(config) => Box::new(Prague::new(config, mss, initial_window)),
             Self::Reno(config) => Box::new(Reno::new(config, mss, initial_window)),
             Self::Tahoe(config) => Box::new(Tahoe::new(config, mss, initial_window)),
             Self::Vegas(config) => Box::new(Vegas::new(config, mss, initial_window)),
@@ -157,6 +172,10 @@ pub trait CongestionControl: Debug + Send {
     fn repairs_in_slow_start(&self) -> bool {
         false
     }
+    /// Whether it answers marks in proportion, as L4S wants it: its packets then say ECT(1) (RFC 9331 §4).
+    fn is_scalable(&self) -> bool {
+        false
+    }
     /// Congestion window.
     fn cwnd(&self) -> u64;
     /// Slow-start threshold, once there is one.
@@ -192,7 +211,7 @@ pub struct AckSample {
     pub newly_acked: u64,
     /// Bytes newly known to be lost.
     pub newly_lost: u64,
-    /// Bytes newly reported as CE-marked; always 0 under RFC 3168, whose echo does not count.
+    /// Bytes newly reported as CE-marked (Accurate ECN); always 0 under RFC 3168, whose echo does not count.
     pub ce_bytes: u64,
     /// Bytes in flight before this acknowledgement.
     pub prior_in_flight: u64,
@@ -245,6 +264,12 @@ impl DeliverySample {
         let bits = self.bytes as f64 * 8e9;
         Rate((bits / self.interval.as_nanos() as f64) as u64)
     }
+}
+
+/// `gain` times a window each round trip; `None` where that takes no time.
+pub(crate) fn window_rate(window: f64, rtt: Duration, gain: f64) -> Option<Rate> {
+    let seconds = rtt.as_secs_f64();
+    (seconds > 0.0).then(|| Rate((gain * window * 8.0 / seconds) as u64))
 }
 
 /// Slow start with appropriate byte counting (RFC 5681 §3.1, RFC 3465), for the controls that use it.

@@ -14,10 +14,13 @@
 //! Left out: reneging receivers, Nagle's algorithm, persist probes (receivers read at once, so the window never closes), repeated losses of one
 //! repair but by the timer (no RACK), undoing of spurious timeouts, and a limit on retransmissions of data.
 
+use super::EcnMode;
 use super::rate::RateSampler;
+use super::receiver::INITIAL_MARKED;
 use super::rtt::RttEstimator;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
+use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -49,8 +52,8 @@ pub(super) struct Ack<'a> {
     pub(super) blocks: &'a [(u64, u64)],
     /// Whether it brings data of its own; then it is no duplicate acknowledgement (RFC 5681 §2).
     pub(super) carries_data: bool,
-    /// ECN echo.
-    pub(super) ece: bool,
+    /// Control bits, for ECN's echo or count.
+    pub(super) flags: Flags,
 }
 
 /// A segment to be sent.
@@ -118,6 +121,10 @@ pub(super) struct Sender {
     recover: Option<u64>,
     /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again.
     responded_until: u64,
+    /// What both sides agreed on.
+    ecn: EcnMode,
+    /// Accurate ECN: marked packets so far, as far as the three bits tell (RFC 9768 §3.2.1: `s.cep`).
+    marked: u8,
     /// The next new segment says CWR.
     cwr_due: bool,
     /// It was the window that stopped the latest round of sending.
@@ -156,6 +163,8 @@ impl Sender {
             repair_first: false,
             recover: None,
             responded_until: 0,
+            ecn: EcnMode::Off,
+            marked: INITIAL_MARKED,
             cwr_due: false,
             cwnd_limited: false,
             last_sent_at: Instant::ZERO,
@@ -201,6 +210,16 @@ impl Sender {
             self.rtt.handshake_was_repeated();
         }
         self.consult();
+    }
+
+    /// What the handshake agreed on; what new data is to say of it.
+    pub(super) fn use_ecn(&mut self, mode: EcnMode) -> Ecn {
+        self.ecn = mode;
+        match mode {
+            EcnMode::Off | EcnMode::Auto => Ecn::NotEct,
+            EcnMode::Accurate if self.control.is_scalable() => Ecn::Ect1,
+            EcnMode::Accurate | EcnMode::On => Ecn::Ect0,
+        }
     }
 
     /// The next segment that may be sent now. Ask until there is none.
@@ -397,15 +416,20 @@ impl Sender {
         }
         let advanced = self.board.una() > prior_una;
         let duplicate = self.is_duplicate(ack, advanced, &delivery);
-        if !advanced && !duplicate && delivery.bytes == 0 && !ack.ece {
+        let mut ece = self.ecn == EcnMode::On && ack.flags.has(Flags::ECE);
+        if !advanced && !duplicate && delivery.bytes == 0 && !ece {
             return;
         }
         let mut sample = self.measure(ack, advanced, &delivery, now);
         sample.prior_in_flight = prior_in_flight;
+        if self.ecn == EcnMode::Accurate {
+            sample.ce_bytes = self.count_marks(ack.flags.ace(), delivery.bytes);
+            ece = sample.ce_bytes > 0;
+        }
         // RFC 3042: duplicates let segments out, and leave the window as it is. RFC 3168 §6.1.2: so do echoes.
-        sample.in_recovery = was_fast || ack.ece || (duplicate && !advanced);
+        sample.in_recovery = was_fast || ece || (duplicate && !advanced);
         self.recover_from_loss(advanced, duplicate, &mut sample);
-        self.respond_to_echo(ack.ece, &sample);
+        self.respond_to_echo(ece, &sample);
         sample.in_recovery |= matches!(self.recovery, Recovery::Fast { .. });
         sample.in_flight = self.in_flight();
         if sample.newly_acked > 0 || sample.newly_lost > 0 {
@@ -606,11 +630,26 @@ impl Sender {
         self.board.lose_all()
     }
 
-    /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR.
+    /// Bytes newly reported as marked (RFC 9768 §3.2.2.5.2, appendix A.2): where so many packets are acknowledged at once that three bits may have wrapped,
+    /// the most that fits.
+    fn count_marks(&mut self, ace: u8, acked: u64) -> u64 {
+        let newly = u64::from(ace.wrapping_sub(self.marked) & 7);
+        self.marked = ace;
+        let packets = acked.div_ceil(self.setup.mss);
+        let newly = if packets < 8 {
+            newly
+        } else {
+            packets - (packets - newly) % 8
+        };
+        (newly * self.setup.mss).min(acked)
+    }
+
+    /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR; RFC 9768 §3.3 needs no answer.
+    #[inline]
     fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
         if ece && self.board.una() >= self.responded_until {
             self.responded_until = self.board.nxt();
-            self.cwr_due = true;
+            self.cwr_due = self.ecn == EcnMode::On;
             self.control.on_congestion(CongestionSignal::Ecn, sample);
         }
     }
@@ -782,7 +821,7 @@ mod tests {
                 sent_at: at(ms.saturating_sub(50)),
                 blocks: &blocks,
                 carries_data: false,
-                ece: false,
+                flags: Flags::ACK,
             },
             WINDOW,
             at(ms),
@@ -797,7 +836,7 @@ mod tests {
             sent_at: at(ms - 50),
             blocks: &[],
             carries_data: false,
-            ece: true,
+            flags: Flags::ACK.with(Flags::ECE),
         };
         take(sender, &ack, WINDOW, at(ms));
         std::iter::from_fn(|| sender.poll_transmit(at(ms))).collect()
@@ -963,6 +1002,7 @@ mod tests {
     #[test]
     fn an_echo_counts_once_a_window_and_is_answered_by_cwr_on_new_data() {
         let mut sender = sender(true);
+        sender.use_ecn(EcnMode::On);
         drain(&mut sender, at(0));
         assert_eq!(echo(&mut sender, 100, 1), [], "the window is halved");
         assert_eq!(sender.cwnd(), 5 * MSS);
@@ -982,8 +1022,52 @@ mod tests {
     }
 
     #[test]
+    fn accurate_ecn_tells_how_much_was_marked_also_where_three_bits_wrap() {
+        let mut sender = sender(true);
+        assert_eq!(sender.use_ecn(EcnMode::Accurate), Ecn::Ect0);
+        // The counts start at 5.
+        assert_eq!(sender.count_marks(5, 2 * MSS), 0);
+        assert_eq!(sender.count_marks(6, 2 * MSS), MSS);
+        assert_eq!(sender.count_marks(0, 2 * MSS), 2 * MSS);
+        assert_eq!(
+            sender.count_marks(2, 500),
+            500,
+            "no more than was acknowledged"
+        );
+        // Ten at once, and one more modulo 8: nine.
+        assert_eq!(sender.count_marks(3, 10 * MSS), 9 * MSS);
+        assert_eq!(sender.count_marks(3, 7 * MSS), 0);
+    }
+
+    #[test]
+    fn accurate_marks_count_once_a_window_and_need_no_answer() {
+        let mut sender = sender(true);
+        sender.use_ecn(EcnMode::Accurate);
+        drain(&mut sender, at(0));
+        let mut tell = |ms, segments: u64, marked: u8| {
+            let ack = Ack {
+                next: segments * MSS,
+                echo: at(ms - 100),
+                sent_at: at(ms - 50),
+                blocks: &[],
+                carries_data: false,
+                flags: Flags::ACK.with_ace(marked),
+            };
+            take(&mut sender, &ack, WINDOW, at(ms));
+            let sent: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(at(ms))).collect();
+            assert!(sent.iter().all(|transmit| !transmit.cwr));
+            sender.cwnd()
+        };
+        assert_eq!(tell(100, 2, 6), 5 * MSS);
+        assert_eq!(tell(101, 4, 7), 5 * MSS, "the same window");
+        assert_eq!(tell(102, 7, 7), 5 * MSS);
+        assert_eq!(tell(103, 10, 0), 2500, "the next one");
+    }
+
+    #[test]
     fn a_mark_and_a_loss_in_one_window_count_once() {
         let mut sender = sender(true);
+        sender.use_ecn(EcnMode::On);
         drain(&mut sender, at(0));
         echo(&mut sender, 100, 1);
         ack(&mut sender, 101, 1, &[(2, 5)]);
@@ -1006,7 +1090,7 @@ mod tests {
             sent_at: at(50),
             blocks: &[],
             carries_data: false,
-            ece: false,
+            flags: Flags::ACK,
         };
         take(&mut sender, &small, 2000, at(100));
         assert_eq!(sender.poll_transmit(at(100)), None, "the right edge stands");
