@@ -4,11 +4,12 @@
 //! then flat around `W_max`, then fast again. Where standard TCP would have a larger window, on short paths, CUBIC follows that estimate instead
 //! (the Reno-friendly region). A flow that loses below its last `W_max` leaves room for others (fast convergence).
 //!
-//! Left out: HyStart and HyStart++ (slow start runs until a loss, RFC 9438 §4.10 allows it), the undoing of spurious losses (§4.9).
+//! The first slow start runs until a loss, or, with [`super::hystart`], until a queue shows (RFC 9438 §4.10). Left out: the undoing of spurious losses (§4.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::hystart::{CSS_GROWTH_DIVISOR, HyStart, Pace, Watch};
 use super::{AckSample, CongestionControl, CongestionSignal, Refusal, SlowStart, check_slow_start};
 use crate::math;
 use crate::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use crate::units::Probability;
 ///
 /// Use it as today's ordinary sender: Linux, Windows and Apple's systems have it as their default.
 ///
-/// Source: RFC 9438 and RFC 8511.
+/// Source: RFC 9438, RFC 8511 and RFC 9406.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -30,6 +31,8 @@ pub struct Config {
     pub fast_convergence: bool,
     /// Whether a mark leaves 0.85 of the window instead of β (RFC 8511, ABE): marks come from short queues, which a larger decrease would empty.
     pub abe: bool,
+    /// How the first slow start may end before it loses anything. Off fills the buffer once.
+    pub hystart: HyStart,
     /// Segments by which one acknowledgement may grow the window in slow start.
     pub slow_start_limit: u32,
 }
@@ -44,6 +47,7 @@ impl Default for Config {
             // RFC 9438 §4.7.
             fast_convergence: true,
             abe: false,
+            hystart: HyStart::Off,
             // RFC 3465 §2.3: the most it allows.
             slow_start_limit: 2,
         }
@@ -86,6 +90,8 @@ struct Epoch {
 pub struct Cubic {
     config: Config,
     slow_start: SlowStart,
+    /// Watches the first slow start.
+    hystart: Option<Watch>,
     mss: u64,
     /// In bytes; growth by less than a byte is carried in `fraction`.
     cwnd: u64,
@@ -104,6 +110,7 @@ impl Cubic {
         let beta = config.beta.0;
         Self {
             slow_start: SlowStart::new(config.slow_start_limit),
+            hystart: Watch::new(config.hystart),
             // RFC 9438 §4.3: the increase with which a decrease by β is on average as large as standard TCP's window.
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             config: config.clone(),
@@ -162,6 +169,23 @@ impl Cubic {
         self.set_segments(next);
     }
 
+    /// RFC 9438 §4.10.
+    fn grow_in_slow_start(&mut self, ack: &AckSample) {
+        let grown = self.slow_start.grow(self.cwnd, self.ssthresh, ack);
+        let pace = match &mut self.hystart {
+            None => Pace::Full,
+            Some(watch) => watch.on_ack(ack, self.cwnd),
+        };
+        match pace {
+            Pace::Full => self.cwnd = grown,
+            Pace::Conservative => self.cwnd += (grown - self.cwnd) / CSS_GROWTH_DIVISOR,
+            Pace::Stop => {
+                self.ssthresh = self.cwnd;
+                self.hystart = None;
+            }
+        }
+    }
+
     /// RFC 9438 §4.6, §4.7: remembers the window a loss struck.
     fn remember_loss(&mut self) {
         let cwnd = self.segments();
@@ -197,7 +221,7 @@ impl CongestionControl for Cubic {
             return;
         }
         if self.cwnd < self.ssthresh {
-            self.cwnd = self.slow_start.grow(self.cwnd, self.ssthresh, ack);
+            self.grow_in_slow_start(ack);
         } else {
             self.avoid_congestion(ack);
         }
@@ -205,6 +229,7 @@ impl CongestionControl for Cubic {
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         self.remember_loss();
+        self.hystart = None;
         // §4.6. In flight, not cwnd: an idle window is no evidence.
         let beta = match signal {
             CongestionSignal::Ecn if self.config.abe => ABE_BETA.max(self.config.beta.0),
@@ -388,6 +413,30 @@ mod tests {
         cubic.on_congestion(CongestionSignal::Ecn, &loss(70 * MSS));
         let (w_max, _) = cubic.last_loss.expect("a loss is remembered");
         assert!((w_max - 70.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn hystart_ends_the_first_slow_start_at_the_window_it_has() {
+        let config = Config {
+            hystart: HyStart::Original,
+            ..Config::default()
+        };
+        let mut cubic = Cubic::new(&config, MSS, 20 * MSS);
+        for (round, rtt) in [(1, 100), (2, 100), (3, 130)] {
+            for n in 0..10 {
+                let now = at(f64::from(round) + 0.01 * f64::from(n));
+                let ms = Duration::from_millis(rtt);
+                cubic.on_ack(&AckSample {
+                    rtt: Some(ms),
+                    min_rtt: Some(Duration::from_millis(100)),
+                    round: round as u64,
+                    ..ack(now, MSS, ms)
+                });
+            }
+        }
+        // Seven of the third round grew it; from there it follows the curve of its own plateau.
+        assert_eq!(cubic.ssthresh(), Some(47 * MSS));
+        assert_eq!(cubic.epoch.map(|epoch| epoch.w_max as u64), Some(47));
     }
 
     #[test]

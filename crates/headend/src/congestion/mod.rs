@@ -2,23 +2,31 @@
 //!
 //! Policy only: what was lost, what is in flight and when to send again is TCP's mechanism ([`crate::tcp`]).
 
+pub mod bbr;
+pub mod bbr3;
 pub mod cubic;
 pub mod dctcp;
 mod delay_history;
 pub mod fast;
+pub mod hystart;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod prague;
 pub mod reno;
 pub mod tahoe;
+#[cfg(test)]
+mod testing;
 pub mod vegas;
 pub mod westwood;
+mod windowed_max;
 
 use std::fmt::Debug;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::bbr::Bbr;
+use self::bbr3::Bbr3;
 use self::cubic::Cubic;
 use self::dctcp::Dctcp;
 use self::fast::Fast;
@@ -73,6 +81,10 @@ macro_rules! controls {
 }
 
 controls! {
+    /// BBR version 1 (2016): sends at the measured bandwidth, whatever is lost.
+    Bbr(bbr::Config) = "bbr",
+    /// BBR version 3: sends at the measured bandwidth, with bounds from losses.
+    Bbr3(bbr3::Config) = "bbr3",
     /// CUBIC (RFC 9438), the default of most systems: grows with the time since the last loss.
     Cubic(cubic::Config) = "cubic",
     /// DCTCP (RFC 8257): reduces the window by as much as was marked.
@@ -109,13 +121,10 @@ impl CongestionConfig {
 
     /// A control for segments of `mss` bytes that starts with `initial_window` bytes. `rng` is its own random stream; a control
     /// that draws none ignores it.
-    #[allow(
-        clippy::needless_pass_by_value,
-        reason = "a control that draws keeps its stream"
-    )]
     pub fn build(&self, mss: u64, initial_window: u64, rng: Rng) -> Box<dyn CongestionControl> {
-        let _ = rng;
         match self {
+            Self::Bbr(config) => Box::new(Bbr::new(config, mss, initial_window, rng)),
+            Self::Bbr3(config) => Box::new(Bbr3::new(config, mss, initial_window, rng)),
             Self::Cubic(config) => Box::new(Cubic::new(config, mss, initial_window)),
             Self::Dctcp(config) => Box::new(Dctcp::new(config, mss, initial_window)),
             Self::Fast(config) => Box::new(Fast::new(config, mss, initial_window)),
@@ -142,6 +151,10 @@ fn check_slow_start(limit: u32, key: &'static str) -> Result<(), Refusal> {
 
 /// How much a sender may have in flight, and how fast it may send. All sizes are bytes.
 pub trait CongestionControl: Debug + Send {
+    /// The handshake took `rtt`, and it could be timed.
+    fn on_handshake(&mut self, rtt: Duration) {
+        let _ = rtt;
+    }
     /// New data or a retransmission was sent. What this changes is asked for after the next acknowledgement or timer.
     fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
         let _ = (now, bytes, in_flight);
@@ -229,6 +242,12 @@ pub struct AckSample {
     pub delivery_sample: Option<DeliverySample>,
     /// Bytes delivered in all.
     pub delivered: u64,
+    /// Bytes delivered in all when the most recently sent of the newly acknowledged segments was sent.
+    pub prior_delivered: u64,
+    /// Bytes in flight then, that segment included.
+    pub sent_in_flight: u64,
+    /// Bytes in flight when the last of the newly lost segments was sent, that segment included.
+    pub lost_in_flight: u64,
     /// The sender had nothing more to send.
     pub app_limited: bool,
     /// The window, not the application or the receiver, kept it from sending more.
@@ -259,6 +278,11 @@ pub struct DeliverySample {
 }
 
 impl DeliverySample {
+    /// Bytes a second.
+    pub fn bytes_per_sec(self) -> f64 {
+        self.bytes as f64 * 1e9 / self.interval.as_nanos() as f64
+    }
+
     /// The rate it amounts to.
     pub fn rate(self) -> Rate {
         let bits = self.bytes as f64 * 8e9;

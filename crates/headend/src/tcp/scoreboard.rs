@@ -124,6 +124,8 @@ pub(super) struct Scoreboard {
     judged: u64,
     /// Number of the first segment that may still have to be repaired (RFC 6675: HighRxt, as a segment).
     repair: u64,
+    /// What was in flight when the segment lost last was sent.
+    lost_in_flight: u32,
 }
 
 impl Scoreboard {
@@ -140,6 +142,7 @@ impl Scoreboard {
             pipe: 0,
             judged: 0,
             repair: 0,
+            lost_in_flight: 0,
         }
     }
 
@@ -221,6 +224,7 @@ impl Scoreboard {
             if !segment.has(SACKED | LOST) {
                 segment.state |= LOST;
                 lost += u64::from(segment.len);
+                self.lost_in_flight = segment.stamp.in_flight;
             }
             self.judged += 1;
         }
@@ -255,6 +259,7 @@ impl Scoreboard {
         };
         self.pipe -= segment.in_pipe();
         segment.state = (segment.state | LOST) & !REPAIRED;
+        self.lost_in_flight = segment.stamp.in_flight;
         u64::from(segment.len)
     }
 
@@ -338,6 +343,11 @@ impl Scoreboard {
     /// Whether `number` is the first segment.
     pub(super) fn is_first(&self, number: u64) -> bool {
         number == self.first
+    }
+
+    /// Bytes in flight when the segment lost last was sent, that segment included.
+    pub(super) fn lost_in_flight(&self) -> u64 {
+        u64::from(self.lost_in_flight)
     }
 
     /// SND.UNA.

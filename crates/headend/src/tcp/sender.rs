@@ -209,6 +209,9 @@ impl Sender {
             self.control = control;
             self.rtt.handshake_was_repeated();
         }
+        if let Some(rtt) = rtt {
+            self.control.on_handshake(rtt);
+        }
         self.consult();
     }
 
@@ -332,7 +335,7 @@ impl Sender {
         }
         let seq = self.board.nxt();
         let fin = len == 0;
-        let stamp = self.rate.stamp(now, self.board.is_empty());
+        let stamp = self.rate.stamp(now, &self.board, len.max(1));
         self.board.push(len.max(1), fin, stamp);
         if fin {
             self.end = End::FinSent;
@@ -353,7 +356,8 @@ impl Sender {
             // repaired once a recovery, so this cannot put the timer off for ever.
             self.rto_deadline = None;
         }
-        let stamp = self.rate.stamp(now, false);
+        let len = self.board.len_of(number) as u16;
+        let stamp = self.rate.stamp(now, &self.board, len);
         let segment = self.board.resend(number, stamp, counts);
         let payload = if segment.is_fin() { 0 } else { segment.len };
         self.sent(payload, now);
@@ -432,6 +436,7 @@ impl Sender {
         self.respond_to_echo(ece, &sample);
         sample.in_recovery |= matches!(self.recovery, Recovery::Fast { .. });
         sample.in_flight = self.in_flight();
+        sample.lost_in_flight = self.board.lost_in_flight();
         if sample.newly_acked > 0 || sample.newly_lost > 0 {
             self.control.on_ack(&sample);
         }
@@ -480,9 +485,8 @@ impl Sender {
                 self.rtt.sample(now.since(sent_at));
             }
         }
-        let app_limited = delivery
-            .newest
-            .is_some_and(|newest| newest.stamp.app_limited);
+        let newest = delivery.newest.map(|newest| newest.stamp);
+        let newest = newest.unwrap_or_default();
         let delivery_sample = delivery.newest.as_ref().and_then(|newest| {
             self.rate
                 .delivered(delivery.bytes, newest, self.rtt.min_rtt(), now)
@@ -496,7 +500,9 @@ impl Sender {
             one_way_delay,
             delivery_sample,
             delivered: self.rate.total(),
-            app_limited,
+            prior_delivered: newest.delivered,
+            sent_in_flight: u64::from(newest.in_flight),
+            app_limited: newest.app_limited,
             cwnd_limited: self.cwnd_limited,
             round: self.rate.round(),
             mss: self.setup.mss,
