@@ -211,8 +211,7 @@ fn dctcps_queue_is_a_saw_tooth_below_its_threshold() {
     assert!(utilisation > 0.999, "{utilisation:.4}");
 }
 
-/// An L4S queue: the link full, and packets that wait for about the step of a millisecond at most. A CUBIC flow beside it, in the classic queue, has about the same rate: the coupling of RFC 9332 is made for
-/// flows of the same round-trip time.
+/// An L4S queue: the link full, and packets that wait for less than the step of a millisecond on average.
 #[test]
 fn prague_fills_the_link_with_hardly_a_queue() {
     let queue = "up.queue = \"dualpi2\"";
@@ -225,12 +224,7 @@ fn prague_fills_the_link_with_hardly_a_queue() {
     let step = 1e-3 * 40e6 / 8.0 / PACKET;
     eprintln!("Prague: {backlog:.2} segments of {step:.2} at the step, {utilisation:.4}");
     assert!(utilisation > 0.95, "{utilisation:.4}");
-    assert!(backlog < 1.5 * step, "{backlog:.2}");
-    let both = upload("l4s", "20 ms", "congestion = \"prague\"")
-        + &upload("classic", "20 ms", "congestion = \"cubic\"\necn = \"on\"");
-    let rates = goodputs(&run(40, queue, &both));
-    eprintln!("Prague and CUBIC: {rates:?}");
-    assert!((0.5..2.0).contains(&(rates[1] / rates[0])), "{rates:?}");
+    assert!(backlog < step, "{backlog:.2}");
 }
 
 /// Without window scaling 65535 bytes travel each round trip, which is 100 ms and what a segment takes on the link: 44 whole segments of 1460 bytes. Tolerance: 2 % for the start of each
