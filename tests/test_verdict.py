@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 import headend
+from headend.cli.tables import draw_queues
 from headend.experiment import compare
 from headend.grading import Grade
 from headend.quantity import format_quantity
@@ -165,3 +168,60 @@ def test_a_comparison_says_which_run_is_partial(fake: Any, home_line: Path) -> N
     results[1].manifest["partial"] = True
     lines = summarise_comparison(results)
     assert lines[-1] == "Partial, stopped before its end: docsis_pie."
+
+
+#: Homes whose tiers come to 60 Mbit/s on a channel of 20.
+SHARED = {
+    "duration": "6 s",
+    "warmup": "2 s",
+    "link": {
+        "cable": {
+            "docsis": {
+                "preset": "docsis31",
+                "upstream": {"rate": "5 Mbit/s", "capacity": "20 Mbit/s"},
+                "downstream": {"rate": "50 Mbit/s"},
+                "modem": {"home": {"count": 12}},
+            }
+        }
+    },
+    "host": {"family": {"via": ["cable.home"]}},
+    "flow": {"put": {"application": "bulk", "direction": "up", "host": "family", "on": "1-12"}},
+}
+
+
+def test_a_full_channel_is_the_cause_and_not_a_homes_queue() -> None:
+    verdict = judge(headend.run(SHARED))
+    (state,) = verdict.channels
+    used = format_quantity(state.used_bps, "rate")
+    assert state.utilisation > 0.95
+    told = f"The upstream channel cable.up (12 queues) is full: {used} of 20 Mbit/s"
+    assert told in verdict.paragraph
+    assert "It waits for the full channel" in verdict.paragraph
+    assert "That is a standing queue" not in verdict.paragraph
+
+
+def test_a_channel_with_room_is_no_cause() -> None:
+    cable = "link.cable.docsis"
+    runs = compare(SHARED, {f"{cable}.upstream.capacity": ["20 Mbit/s", "200 Mbit/s"]}).results
+    roomy = judge(runs[1])
+    assert roomy.channels == []
+    assert "channel" not in roomy.paragraph
+    lines = summarise_comparison(runs)
+    assert "The upstream channel cable.up is full under 20 Mbit/s." in lines
+
+
+def test_shared_channels_have_rows_of_their_own(tmp_path: Path) -> None:
+    result = headend.run(SHARED)
+    table = draw_queues(result, None)
+    assert list(table.columns[0].cells)[:2] == [
+        Text("cable.up, the channel"),
+        Text("cable.down, the channel"),
+    ]
+    page = result.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "cable.up, the channel (full)" in page
+    assert "cable.down, the channel<" in page
+
+
+def test_a_channel_of_ones_own_has_no_row(home_line: Path) -> None:
+    cells = draw_queues(headend.run(home_line, set={"duration": "6 s"}), None).columns[0].cells
+    assert not any("channel" in str(cell) for cell in cells)

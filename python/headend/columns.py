@@ -46,6 +46,10 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         + " ".join(_DISCARDED),
         "rate_bps limit_bytes utilisation backlog_mean_bytes " + " ".join(_DELAYS),
     ),
+    "channels": _define(
+        "channel link direction",
+        real="capacity_bps used_bps neighbours_bps utilisation full_ratio",
+    ),
     "measures": _define("flow measure unit", "count", "mean min p5 p25 p50 p75 p90 p95 p99 max"),
     "samples": _define("flow measure", "time_ns", "value"),
     "flow_series": _define(

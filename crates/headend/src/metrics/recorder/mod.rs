@@ -13,6 +13,7 @@ use self::stats::{DirectionStats, QueueStats, mean_and_max};
 pub use self::tables::jain_index;
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
+use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::delay::DelayStats;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
@@ -147,6 +148,7 @@ const FEW_HISTOGRAMS: usize = 32;
 pub struct Recorder {
     groups: Vec<(GroupInfo, [DirectionStats; 2])>,
     queues: Vec<(QueueInfo, QueueStats)>,
+    channels: Channels,
     measuring_since: Instant,
     interval: Duration,
     interval_start: Instant,
@@ -207,6 +209,7 @@ impl Recorder {
                 .into_iter()
                 .map(|info| (info, QueueStats::new(delays())))
                 .collect(),
+            channels: Channels::default(),
             measuring_since: Instant::ZERO,
             interval,
             interval_start: Instant::ZERO,
@@ -491,6 +494,12 @@ impl Recorder {
         &mut self.queues[queue.0 as usize].1.mac
     }
 
+    /// What went so far over the channel that `queue` shares with others of its link and direction.
+    pub fn channel(&mut self, queue: QueueId, so_far: ChannelUse) {
+        let info = &self.queues[queue.0 as usize].0;
+        self.channels.note(&info.link, info.direction, so_far);
+    }
+
     /// An application measured something.
     pub fn measured(&mut self, at: Instant, group: GroupId, measure: Measure, value: f64) {
         self.samples.push(Sample {
@@ -505,6 +514,7 @@ impl Recorder {
     pub fn start_measuring(&mut self, at: Instant) {
         self.measuring_since = at;
         self.samples.clear();
+        self.channels.start_measuring();
         for stats in self
             .groups
             .iter_mut()

@@ -49,6 +49,7 @@ impl Recorder {
         vec![
             ("flows", self.flows_table(measured)),
             ("queues", self.queues_table(measured)),
+            ("channels", self.channels.table(measured)),
             ("measures", self.measures_table()),
             ("samples", self.samples_table()),
             ("flow_series", self.flow_series_table()),
