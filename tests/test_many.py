@@ -94,7 +94,7 @@ def test_the_terminal_has_two_rows_for_a_group_and_ten_on_request() -> None:
     assert draw_people(verdict).row_count == 7
     # Two channels, then two rows for each of two groups.
     assert draw_queues(street, "cable.home.7.up").row_count == 6
-    assert draw_queues(street, None, detail=True).row_count == 22
+    assert draw_queues(street, None, detail=True).row_count == 24
     assert draw_members(verdict.parties[0]).row_count == 10
 
 
