@@ -500,8 +500,11 @@ impl Recorder {
         self.channels.note(&info.link, info.direction, so_far);
     }
 
-    /// An application measured something.
+    /// An application measured something that was over at `at`; what was over in the warm-up does not count.
     pub fn measured(&mut self, at: Instant, group: GroupId, measure: Measure, value: f64) {
+        if at < self.measuring_since {
+            return;
+        }
         self.samples.push(Sample {
             group,
             measure,
