@@ -324,6 +324,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             discarded_unresponsive=0,
             marked=0,
             utilisation=0.97 if direction == "up" else 0.02,
+            standing_ratio=1.0 if wait > 0.05 else 0.0,
             backlog_mean_bytes=wait * rate / 8,
             backlog_max_bytes=2 * wait * rate / 8,
             delay_mean_ns=float(delays.mean()),

@@ -94,6 +94,7 @@ def _queue(name: str, way: str, wait: float) -> dict[str, Any]:
     return {
         "queue": name, "link": "cable", "direction": way, "discipline": "docsis_pie", "rate_bps": 5e6,
         "packets_enqueued": 9000, "packets_dequeued": 8990, "discarded_congested": 10, "utilisation": 0.5,
+        "standing_ratio": float(wait > 50e6),
         "delay_mean_ns": wait, **{f"delay_{key}_ns": wait * factor for key, factor in QUANTILES.items()},
     }  # fmt: skip
 

@@ -58,7 +58,7 @@ def test_a_group_is_one_row_with_its_middle_and_its_worst() -> None:
     parties = {party.name: party for party in judge(make_street(100)).parties}
     assert list(parties) == ["call", "web", "ping", "upload"]
     web = parties["web"]
-    assert (web.label, web.worst.flow, web.middle.flow) == ("web ×100", "web.100", "web.50")
+    assert (web.label, web.worst.flow, web.middle.flow) == ("web ×100", "web.100", "web.51")
     assert sum(web.grades.values()) == 100
     assert parties["upload"].worst.flow == "upload.10"
     assert not parties["ping"].is_group

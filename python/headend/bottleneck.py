@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
 
     from headend.result import Result
 
-#: Queue delay, in ns at the median, from which a queue that stays is called standing.
-STANDING_QUEUE_NS = 50e6
+#: Share of the time, in which a packet in a queue had waited for more than 50 ms, from which it is called a standing queue.
+STANDING_TIME = 0.5
+
+#: The same share, from which it is the trouble of those who suffer.
+STOOD_AT_TIMES = 0.05
 
 #: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its rate.
 LOSSY_SHARE = 0.05
@@ -47,8 +51,8 @@ class QueueParty:
 
     @property
     def middle(self) -> dict[str, Any]:
-        """The queue in the middle: in half of the others packets wait longer."""
-        return self.rows[len(self.rows) // 2]
+        """The queue in the middle of all by their median delay; of two in the middle, the one where packets wait longer."""
+        return self.rows[(len(self.rows) - 1) // 2]
 
     @property
     def discipline(self) -> str:
@@ -65,19 +69,29 @@ def gather_queues(result: Result) -> list[QueueParty]:
     for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
         gathered.setdefault(label_member(row["queue"], groups), []).append(row)
     return [
-        QueueParty(label, tuple(sorted(own, key=lambda row: (-row["median"], -row["lost_ratio"]))))
+        QueueParty(label, tuple(sorted(own, key=_rank, reverse=True)))
         for label, own in gathered.items()
     ]
 
 
+def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Order queues by how long packets wait: for ever, where none came through."""
+    is_blocked = row["lost"] and not row["packets_dequeued"]
+    return math.inf if is_blocked else row["median"], row["lost_ratio"]
+
+
 def find_bottleneck(result: Result) -> str | None:
-    """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most."""
+    """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most.
+
+    Harm does a queue that stands, then one that loses much, then one that stands at times.
+    """
     import polars as pl
 
     queues = weigh_queues(result)
-    standing = queues.filter(pl.col("median") > STANDING_QUEUE_NS)
+    standing = queues.filter(pl.col("standing_ratio") > STANDING_TIME)
     lossy = queues.filter(pl.col("lost_ratio") > LOSSY_SHARE)
-    for chosen, by in ((standing, "median"), (lossy, "lost")):
+    at_times = queues.filter(pl.col("standing_ratio") > STOOD_AT_TIMES)
+    for chosen, by in ((standing, "median"), (lossy, "lost"), (at_times, "standing_ratio")):
         if not chosen.is_empty():
             return str(chosen.sort(by)["queue"][-1])
     names: list[str] = queues.sort("waited")["queue"].to_list()
@@ -93,7 +107,7 @@ def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
         name = find_bottleneck(result)
         for row in weigh_queues(result).iter_rows(named=True):
             if row["queue"] == name:
-                harm = (row["median"] > STANDING_QUEUE_NS, row["lost_ratio"] + row["median"])
+                harm = (row["standing_ratio"] > STANDING_TIME, row["lost_ratio"] + row["median"])
                 worst[row["queue"]] = max(worst.get(row["queue"], harm), harm)
     named = results[0].bottleneck
     if named in worst and not any(stands for stands, _ in worst.values()):

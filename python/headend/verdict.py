@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import (
     LOSSY_SHARE,
-    STANDING_QUEUE_NS,
+    STANDING_TIME,
+    STOOD_AT_TIMES,
     find_bottleneck,
     find_shared_bottleneck,
     name_queue_key,
@@ -58,8 +59,8 @@ class Party:
 
     @property
     def middle(self) -> Finding:
-        """The member in the middle: half of the others fare worse."""
-        return self.findings[len(self.findings) // 2]
+        """The member in the middle; of two, the one that fares worse."""
+        return self.findings[(len(self.findings) - 1) // 2]
 
     @property
     def grades(self) -> dict[Grade, int]:
@@ -83,8 +84,10 @@ class QueueState:
     ----------
     alike
         How many queues there are of its group, itself included.
+    standing_ratio
+        Share of the time in which it stood: in which a packet in it had waited for more than 50 ms.
     standing
-        In how many of them a queue stood.
+        How many of them stood for most of the time.
     """
 
     queue: str
@@ -94,6 +97,7 @@ class QueueState:
     rate_bps: float
     delay_p50_ns: float | None
     delay_p99_ns: float | None
+    standing_ratio: float
     utilisation: float | None
     discarded: int
     lost_ratio: float
@@ -186,12 +190,13 @@ def describe_queue(result: Result, name: str) -> QueueState | None:
         rate_bps=row["rate_bps"],
         delay_p50_ns=read_number(row["delay_p50_ns"]),
         delay_p99_ns=read_number(row["delay_p99_ns"]),
+        standing_ratio=row["standing_ratio"],
         utilisation=read_number(row["utilisation"]),
         discarded=row["lost"],
         lost_ratio=row["lost_ratio"],
         marked=row["marked"],
         alike=alike.height,
-        standing=int((alike["median"] > STANDING_QUEUE_NS).sum()),
+        standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
     )
 
 
@@ -414,25 +419,28 @@ def _list_names(names: list[str], separator: str = ", ") -> str:
 def _explain_shortage(result: Result, queue: QueueState) -> list[str]:
     """Say what a queue can and cannot do about the full channel that it waits for."""
     cause = "It waits for the full channel: only more capacity, or less load, gives everyone their rate."
-    if (queue.delay_p50_ns or 0.0) <= STANDING_QUEUE_NS:
+    if queue.standing_ratio <= STANDING_TIME:
         return [cause]
     return [cause, f"How long packets wait there is its own doing. {_advise(result, queue)}"]
 
 
 def _explain_queue(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
     """Say what the queue had to do with it; advice is for the kind of queue that is there."""
-    if (queue.delay_p50_ns or 0.0) > STANDING_QUEUE_NS:
+    stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
+    if queue.standing_ratio > STANDING_TIME:
         advice = _advise(result, queue)
-        return [f"That is a standing queue: everything behind it waits that long. {advice}"]
+        return [
+            f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
+        ]
     if queue.lost_ratio > LOSSY_SHARE:
         return [
             "What it throws away is what is missing: look at its limit and at the rates asked for."
         ]
+    if suffers and queue.standing_ratio > STOOD_AT_TIMES:
+        return [
+            f"It stood {stood}, and was short otherwise: that is what those feel who suffer. {_advise(result, queue)}"
+        ]
     if (queue.utilisation or 0.0) > 0.85:
-        if suffers and (queue.delay_p99_ns or 0.0) > STANDING_QUEUE_NS:
-            return [
-                "The line was full; the queue was short at the median and long at times, which is what those feel who suffer."
-            ]
         return ["The line was full and the queue stayed short, which is what a good queue does."]
     if suffers:
         return ["No queue stood: look at loss, wide-area delay and the rates asked for."]

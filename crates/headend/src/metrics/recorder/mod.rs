@@ -141,6 +141,9 @@ struct Sample {
 /// Rows of connections for which room is made in advance, at most.
 const CONNECTION_ROWS: usize = 1 << 14;
 
+/// A queue stands while a packet in it has waited for longer.
+const STANDING: Duration = Duration::from_millis(50);
+
 /// Histograms that are few: of so many, each has all its room from the start.
 const FEW_HISTOGRAMS: usize = 32;
 
@@ -334,7 +337,7 @@ impl Recorder {
         group: impl FnOnce() -> GroupId,
     ) {
         let sojourn = at - packet.enqueued_at;
-        self.departed(queue, packet.size, sojourn);
+        self.departed(at, queue, packet.size, sojourn);
         if self.is_heard(TraceKinds::DEQUEUED) {
             self.tell(at, || TraceEvent::Dequeued {
                 queue,
@@ -346,7 +349,7 @@ impl Recorder {
 
     /// The part of [`Self::dequeued`] that needs no packet.
     #[inline]
-    pub fn departed(&mut self, queue: QueueId, size: u16, sojourn: Duration) {
+    pub fn departed(&mut self, at: Instant, queue: QueueId, size: u16, sojourn: Duration) {
         let nanos = sojourn.as_nanos();
         let stats = &mut self.queues[queue.0 as usize].1;
         stats.total.packets_dequeued += 1;
@@ -354,6 +357,9 @@ impl Recorder {
         stats.total.delay_sum += nanos;
         stats.delay.record(sojourn);
         stats.delay_max = stats.delay_max.max(nanos);
+        if sojourn > STANDING {
+            stats.stood(at, sojourn - STANDING);
+        }
     }
 
     /// A packet ended early, in `queue` if in one.
@@ -532,6 +538,7 @@ impl Recorder {
             stats.at_warmup = stats.total;
             stats.backlog_integral = 0;
             stats.backlog_max = stats.backlog;
+            (stats.stood_ns, stats.stood_until) = (0, at);
             stats.mac = MacCounters::default();
         }
         (self.delivered, self.data_delivered) = (0, 0);

@@ -121,6 +121,8 @@ impl Recorder {
             let sent = seen.bytes_dequeued + seen.packets_dequeued * info.overhead_bytes;
             let possible = info.rate_bps as f64 * measured;
             table.float("utilisation", sent as f64 * 8.0 / possible);
+            let stood = stats.stood_ns as f64 / (measured * 1e9);
+            table.float("standing_ratio", stood);
             table.float(
                 "backlog_mean_bytes",
                 stats.backlog_integral as f64 / (measured * 1e9),
