@@ -841,6 +841,16 @@ fn packets_that_no_grant_would_carry_leave_no_tokens_to_others() {
     assert!(discarded >= 240, "{discarded}");
 }
 
+#[test]
+fn classes_of_a_modems_queue_that_no_flow_belongs_to_are_warned_of() {
+    let queue = "drop_tail.limit = \"500 ms\"";
+    let warnings = warnings_where(OFFICE, queue, "cbt.class.web.match.port = 80");
+    let expected = "link.cable.docsis.upstream.queue.cbt.class.web.match: no packet of this scenario's flows belongs to it";
+    assert_eq!(warnings, [expected]);
+    let warnings = warnings_where(OFFICE, queue, "cbt.class.calls.match.dscp = 46");
+    assert_eq!(warnings, [""; 0]);
+}
+
 /// Homes whose tiers come to 60 Mbit/s on an upstream of 20, all uploading; one of them downloads.
 const FULL: &str = r#"
 duration = "6 s"
