@@ -851,6 +851,23 @@ fn classes_of_a_modems_queue_that_no_flow_belongs_to_are_warned_of() {
     assert_eq!(warnings, [""; 0]);
 }
 
+#[test]
+fn unsolicited_grants_are_never_used_beyond_what_they_give() {
+    let used = |text: &str| of_queue(&Tables::run(text, 1), "cable.voice", "utilisation");
+    // 218 B in every grant of 228 B.
+    let long = used(&OFFICE.replace(
+        "duration = \"4 s\"",
+        "duration = \"12 s\"\nwarmup = \"2 s\"",
+    ));
+    assert!((long - 218.0 / 228.0).abs() < 0.01, "{long}");
+    // Three grants in the time of two and a half say nothing.
+    let short = used(&OFFICE.replace(
+        "duration = \"4 s\"",
+        "duration = \"100 ms\"\nwarmup = \"50 ms\"",
+    ));
+    assert!(short.is_nan(), "{short}");
+}
+
 /// Homes whose tiers come to 60 Mbit/s on an upstream of 20, all uploading; one of them downloads.
 const FULL: &str = r#"
 duration = "6 s"

@@ -26,6 +26,9 @@ impl ChannelUse {
     }
 }
 
+/// Seconds from which the use of a channel is known: MAPs are given ahead, each for milliseconds.
+const SHORTEST: f64 = 0.1;
+
 /// The channels of a run, in the order in which links show them.
 #[derive(Debug, Default)]
 pub(super) struct Channels(Vec<Channel>);
@@ -84,8 +87,11 @@ impl Channels {
             table.float("used_bps", seen.used_bits / measured);
             table.float("neighbours_bps", seen.neighbours_bits / measured);
             let taken = seen.used_bits + seen.neighbours_bits;
-            table.float("utilisation", taken / seen.capacity_bits);
-            table.float("full_ratio", seen.full_ns / (measured * 1e9));
+            // In less than a MAP or two, nothing is known of it.
+            let is_known = measured >= SHORTEST;
+            let known = |ratio: f64| if is_known { ratio } else { f64::NAN };
+            table.float("utilisation", known(taken / seen.capacity_bits));
+            table.float("full_ratio", known(seen.full_ns / (measured * 1e9)));
         }
         table
     }

@@ -10,7 +10,7 @@ mod tables;
 
 use self::series::Series;
 use self::stats::{DirectionStats, QueueStats, mean_and_max};
-pub use self::tables::jain_index;
+pub use self::tables::{columns, jain_index};
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
 use crate::metrics::channel::{ChannelUse, Channels};
