@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from headend.columns import TABLES
+
 SECOND = 1_000_000_000
 UNITS = {"s": SECOND, "ms": 1_000_000}
 
@@ -96,6 +98,10 @@ def refuse(text: str, path: str, why: str, *, format: str = "toml", overrides: A
         if given == path:
             return f"{path}: {why} (from --set {given}={value})"
     return f"{path}: {why} (line 1, column 1)"
+
+
+def columns() -> dict[str, list[str]]:
+    return {table: list(types) for table, types in TABLES.items()}
 
 
 def schema() -> str:
