@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.groups import find_groups, label_member, name_group, order_naturally
+from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +20,9 @@ STANDING_TIME = 0.5
 
 #: The same share, from which it is the trouble of those who suffer.
 STOOD_AT_TIMES = 0.05
+
+#: Of so many rates in a group, each has rows of its own; of more, the group is one.
+MOST_TIERS = 6
 
 #: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its rate.
 LOSSY_SHARE = 0.05
@@ -62,16 +66,35 @@ class QueueParty:
 
 
 def gather_queues(result: Result) -> list[QueueParty]:
-    """Give the queues that had packets; those that differ in a number only are put together."""
+    """Give the queues that had packets; those that differ in a number only are put together, those of each tier apart."""
     rows = weigh_queues(result).to_dicts()
     groups = find_groups([row["queue"] for row in rows])
-    gathered: dict[str, list[dict[str, Any]]] = {}
+    pooled: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
-        gathered.setdefault(label_member(row["queue"], groups), []).append(row)
+        pooled.setdefault(label_member(row["queue"], groups), []).append(row)
+    gathered = {
+        tier: own for label, rows in pooled.items() for tier, own in _split_tiers(label, rows)
+    }
     return [
         QueueParty(label, tuple(sorted(own, key=_rank, reverse=True)))
         for label, own in gathered.items()
     ]
+
+
+def _split_tiers(
+    label: str, rows: list[dict[str, Any]]
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Give the rows of each rate apart, where there are a few rates."""
+    tiers: dict[float, list[dict[str, Any]]] = {}
+    for row in rows:
+        tiers.setdefault(row["rate_bps"], []).append(row)
+    if not 1 < len(tiers) <= MOST_TIERS:
+        yield label, rows
+        return
+    for rate, own in sorted(tiers.items()):
+        name = name_group(own[0]["queue"]) if len(own) > 1 else own[0]["queue"]
+        size = f" ×{len(own)}" if len(own) > 1 else ""
+        yield f"{name}{size} at {format_quantity(rate, 'rate')}", own
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[float, float]:

@@ -181,7 +181,9 @@ def describe_queue(result: Result, name: str) -> QueueState | None:
         return None
     row = rows.row(0, named=True)
     group = find_groups(queues["queue"]).get(name)
-    alike = queues.filter(pl.col("queue").is_in(group.members)) if group else rows
+    # Of its tier: others of its group have another rate.
+    tier = pl.col("rate_bps") == row["rate_bps"]
+    alike = queues.filter(pl.col("queue").is_in(group.members) & tier) if group else rows
     return QueueState(
         queue=row["queue"],
         link=row["link"],
