@@ -73,6 +73,18 @@ def test_the_verdict_says_how_many_suffer_and_who_most() -> None:
     assert "the worst of 100 like it, 77 of them standing," in verdict.paragraph
 
 
+def test_tiers_have_rows_of_their_own() -> None:
+    street = make_street(100)
+    fast = pl.col("queue").str.extract(r"(\d+)").cast(pl.Int64) % 10 == 0
+    rates = street.queues.with_columns(rate_bps=pl.when(fast).then(20e6).otherwise("rate_bps"))
+    street.tables["queues"] = rates
+    labels = [party.label for party in gather_queues(street)]
+    up = [label for label in labels if ".up" in label]
+    assert up == ["cable.home.*.up ×90 at 5 Mbit/s", "cable.home.*.up ×10 at 20 Mbit/s"]
+    # The worst of all is a fast one.
+    assert "the worst of 10 like it" in judge(street).paragraph
+
+
 def test_a_comparison_says_how_many_suffer_in_each_run() -> None:
     lines = summarise_comparison(
         [make_street(100, label="a"), make_street(100, label="b", strain=0.3)]
@@ -192,3 +204,18 @@ def test_the_real_engine_names_its_members_so() -> None:
     assert [party.label for party in judge(result).parties] == ["ping ×12"]
     drawn = [panel.specify() for figure in draw_figures([result]) for panel in figure.panels]
     assert "ping ×12" in json.dumps(drawn, ensure_ascii=False)
+
+
+def test_members_of_equal_rank_stand_beside_each_other() -> None:
+    street = make_street(20)
+    down = street.measures.filter(measure="mos").with_columns(measure=pl.lit("mos_down"))
+    street.tables["measures"] = pl.concat([street.measures, down])
+    figure = next(figure for figure in draw_figures([street]) if figure.name == "mos")
+    places: dict[str, set[float]] = {}
+    for rows in figure.panels[-1].specify()["datasets"].values():
+        for row in rows:
+            if "share" in row:
+                places.setdefault(row["series"], set()).add(row["share"])
+    one, other = places.values()
+    assert len(one) == len(other) == 20
+    assert not one & other
