@@ -118,6 +118,7 @@ def test_a_run_that_explains_nothing_has_no_such_table(fake: Any, home_line: Pat
         ("@12 s", 'expected FLOW@TIME, such as "call@12 s"'),
         ("caal@12 s", 'no flow is called "caal"; did you mean "call"?'),
         ("call@12", 'expected a time such as "100 ms" (ns, us, µs, ms, s, min), found "12"'),
+        ("call@-1 s", "expected a time from 0 s on, the start of the run"),
         ("call@60 s", "expected a time before the end, which is at 60 s"),
     ],
 )
