@@ -79,7 +79,7 @@ def _draw(life: Life) -> AnyChart:
     height = {lane: LANE_ROWS * (len(lanes) - place) for place, lane in enumerate(lanes)}
     time = _Axis.fit(life)
     words = _list_words(life, height, time)
-    colour = _colour({one.kind for one in (*life.legs, *life.moments)})
+    colour = _colour({leg.kind for leg in life.legs} | {m.kind for m in life.moments})
     rows = LANE_ROWS * len(lanes) + len(life.moments) + 1
     x = alt.X(
         "ms:Q",
