@@ -66,7 +66,7 @@ impl LawParameters for Config {
 
     fn law(&self, _rate: Rate, _rng: Rng) -> Result<Codel, String> {
         self.check()?;
-        Ok(Codel::new(self.clone()))
+        Ok(Codel::new(self))
     }
 
     fn written_limit(&self) -> Option<Limit> {
@@ -86,21 +86,26 @@ impl Config {
 }
 
 /// CoDel over one backlog.
+///
+/// A scheduler holds a thousand of them and visits each in its turn: what a departure asks for stands at the beginning of a cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Codel {
-    config: Config,
-    schedule: DropSchedule,
+    target: Duration,
+    ecn: bool,
     /// Whether the last packet of a backlog is never dropped.
     spares_last: bool,
+    schedule: DropSchedule,
 }
 
 impl Codel {
     /// CoDel before its first packet.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: &Config) -> Self {
         Self {
-            schedule: DropSchedule::new(config.interval, config.inverse_sqrt),
-            config,
+            target: config.target,
+            ecn: config.ecn,
             spares_last: false,
+            schedule: DropSchedule::new(config.interval, config.inverse_sqrt),
         }
     }
 
@@ -143,11 +148,11 @@ impl Codel {
         let is_excess = backlog.head().is_some_and(|head| {
             let sojourn = now - head.enqueued_at;
             // A line is kept busy by what waits in all the queues before it.
-            let others = line.share.map_or(0, |share| share.others);
-            let left = others + backlog.depth().bytes - line.framing.bytes(head);
+            let waiting = backlog.others() + backlog.depth().bytes;
+            let left = waiting - line.framing.bytes(head);
             let is_spared = self.spares_last && backlog.depth().packets == 1;
             // The second test keeps a slow line busy: one packet that waits is no standing queue.
-            sojourn >= self.config.target && left > line.max_packet() && !is_spared
+            sojourn >= self.target && left > line.max_packet() && !is_spared
         });
         self.schedule.is_standing(is_excess, now)
     }
@@ -200,7 +205,7 @@ impl Codel {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         let mut packet = backlog.pop(line)?;
-        if self.config.ecn && cx.mark(&mut packet) {
+        if self.ecn && cx.mark(&mut packet) {
             return Some(packet);
         }
         cx.discard(packet, DropReason::Congested);
@@ -245,7 +250,7 @@ mod tests {
                 bench,
                 flow,
                 backlog,
-                codel: Codel::new(config),
+                codel: Codel::new(&config),
             };
             scene.arrive(waiting, ecn);
             scene

@@ -1,8 +1,9 @@
 //! The dumb FIFO under every law: stamps, counts, enforces the limit.
 
 use std::collections::VecDeque;
+use std::mem;
 
-use super::pool::{Chain, Pool};
+use super::pool::{Chain, NO_PACKET, Pool};
 use super::{Depth, LineView};
 use crate::context::Context;
 use crate::packet::Packet;
@@ -54,12 +55,31 @@ const LEAST_GROWTH: usize = 16;
 #[derive(Debug)]
 pub struct Backlog {
     packets: Store,
-    bytes: u64,
+    depth: Depth,
     limit: BacklogLimit,
+    /// Bytes of the other backlogs of its scheduler.
+    others: u64,
     /// Room to be made with the first packet.
     room: usize,
     /// Whether it gives its room back when it is empty.
     is_frugal: bool,
+}
+
+/// A backlog of a scheduler while another is worked on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shelved {
+    chain: Chain,
+    pub(super) depth: Depth,
+}
+
+impl Shelved {
+    pub(super) const EMPTY: Self = Self {
+        chain: Chain::EMPTY,
+        depth: Depth {
+            packets: 0,
+            bytes: 0,
+        },
+    };
 }
 
 /// Where the packets are.
@@ -67,7 +87,7 @@ pub struct Backlog {
 enum Store {
     /// A backlog of its own.
     Ring(VecDeque<Packet>),
-    /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::exchange`].
+    /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::take_up`].
     Chain(Pool, Chain),
 }
 
@@ -90,7 +110,11 @@ impl Store {
     #[inline]
     fn pop(&mut self) -> Option<Packet> {
         match self {
-            Self::Ring(ring) => ring.pop_front(),
+            Self::Ring(ring) => {
+                let packet = mem::replace(ring.front_mut()?, NO_PACKET);
+                ring.pop_front();
+                Some(packet)
+            }
             Self::Chain(pool, chain) => pool.pop(chain),
         }
     }
@@ -102,10 +126,11 @@ impl Store {
         }
     }
 
-    fn remove(&mut self, index: usize) -> Option<Packet> {
+    /// The packet at `index` of so many.
+    fn remove(&mut self, packets: u64, index: usize) -> Option<Packet> {
         match self {
             Self::Ring(ring) => ring.remove(index),
-            Self::Chain(pool, chain) => pool.remove(chain, index),
+            Self::Chain(pool, chain) => pool.remove(chain, packets, index),
         }
     }
 
@@ -135,14 +160,6 @@ impl Store {
         }
     }
 
-    #[inline]
-    fn len(&self) -> u64 {
-        match self {
-            Self::Ring(ring) => ring.len() as u64,
-            Self::Chain(_, chain) => chain.packets(),
-        }
-    }
-
     fn reserve(&mut self, packets: usize) {
         match self {
             Self::Ring(ring) => ring.reserve(packets),
@@ -156,8 +173,9 @@ impl Backlog {
     pub fn new(limit: BacklogLimit) -> Self {
         Self {
             packets: Store::Ring(VecDeque::new()),
-            bytes: 0,
+            depth: Depth::default(),
             limit,
+            others: 0,
             room: 0,
             is_frugal: false,
         }
@@ -167,9 +185,10 @@ impl Backlog {
     pub(super) fn shared(limit: BacklogLimit) -> Self {
         Self {
             packets: Store::Chain(Pool::new(), Chain::EMPTY),
-            bytes: 0,
-            room: 0,
+            depth: Depth::default(),
             limit,
+            others: 0,
+            room: 0,
             is_frugal: false,
         }
     }
@@ -181,24 +200,39 @@ impl Backlog {
         self
     }
 
-    /// Puts the backlog that `chain` stands for in the place of the one that is here.
+    /// Becomes the backlog that `shelved` stands for; the other backlogs of its scheduler hold `others` bytes.
     ///
     /// # Panics
     ///
     /// If this is a backlog of its own.
-    pub(super) fn exchange(&mut self, chain: &mut Chain) {
-        let Store::Chain(_, here) = &mut self.packets else {
+    #[inline]
+    pub(super) fn take_up(&mut self, shelved: Shelved, others: u64) {
+        let Store::Chain(_, chain) = &mut self.packets else {
             panic!("only a shared backlog has others in its pool");
         };
-        here.bytes = self.bytes;
-        std::mem::swap(here, chain);
-        self.bytes = here.bytes;
+        *chain = shelved.chain;
+        self.depth = shelved.depth;
+        self.others = others;
     }
 
-    /// The oldest packet of the backlog that `chain` stands for, if it is not the one that is here.
-    pub(super) fn head_of(&self, chain: &Chain) -> Option<&Packet> {
+    /// What stands for the backlog that this is now.
+    #[inline]
+    pub(super) fn shelve(&self) -> Shelved {
+        let chain = match &self.packets {
+            Store::Chain(_, chain) => *chain,
+            Store::Ring(_) => Chain::EMPTY,
+        };
+        Shelved {
+            chain,
+            depth: self.depth,
+        }
+    }
+
+    /// The oldest packet of the backlog that `shelved` stands for.
+    #[inline]
+    pub(super) fn head_of(&self, shelved: &Shelved) -> Option<&Packet> {
         match &self.packets {
-            Store::Chain(pool, _) => pool.head(chain),
+            Store::Chain(pool, _) => pool.head(&shelved.chain),
             Store::Ring(_) => None,
         }
     }
@@ -225,14 +259,15 @@ impl Backlog {
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         let bytes = line.framing.bytes(&packet);
-        if !self.limit.admits(self.depth(), bytes) {
+        if !self.limit.admits(self.depth, bytes) {
             cx.discard(packet, DropReason::Overlimit);
             return false;
         }
-        self.bytes += bytes;
+        self.depth.packets += 1;
+        self.depth.bytes += bytes;
         cx.note_enqueued(&packet);
         if self.room > 0 {
-            self.packets.reserve(std::mem::take(&mut self.room));
+            self.packets.reserve(mem::take(&mut self.room));
         }
         // Set in place: a field written just before the move would hold the move up.
         if let Some(packet) = self.packets.push(packet) {
@@ -244,35 +279,43 @@ impl Backlog {
     /// Whether `packet` fits under the limit.
     #[inline]
     pub fn fits(&self, packet: &Packet, line: &LineView<'_>) -> bool {
-        self.limit.admits(self.depth(), line.framing.bytes(packet))
+        self.limit.admits(self.depth, line.framing.bytes(packet))
     }
 
     /// Takes the oldest packet.
-    #[inline]
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.pop()?;
-        self.bytes -= line.framing.bytes(&packet);
+        let packet = self.packets.pop();
+        self.count_out(packet.as_ref(), line);
         if self.is_frugal {
             self.packets.give_back();
         }
-        Some(packet)
+        packet
     }
 
     /// Takes the packet that came last.
     pub fn pop_last(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.pop_last()?;
-        self.bytes -= line.framing.bytes(&packet);
-        Some(packet)
+        let packet = self.packets.pop_last();
+        self.count_out(packet.as_ref(), line);
+        packet
     }
 
     /// Takes the packet at `index` from the head: for laws that choose their victim.
     pub fn remove(&mut self, index: usize, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.remove(index)?;
-        self.bytes -= line.framing.bytes(&packet);
-        Some(packet)
+        let packet = self.packets.remove(self.depth.packets, index);
+        self.count_out(packet.as_ref(), line);
+        packet
+    }
+
+    #[inline]
+    fn count_out(&mut self, packet: Option<&Packet>, line: &LineView<'_>) {
+        if let Some(packet) = packet {
+            self.depth.packets -= 1;
+            self.depth.bytes -= line.framing.bytes(packet);
+        }
     }
 
     /// The oldest packet.
+    #[inline]
     pub fn head(&self) -> Option<&Packet> {
         self.packets.head()
     }
@@ -290,10 +333,13 @@ impl Backlog {
     /// What waits.
     #[inline]
     pub fn depth(&self) -> Depth {
-        Depth {
-            packets: self.packets.len(),
-            bytes: self.bytes,
-        }
+        self.depth
+    }
+
+    /// Bytes that wait in the other backlogs of its scheduler, which take their turns with this one on the line; 0 outside a scheduler.
+    #[inline]
+    pub fn others(&self) -> u64 {
+        self.others
     }
 }
 
@@ -394,20 +440,21 @@ mod tests {
     fn backlogs_that_share_a_pool_keep_packets_bytes_and_limit_apart() {
         let mut bench = Bench::new();
         let mut desk = Backlog::shared(BacklogLimit::Packets(2));
-        let mut other = Chain::EMPTY;
         push(&mut bench, &mut desk, &LINE, &[100, 200]);
-        desk.exchange(&mut other);
-        assert_eq!(desk.depth(), Depth::default());
+        let one = desk.shelve();
+        desk.take_up(Shelved::EMPTY, one.depth.bytes);
+        assert_eq!((desk.depth(), desk.others()), (Depth::default(), 300));
         assert_eq!(
             push(&mut bench, &mut desk, &LINE, &[40, 50, 60]),
             [true, true, false]
         );
-        desk.exchange(&mut other);
+        let two = desk.shelve();
+        desk.take_up(one, two.depth.bytes);
         let depth = |packets, bytes| Depth { packets, bytes };
         assert_eq!(desk.depth(), depth(2, 300));
         assert_eq!(desk.pop_last(&LINE).map(|packet| packet.size), Some(200));
         assert_eq!(desk.head().map(|packet| packet.size), Some(100));
-        desk.exchange(&mut other);
+        desk.take_up(two, 100);
         assert_eq!(desk.depth(), depth(2, 90));
         let rest = [desk.pop(&LINE), desk.pop(&LINE)].map(|packet| packet.map(|one| one.size));
         assert_eq!(rest, [Some(40), Some(50)]);

@@ -307,7 +307,6 @@ fn line(rate: Rate, buckets: &TokenBuckets) -> LineView<'_> {
         framing: Framing::ETHERNET,
         shaper: Some(buckets),
         grants: None,
-        share: None,
     }
 }
 
