@@ -1,6 +1,7 @@
 //! Whose turn it is: lists of queues, first come, first served, without allocation.
 //!
-//! A queue is on one list at most. It leaves a list only as its first: a queue that ran empty while it waited is found empty when its turn comes.
+//! A queue is on one list at most. It leaves a list only as its first: a queue that ran empty while it waited is found empty when its turn comes. What it
+//! may send in its turn is kept beside its place; whoever serves the lists decides on it.
 
 /// No queue: the last of a list has none behind it.
 const NONE: u32 = u32::MAX;
