@@ -1,12 +1,12 @@
 //! The dumb FIFO under every law: stamps, counts, enforces the limit.
 
-use std::collections::VecDeque;
 use std::mem;
 
-use super::pool::{Chain, NO_PACKET, Pool};
+use super::pool::{Chain, Pool};
 use super::{Depth, LineView};
 use crate::context::Context;
 use crate::packet::Packet;
+use crate::ring::Ring;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
@@ -48,9 +48,6 @@ const USUAL_PACKET: u64 = 1500;
 /// Packets for which room is made in advance, at most. A ring wanders over all of its room, and a plant has thousands of queues.
 const MOST_ROOM: u64 = 1 << 7;
 
-/// Packets by which a ring grows at least.
-const LEAST_GROWTH: usize = 16;
-
 /// Packets in order of arrival.
 #[derive(Debug)]
 pub struct Backlog {
@@ -86,42 +83,31 @@ impl Shelved {
 #[derive(Debug)]
 enum Store {
     /// A backlog of its own.
-    Ring(VecDeque<Packet>),
+    Ring(Ring),
     /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::take_up`].
     Chain(Pool, Chain),
 }
 
 impl Store {
     #[inline]
-    fn push(&mut self, packet: Packet) -> Option<&mut Packet> {
+    fn push(&mut self, packet: Packet) -> &mut Packet {
         match self {
-            Self::Ring(ring) => {
-                if ring.len() == ring.capacity() {
-                    // By half, not by all: a plant has thousands of queues.
-                    ring.reserve_exact((ring.len() / 2).max(LEAST_GROWTH));
-                }
-                ring.push_back(packet);
-                ring.back_mut()
-            }
-            Self::Chain(pool, chain) => Some(pool.push(chain, packet)),
+            Self::Ring(ring) => ring.push(packet),
+            Self::Chain(pool, chain) => pool.push(chain, packet),
         }
     }
 
     #[inline]
     fn pop(&mut self) -> Option<Packet> {
         match self {
-            Self::Ring(ring) => {
-                let packet = mem::replace(ring.front_mut()?, NO_PACKET);
-                ring.pop_front();
-                Some(packet)
-            }
+            Self::Ring(ring) => ring.pop(),
             Self::Chain(pool, chain) => pool.pop(chain),
         }
     }
 
     fn pop_last(&mut self) -> Option<Packet> {
         match self {
-            Self::Ring(ring) => ring.pop_back(),
+            Self::Ring(ring) => ring.pop_last(),
             Self::Chain(pool, chain) => pool.pop_last(chain),
         }
     }
@@ -137,7 +123,7 @@ impl Store {
     fn head(&self) -> Option<&Packet> {
         match self {
             Self::Ring(ring) => ring.front(),
-            Self::Chain(pool, chain) => pool.head(chain),
+            Self::Chain(pool, chain) => pool.head(*chain),
         }
     }
 
@@ -152,11 +138,8 @@ impl Store {
 
     /// Gives back what an empty ring has grown to.
     fn give_back(&mut self) {
-        if let Self::Ring(ring) = self
-            && ring.is_empty()
-            && ring.capacity() > LEAST_GROWTH
-        {
-            *ring = VecDeque::new();
+        if let Self::Ring(ring) = self {
+            ring.give_back();
         }
     }
 
@@ -172,7 +155,7 @@ impl Backlog {
     /// An empty backlog.
     pub fn new(limit: BacklogLimit) -> Self {
         Self {
-            packets: Store::Ring(VecDeque::new()),
+            packets: Store::Ring(Ring::default()),
             depth: Depth::default(),
             limit,
             others: 0,
@@ -232,7 +215,7 @@ impl Backlog {
     #[inline]
     pub(super) fn head_of(&self, shelved: &Shelved) -> Option<&Packet> {
         match &self.packets {
-            Store::Chain(pool, _) => pool.head(&shelved.chain),
+            Store::Chain(pool, _) => pool.head(shelved.chain),
             Store::Ring(_) => None,
         }
     }
@@ -269,10 +252,7 @@ impl Backlog {
         if self.room > 0 {
             self.packets.reserve(mem::take(&mut self.room));
         }
-        // Set in place: a field written just before the move would hold the move up.
-        if let Some(packet) = self.packets.push(packet) {
-            packet.enqueued_at = cx.now;
-        }
+        self.packets.push(packet).enqueued_at = cx.now;
         true
     }
 

@@ -5,29 +5,21 @@
 
 use std::mem;
 
-use crate::flow::FlowId;
-use crate::packet::{Packet, Side};
+use crate::packet::Packet;
+use crate::ring::{EMPTY, Slot};
 
 /// No slot.
 const NONE: u32 = u32::MAX;
-
-/// What stands where no packet is. Empty places hold it, rather than an `Option`, so that a packet is moved as the block of bytes it is.
-pub(super) const NO_PACKET: Packet = Packet::datagram(FlowId(u32::MAX), Side::Host, 0, 0, 0);
 
 /// The slab.
 #[derive(Debug)]
 pub(super) struct Pool {
     /// By slot.
-    packets: Vec<Place>,
+    packets: Vec<Slot>,
     links: Vec<Link>,
     /// The first free slot; the others follow by [`Link::next`].
     free: u32,
 }
-
-/// Queues that take turns come to their packets in no order of memory: each is in a cache line of its own.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Place(Packet);
 
 #[derive(Debug, Clone, Copy)]
 struct Link {
@@ -106,8 +98,8 @@ impl Pool {
     }
 
     #[inline]
-    pub(super) fn head(&self, chain: &Chain) -> Option<&Packet> {
-        self.packets.get(chain.head as usize).map(|place| &place.0)
+    pub(super) fn head(&self, chain: Chain) -> Option<&Packet> {
+        self.packets.get(chain.head as usize).map(|slot| &slot.0)
     }
 
     /// The packets of a chain, oldest first.
@@ -136,7 +128,7 @@ impl Pool {
     fn add_slot(&mut self, previous: u32) -> u32 {
         let index = self.links.len() as u32;
         assert!(index < NONE, "a pool holds fewer than 2^32 packets");
-        self.packets.push(Place(NO_PACKET));
+        self.packets.push(Slot(EMPTY));
         self.links.push(Link {
             next: NONE,
             previous,
@@ -159,7 +151,7 @@ impl Pool {
             None => chain.tail = previous,
         }
         let place = &mut self.packets[index as usize].0;
-        Some(mem::replace(place, NO_PACKET))
+        Some(mem::replace(place, EMPTY))
     }
 }
 
@@ -168,6 +160,8 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
+    use crate::flow::FlowId;
+    use crate::packet::Side;
     use crate::rng::Rng;
 
     fn packet(number: u64) -> Packet {
@@ -202,7 +196,7 @@ mod tests {
                 }
             };
             assert_eq!(found.map(|packet| packet.seq), wanted);
-            let head = pool.head(&chains[one]).map(|packet| packet.seq);
+            let head = pool.head(chains[one]).map(|packet| packet.seq);
             assert_eq!(head, model[one].front().copied());
             let waiting = pool.iter(&chains[one]).map(|packet| packet.seq);
             assert!(waiting.eq(model[one].iter().copied()));
@@ -217,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_slot_takes_no_more_than_its_packet_and_its_links() {
-        assert_eq!(size_of::<Place>(), size_of::<Packet>());
+        assert_eq!(size_of::<Slot>(), size_of::<Packet>());
         assert_eq!(size_of::<Link>(), 8);
     }
 }
