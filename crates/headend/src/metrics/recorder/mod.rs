@@ -122,11 +122,16 @@ const FLOW_FIGURES: usize = 6;
 /// Figures of a queue's row, its inner state among them.
 const QUEUE_FIGURES: usize = 16;
 
-/// A connection's row in the series.
+/// A connection's row in the series: its sample as the table has it.
 #[derive(Debug, Clone, Copy)]
 struct ConnectionRow {
     at: Instant,
-    sample: ConnectionSample,
+    group: GroupId,
+    ordinal: u32,
+    cwnd_bytes: u64,
+    ssthresh_bytes: f64,
+    srtt_ns: f64,
+    in_flight_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -139,6 +144,8 @@ struct Sample {
 
 /// Rows of connections for which room is made in advance, at most.
 const CONNECTION_ROWS: usize = 1 << 14;
+/// And so many each time that it is used up.
+const MORE_CONNECTION_ROWS: usize = 1 << 11;
 
 /// Histograms that are few: of so many, each has all its room from the start.
 const FEW_HISTOGRAMS: usize = 32;
@@ -163,7 +170,8 @@ pub struct Recorder {
     queues_shown: Vec<QueueId>,
     /// Queues shown in this interval so far.
     shown: usize,
-    connection_rows: Vec<ConnectionRow>,
+    /// In parts, each of which is filled to its capacity: none is ever moved.
+    connection_rows: Vec<Vec<ConnectionRow>>,
     samples: Vec<Sample>,
     delivered: u64,
     data_delivered: u64,
@@ -204,7 +212,9 @@ impl Recorder {
             queue_series: Series::new(queues.len(), rows),
             queues_shown: Vec::with_capacity(queues.len()),
             shown: 0,
-            connection_rows: Vec::with_capacity((rows * groups.len()).min(CONNECTION_ROWS)),
+            connection_rows: vec![Vec::with_capacity(
+                (rows * groups.len()).min(CONNECTION_ROWS),
+            )],
             flows: repeat(2 * groups.len(), FlowStats::default),
             flow_records: repeat(2 * groups.len(), || FlowRecord::new(histogram())),
             queues: repeat(queues.len(), QueueStats::default),
@@ -621,7 +631,32 @@ impl Recorder {
 
     /// Adds a connection's state to the series.
     pub fn connection_row(&mut self, at: Instant, sample: ConnectionSample) {
-        self.connection_rows.push(ConnectionRow { at, sample });
+        let ConnectionSample {
+            group,
+            ordinal,
+            cwnd_bytes,
+            ssthresh_bytes,
+            srtt,
+            in_flight_bytes,
+        } = sample;
+        let row = ConnectionRow {
+            at,
+            group,
+            ordinal,
+            cwnd_bytes,
+            ssthresh_bytes: ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+            srtt_ns: srtt.map_or(f64::NAN, |srtt| srtt.as_nanos() as f64),
+            in_flight_bytes,
+        };
+        let parts = &mut self.connection_rows;
+        match parts.last_mut().filter(|part| part.len() < part.capacity()) {
+            Some(part) => part.push(row),
+            None => {
+                let mut part = Vec::with_capacity(MORE_CONNECTION_ROWS);
+                part.push(row);
+                parts.push(part);
+            }
+        }
     }
 }
 

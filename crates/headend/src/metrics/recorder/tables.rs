@@ -1,6 +1,6 @@
 //! The result tables, made of what has been recorded.
 
-use super::{ConnectionRow, FLOW_FIGURES, Measure, QUEUE_FIGURES, Recorder};
+use super::{FLOW_FIGURES, Measure, QUEUE_FIGURES, Recorder};
 use crate::flow::GroupId;
 use crate::metrics::delay::DelayStats;
 use crate::metrics::table::{Column, FLOAT, INTEGER, TEXT, Table};
@@ -252,20 +252,14 @@ impl Recorder {
             ("srtt_ns", FLOAT),
             ("in_flight_bytes", INTEGER),
         ]);
-        for ConnectionRow { at, sample } in &self.connection_rows {
-            table.integer("time_ns", at.as_nanos());
-            table.text("flow", &self.groups[sample.group.0 as usize].name);
-            table.integer("connection", u64::from(sample.ordinal));
-            table.integer("cwnd_bytes", sample.cwnd_bytes);
-            table.float(
-                "ssthresh_bytes",
-                sample.ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
-            );
-            table.float(
-                "srtt_ns",
-                sample.srtt.map_or(f64::NAN, |srtt| srtt.as_nanos() as f64),
-            );
-            table.integer("in_flight_bytes", sample.in_flight_bytes);
+        for row in self.connection_rows.iter().flatten() {
+            table.integer("time_ns", row.at.as_nanos());
+            table.text("flow", &self.groups[row.group.0 as usize].name);
+            table.integer("connection", u64::from(row.ordinal));
+            table.integer("cwnd_bytes", row.cwnd_bytes);
+            table.float("ssthresh_bytes", row.ssthresh_bytes);
+            table.float("srtt_ns", row.srtt_ns);
+            table.integer("in_flight_bytes", row.in_flight_bytes);
         }
         table
     }
