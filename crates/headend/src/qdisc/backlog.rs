@@ -77,8 +77,8 @@ impl Store {
         match self {
             Self::Ring(ring) => {
                 if ring.len() == ring.capacity() {
-                    // By half, not by all: a plant has thousands of queues.
-                    ring.reserve_exact((ring.len() / 2).max(LEAST_GROWTH));
+                    // By a quarter, not by all: a plant has thousands of queues.
+                    ring.reserve_exact((ring.len() / 4).max(LEAST_GROWTH));
                 }
                 ring.push_back(packet);
                 ring.back_mut()

@@ -156,8 +156,8 @@ impl Scoreboard {
             self.segments.reserve(self.room.saturating_sub(FEW));
         }
         if self.segments.len() == self.segments.capacity() {
-            // By half, not by all: a plant has thousands of connections.
-            let more = (self.segments.len() / 2).max(LEAST_GROWTH);
+            // By a quarter, not by all: a plant has thousands of connections.
+            let more = (self.segments.len() / 4).max(LEAST_GROWTH);
             self.segments.reserve_exact(more);
         }
         self.segments.push_back(Segment {

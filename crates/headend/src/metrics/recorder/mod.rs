@@ -649,13 +649,12 @@ impl Recorder {
             in_flight_bytes,
         };
         let parts = &mut self.connection_rows;
-        match parts.last_mut().filter(|part| part.len() < part.capacity()) {
-            Some(part) => part.push(row),
-            None => {
-                let mut part = Vec::with_capacity(MORE_CONNECTION_ROWS);
-                part.push(row);
-                parts.push(part);
-            }
+        if let Some(part) = parts.last_mut().filter(|part| part.len() < part.capacity()) {
+            part.push(row);
+        } else {
+            let mut part = Vec::with_capacity(MORE_CONNECTION_ROWS);
+            part.push(row);
+            parts.push(part);
         }
     }
 }
