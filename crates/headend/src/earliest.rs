@@ -14,10 +14,11 @@ const PLAYERS: usize = 4;
 /// Times by index, and which of them is the first.
 #[derive(Debug)]
 pub(crate) struct Earliest {
-    /// The players of each match, round after round, the final last. Each is a time with its index in the low bits, so that one comparison decides.
+    /// The players of each match: the final first, and those whose winners meet in match `n` from match `4n + 1` on. Each is a time with its index in
+    /// the low bits, so that one comparison decides.
     matches: Vec<[u64; PLAYERS]>,
-    /// Where each round begins among the matches.
-    rounds: Vec<usize>,
+    /// The first match of the first round.
+    first_round: usize,
     winner: u64,
     /// How many low bits, and the first time that the others cannot hold.
     index_bits: u32,
@@ -28,15 +29,14 @@ impl Earliest {
     /// Room for `count` times, none of which is set.
     pub(crate) fn new(count: usize) -> Self {
         let index_bits = count.next_power_of_two().ilog2();
-        let (mut rounds, mut matches, mut players) = (Vec::new(), 0, count.max(1));
-        while players > 1 || rounds.is_empty() {
-            players = players.div_ceil(PLAYERS);
-            rounds.push(matches);
-            matches += players;
+        let (mut first_round, mut round) = (0, 1);
+        while round * PLAYERS < count {
+            first_round += round;
+            round *= PLAYERS;
         }
         Self {
-            matches: vec![[NEVER; PLAYERS]; matches],
-            rounds,
+            matches: vec![[NEVER; PLAYERS]; first_round + count.div_ceil(PLAYERS).max(1)],
+            first_round,
             winner: NEVER,
             index_bits,
             // The last time at the last index would read as never.
@@ -54,13 +54,16 @@ impl Earliest {
         } else {
             NEVER
         };
-        let mut place = index as usize;
-        for round in &self.rounds {
-            let players = &mut self.matches[round + place / PLAYERS];
+        let mut place = self.first_round * PLAYERS + index as usize;
+        loop {
+            let players = &mut self.matches[place / PLAYERS];
             players[place % PLAYERS] = winner;
             let [a, b, c, d] = *players;
             winner = a.min(b).min(c.min(d));
-            place /= PLAYERS;
+            if place < PLAYERS {
+                break;
+            }
+            place = place / PLAYERS - 1;
         }
         self.winner = winner;
     }
@@ -80,8 +83,7 @@ impl Earliest {
 
     /// How many times are set.
     pub(crate) fn len(&self) -> usize {
-        let first_round = self.rounds.get(1).copied().unwrap_or(self.matches.len());
-        (self.matches[..first_round].iter().flatten())
+        (self.matches[self.first_round..].iter().flatten())
             .filter(|&&at| at < NEVER)
             .count()
     }

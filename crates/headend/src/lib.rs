@@ -28,6 +28,7 @@ pub mod math;
 pub mod metrics;
 pub mod packet;
 pub mod qdisc;
+mod ring;
 pub mod rng;
 pub mod scenario;
 pub mod simulation;

@@ -4,29 +4,26 @@
 //! event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and one of
 //! them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
 
-use std::collections::VecDeque;
-
 use crate::packet::Packet;
+use crate::ring::Ring;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::{Probability, Rate};
 
 /// Bytes of most packets that fill a line.
 const USUAL_PACKET: u64 = 1500;
-/// Packets by which a line's room grows at least.
-const LEAST_GROWTH: usize = 4;
 
 /// A delay line. What every packet touches stands on one cache line, and what draws the jitter on the next.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Line {
     /// In order; a packet's `enqueued_at` is here the instant at which it is handed over.
-    packets: VecDeque<Packet>,
+    packets: Ring,
     last: Instant,
     delay: Duration,
+    loss: Probability,
     /// Uniform over 0..jitter is added to each packet's delay.
     jitter: Duration,
-    loss: Probability,
     rng: Rng,
     /// Room to be made with the first packet.
     room: usize,
@@ -42,7 +39,7 @@ impl Line {
             jitter,
             loss,
             rng,
-            packets: VecDeque::new(),
+            packets: Ring::default(),
             room: 0,
             is_frugal: true,
             last: Instant::ZERO,
@@ -84,33 +81,30 @@ impl Line {
         };
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
-        if self.packets.len() == self.packets.capacity() {
+        if self.room > 0 {
             // A line that nobody uses holds nothing, and a plant has thousands that hold little.
-            let more = std::mem::take(&mut self.room).max(self.packets.len() / 2);
-            self.packets.reserve_exact(more.max(LEAST_GROWTH));
+            self.packets.reserve(std::mem::take(&mut self.room));
         }
-        self.packets.push_back(packet);
-        // Set in place: a byte written just before the move would hold the move up.
-        if let Some(packet) = self.packets.back_mut() {
-            packet.hop = next;
-            packet.enqueued_at = self.last;
-        }
+        let packet = self.packets.push(packet);
+        packet.hop = next;
+        packet.enqueued_at = self.last;
         (self.packets.len() == 1).then_some(self.last)
     }
 
-    /// The next packet that is due at `now`, standing before its next hop; or else when the next one is due, if there is one.
+    /// When the next packet is due, if there is one.
     #[inline]
-    pub(crate) fn pop_due(&mut self, now: Instant) -> Result<Packet, Option<Instant>> {
-        let next = self.packets.front().map(|packet| packet.enqueued_at);
-        if next.is_some_and(|due| due > now) {
-            return Err(next);
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        self.packets.front().map(|packet| packet.enqueued_at)
+    }
+
+    /// Takes the next packet, standing before its next hop, where [`Self::next_due`] says that there is one.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Packet {
+        let packet = self.packets.take();
+        if self.is_frugal {
+            self.packets.give_back();
         }
-        let packet = self.packets.pop_front().ok_or(None)?;
-        if self.is_frugal && self.packets.is_empty() {
-            // Who needs room next gets the same, which is still in the cache.
-            self.packets = VecDeque::new();
-        }
-        Ok(packet)
+        packet
     }
 
     /// Whether it may lose packets.

@@ -313,10 +313,12 @@ impl Simulation {
     fn wake_line(&mut self, index: u32) {
         let next = loop {
             let line = &mut self.world.lines[index as usize];
-            match line.pop_due(self.now) {
-                Ok(packet) => self.carry(packet),
-                Err(next) => break next,
+            let due = line.next_due();
+            if due.is_none_or(|due| due > self.now) {
+                break due;
             }
+            let packet = line.take();
+            self.carry(packet);
             // What one packet sets off comes before the next packet.
             self.settle();
         };

@@ -1,11 +1,10 @@
 //! The dumb FIFO under every law: stamps, counts, enforces the limit.
 
-use std::collections::VecDeque;
-
 use super::pool::{Chain, Pool};
 use super::{Depth, LineView};
 use crate::context::Context;
 use crate::packet::Packet;
+use crate::ring::Ring;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
@@ -47,9 +46,6 @@ const USUAL_PACKET: u64 = 1500;
 /// Packets for which room is made in advance, at most. A ring wanders over all of its room, and a plant has thousands of queues.
 const MOST_ROOM: u64 = 1 << 7;
 
-/// Packets by which a ring grows at least.
-const LEAST_GROWTH: usize = 4;
-
 /// Packets in order of arrival.
 #[derive(Debug)]
 pub struct Backlog {
@@ -66,38 +62,31 @@ pub struct Backlog {
 #[derive(Debug)]
 enum Store {
     /// A backlog of its own.
-    Ring(VecDeque<Packet>),
+    Ring(Ring),
     /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::exchange`].
     Chain(Pool, Chain),
 }
 
 impl Store {
     #[inline]
-    fn push(&mut self, packet: Packet) -> Option<&mut Packet> {
+    fn push(&mut self, packet: Packet) -> &mut Packet {
         match self {
-            Self::Ring(ring) => {
-                if ring.len() == ring.capacity() {
-                    // By a quarter, not by all: a plant has thousands of queues.
-                    ring.reserve_exact((ring.len() / 4).max(LEAST_GROWTH));
-                }
-                ring.push_back(packet);
-                ring.back_mut()
-            }
-            Self::Chain(pool, chain) => Some(pool.push(chain, packet)),
+            Self::Ring(ring) => ring.push(packet),
+            Self::Chain(pool, chain) => pool.push(chain, packet),
         }
     }
 
     #[inline]
     fn pop(&mut self) -> Option<Packet> {
         match self {
-            Self::Ring(ring) => ring.pop_front(),
+            Self::Ring(ring) => ring.pop(),
             Self::Chain(pool, chain) => pool.pop(chain),
         }
     }
 
     fn pop_last(&mut self) -> Option<Packet> {
         match self {
-            Self::Ring(ring) => ring.pop_back(),
+            Self::Ring(ring) => ring.pop_last(),
             Self::Chain(pool, chain) => pool.pop_last(chain),
         }
     }
@@ -125,12 +114,10 @@ impl Store {
         ring.chain(chain.into_iter().flatten())
     }
 
-    /// Gives back an empty ring's room. Who needs room next gets the same, which is still in the cache.
+    /// Gives back what an empty ring has grown to.
     fn give_back(&mut self) {
-        if let Self::Ring(ring) = self
-            && ring.is_empty()
-        {
-            *ring = VecDeque::new();
+        if let Self::Ring(ring) = self {
+            ring.give_back();
         }
     }
 
@@ -154,7 +141,7 @@ impl Backlog {
     /// An empty backlog.
     pub fn new(limit: BacklogLimit) -> Self {
         Self {
-            packets: Store::Ring(VecDeque::new()),
+            packets: Store::Ring(Ring::default()),
             bytes: 0,
             limit,
             room: 0,
@@ -233,10 +220,7 @@ impl Backlog {
         if self.room > 0 {
             self.packets.reserve(std::mem::take(&mut self.room));
         }
-        // Set in place: a field written just before the move would hold the move up.
-        if let Some(packet) = self.packets.push(packet) {
-            packet.enqueued_at = cx.now;
-        }
+        self.packets.push(packet).enqueued_at = cx.now;
         true
     }
 

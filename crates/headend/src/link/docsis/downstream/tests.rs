@@ -123,10 +123,11 @@ impl Plain {
 
     fn drain(&mut self) {
         let due = loop {
-            let packet = match self.world.lines[0].pop_due(self.now) {
-                Ok(packet) => packet,
-                Err(due) => break due,
-            };
+            let due = self.world.lines[0].next_due();
+            if due.is_none_or(|due| due > self.now) {
+                break due;
+            }
+            let packet = self.world.lines[0].take();
             let flow = packet.flow.0 as usize;
             (self.out).push((self.now, flow, Framing::ETHERNET.bytes(&packet)));
             self.world.delivered += 1;
