@@ -5,5 +5,4 @@ pub mod recorder;
 pub mod table;
 pub mod voice;
 
-pub use delay::DelayStats;
 pub use recorder::{Measure, Recorder};
