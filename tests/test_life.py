@@ -221,3 +221,18 @@ def test_a_download_is_followed_by_its_acknowledgements(tmp_path: Path) -> None:
     life = trace_life(result)
     assert life is not None
     assert life.queue == "cable.up"
+
+
+def test_the_legend_has_what_is_in_the_picture(fake: Any, home_line: Path) -> None:
+    result = headend.run(home_line, explain="call@12 s")
+    figure = draw_life([result])
+    assert figure is not None
+    text = json.dumps(figure.panels[0].specify())
+    assert '"values": ["the packet", "a request", "a MAP", "a collision"]' in text
+    steps = result.tables["steps"]
+    # Without the first request, which collides.
+    result.tables["steps"] = pl.concat([steps[:2], steps[5:]])
+    figure = draw_life([result])
+    assert figure is not None
+    text = json.dumps(figure.panels[0].specify())
+    assert '"values": ["the packet", "a request", "a MAP"]' in text

@@ -113,7 +113,7 @@ def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[s
         raise InputError(f"--explain {text}: {error}") from error
     if not 0 <= nanoseconds < duration_ns:
         raise InputError(
-            f"--explain {text}: expected a time before the end, which is at {format_quantity(duration_ns, 'time')}"
+            f"--explain {text}: expected a time from 0 s on and before the end, which is at {format_quantity(duration_ns, 'time')}"
         )
     return vocabulary.members.get(flow, (flow,))[0], int(nanoseconds)
 

@@ -1,5 +1,6 @@
 //! What a run measures: counters, delay histograms, series over time and the scores of applications.
 
+pub mod channel;
 pub mod delay;
 pub mod recorder;
 pub mod table;

@@ -74,6 +74,8 @@ pub enum DeJitter {
 /// What one scoring period of one direction came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
+    /// When the period was over.
+    pub ended: Instant,
     /// Mean opinion score, 1 to 4.5.
     pub mos: f64,
     /// Share of the packets sent that came after their playout time.
@@ -181,8 +183,8 @@ impl Scorer {
                 .deadline
                 .is_some_and(|deadline| now >= deadline || period.arrived == self.packets)
         })?;
-        self.periods[place].deadline = None;
-        Some(self.score(place))
+        let deadline = self.periods[place].deadline.take()?;
+        Some(self.score(place, deadline - self.config.grace))
     }
 
     /// When the period that waits will be scored at the latest.
@@ -193,12 +195,13 @@ impl Scorer {
             .min()
     }
 
-    fn score(&mut self, place: usize) -> Score {
+    fn score(&mut self, place: usize, ended: Instant) -> Score {
         let packets = self.packets as f64;
         (self.periods[place].delays).resize(self.packets as usize, NEVER);
         let Some(playout) = self.playout_delay(place) else {
             // Nothing to play: no model is needed to call that bad.
             return Score {
+                ended,
                 mos: 1.0,
                 late: 0.0,
                 loss: 1.0,
@@ -219,6 +222,7 @@ impl Scorer {
             BurstRatio::Random => 1.0,
         };
         Score {
+            ended,
             mos: mos(rating(
                 mouth_to_ear,
                 loss,
@@ -522,6 +526,7 @@ mod tests {
     fn mouth_to_ear_is_smallest_delay_plus_buffer_plus_packet() {
         let mut scorer = period(config(4), &[Some(35), Some(30), Some(70), Some(40)]);
         let score = scorer.score_due(at(60)).expect("all have arrived");
+        assert_eq!(score.ended, at(80), "where the next packet is due");
         // 30 + 40 + 20 ms; the packet at exactly 70 ms is played.
         assert_eq!(score.mouth_to_ear, Some(Duration::from_millis(90)));
         assert_near(score.loss, 0.0, 0.0);
@@ -535,6 +540,7 @@ mod tests {
         assert_eq!(scorer.score_due(at(119)), None, "the grace has not passed");
         assert_eq!(scorer.deadline(), Some(at(120)));
         let score = scorer.score_due(at(120)).expect("due");
+        assert_eq!(score.ended, at(80), "without the grace");
         assert_near(score.late, 0.25, 1e-12);
         assert_near(score.loss, 0.5, 1e-12);
         let expected = rating(Duration::from_millis(90), 0.5, 1.0, true);

@@ -133,8 +133,8 @@ impl Voice {
         ];
         for (scorer, (mos, late)) in self.scorers.iter_mut().zip(measures) {
             while let Some(score) = scorer.score_due(cx.now) {
-                cx.measure(mos, score.mos);
-                cx.measure(late, score.late);
+                cx.measure_at(score.ended, mos, score.mos);
+                cx.measure_at(score.ended, late, score.late);
             }
         }
         self.waits = (self.scorers.iter()).any(|scorer| scorer.deadline().is_some());

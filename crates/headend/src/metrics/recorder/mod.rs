@@ -10,9 +10,10 @@ mod tables;
 
 use self::series::Series;
 use self::stats::{FlowRecord, FlowStats, QueueRecord, QueueStats, mean_and_max};
-pub use self::tables::jain_index;
+pub use self::tables::{columns, jain_index};
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
+use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::delay::Histogram;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
@@ -147,6 +148,9 @@ const CONNECTION_ROWS: usize = 1 << 14;
 /// And so many each time that it is used up.
 const MORE_CONNECTION_ROWS: usize = 1 << 11;
 
+/// A queue stands while a packet in it has waited for longer.
+const STANDING: Duration = Duration::from_millis(50);
+
 /// Histograms that are few: of so many, each has all its room from the start.
 const FEW_HISTOGRAMS: usize = 32;
 
@@ -160,6 +164,7 @@ pub struct Recorder {
     queues: Vec<QueueStats>,
     queue_records: Vec<QueueRecord>,
     macs: Vec<MacCounters>,
+    channels: Channels,
     measuring_since: Instant,
     interval: Duration,
     interval_start: Instant,
@@ -222,6 +227,7 @@ impl Recorder {
             macs: vec![MacCounters::default(); queues.len()],
             groups,
             queue_infos: queues,
+            channels: Channels::default(),
             measuring_since: Instant::ZERO,
             interval,
             interval_start: Instant::ZERO,
@@ -349,7 +355,7 @@ impl Recorder {
         group: impl FnOnce() -> GroupId,
     ) {
         let sojourn = at - packet.enqueued_at;
-        self.departed(queue, packet.size, sojourn);
+        self.departed(at, queue, packet.size, sojourn);
         if self.is_heard(TraceKinds::DEQUEUED) {
             self.tell(at, || TraceEvent::Dequeued {
                 queue,
@@ -361,7 +367,7 @@ impl Recorder {
 
     /// The part of [`Self::dequeued`] that needs no packet.
     #[inline]
-    pub fn departed(&mut self, queue: QueueId, size: u16, sojourn: Duration) {
+    pub fn departed(&mut self, at: Instant, queue: QueueId, size: u16, sojourn: Duration) {
         let nanos = sojourn.as_nanos();
         let stats = &mut self.queues[queue.0 as usize];
         stats.total.packets_dequeued += 1;
@@ -371,6 +377,9 @@ impl Recorder {
             (self.queue_records[queue.0 as usize].histogram).take_in(&mut stats.delays);
         }
         stats.delay_max = stats.delay_max.max(nanos);
+        if sojourn > STANDING {
+            self.queue_records[queue.0 as usize].stood(at, sojourn - STANDING);
+        }
     }
 
     /// A packet ended early, in `queue` if in one.
@@ -507,8 +516,17 @@ impl Recorder {
         &mut self.macs[queue.0 as usize]
     }
 
-    /// An application measured something.
+    /// What went so far over the channel that `queue` shares with others of its link and direction.
+    pub fn channel(&mut self, queue: QueueId, so_far: ChannelUse) {
+        let info = &self.queue_infos[queue.0 as usize];
+        self.channels.note(&info.link, info.direction, so_far);
+    }
+
+    /// An application measured something that was over at `at`; what was over in the warm-up does not count.
     pub fn measured(&mut self, at: Instant, group: GroupId, measure: Measure, value: f64) {
+        if at < self.measuring_since {
+            return;
+        }
         self.samples.push(Sample {
             group,
             measure,
@@ -521,6 +539,7 @@ impl Recorder {
     pub fn start_measuring(&mut self, at: Instant) {
         self.measuring_since = at;
         self.samples.clear();
+        self.channels.start_measuring();
         for (stats, record) in self.flows.iter_mut().zip(&mut self.flow_records) {
             record.histogram.reset(&mut stats.delays);
             record.at_warmup = stats.total;
@@ -536,6 +555,7 @@ impl Recorder {
             record.ends.warmed_up();
             stats.backlog_integral = 0;
             stats.backlog_max = stats.backlog;
+            (record.stood_ns, record.stood_until) = (0, at);
         }
         self.macs.fill(MacCounters::default());
         (self.delivered, self.data_delivered) = (0, 0);

@@ -2,7 +2,7 @@
 //! two; longest delays and largest backlogs are kept for the interval and for the run. What every packet touches stands apart from the rest.
 
 use crate::metrics::delay::{Histogram, Recent};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 
 /// Counters of a flow direction that packets move: they only grow.
@@ -209,6 +209,9 @@ pub(super) struct QueueRecord {
     /// Of the packets taken in, those that had been taken in before.
     pub(super) moved: u64,
     pub(super) moved_at_warmup: u64,
+    /// Nanoseconds in which it stood, and until when they are counted.
+    pub(super) stood_ns: u64,
+    pub(super) stood_until: Instant,
 }
 
 impl QueueRecord {
@@ -218,6 +221,14 @@ impl QueueRecord {
             ..Self::default()
         }
     }
+
+    /// A packet that left it at `at` had made it a standing queue for so long.
+    pub(super) fn stood(&mut self, at: Instant, span: Duration) {
+        // Behind each other the packets of a FIFO cover every moment once; of several queues in one, what is covered already does not count.
+        let not_counted = at.since(self.stood_until);
+        self.stood_ns += span.min(not_counted).as_nanos();
+        self.stood_until = self.stood_until.max(at);
+    }
 }
 
 /// Mean and largest of an interval's delays.
@@ -226,5 +237,28 @@ pub(super) fn mean_and_max(count: u64, sum: u64, max: u64) -> (f64, f64) {
         (f64::NAN, f64::NAN)
     } else {
         (sum as f64 / count as f64, max as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time for which a queue stood whose packets left at so many milliseconds, each so long after it made the queue a standing one.
+    fn stood(packets: &[(u64, u64)]) -> u64 {
+        let mut record = QueueRecord::default();
+        for &(at, span) in packets {
+            let at = Instant::from_nanos(at * 1_000_000);
+            record.stood(at, Duration::from_millis(span));
+        }
+        record.stood_ns / 1_000_000
+    }
+
+    #[test]
+    fn a_queue_stands_as_long_as_its_oldest_packet_is_old_however_many_there_are() {
+        assert_eq!(stood(&[(100, 30)]), 30);
+        assert_eq!(stood(&[(100, 30), (200, 30)]), 60);
+        assert_eq!(stood(&[(100, 30), (110, 30), (120, 30)]), 50);
+        assert_eq!(stood(&[(100, 30), (100, 30), (100, 10)]), 30);
     }
 }

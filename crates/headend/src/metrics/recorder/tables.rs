@@ -1,6 +1,6 @@
 //! The result tables, made of what has been recorded.
 
-use super::{FLOW_FIGURES, Measure, QUEUE_FIGURES, Recorder};
+use super::{FLOW_FIGURES, GroupInfo, Measure, QUEUE_FIGURES, QueueInfo, Recorder};
 use crate::flow::GroupId;
 use crate::metrics::delay::DelayStats;
 use crate::metrics::table::{Column, FLOAT, INTEGER, TEXT, Table};
@@ -38,6 +38,33 @@ const QUEUE_SERIES: [(&str, Column); QUEUE_FIGURES] = [
     ("hash_collisions", FLOAT),
 ];
 
+/// The columns of every table of results, by its name: what whoever reads them may count on.
+pub fn columns() -> Vec<(&'static str, Vec<String>)> {
+    let group = GroupInfo {
+        name: String::new(),
+        application: "",
+        transport: "",
+        carries_data: [true; 2],
+        is_bulk: false,
+    };
+    let queue = QueueInfo {
+        name: String::new(),
+        link: String::new(),
+        direction: "",
+        discipline: "",
+        rate_bps: 0,
+        limit_bytes: None,
+        overhead_bytes: 0,
+    };
+    let second = Duration::from_secs(1);
+    // Some tables have their columns only with a row.
+    let mut recorder = Recorder::new(vec![group], vec![queue], second, second);
+    let names = |table: Table| table.columns.into_iter().map(|(name, _)| name).collect();
+    (recorder.tables(Instant::ZERO, 0).into_iter())
+        .map(|(name, table)| (name, names(table)))
+        .collect()
+}
+
 impl Recorder {
     /// The tables of docs/reference/results.md, at `now`.
     pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
@@ -52,6 +79,7 @@ impl Recorder {
         vec![
             ("flows", self.flows_table(measured)),
             ("queues", self.queues_table(measured)),
+            ("channels", self.channels.table(measured)),
             ("measures", self.measures_table()),
             ("samples", self.samples_table()),
             ("flow_series", self.flow_series_table()),
@@ -123,8 +151,10 @@ impl Recorder {
             table.integer("marked", record.ends.marked());
             // In the bytes that the line's rate counts.
             let sent = seen.bytes_dequeued + seen.packets_dequeued * info.overhead_bytes;
-            let possible = info.rate_bps as f64 * measured;
-            table.float("utilisation", sent as f64 * 8.0 / possible);
+            let possible = info.rate_bps as f64 * measured / 8.0;
+            table.float("utilisation", share(sent, seen.packets_dequeued, possible));
+            let stood = record.stood_ns as f64 / (measured * 1e9);
+            table.float("standing_ratio", stood);
             table.float(
                 "backlog_mean_bytes",
                 stats.backlog_integral as f64 / (measured * 1e9),
@@ -334,6 +364,26 @@ impl Recorder {
     }
 }
 
+/// Packets that a line has to have had time for, for the share of it that was used to be known within some percent: one that leaves at the end
+/// counts as a whole.
+const FEWEST_PACKETS: f64 = 25.0;
+/// The smallest packet, where none has left.
+const SMALLEST_PACKET: f64 = 64.0;
+
+/// The share of `possible` bytes that were sent; NaN where so few are possible that nothing was measured.
+fn share(bytes: u64, packets: u64, possible: f64) -> f64 {
+    let packet = if packets == 0 {
+        SMALLEST_PACKET
+    } else {
+        bytes as f64 / packets as f64
+    };
+    if possible < FEWEST_PACKETS * packet {
+        f64::NAN
+    } else {
+        bytes as f64 / possible
+    }
+}
+
 /// Adds the figures of a row of the series to their columns.
 fn figures(table: &mut Table, columns: &[(&str, Column)], row: &[u64]) {
     for ((name, kind), &bits) in columns.iter().zip(row) {
@@ -407,6 +457,13 @@ mod tests {
         assert!((jain_index(&[5.0, 5.0, 5.0]) - 1.0).abs() < 1e-12);
         assert!((jain_index(&[5.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
         assert!(jain_index(&[1.0]).is_nan());
+    }
+
+    #[test]
+    fn of_a_moment_no_use_of_a_line_is_known() {
+        assert!((share(50_000, 50, 100_000.0) - 0.5).abs() < 1e-12);
+        assert!(share(2000, 2, 1000.0).is_nan() && share(0, 0, 1000.0).is_nan());
+        assert!(share(0, 0, 10_000.0).abs() < 1e-12);
     }
 
     #[test]
