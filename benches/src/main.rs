@@ -7,6 +7,7 @@ mod allocator;
 mod floor;
 mod plant;
 mod queues;
+mod senders;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -41,8 +42,8 @@ const CASES: [(&str, &str, &[&str], f64); 3] = [
 /// Each figure is the best of so many runs: other work on the machine only ever adds.
 const REPEATS: usize = 3;
 
-/// `headend-bench [a|b|c|plant|queues]`, `headend-bench queues NAME` for one discipline, or `headend-bench CASE DURATION` to run one case
-/// once, for a profiler to look at; a street is called docsis30-1000, say.
+/// `headend-bench [a|b|c|plant|queues|senders]`, `headend-bench queues NAME` or `senders NAME` for one discipline or congestion control, or
+/// `headend-bench CASE DURATION` to run one case once, for a profiler to look at; a street is called docsis30-1000, say, and a control by its name.
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -51,16 +52,21 @@ fn main() -> ExitCode {
             let mut rows = bench_cases(None);
             rows.extend(bench_plant());
             rows.extend(bench_queues(None));
+            rows.extend(bench_senders(None));
             write(&rows)
         }
         ["plant"] => write(&bench_plant()),
         ["queues"] => write(&bench_queues(None)),
+        ["senders"] => write(&bench_senders(None)),
+        ["senders", name] if senders::names(Some(name)).contains(&name) => {
+            write(&bench_senders(Some(name)))
+        }
         ["queues", name] if QueueConfig::named(name).is_some() => write(&bench_queues(Some(name))),
         [case] if CASES.iter().any(|(name, ..)| *name == case) => write(&bench_cases(Some(case))),
         [case, duration] if run_once(case, duration) => ExitCode::SUCCESS,
         _ => {
             eprintln!(
-                "expected nothing, a, b, c, plant, queues, queues NAME, or CASE DURATION (\"a\" \"5 s\"); found {arguments:?}"
+                "expected nothing, a, b, c, plant, queues, queues NAME, senders, senders NAME, or CASE DURATION (\"a\" \"5 s\"); found {arguments:?}"
             );
             ExitCode::from(2)
         }
@@ -69,13 +75,25 @@ fn main() -> ExitCode {
 
 /// Runs one case or street once; false if there is none of this name.
 fn run_once(case: &str, duration: &str) -> bool {
-    if let Some((preset, modems)) = case.split_once('-')
+    if let Some((street, modems)) = case.rsplit_once('-')
+        && let Some(street) = (plant::STREETS.iter()).find(|one| one.name == street)
         && let Ok(modems) = modems.parse()
     {
-        let (row, _) = plant::run(preset, modems, duration);
+        let (row, _) = plant::run(street, modems, duration);
         println!(
             "{:.1} ns per packet, {} packets, {:.1} KiB per active modem, {} events",
             row.ns_per_packet, row.packets, row.kib_per_active_modem, row.events
+        );
+        return true;
+    }
+    if let Some(control) = senders::names(Some(case))
+        .into_iter()
+        .find(|name| *name == case)
+    {
+        let row = senders::run(control, duration);
+        println!(
+            "{:.1} ns per packet, {} packets, {:.2} events per packet",
+            row.ns_per_packet, row.packets, row.events_per_packet
         );
         return true;
     }
@@ -157,16 +175,16 @@ fn bench_plant() -> Vec<serde_json::Value> {
         "\nplant          modems  ns/packet  to 10  events/s   sim/wall  peak MiB  KiB/active  Mb/s   packets"
     );
     let mut rows = Vec::new();
-    for preset in plant::PRESETS {
+    for street in plant::STREETS {
         let mut least = f64::NAN;
         for modems in plant::SIZES {
-            let row = plant::measure(preset, modems);
+            let row = plant::measure(&street, modems);
             if modems == plant::SIZES[0] {
                 least = row.ns_per_packet;
             }
             println!(
                 "{:<14} {:>6} {:>10.1} {:>6.2} {:>10.2e} {:>9.1} {:>9.1} {:>11.1} {:>5.0} {:>9}",
-                preset,
+                street.name,
                 row.modems,
                 row.ns_per_packet,
                 row.ns_per_packet / least,
@@ -212,6 +230,27 @@ fn bench_queues(only: Option<&str>) -> Vec<serde_json::Value> {
     }
     println!("goal: none above 3 × drop-tail or 100 ns, whichever is larger");
     rows.iter().map(queues::json).collect()
+}
+
+/// Every congestion control, or one of them beside NewReno.
+fn bench_senders(only: Option<&str>) -> Vec<serde_json::Value> {
+    println!("\nsender            ns/packet  of reno  events/packet  packets");
+    let names = senders::names(only);
+    let rows: Vec<_> = names.into_iter().map(senders::measure).collect();
+    let reno = rows.iter().find(|row| row.control == "reno");
+    let reno = reno.map_or(f64::NAN, |row| row.ns_per_packet);
+    for row in &rows {
+        println!(
+            "{:<17} {:>9.1} {:>8.2} {:>14.2} {:>8}",
+            row.control,
+            row.ns_per_packet,
+            row.ns_per_packet / reno,
+            row.events_per_packet,
+            row.packets,
+        );
+    }
+    println!("goal: none above 1.5 × reno");
+    rows.iter().map(senders::json).collect()
 }
 
 fn write(rows: &[serde_json::Value]) -> ExitCode {

@@ -116,10 +116,26 @@ impl Flags {
     pub const ECE: Self = Self(8);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(16);
+    /// Accurate ECN: the highest of the three bits that count marks (RFC 9768 §3.2.2).
+    pub const AE: Self = Self(32);
 
     /// Whether every bit of `bits` is set.
     pub const fn has(self, bits: Self) -> bool {
         self.0 & bits.0 == bits.0
+    }
+
+    /// An acknowledgement with the count of CE-marked packets, modulo 8, in AE, CWR and ECE (RFC 9768 §3.2.2: ACE).
+    #[must_use]
+    pub const fn with_ace(self, count: u8) -> Self {
+        let ece = (count & 1) << 3;
+        let cwr = (count & 2) << 3;
+        let ae = (count & 4) << 3;
+        Self(self.0 | ece | cwr | ae)
+    }
+
+    /// The count that [`Self::with_ace`] has written.
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 3) & 7
     }
 
     /// With the bits of `bits` as well.

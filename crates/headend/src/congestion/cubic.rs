@@ -4,13 +4,13 @@
 //! then flat around `W_max`, then fast again. Where standard TCP would have a larger window, on short paths, CUBIC follows that estimate instead
 //! (the Reno-friendly region). A flow that loses below its last `W_max` leaves room for others (fast convergence).
 //!
-//! Left out: HyStart and HyStart++ (slow start runs until a loss, RFC 9438 §4.10 allows it), the undoing of spurious losses (§4.9), and
-//! the milder response to marks of RFC 8511 (ABE).
+//! The first slow start runs until a loss, or, with [`super::hystart`], until a queue shows (RFC 9438 §4.10). Left out: the undoing of spurious losses (§4.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckSample, CongestionControl, CongestionSignal, SlowStart};
+use super::hystart::{CSS_GROWTH_DIVISOR, HyStart, Pace, Watch};
+use super::{AckSample, CongestionControl, CongestionSignal, Refusal, SlowStart, check_slow_start};
 use crate::math;
 use crate::time::{Duration, Instant};
 use crate::units::Probability;
@@ -19,7 +19,7 @@ use crate::units::Probability;
 ///
 /// Use it as today's ordinary sender: Linux, Windows and Apple's systems have it as their default.
 ///
-/// Source: RFC 9438.
+/// Source: RFC 9438, RFC 8511 and RFC 9406.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -29,6 +29,10 @@ pub struct Config {
     pub beta: Probability,
     /// Whether a flow that loses before it was back at its last window lets go of more, so that newcomers get their share sooner.
     pub fast_convergence: bool,
+    /// Whether a mark leaves 0.85 of the window instead of β (RFC 8511, ABE): marks come from short queues, which a larger decrease would empty.
+    pub abe: bool,
+    /// How the first slow start may end before it loses anything. Off fills the buffer once.
+    pub hystart: HyStart,
     /// Segments by which one acknowledgement may grow the window in slow start.
     pub slow_start_limit: u32,
 }
@@ -42,6 +46,8 @@ impl Default for Config {
             beta: Probability(0.7),
             // RFC 9438 §4.7.
             fast_convergence: true,
+            abe: false,
+            hystart: HyStart::Off,
             // RFC 3465 §2.3: the most it allows.
             slow_start_limit: 2,
         }
@@ -50,16 +56,19 @@ impl Default for Config {
 
 impl Config {
     /// A C of zero puts the plateau at infinity; a β of 1 never gives way.
-    pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
+    pub(super) fn check(&self) -> Result<(), Refusal> {
         if !(self.c.is_finite() && self.c > 0.0) {
             return Err(("cubic.c", "a number above 0"));
         }
         if !(self.beta.0 > 0.0 && self.beta.0 < 1.0) {
             return Err(("cubic.beta", "a share above 0 and below 1"));
         }
-        Ok(())
+        check_slow_start(self.slow_start_limit, "cubic.slow_start_limit")
     }
 }
+
+/// RFC 8511 §3.1, for CUBIC.
+const ABE_BETA: f64 = 0.85;
 
 /// A stage of congestion avoidance: from a loss, or from the end of slow start, to the next loss. Units: segments and seconds.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +90,8 @@ struct Epoch {
 pub struct Cubic {
     config: Config,
     slow_start: SlowStart,
+    /// Watches the first slow start.
+    hystart: Option<Watch>,
     mss: u64,
     /// In bytes; growth by less than a byte is carried in `fraction`.
     cwnd: u64,
@@ -99,6 +110,7 @@ impl Cubic {
         let beta = config.beta.0;
         Self {
             slow_start: SlowStart::new(config.slow_start_limit),
+            hystart: Watch::new(config.hystart),
             // RFC 9438 §4.3: the increase with which a decrease by β is on average as large as standard TCP's window.
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             config: config.clone(),
@@ -157,6 +169,23 @@ impl Cubic {
         self.set_segments(next);
     }
 
+    /// RFC 9438 §4.10.
+    fn grow_in_slow_start(&mut self, ack: &AckSample) {
+        let grown = self.slow_start.grow(self.cwnd, self.ssthresh, ack);
+        let pace = match &mut self.hystart {
+            None => Pace::Full,
+            Some(watch) => watch.on_ack(ack, self.cwnd),
+        };
+        match pace {
+            Pace::Full => self.cwnd = grown,
+            Pace::Conservative => self.cwnd += (grown - self.cwnd) / CSS_GROWTH_DIVISOR,
+            Pace::Stop => {
+                self.ssthresh = self.cwnd;
+                self.hystart = None;
+            }
+        }
+    }
+
     /// RFC 9438 §4.6, §4.7: remembers the window a loss struck.
     fn remember_loss(&mut self) {
         let cwnd = self.segments();
@@ -192,7 +221,7 @@ impl CongestionControl for Cubic {
             return;
         }
         if self.cwnd < self.ssthresh {
-            self.cwnd = self.slow_start.grow(self.cwnd, self.ssthresh, ack);
+            self.grow_in_slow_start(ack);
         } else {
             self.avoid_congestion(ack);
         }
@@ -200,8 +229,13 @@ impl CongestionControl for Cubic {
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         self.remember_loss();
+        self.hystart = None;
         // §4.6. In flight, not cwnd: an idle window is no evidence.
-        let kept = (ack.prior_in_flight as f64 * self.config.beta.0) as u64;
+        let beta = match signal {
+            CongestionSignal::Ecn if self.config.abe => ABE_BETA.max(self.config.beta.0),
+            _ => self.config.beta.0,
+        };
+        let kept = (ack.prior_in_flight as f64 * beta) as u64;
         self.ssthresh = kept.max(2 * self.mss);
         self.epoch = None;
         self.fraction = 0.0;
@@ -313,6 +347,22 @@ mod tests {
     }
 
     #[test]
+    fn with_abe_a_mark_leaves_more_than_a_loss() {
+        let config = Config {
+            abe: true,
+            ..Config::default()
+        };
+        for (signal, expected) in [
+            (CongestionSignal::Ecn, 85_000),
+            (CongestionSignal::Loss { lost: MSS }, 70_000),
+        ] {
+            let mut cubic = Cubic::new(&config, MSS, 100 * MSS);
+            cubic.on_congestion(signal, &loss(100 * MSS));
+            assert_eq!(cubic.cwnd(), expected);
+        }
+    }
+
+    #[test]
     fn the_window_follows_the_curve_where_round_trips_are_long() {
         // 100 ms and a window of 1000: the Reno-friendly estimate grows by half a segment a round, far below the curve.
         let mut cubic = after_loss_at(1000);
@@ -363,6 +413,30 @@ mod tests {
         cubic.on_congestion(CongestionSignal::Ecn, &loss(70 * MSS));
         let (w_max, _) = cubic.last_loss.expect("a loss is remembered");
         assert!((w_max - 70.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn hystart_ends_the_first_slow_start_at_the_window_it_has() {
+        let config = Config {
+            hystart: HyStart::Original,
+            ..Config::default()
+        };
+        let mut cubic = Cubic::new(&config, MSS, 20 * MSS);
+        for (round, rtt) in [(1, 100), (2, 100), (3, 130)] {
+            for n in 0..10 {
+                let now = at(f64::from(round) + 0.01 * f64::from(n));
+                let ms = Duration::from_millis(rtt);
+                cubic.on_ack(&AckSample {
+                    rtt: Some(ms),
+                    min_rtt: Some(Duration::from_millis(100)),
+                    round: round as u64,
+                    ..ack(now, MSS, ms)
+                });
+            }
+        }
+        // Seven of the third round grew it; from there it follows the curve of its own plateau.
+        assert_eq!(cubic.ssthresh(), Some(47 * MSS));
+        assert_eq!(cubic.epoch.map(|epoch| epoch.w_max as u64), Some(47));
     }
 
     #[test]

@@ -2,28 +2,109 @@
 //!
 //! Policy only: what was lost, what is in flight and when to send again is TCP's mechanism ([`crate::tcp`]).
 
+pub mod bbr;
+pub mod bbr3;
 pub mod cubic;
+pub mod dctcp;
+mod delay_history;
+pub mod fast;
+pub mod hystart;
+pub mod ledbat;
+pub mod ledbat_plus_plus;
+pub mod prague;
 pub mod reno;
+pub mod tahoe;
+#[cfg(test)]
+mod testing;
+pub mod vegas;
+pub mod westwood;
+mod windowed_max;
 
 use std::fmt::Debug;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::bbr::Bbr;
+use self::bbr3::Bbr3;
 use self::cubic::Cubic;
+use self::dctcp::Dctcp;
+use self::fast::Fast;
+use self::ledbat::Ledbat;
+use self::ledbat_plus_plus::LedbatPlusPlus;
+use self::prague::Prague;
 use self::reno::Reno;
+use self::tahoe::Tahoe;
+use self::vegas::Vegas;
+use self::westwood::Westwood;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// A congestion control by name, with its parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CongestionConfig {
+/// The key of a parameter whose value makes no sense, and what is expected there.
+type Refusal = (&'static str, &'static str);
+
+macro_rules! controls {
+    ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal,)+) => {
+        /// A congestion control by name, with its parameters.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum CongestionConfig {
+            $($(#[$doc])* $variant($config),)+
+        }
+
+        impl CongestionConfig {
+            /// Every control with its defaults, in the order of their names.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(<$config>::default())),+]
+            }
+
+            /// Its name in scenarios and results.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+
+            /// Finds values that their types allow and that make no sense.
+            ///
+            /// # Errors
+            ///
+            /// The path of the key, and what is expected there.
+            pub fn check(&self) -> Result<(), Refusal> {
+                match self {
+                    $(Self::$variant(config) => config.check(),)+
+                }
+            }
+        }
+    };
+}
+
+controls! {
+    /// BBR version 1 (2016): sends at the measured bandwidth, whatever is lost.
+    Bbr(bbr::Config) = "bbr",
+    /// BBR version 3: sends at the measured bandwidth, with bounds from losses.
+    Bbr3(bbr3::Config) = "bbr3",
     /// CUBIC (RFC 9438), the default of most systems: grows with the time since the last loss.
-    Cubic(cubic::Config),
+    Cubic(cubic::Config) = "cubic",
+    /// DCTCP (RFC 8257): reduces the window by as much as was marked.
+    Dctcp(dctcp::Config) = "dctcp",
+    /// FAST: keeps α segments in queues, by round-trip times alone.
+    Fast(fast::Config) = "fast",
+    /// LEDBAT (RFC 6817): a background transfer that keeps the queue at a target delay.
+    Ledbat(ledbat::Config) = "ledbat",
+    /// LEDBAT++: LEDBAT fair among its own kind, with periodic slowdowns.
+    LedbatPlusPlus(ledbat_plus_plus::Config) = "ledbat_plus_plus",
+    /// Prague: the scalable control of L4S.
+    Prague(prague::Config) = "prague",
     /// NewReno (RFC 5681): one segment more each round trip, half after a loss.
-    Reno(reno::Config),
+    Reno(reno::Config) = "reno",
+    /// Tahoe (1988): one segment more each round trip, and one segment after a loss.
+    Tahoe(tahoe::Config) = "tahoe",
+    /// Vegas: keeps two to four segments in queues.
+    Vegas(vegas::Config) = "vegas",
+    /// Westwood+: NewReno that falls to the measured bandwidth after a loss.
+    Westwood(westwood::Config) = "westwood",
 }
 
 impl Default for CongestionConfig {
@@ -33,42 +114,47 @@ impl Default for CongestionConfig {
 }
 
 impl CongestionConfig {
-    /// Finds values that their types allow and that make no sense.
-    ///
-    /// # Errors
-    ///
-    /// The path of the key, and what is expected there.
-    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        let (limit, limit_key) = match self {
-            Self::Cubic(config) => {
-                config.check()?;
-                (config.slow_start_limit, "cubic.slow_start_limit")
-            }
-            Self::Reno(config) => (config.slow_start_limit, "reno.slow_start_limit"),
-        };
-        if limit == 0 {
-            return Err((limit_key, "at least 1 segment"));
-        }
-        Ok(())
+    /// Whether it needs to know how much was marked, not only that something was.
+    pub const fn counts_marks(&self) -> bool {
+        matches!(self, Self::Dctcp(_) | Self::Prague(_))
     }
 
     /// A control for segments of `mss` bytes that starts with `initial_window` bytes. `rng` is its own random stream; a control
     /// that draws none ignores it.
-    #[allow(
-        clippy::needless_pass_by_value,
-        reason = "a control that draws keeps its stream"
-    )]
     pub fn build(&self, mss: u64, initial_window: u64, rng: Rng) -> Box<dyn CongestionControl> {
-        let _ = rng;
         match self {
+            Self::Bbr(config) => Box::new(Bbr::new(config, mss, initial_window, rng)),
+            Self::Bbr3(config) => Box::new(Bbr3::new(config, mss, initial_window, rng)),
             Self::Cubic(config) => Box::new(Cubic::new(config, mss, initial_window)),
+            Self::Dctcp(config) => Box::new(Dctcp::new(config, mss, initial_window)),
+            Self::Fast(config) => Box::new(Fast::new(config, mss, initial_window)),
+            Self::Ledbat(config) => Box::new(Ledbat::new(config, mss, initial_window)),
+            Self::LedbatPlusPlus(config) => {
+                Box::new(LedbatPlusPlus::new(config, mss, initial_window))
+            }
+            Self::Prague(config) => Box::new(Prague::new(config, mss, initial_window)),
             Self::Reno(config) => Box::new(Reno::new(config, mss, initial_window)),
+            Self::Tahoe(config) => Box::new(Tahoe::new(config, mss, initial_window)),
+            Self::Vegas(config) => Box::new(Vegas::new(config, mss, initial_window)),
+            Self::Westwood(config) => Box::new(Westwood::new(config, mss, initial_window)),
         }
     }
 }
 
+/// A slow start that may not grow never ends.
+fn check_slow_start(limit: u32, key: &'static str) -> Result<(), Refusal> {
+    if limit == 0 {
+        return Err((key, "at least 1 segment"));
+    }
+    Ok(())
+}
+
 /// How much a sender may have in flight, and how fast it may send. All sizes are bytes.
 pub trait CongestionControl: Debug + Send {
+    /// The handshake took `rtt`, and it could be timed.
+    fn on_handshake(&mut self, rtt: Duration) {
+        let _ = rtt;
+    }
     /// New data or a retransmission was sent. What this changes is asked for after the next acknowledgement or timer.
     fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
         let _ = (now, bytes, in_flight);
@@ -94,6 +180,14 @@ pub trait CongestionControl: Debug + Send {
     /// When it wants [`Self::on_timer`].
     fn next_timer(&self) -> Option<Instant> {
         None
+    }
+    /// Whether a loss is repaired as after a timeout: all that is outstanding is sent again, in slow start.
+    fn repairs_in_slow_start(&self) -> bool {
+        false
+    }
+    /// Whether it answers marks in proportion, as L4S wants it: its packets then say ECT(1) (RFC 9331 §4).
+    fn is_scalable(&self) -> bool {
+        false
     }
     /// Congestion window.
     fn cwnd(&self) -> u64;
@@ -130,7 +224,7 @@ pub struct AckSample {
     pub newly_acked: u64,
     /// Bytes newly known to be lost.
     pub newly_lost: u64,
-    /// Bytes newly reported as CE-marked; always 0 under RFC 3168, whose echo does not count.
+    /// Bytes newly reported as CE-marked (Accurate ECN); always 0 under RFC 3168, whose echo does not count.
     pub ce_bytes: u64,
     /// Bytes in flight before this acknowledgement.
     pub prior_in_flight: u64,
@@ -148,6 +242,12 @@ pub struct AckSample {
     pub delivery_sample: Option<DeliverySample>,
     /// Bytes delivered in all.
     pub delivered: u64,
+    /// Bytes delivered in all when the most recently sent of the newly acknowledged segments was sent.
+    pub prior_delivered: u64,
+    /// Bytes in flight then, that segment included.
+    pub sent_in_flight: u64,
+    /// Bytes in flight when the last of the newly lost segments was sent, that segment included.
+    pub lost_in_flight: u64,
     /// The sender had nothing more to send.
     pub app_limited: bool,
     /// The window, not the application or the receiver, kept it from sending more.
@@ -178,11 +278,22 @@ pub struct DeliverySample {
 }
 
 impl DeliverySample {
+    /// Bytes a second.
+    pub fn bytes_per_sec(self) -> f64 {
+        self.bytes as f64 * 1e9 / self.interval.as_nanos() as f64
+    }
+
     /// The rate it amounts to.
     pub fn rate(self) -> Rate {
         let bits = self.bytes as f64 * 8e9;
         Rate((bits / self.interval.as_nanos() as f64) as u64)
     }
+}
+
+/// `gain` times a window each round trip; `None` where that takes no time.
+pub(crate) fn window_rate(window: f64, rtt: Duration, gain: f64) -> Option<Rate> {
+    let seconds = rtt.as_secs_f64();
+    (seconds > 0.0).then(|| Rate((gain * window * 8.0 / seconds) as u64))
 }
 
 /// Slow start with appropriate byte counting (RFC 5681 §3.1, RFC 3465), for the controls that use it.
@@ -248,6 +359,7 @@ mod tests {
         assert_eq!(cubic(|config| config.slow_start_limit = 0), none);
         let reno = CongestionConfig::Reno(reno::Config {
             slow_start_limit: 0,
+            ..reno::Config::default()
         });
         assert_eq!(
             reno.check(),

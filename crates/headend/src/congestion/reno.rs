@@ -6,19 +6,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckSample, CongestionControl, CongestionSignal, SlowStart};
+use super::{AckSample, CongestionControl, CongestionSignal, Refusal, SlowStart, check_slow_start};
 
 /// Parameters of NewReno.
 ///
 /// Use it to compare with theory and with older studies: its saw tooth is the one that textbooks reckon with.
 ///
-/// Source: RFC 5681, RFC 6582 and RFC 3465.
+/// Source: RFC 5681, RFC 6582, RFC 3465 and RFC 8511.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Segments by which one acknowledgement may grow the window in slow start. More follows acknowledgements that cover many segments;
     /// 1 grows by half as much where every second segment is acknowledged.
     pub slow_start_limit: u32,
+    /// Whether a mark leaves 0.8 of the window instead of half (RFC 8511, ABE): marks come from short queues, which half a window would empty.
+    pub abe: bool,
 }
 
 impl Default for Config {
@@ -26,7 +28,14 @@ impl Default for Config {
         Self {
             // RFC 3465 §2.3: the most it allows.
             slow_start_limit: 2,
+            abe: false,
         }
+    }
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        check_slow_start(self.slow_start_limit, "reno.slow_start_limit")
     }
 }
 
@@ -34,6 +43,7 @@ impl Default for Config {
 #[derive(Debug)]
 pub struct Reno {
     slow_start: SlowStart,
+    abe: bool,
     mss: u64,
     cwnd: u64,
     ssthresh: u64,
@@ -46,12 +56,19 @@ impl Reno {
     pub fn new(config: &Config, mss: u64, initial_window: u64) -> Self {
         Self {
             slow_start: SlowStart::new(config.slow_start_limit),
+            abe: config.abe,
             mss,
             cwnd: initial_window,
             // RFC 5681 §3.1: arbitrarily high.
             ssthresh: u64::MAX,
             acked: 0,
         }
+    }
+
+    /// Puts the window elsewhere: for controls that grow like this one and fall in their own way.
+    pub(super) fn set(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = cwnd;
+        self.ssthresh = ssthresh;
     }
 
     /// RFC 3465 §2.1: one segment more for each window acknowledged.
@@ -78,7 +95,12 @@ impl CongestionControl for Reno {
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         // RFC 5681 §3.1, equation 4. In flight, not cwnd: an idle window is no evidence.
-        self.ssthresh = (ack.prior_in_flight / 2).max(2 * self.mss);
+        let kept = match signal {
+            // RFC 8511 §3.1.
+            CongestionSignal::Ecn if self.abe => ack.prior_in_flight * 4 / 5,
+            _ => ack.prior_in_flight / 2,
+        };
+        self.ssthresh = kept.max(2 * self.mss);
         self.acked = 0;
         match signal {
             CongestionSignal::Ecn | CongestionSignal::Loss { .. } => self.cwnd = self.ssthresh,
@@ -188,6 +210,22 @@ mod tests {
         assert_eq!(reno.cwnd(), 3500);
         reno.on_congestion(CongestionSignal::Ecn, &in_flight(MSS));
         assert_eq!(reno.cwnd(), 2 * MSS);
+    }
+
+    #[test]
+    fn with_abe_a_mark_leaves_four_fifths_and_a_loss_half() {
+        let config = Config {
+            abe: true,
+            ..Config::default()
+        };
+        for (signal, expected) in [
+            (CongestionSignal::Ecn, 16),
+            (CongestionSignal::Loss { lost: MSS }, 10),
+        ] {
+            let mut reno = Reno::new(&config, MSS, 20 * MSS);
+            reno.on_congestion(signal, &in_flight(20 * MSS));
+            assert_eq!(reno.cwnd(), expected * MSS);
+        }
     }
 
     #[test]

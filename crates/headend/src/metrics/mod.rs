@@ -6,5 +6,4 @@ pub mod recorder;
 pub mod table;
 pub mod voice;
 
-pub use delay::DelayStats;
 pub use recorder::{Measure, Recorder};

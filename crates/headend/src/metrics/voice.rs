@@ -88,13 +88,16 @@ pub struct Score {
 
 /// Scores one direction of a call, period by period. Its memory is two periods' packets.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Scorer {
-    config: Config,
-    interval: Duration,
     /// Packets in a period.
     packets: u64,
+    /// Packets sent so far.
+    sent: u64,
     /// Period `k` stands in place `k mod 2`: one is being sent while the one before waits for its last packets.
     periods: [Period; 2],
+    config: Config,
+    interval: Duration,
     /// Room to order the delays of a period, if the buffer adapts to them.
     scratch: Vec<u64>,
 }
@@ -102,7 +105,7 @@ pub struct Scorer {
 #[derive(Debug)]
 struct Period {
     number: u64,
-    /// Delay of each packet sent so far, nanoseconds, or [`NEVER`].
+    /// Delay of each packet up to the last that has arrived, nanoseconds, or [`NEVER`].
     delays: Vec<u64>,
     arrived: u64,
     /// When it is scored at the latest; `None` while it is being sent and once it is scored.
@@ -127,6 +130,7 @@ impl Scorer {
             config,
             interval,
             packets,
+            sent: 0,
             periods: [period(), period()],
             scratch: Vec::with_capacity(to_order as usize),
         }
@@ -139,8 +143,9 @@ impl Scorer {
 
     /// Packet `number`, the next one, was sent. Ask for the scores that are due before.
     pub fn sent(&mut self, number: u64, now: Instant) {
-        let period = &mut self.periods[(number / self.packets % 2) as usize];
+        self.sent = number + 1;
         if number.is_multiple_of(self.packets) {
+            let period = &mut self.periods[(number / self.packets % 2) as usize];
             debug_assert!(
                 period.deadline.is_none(),
                 "a period is scored before its place is taken"
@@ -149,8 +154,8 @@ impl Scorer {
             period.delays.clear();
             period.arrived = 0;
         }
-        period.delays.push(NEVER);
-        if period.delays.len() as u64 == self.packets {
+        if self.sent.is_multiple_of(self.packets) {
+            let period = &mut self.periods[(number / self.packets % 2) as usize];
             // The period ends where the next packet is due, and has its grace from there.
             period.deadline = Some(now + self.interval + self.config.grace);
         }
@@ -158,10 +163,14 @@ impl Scorer {
 
     /// Packet `number` arrived after `delay`.
     pub fn arrived(&mut self, number: u64, delay: Duration) {
-        let period = &mut self.periods[(number / self.packets % 2) as usize];
-        let being_sent = (period.delays.len() as u64) < self.packets;
-        if period.number == number / self.packets && (being_sent || period.deadline.is_some()) {
-            period.delays[(number % self.packets) as usize] = delay.as_nanos();
+        let (turn, place) = (number / self.packets, (number % self.packets) as usize);
+        let period = &mut self.periods[(turn % 2) as usize];
+        let being_sent = self.sent / self.packets == turn;
+        if period.number == turn && (being_sent || period.deadline.is_some()) {
+            if period.delays.len() <= place {
+                period.delays.resize(place + 1, NEVER);
+            }
+            period.delays[place] = delay.as_nanos();
             period.arrived += 1;
         }
     }
@@ -188,6 +197,7 @@ impl Scorer {
 
     fn score(&mut self, place: usize, ended: Instant) -> Score {
         let packets = self.packets as f64;
+        (self.periods[place].delays).resize(self.packets as usize, NEVER);
         let Some(playout) = self.playout_delay(place) else {
             // Nothing to play: no model is needed to call that bad.
             return Score {

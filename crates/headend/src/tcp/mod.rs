@@ -6,7 +6,7 @@
 //! beside their packets, and a [timer] has one pending wake-up.
 //!
 //! What is modelled: the three-way handshake with its retransmissions; sliding windows; RFC 5681, 6582 and 6675 loss recovery, limited transmit;
-//! RFC 6298 timeouts; RFC 7323 timestamps; RFC 3168 ECN; delayed acknowledgements; FIN both ways.
+//! RFC 6298 timeouts; RFC 7323 timestamps; ECN of RFC 3168 and RFC 9768; delayed acknowledgements; FIN both ways.
 //!
 //! What is simpler than in life:
 //!
@@ -66,7 +66,7 @@ pub struct Config {
     pub sack: bool,
     /// Whether segments carry timestamps (RFC 7323): 12 bytes each, and retransmissions can be timed.
     pub timestamps: bool,
-    /// Explicit congestion notification.
+    /// Explicit congestion notification: what a SYN asks for and a SYN-ACK grants.
     pub ecn: EcnMode,
     /// What the retransmission timeout adds to the smoothed round-trip time at least. More makes timeouts rarer and slower.
     pub min_rto: Duration,
@@ -93,7 +93,7 @@ impl Default for Config {
             sack: true,
             timestamps: true,
             // Most hosts accept ECN and do not ask for it.
-            ecn: EcnMode::Off,
+            ecn: EcnMode::Auto,
             // Linux's TCP_RTO_MIN. RFC 6298 §2.4 says that the timeout as a whole should be at least 1 s.
             min_rto: Duration::from_millis(200),
             // RFC 6298 §2.5: at least 60 s. (Linux: 120 s.)
@@ -110,8 +110,12 @@ impl Default for Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EcnMode {
-    /// Not used: queues can only drop.
+    /// As Accurate ECN (RFC 9768) has it: each acknowledgement counts the marked packets.
+    Accurate,
+    /// What the congestion control needs: accurate for `dctcp` and `prague`, off for all others.
     #[default]
+    Auto,
+    /// Not used: queues can only drop.
     Off,
     /// As in RFC 3168: data is ECT(0), a mark counts like a loss, once a round trip.
     On,
@@ -136,6 +140,15 @@ impl Config {
     /// Largest payload of a segment.
     fn mss(&self) -> u16 {
         self.mtu.max(MIN_MTU) - self.header()
+    }
+
+    /// What it asks for, or grants: never [`EcnMode::Auto`].
+    fn ecn(&self) -> EcnMode {
+        match self.ecn {
+            EcnMode::Auto if self.congestion.counts_marks() => EcnMode::Accurate,
+            EcnMode::Auto => EcnMode::Off,
+            chosen => chosen,
+        }
     }
 
     /// Bytes the receiver offers.
@@ -190,8 +203,9 @@ pub struct Connection {
     state: State,
     sender: Sender,
     receiver: Receiver,
-    /// Both sides agreed on ECN.
-    ecn: bool,
+    /// What both sides agreed on, and what new data says of it.
+    ecn: EcnMode,
+    ect: Ecn,
     /// When the SYN or SYN-ACK was last sent, and is to be sent again.
     syn_sent_at: Instant,
     syn_deadline: Instant,
@@ -218,7 +232,8 @@ impl Connection {
             state: State::Closed,
             sender: config.sender(rng.clone()),
             receiver: Receiver::new(config.delayed_ack),
-            ecn: false,
+            ecn: EcnMode::Off,
+            ect: Ecn::NotEct,
             syn_sent_at: Instant::ZERO,
             syn_deadline: Instant::ZERO,
             expected: None,
@@ -237,10 +252,12 @@ impl Connection {
     /// Sends the SYN (again).
     fn send_syn(&mut self, tries: u32, cx: &mut Context<'_>) {
         self.state = State::SynSent { tries };
-        // RFC 3168 §6.1.1: an ECN-setup SYN carries both bits.
-        let ecn = match self.config.ecn {
-            EcnMode::Off => Flags::NONE,
+        let ecn = match self.config.ecn() {
+            EcnMode::Off | EcnMode::Auto => Flags::NONE,
+            // RFC 3168 §6.1.1: an ECN-setup SYN carries both bits.
             EcnMode::On => Flags::ECE.with(Flags::CWR),
+            // RFC 9768 §3.1.1: all three.
+            EcnMode::Accurate => Flags::NONE.with_ace(7),
         };
         self.send_handshake(Flags::SYN.with(ecn), tries, cx);
     }
@@ -248,7 +265,12 @@ impl Connection {
     /// Sends the SYN-ACK (again).
     fn send_syn_ack(&mut self, tries: u32, cx: &mut Context<'_>) {
         self.state = State::SynReceived { tries };
-        let ecn = if self.ecn { Flags::ECE } else { Flags::NONE };
+        let ecn = match self.ecn {
+            EcnMode::Off | EcnMode::Auto => Flags::NONE,
+            EcnMode::On => Flags::ECE,
+            // RFC 9768 §3.1.1, table 2: the SYN came as Not-ECT.
+            EcnMode::Accurate => Flags::CWR,
+        };
         self.send_handshake(Flags::SYN.with(Flags::ACK).with(ecn), tries, cx);
     }
 
@@ -286,15 +308,14 @@ impl Connection {
         match self.state {
             State::Closed if !packet.flags.has(Flags::ACK) => {
                 self.receiver.handshake(packet);
-                let asked = packet.flags.has(Flags::ECE.with(Flags::CWR));
-                self.ecn = asked && self.config.ecn == EcnMode::On;
+                self.ecn = grant(self.config.ecn(), packet.flags);
                 self.send_syn_ack(0, cx);
             }
             // The SYN-ACK was lost, or is slow.
             State::SynReceived { tries } => self.send_syn_ack(tries, cx),
             State::SynSent { tries } if packet.flags.has(Flags::ACK) => {
                 self.receiver.handshake(packet);
-                self.ecn = packet.flags.has(Flags::ECE) && self.config.ecn == EcnMode::On;
+                self.ecn = granted(self.config.ecn(), packet.flags);
                 self.open(tries, packet, cx);
                 // The acknowledgement that completes the handshake, unless data takes it along.
                 self.receiver.owe_now();
@@ -312,9 +333,8 @@ impl Connection {
     fn open(&mut self, tries: u32, packet: &Packet, cx: &mut Context<'_>) {
         self.state = State::Open;
         self.identify(cx);
-        if self.ecn {
-            self.receiver.use_ecn();
-        }
+        self.receiver.use_ecn(self.ecn);
+        self.ect = self.sender.use_ecn(self.ecn);
         let rtt = if self.config.timestamps {
             Some(cx.now.since(packet.echo))
         } else {
@@ -343,7 +363,7 @@ impl Connection {
             sent_at: packet.sent_at,
             blocks: cx.sack(packet),
             carries_data: packet.payload > 0 || packet.flags.has(Flags::FIN),
-            ece: self.ecn && packet.flags.has(Flags::ECE),
+            flags: packet.flags,
         };
         self.sender.on_ack(&ack, cx.now);
     }
@@ -405,7 +425,7 @@ impl Connection {
         } = transmit;
         let size = self.header + payload;
         let mut packet = Packet::datagram(self.flow, self.side, seq, size, payload);
-        packet.flags = self.flags();
+        packet.flags = self.receiver.flags();
         if fin {
             packet.flags = packet.flags.with(Flags::FIN);
         }
@@ -415,9 +435,9 @@ impl Connection {
         if again {
             let (group, _) = self.identify(cx);
             cx.recorder().retransmitted(group, self.side);
-        } else if self.ecn && !fin {
+        } else if !fin {
             // RFC 3168 §6.1.4, §6.1.5: neither pure acknowledgements nor retransmissions are ECN-capable.
-            packet.ecn = Ecn::Ect0;
+            packet.ecn = self.ect;
         }
         self.send(packet, cx);
     }
@@ -425,7 +445,7 @@ impl Connection {
     fn send_ack(&mut self, cx: &mut Context<'_>) {
         let seq = self.sender.nxt();
         let mut packet = Packet::datagram(self.flow, self.side, seq, self.header, 0);
-        packet.flags = self.flags();
+        packet.flags = self.receiver.flags();
         if self.config.sack && self.receiver.has_gaps() {
             let blocks = self.receiver.sack_blocks();
             // RFC 2018 §3: kind, length and 8 bytes a block; two bytes of padding before it.
@@ -433,14 +453,6 @@ impl Connection {
             packet.sack = Some(cx.store_sack(blocks));
         }
         self.send(packet, cx);
-    }
-
-    fn flags(&self) -> Flags {
-        if self.receiver.ece() {
-            Flags::ACK.with(Flags::ECE)
-        } else {
-            Flags::ACK
-        }
     }
 
     /// Every packet after the handshake acknowledges.
@@ -600,6 +612,24 @@ impl Endpoint for Connection {
             srtt: self.sender.srtt(),
             in_flight_bytes: self.sender.in_flight(),
         })
+    }
+}
+
+/// What a SYN with `flags` is granted by a side that may use `mode` (RFC 3168 §6.1.1, RFC 9768 §3.1.2).
+fn grant(mode: EcnMode, flags: Flags) -> EcnMode {
+    match mode {
+        EcnMode::Accurate if flags.ace() == 7 => EcnMode::Accurate,
+        EcnMode::Accurate | EcnMode::On if flags.has(Flags::ECE.with(Flags::CWR)) => EcnMode::On,
+        _ => EcnMode::Off,
+    }
+}
+
+/// What a SYN-ACK with `flags` grants a side that asked for `mode` (RFC 9768 §3.1.1, table 2).
+fn granted(mode: EcnMode, flags: Flags) -> EcnMode {
+    match (mode, flags.ace()) {
+        (EcnMode::Accurate, 2 | 3 | 4 | 6) => EcnMode::Accurate,
+        (EcnMode::Accurate | EcnMode::On, 1) => EcnMode::On,
+        _ => EcnMode::Off,
     }
 }
 

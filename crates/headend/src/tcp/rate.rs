@@ -3,7 +3,7 @@
 //! Each segment remembers, when it is sent, how much had been delivered and how long ago. When it is acknowledged, the bytes delivered
 //! since then over the longer of the time it took to send them and the time it took to acknowledge them is a rate the path has carried.
 
-use super::scoreboard::Segment;
+use super::scoreboard::{Scoreboard, Segment};
 use crate::congestion::DeliverySample;
 use crate::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ pub(super) struct Stamp {
     pub(super) send_span: u32,
     /// `P.sent_time − P.delivered_time`, likewise.
     pub(super) ack_span: u32,
+    /// Bytes in flight with it, at most 4 GiB (`P.tx_in_flight`).
+    pub(super) in_flight: u32,
     /// Until then the application, not the network, had set the pace.
     pub(super) app_limited: bool,
 }
@@ -39,10 +41,10 @@ pub(super) struct RateSampler {
 }
 
 impl RateSampler {
-    /// What a segment sent now remembers.
+    /// What a segment of `len` sent now remembers.
     #[inline]
-    pub(super) fn stamp(&mut self, now: Instant, nothing_in_flight: bool) -> Stamp {
-        if nothing_in_flight {
+    pub(super) fn stamp(&mut self, now: Instant, board: &Scoreboard, len: u16) -> Stamp {
+        if board.is_empty() {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
@@ -51,6 +53,7 @@ impl RateSampler {
             delivered: self.delivered,
             send_span: short(now.since(self.first_sent_at)),
             ack_span: short(now.since(self.delivered_at)),
+            in_flight: (board.pipe() + u64::from(len)).min(u64::from(u32::MAX)) as u32,
             app_limited: self.app_limited_until.is_some(),
         }
     }
@@ -112,7 +115,7 @@ fn short(span: Duration) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::scoreboard::{Delivery, Scoreboard};
+    use crate::tcp::scoreboard::Delivery;
     use crate::units::Rate;
 
     const MSS: u16 = 1000;
@@ -137,7 +140,7 @@ mod tests {
 
         fn send(&mut self, segments: u64, now: Instant) {
             for _ in 0..segments {
-                let stamp = self.rate.stamp(now, self.board.is_empty());
+                let stamp = self.rate.stamp(now, &self.board, MSS);
                 self.board.push(MSS, false, stamp);
             }
         }

@@ -4,8 +4,10 @@
 //! - In-order segments are acknowledged two at a time, or after the delayed-acknowledgement timeout; anything out of the ordinary (out of
 //!   order, a gap filled, a duplicate, a FIN) at once (RFC 5681 §4.2).
 //! - Up to three SACK blocks name what arrived out of order, the most recent first (RFC 2018 §4). Duplicates are not reported (no D-SACK).
-//! - Under ECN, a CE mark is echoed in every acknowledgement until the sender says CWR (RFC 3168 §6.1.3).
+//! - Under ECN, a CE mark is echoed in every acknowledgement until the sender says CWR (RFC 3168 §6.1.3). Under Accurate ECN, every acknowledgement counts the marked
+//!   packets modulo 8, and the first mark after none is told at once (RFC 9768 §3.2.2). Its option, which counts bytes, is left out.
 
+use super::EcnMode;
 use super::ranges::{Range, RangeSet};
 use super::sack::{MAX_BLOCKS, SackBlocks};
 use crate::packet::{Ecn, Flags, Packet};
@@ -13,6 +15,9 @@ use crate::time::{Duration, Instant};
 
 /// How many in-order segments may wait for one acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 const SEGMENTS_PER_ACK: u32 = 2;
+
+/// RFC 9768 §3.2.1: what the count of marked packets starts with, on both sides.
+pub(super) const INITIAL_MARKED: u8 = 5;
 
 /// Whether an acknowledgement is owed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +49,13 @@ pub(super) struct Receiver {
     /// The timestamp to be echoed (RFC 7323 §4.3: TS.Recent), and the acknowledgement number sent last.
     echo: Instant,
     last_ack: u64,
-    /// Both sides agreed on ECN.
-    ecn: bool,
-    /// A CE mark is to be echoed.
-    ece: bool,
+    /// What both sides agreed on.
+    ecn: EcnMode,
+    /// What acknowledgements say, ECN's echo or count included.
+    flags: Flags,
+    /// Accurate ECN: CE-marked packets so far (RFC 9768 §3.2.1: `r.cep`), and whether the latest was one.
+    marked: u8,
+    was_marked: bool,
 }
 
 impl Receiver {
@@ -64,14 +72,19 @@ impl Receiver {
             unacked: 0,
             echo: Instant::ZERO,
             last_ack: 0,
-            ecn: false,
-            ece: false,
+            ecn: EcnMode::Off,
+            flags: Flags::ACK,
+            marked: INITIAL_MARKED,
+            was_marked: false,
         }
     }
 
-    /// The handshake agreed on ECN.
-    pub(super) fn use_ecn(&mut self) {
-        self.ecn = true;
+    /// What the handshake agreed on.
+    pub(super) fn use_ecn(&mut self, mode: EcnMode) {
+        self.ecn = mode;
+        if mode == EcnMode::Accurate {
+            self.flags = Flags::ACK.with_ace(self.marked);
+        }
     }
 
     /// A segment of the handshake arrived: its timestamp is the one to echo.
@@ -91,6 +104,7 @@ impl Receiver {
         if len == 0 {
             return 0;
         }
+        let unmarked_before = !self.was_marked;
         self.note_congestion(packet);
         if fin {
             self.fin = Some(packet.seq + u64::from(packet.payload));
@@ -99,7 +113,8 @@ impl Receiver {
         let end = packet.seq + len;
         if packet.seq == self.next && self.out_of_order.is_empty() {
             self.next = end;
-            self.owe(fin, now);
+            // RFC 9768 §3.2.2.5.1: a change-triggered acknowledgement.
+            self.owe(fin || unmarked_before && self.was_marked, now);
         } else {
             self.take_out_of_order(packet.seq, end);
             self.owed = Owed::Now;
@@ -107,12 +122,30 @@ impl Receiver {
         self.read() - read_before
     }
 
+    #[inline]
     fn note_congestion(&mut self, packet: &Packet) {
-        if self.ecn {
-            // RFC 3168 §6.1.3: CWR ends the echo, a mark on the same segment begins it anew.
-            self.ece &= !packet.flags.has(Flags::CWR);
-            self.ece |= packet.ecn == Ecn::Ce;
+        match self.ecn {
+            EcnMode::Off | EcnMode::Auto => {}
+            EcnMode::On => {
+                // RFC 3168 §6.1.3: CWR ends the echo, a mark on the same segment begins it anew.
+                let echoing = self.flags.has(Flags::ECE) && !packet.flags.has(Flags::CWR);
+                self.flags = if echoing || packet.ecn == Ecn::Ce {
+                    Flags::ACK.with(Flags::ECE)
+                } else {
+                    Flags::ACK
+                };
+            }
+            EcnMode::Accurate => self.count_marks(packet.ecn == Ecn::Ce),
         }
+    }
+
+    /// RFC 9768 §3.2.2. With an acknowledgement for every second segment, three bits are enough.
+    fn count_marks(&mut self, is_marked: bool) {
+        if is_marked {
+            self.marked = self.marked.wrapping_add(1);
+            self.flags = Flags::ACK.with_ace(self.marked);
+        }
+        self.was_marked = is_marked;
     }
 
     /// An in-order segment is to be acknowledged.
@@ -215,9 +248,10 @@ impl Receiver {
         self.echo
     }
 
-    /// Whether ECN's echo is on.
-    pub(super) fn ece(&self) -> bool {
-        self.ece
+    /// What an acknowledgement says.
+    #[inline]
+    pub(super) fn flags(&self) -> Flags {
+        self.flags
     }
 
     /// Bytes of the stream in order so far.
@@ -332,20 +366,46 @@ mod tests {
     #[test]
     fn ce_is_echoed_until_cwr_and_a_marked_cwr_segment_starts_anew() {
         let mut receiver = Receiver::new(DELAY);
-        receiver.use_ecn();
+        receiver.use_ecn(EcnMode::On);
         let mut seq = 0;
         let mut arrive = |ecn, flags| {
             let mut packet = data(seq, 1000, 0);
             seq += 1000;
             (packet.ecn, packet.flags) = (ecn, flags);
             receiver.on_segment(&packet, at(1));
-            receiver.ece()
+            receiver.flags().has(Flags::ECE)
         };
         assert!(!arrive(Ecn::Ect0, Flags::ACK));
         assert!(arrive(Ecn::Ce, Flags::ACK));
         assert!(arrive(Ecn::Ect0, Flags::ACK));
         assert!(!arrive(Ecn::Ect0, Flags::ACK.with(Flags::CWR)));
         assert!(arrive(Ecn::Ce, Flags::ACK.with(Flags::CWR)));
+    }
+
+    #[test]
+    fn accurate_ecn_counts_marked_packets_modulo_eight_and_tells_the_first_at_once() {
+        let mut receiver = Receiver::new(DELAY);
+        receiver.use_ecn(EcnMode::Accurate);
+        assert_eq!(receiver.flags().ace(), 5);
+        let mut seq = 0;
+        let mut arrive = |ecn| {
+            let mut packet = data(seq, 1000, 0);
+            seq += 1000;
+            packet.ecn = ecn;
+            receiver.on_segment(&packet, at(1));
+            let told = receiver.owes_ack(at(1));
+            if told {
+                receiver.acknowledged();
+            }
+            (told, receiver.flags().ace())
+        };
+        assert_eq!(arrive(Ecn::Ect1), (false, 5));
+        assert_eq!(arrive(Ecn::Ect1), (true, 5), "every second");
+        assert_eq!(arrive(Ecn::Ce), (true, 6), "the first mark");
+        assert_eq!(arrive(Ecn::Ce), (false, 7));
+        assert_eq!(arrive(Ecn::Ce), (true, 0));
+        assert_eq!(arrive(Ecn::Ect1), (false, 0));
+        assert_eq!(arrive(Ecn::Ce), (true, 1));
     }
 
     #[test]

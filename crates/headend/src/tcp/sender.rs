@@ -14,10 +14,13 @@
 //! Left out: reneging receivers, Nagle's algorithm, persist probes (receivers read at once, so the window never closes), repeated losses of one
 //! repair but by the timer (no RACK), undoing of spurious timeouts, and a limit on retransmissions of data.
 
+use super::EcnMode;
 use super::rate::RateSampler;
+use super::receiver::INITIAL_MARKED;
 use super::rtt::RttEstimator;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
+use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -49,8 +52,8 @@ pub(super) struct Ack<'a> {
     pub(super) blocks: &'a [(u64, u64)],
     /// Whether it brings data of its own; then it is no duplicate acknowledgement (RFC 5681 §2).
     pub(super) carries_data: bool,
-    /// ECN echo.
-    pub(super) ece: bool,
+    /// Control bits, for ECN's echo or count.
+    pub(super) flags: Flags,
 }
 
 /// A segment to be sent.
@@ -118,6 +121,10 @@ pub(super) struct Sender {
     recover: Option<u64>,
     /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again.
     responded_until: u64,
+    /// What both sides agreed on.
+    ecn: EcnMode,
+    /// Accurate ECN: marked packets so far, as far as the three bits tell (RFC 9768 §3.2.1: `s.cep`).
+    marked: u8,
     /// The next new segment says CWR.
     cwr_due: bool,
     /// It was the window that stopped the latest round of sending.
@@ -156,6 +163,8 @@ impl Sender {
             repair_first: false,
             recover: None,
             responded_until: 0,
+            ecn: EcnMode::Off,
+            marked: INITIAL_MARKED,
             cwr_due: false,
             cwnd_limited: false,
             last_sent_at: Instant::ZERO,
@@ -200,7 +209,20 @@ impl Sender {
             self.control = control;
             self.rtt.handshake_was_repeated();
         }
+        if let Some(rtt) = rtt {
+            self.control.on_handshake(rtt);
+        }
         self.consult();
+    }
+
+    /// What the handshake agreed on; what new data is to say of it.
+    pub(super) fn use_ecn(&mut self, mode: EcnMode) -> Ecn {
+        self.ecn = mode;
+        match mode {
+            EcnMode::Off | EcnMode::Auto => Ecn::NotEct,
+            EcnMode::Accurate if self.control.is_scalable() => Ecn::Ect1,
+            EcnMode::Accurate | EcnMode::On => Ecn::Ect0,
+        }
     }
 
     /// The next segment that may be sent now. Ask until there is none.
@@ -313,7 +335,7 @@ impl Sender {
         }
         let seq = self.board.nxt();
         let fin = len == 0;
-        let stamp = self.rate.stamp(now, self.board.is_empty());
+        let stamp = self.rate.stamp(now, &self.board, len.max(1));
         self.board.push(len.max(1), fin, stamp);
         if fin {
             self.end = End::FinSent;
@@ -334,7 +356,8 @@ impl Sender {
             // repaired once a recovery, so this cannot put the timer off for ever.
             self.rto_deadline = None;
         }
-        let stamp = self.rate.stamp(now, false);
+        let len = self.board.len_of(number) as u16;
+        let stamp = self.rate.stamp(now, &self.board, len);
         let segment = self.board.resend(number, stamp, counts);
         let payload = if segment.is_fin() { 0 } else { segment.len };
         self.sent(payload, now);
@@ -397,17 +420,23 @@ impl Sender {
         }
         let advanced = self.board.una() > prior_una;
         let duplicate = self.is_duplicate(ack, advanced, &delivery);
-        if !advanced && !duplicate && delivery.bytes == 0 && !ack.ece {
+        let mut ece = self.ecn == EcnMode::On && ack.flags.has(Flags::ECE);
+        if !advanced && !duplicate && delivery.bytes == 0 && !ece {
             return;
         }
         let mut sample = self.measure(ack, advanced, &delivery, now);
         sample.prior_in_flight = prior_in_flight;
+        if self.ecn == EcnMode::Accurate {
+            sample.ce_bytes = self.count_marks(ack.flags.ace(), delivery.bytes);
+            ece = sample.ce_bytes > 0;
+        }
         // RFC 3042: duplicates let segments out, and leave the window as it is. RFC 3168 §6.1.2: so do echoes.
-        sample.in_recovery = was_fast || ack.ece || (duplicate && !advanced);
+        sample.in_recovery = was_fast || ece || (duplicate && !advanced);
         self.recover_from_loss(advanced, duplicate, &mut sample);
-        self.respond_to_echo(ack.ece, &sample);
+        self.respond_to_echo(ece, &sample);
         sample.in_recovery |= matches!(self.recovery, Recovery::Fast { .. });
         sample.in_flight = self.in_flight();
+        sample.lost_in_flight = self.board.lost_in_flight();
         if sample.newly_acked > 0 || sample.newly_lost > 0 {
             self.control.on_ack(&sample);
         }
@@ -456,9 +485,8 @@ impl Sender {
                 self.rtt.sample(now.since(sent_at));
             }
         }
-        let app_limited = delivery
-            .newest
-            .is_some_and(|newest| newest.stamp.app_limited);
+        let newest = delivery.newest.map(|newest| newest.stamp);
+        let newest = newest.unwrap_or_default();
         let delivery_sample = delivery.newest.as_ref().and_then(|newest| {
             self.rate
                 .delivered(delivery.bytes, newest, self.rtt.min_rtt(), now)
@@ -472,7 +500,9 @@ impl Sender {
             one_way_delay,
             delivery_sample,
             delivered: self.rate.total(),
-            app_limited,
+            prior_delivered: newest.delivered,
+            sent_in_flight: u64::from(newest.in_flight),
+            app_limited: newest.app_limited,
             cwnd_limited: self.cwnd_limited,
             round: self.rate.round(),
             mss: self.setup.mss,
@@ -561,6 +591,9 @@ impl Sender {
         if !lost {
             return;
         }
+        if self.control.repairs_in_slow_start() {
+            return self.repair_in_slow_start(sample);
+        }
         sample.newly_lost = if self.setup.sack {
             self.board.detect_losses()
         } else {
@@ -582,19 +615,17 @@ impl Sender {
         }
     }
 
-    /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR.
-    fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
-        if ece && self.board.una() >= self.responded_until {
-            self.responded_until = self.board.nxt();
-            self.cwr_due = true;
-            self.control.on_congestion(CongestionSignal::Ecn, sample);
-        }
+    /// Tahoe: the third duplicate is taken for the timer's expiry, but the timeout does not double.
+    fn repair_in_slow_start(&mut self, sample: &mut AckSample) {
+        let lost = self.lose_all();
+        sample.newly_lost = lost;
+        self.rto_deadline = Some(sample.now + self.rtt.rto());
+        self.control
+            .on_congestion(CongestionSignal::Loss { lost }, sample);
     }
 
-    /// The retransmission timer has expired: RFC 6298 §5.4 to §5.6, RFC 5681 §3.1.
-    pub(super) fn on_timeout(&mut self, now: Instant) {
-        let prior_in_flight = self.in_flight();
-        let lost = self.board.lose_all();
+    /// Everything outstanding is lost, and to be sent again in slow start; the bytes newly so.
+    fn lose_all(&mut self) -> u64 {
         self.dup_acks = 0;
         self.departed = 0;
         self.repair_first = false;
@@ -602,6 +633,37 @@ impl Sender {
         self.recovery = Recovery::Timeout { point };
         self.recover = Some(point);
         self.responded_until = point;
+        self.board.lose_all()
+    }
+
+    /// Bytes newly reported as marked (RFC 9768 §3.2.2.5.2, appendix A.2): where so many packets are acknowledged at once that three bits may have wrapped,
+    /// the most that fits.
+    fn count_marks(&mut self, ace: u8, acked: u64) -> u64 {
+        let newly = u64::from(ace.wrapping_sub(self.marked) & 7);
+        self.marked = ace;
+        let packets = acked.div_ceil(self.setup.mss);
+        let newly = if packets < 8 {
+            newly
+        } else {
+            packets - (packets - newly) % 8
+        };
+        (newly * self.setup.mss).min(acked)
+    }
+
+    /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR; RFC 9768 §3.3 needs no answer.
+    #[inline]
+    fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
+        if ece && self.board.una() >= self.responded_until {
+            self.responded_until = self.board.nxt();
+            self.cwr_due = self.ecn == EcnMode::On;
+            self.control.on_congestion(CongestionSignal::Ecn, sample);
+        }
+    }
+
+    /// The retransmission timer has expired: RFC 6298 §5.4 to §5.6, RFC 5681 §3.1.
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        let prior_in_flight = self.in_flight();
+        let lost = self.lose_all();
         // RFC 5681 §3.1: ssthresh stays if the same segment has timed out before.
         if self.rtt.backoff() == 0 {
             let sample = AckSample {
@@ -708,6 +770,7 @@ enum Next {
 mod tests {
     use super::*;
     use crate::congestion::reno::{self, Reno};
+    use crate::congestion::tahoe::{self, Tahoe};
 
     const MSS: u64 = 1000;
     const WINDOW: u32 = 1_000_000;
@@ -764,7 +827,7 @@ mod tests {
                 sent_at: at(ms.saturating_sub(50)),
                 blocks: &blocks,
                 carries_data: false,
-                ece: false,
+                flags: Flags::ACK,
             },
             WINDOW,
             at(ms),
@@ -779,7 +842,7 @@ mod tests {
             sent_at: at(ms - 50),
             blocks: &[],
             carries_data: false,
-            ece: true,
+            flags: Flags::ACK.with(Flags::ECE),
         };
         take(sender, &ack, WINDOW, at(ms));
         std::iter::from_fn(|| sender.poll_transmit(at(ms))).collect()
@@ -850,6 +913,24 @@ mod tests {
         assert_eq!(sender.recovery, Recovery::None);
         assert!(sender.in_flight() <= 5 * MSS);
         assert_eq!(sender.ssthresh(), Some(5 * MSS));
+    }
+
+    #[test]
+    fn tahoe_sends_everything_again_in_slow_start_after_the_third_duplicate() {
+        let control = Tahoe::new(&tahoe::Config::default(), MSS, 10 * MSS);
+        let mut sender = sender_with(false, Box::new(control));
+        sender.write(u64::MAX);
+        drain(&mut sender, at(0));
+        assert_eq!(ack(&mut sender, 100, 0, &[]), [10], "limited transmit");
+        assert_eq!(ack(&mut sender, 101, 0, &[]), [11]);
+        assert_eq!(ack(&mut sender, 102, 0, &[]), [0]);
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (MSS, Some(5 * MSS)));
+        for ms in 103..110 {
+            assert_eq!(ack(&mut sender, ms, 0, &[]), [0; 0], "no other recovery");
+        }
+        // The receiver has 1 to 11: its next answers tell, and what arrives again is not sent a third time.
+        assert_eq!(ack(&mut sender, 202, 12, &[]), [12, 13]);
+        assert_eq!(sender.recovery, Recovery::None);
     }
 
     #[test]
@@ -927,6 +1008,7 @@ mod tests {
     #[test]
     fn an_echo_counts_once_a_window_and_is_answered_by_cwr_on_new_data() {
         let mut sender = sender(true);
+        sender.use_ecn(EcnMode::On);
         drain(&mut sender, at(0));
         assert_eq!(echo(&mut sender, 100, 1), [], "the window is halved");
         assert_eq!(sender.cwnd(), 5 * MSS);
@@ -946,8 +1028,52 @@ mod tests {
     }
 
     #[test]
+    fn accurate_ecn_tells_how_much_was_marked_also_where_three_bits_wrap() {
+        let mut sender = sender(true);
+        assert_eq!(sender.use_ecn(EcnMode::Accurate), Ecn::Ect0);
+        // The counts start at 5.
+        assert_eq!(sender.count_marks(5, 2 * MSS), 0);
+        assert_eq!(sender.count_marks(6, 2 * MSS), MSS);
+        assert_eq!(sender.count_marks(0, 2 * MSS), 2 * MSS);
+        assert_eq!(
+            sender.count_marks(2, 500),
+            500,
+            "no more than was acknowledged"
+        );
+        // Ten at once, and one more modulo 8: nine.
+        assert_eq!(sender.count_marks(3, 10 * MSS), 9 * MSS);
+        assert_eq!(sender.count_marks(3, 7 * MSS), 0);
+    }
+
+    #[test]
+    fn accurate_marks_count_once_a_window_and_need_no_answer() {
+        let mut sender = sender(true);
+        sender.use_ecn(EcnMode::Accurate);
+        drain(&mut sender, at(0));
+        let mut tell = |ms, segments: u64, marked: u8| {
+            let ack = Ack {
+                next: segments * MSS,
+                echo: at(ms - 100),
+                sent_at: at(ms - 50),
+                blocks: &[],
+                carries_data: false,
+                flags: Flags::ACK.with_ace(marked),
+            };
+            take(&mut sender, &ack, WINDOW, at(ms));
+            let sent: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(at(ms))).collect();
+            assert!(sent.iter().all(|transmit| !transmit.cwr));
+            sender.cwnd()
+        };
+        assert_eq!(tell(100, 2, 6), 5 * MSS);
+        assert_eq!(tell(101, 4, 7), 5 * MSS, "the same window");
+        assert_eq!(tell(102, 7, 7), 5 * MSS);
+        assert_eq!(tell(103, 10, 0), 2500, "the next one");
+    }
+
+    #[test]
     fn a_mark_and_a_loss_in_one_window_count_once() {
         let mut sender = sender(true);
+        sender.use_ecn(EcnMode::On);
         drain(&mut sender, at(0));
         echo(&mut sender, 100, 1);
         ack(&mut sender, 101, 1, &[(2, 5)]);
@@ -970,7 +1096,7 @@ mod tests {
             sent_at: at(50),
             blocks: &[],
             carries_data: false,
-            ece: false,
+            flags: Flags::ACK,
         };
         take(&mut sender, &small, 2000, at(100));
         assert_eq!(sender.poll_transmit(at(100)), None, "the right edge stands");

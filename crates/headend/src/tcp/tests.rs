@@ -306,6 +306,16 @@ fn variants() -> Vec<Config> {
             });
         }
     }
+    // The other controls have the mechanism in common: once with SACK, once without.
+    for congestion in CongestionConfig::all() {
+        for sack in [true, false] {
+            variants.push(Config {
+                congestion: congestion.clone(),
+                sack,
+                ..Config::default()
+            });
+        }
+    }
     variants
 }
 

@@ -210,7 +210,7 @@ impl AppContext<'_> {
         let flow = self.open_flow(peer, protocol);
         self.install(
             flow,
-            Side::BOTH.map(|side| -> Box<dyn Endpoint> { Box::new(Udp::new(flow, side)) }),
+            Side::BOTH.map(|_| -> Box<dyn Endpoint> { Box::new(Udp) }),
         );
         flow
     }

@@ -82,12 +82,13 @@ impl Definition for Config {
 
 /// A call.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Voice {
     stream: Stream,
-    /// By the side that talks.
-    scorers: [Scorer; 2],
     /// Whether a period is over and not scored yet.
     waits: bool,
+    /// By the side that talks.
+    scorers: [Scorer; 2],
 }
 
 impl Voice {
@@ -97,8 +98,8 @@ impl Voice {
         let scorer = || Scorer::new(config.scoring.clone(), config.interval);
         Self {
             stream: Stream::new(pace, config.size, Phase::Random, direction.sides()),
-            scorers: [scorer(), scorer()],
             waits: false,
+            scorers: [scorer(), scorer()],
         }
     }
 

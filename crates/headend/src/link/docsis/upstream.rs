@@ -104,12 +104,7 @@ impl Upstream {
     /// A packet arrives at a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.flows[flow].offer(packet, cx);
-        self.look_again(flow, cx);
-    }
-
-    /// A flow may have something to ask for that it had not: a packet has arrived, or a discipline may give up what it held back.
-    #[inline]
-    fn look_again(&mut self, flow: usize, cx: &mut Context<'_>) {
+        // Only an arrival gives a flow something to ask for: what a discipline holds back counts as waiting, and has been asked for.
         if self.flows[flow].must_ask() {
             self.ask(flow, cx.now, cx);
         }
@@ -133,7 +128,7 @@ impl Upstream {
             Wake::Map => self.receive_map(cx),
             Wake::Update(flow) => {
                 self.flows[flow].update(cx);
-                self.look_again(flow, cx);
+                debug_assert!(!self.flows[flow].must_ask(), "an update brings no bytes");
             }
         }
     }
@@ -164,7 +159,7 @@ impl Upstream {
         cx: &mut Context<'_>,
     ) {
         self.flows[flow].replace_queue(discipline, cx);
-        self.look_again(flow, cx);
+        debug_assert!(!self.flows[flow].must_ask(), "a move brings no bytes");
     }
 
     /// Calls `visit` with each queue.

@@ -335,7 +335,6 @@ fn line(rate: Rate, buckets: &TokenBuckets) -> LineView<'_> {
         framing: Framing::ETHERNET,
         shaper: Some(buckets),
         grants: None,
-        share: None,
     }
 }
 

@@ -1,0 +1,517 @@
+//! BBR version 1: sends at the measured bandwidth, with twice the bandwidth-delay product in flight at most (draft-cardwell-iccrg-bbr-congestion-control-00).
+//!
+//! Two estimates make the model: `BtlBw`, the largest delivery rate of ten round trips, and `RTprop`, the smallest round trip of ten seconds. Startup doubles the rate each round trip until it grows by less than a quarter
+//! in three; Drain takes the queue away that this left; then the rate circles around `BtlBw` in eight phases of an `RTprop` each, the first at 1.25, to find more, the second at 0.75, to drain. When `RTprop` has not been seen again for ten
+//! seconds, four segments in flight for 200 ms show it. Losses and marks leave the model alone.
+//!
+//! Left out: the estimate of aggregated acknowledgements and the policer detection that Linux added.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::windowed_max::WindowedMax;
+use super::{AckSample, CongestionControl, CongestionSignal, Refusal};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// Parameters of BBR version 1.
+///
+/// Use it as the sender of large video and web sites since 2016: a standing queue of up to one bandwidth-delay product, and no patience with others in short buffers.
+///
+/// Source: draft-cardwell-iccrg-bbr-congestion-control-00; N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Gain of pacing and window in Startup. More fills the path sooner and overshoots it more; below 2/ln 2 the rate does not double.
+    pub startup_gain: f64,
+    /// In flight at most, in bandwidth-delay products. More rides over delayed acknowledgements, and fills queues where several flows share.
+    pub cwnd_gain: f64,
+    /// How long the smallest round trip counts, and how long after it the next probe for one comes.
+    pub min_rtt_window: Duration,
+    /// How long a probe for the smallest round trip lasts at least.
+    pub probe_rtt_duration: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        // The draft's §4.
+        Self {
+            // 2 / ln 2.
+            startup_gain: 2.885_39,
+            cwnd_gain: 2.0,
+            min_rtt_window: Duration::from_secs(10),
+            probe_rtt_duration: Duration::from_millis(200),
+        }
+    }
+}
+
+impl Config {
+    /// Gains with which the rate could never grow.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        if !(self.startup_gain.is_finite() && self.startup_gain > 1.25) {
+            return Err(("bbr.startup_gain", "a number above 1.25"));
+        }
+        if !(self.cwnd_gain.is_finite() && self.cwnd_gain >= 1.0) {
+            return Err(("bbr.cwnd_gain", "a number not below 1"));
+        }
+        Ok(())
+    }
+}
+
+/// Rounds that a delivery rate counts (`BtlBwFilterLen`).
+const BANDWIDTH_ROUNDS: u64 = 10;
+/// The gains of the eight phases (`BBRGainCycleLen`).
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Segments that the window never falls below (`BBRMinPipeCwnd`).
+const MIN_PIPE: u64 = 4;
+
+/// Where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Drain,
+    /// Phase of the cycle, and its start.
+    ProbeBandwidth {
+        phase: usize,
+        since: Instant,
+    },
+    /// When it may end, once few enough are in flight; and whether a round trip has passed since.
+    ProbeRtt {
+        until: Option<Instant>,
+        round_done: bool,
+    },
+    Startup,
+}
+
+/// BBR version 1.
+#[derive(Debug)]
+pub struct Bbr {
+    config: Config,
+    rng: Rng,
+    state: State,
+    mss: u64,
+    initial_window: u64,
+    cwnd: u64,
+    /// The window before a recovery or a probe for the round trip (`prior_cwnd`).
+    saved_cwnd: u64,
+    /// In recovery; with its first round trip's end, `packet_conservation`.
+    recovering: bool,
+    conserving_until: Option<u64>,
+    /// Bytes a second.
+    bandwidth: WindowedMax<10>,
+    pacing_rate: f64,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Instant,
+    round: u64,
+    round_ends_at: u64,
+    round_start: bool,
+    /// Samples of what was sent until so much was delivered are its own doing (`MarkConnectionAppLimited`).
+    limited_until: u64,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    is_full: bool,
+    /// Sending begins again after silence: no probe for the round trip is needed.
+    idle_restart: bool,
+}
+
+impl Bbr {
+    /// The model at the start of a connection.
+    pub fn new(config: &Config, mss: u64, initial_window: u64, rng: Rng) -> Self {
+        let mut bbr = Self {
+            rng,
+            state: State::Startup,
+            mss,
+            initial_window,
+            cwnd: initial_window,
+            saved_cwnd: 0,
+            recovering: false,
+            conserving_until: None,
+            bandwidth: WindowedMax::new(),
+            pacing_rate: 0.0,
+            pacing_gain: config.startup_gain,
+            cwnd_gain: config.startup_gain,
+            min_rtt: None,
+            min_rtt_at: Instant::ZERO,
+            round: 0,
+            round_ends_at: 0,
+            round_start: false,
+            limited_until: 0,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            is_full: false,
+            idle_restart: false,
+            config: config.clone(),
+        };
+        bbr.start_pacing(Duration::from_millis(1));
+        bbr
+    }
+
+    /// §4.2.1: `BBRInitPacingRate()`.
+    fn start_pacing(&mut self, rtt: Duration) {
+        let nominal = self.initial_window as f64 / rtt.as_secs_f64().max(1e-9);
+        self.pacing_rate = self.pacing_gain * nominal;
+    }
+
+    /// §4.1.1.3: `BBRUpdateRound()`.
+    fn update_round(&mut self, ack: &AckSample) {
+        self.round_start = ack.newly_acked > 0 && ack.prior_delivered >= self.round_ends_at;
+        if self.round_start {
+            self.round_ends_at = ack.delivered;
+            self.round += 1;
+        }
+    }
+
+    /// §4.1.1.2: `BBRUpdateBtlBw()`.
+    fn update_bandwidth(&mut self, ack: &AckSample) {
+        let Some(rate) = ack.delivery_sample else {
+            return;
+        };
+        let rate = rate.bytes_per_sec();
+        if rate >= self.bandwidth.get() || !self.is_limited(ack) {
+            self.bandwidth.update(rate, self.round, BANDWIDTH_ROUNDS);
+        }
+    }
+
+    fn is_limited(&self, ack: &AckSample) -> bool {
+        ack.app_limited || ack.prior_delivered < self.limited_until
+    }
+
+    /// §4.3.2.2: `BBRCheckFullPipe()`.
+    fn check_full_pipe(&mut self, ack: &AckSample) {
+        if self.is_full || !self.round_start || self.is_limited(ack) {
+            return;
+        }
+        if self.bandwidth.get() >= self.full_bandwidth * 1.25 {
+            self.full_bandwidth = self.bandwidth.get();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.is_full = self.full_rounds >= 3;
+    }
+
+    /// §4.3.3, §4.3.4: Startup to Drain to `ProbeBW`.
+    fn check_drain(&mut self, ack: &AckSample) {
+        if self.state == State::Startup && self.is_full {
+            self.state = State::Drain;
+            self.pacing_gain = 1.0 / self.config.startup_gain;
+            self.cwnd_gain = self.config.startup_gain;
+        }
+        if self.state == State::Drain && ack.in_flight <= self.inflight(1.0) {
+            self.probe_bandwidth(ack.now);
+        }
+    }
+
+    /// §4.3.4.3: `BBREnterProbeBW()`: any phase but the draining one.
+    fn probe_bandwidth(&mut self, now: Instant) {
+        self.cwnd_gain = self.config.cwnd_gain;
+        let before = CYCLE.len() - 1 - self.rng.below(CYCLE.len() as u64 - 1) as usize;
+        self.begin_phase((before + 1) % CYCLE.len(), now);
+    }
+
+    fn begin_phase(&mut self, phase: usize, since: Instant) {
+        self.state = State::ProbeBandwidth { phase, since };
+        self.pacing_gain = CYCLE[phase];
+    }
+
+    /// §4.3.4.3: `BBRCheckCyclePhase()`.
+    fn check_phase(&mut self, ack: &AckSample) {
+        let State::ProbeBandwidth { phase, since } = self.state else {
+            return;
+        };
+        let is_over = self.min_rtt.is_none_or(|rtt| ack.now.since(since) > rtt);
+        let next = match self.pacing_gain {
+            gain if gain > 1.0 => {
+                is_over && (ack.newly_lost > 0 || ack.prior_in_flight >= self.inflight(gain))
+            }
+            gain if gain < 1.0 => is_over || ack.prior_in_flight <= self.inflight(1.0),
+            _ => is_over,
+        };
+        if next {
+            self.begin_phase((phase + 1) % CYCLE.len(), ack.now);
+        }
+    }
+
+    /// §4.1.2.3, §4.3.5: `BBRUpdateRTprop()` and `BBRCheckProbeRTT()`.
+    fn update_min_rtt(&mut self, ack: &AckSample) {
+        let window = self.config.min_rtt_window;
+        let expired = ack.now.since(self.min_rtt_at) > window;
+        if let Some(rtt) = ack.rtt
+            && (expired || self.min_rtt.is_none_or(|min| rtt <= min))
+        {
+            self.min_rtt = Some(rtt);
+            self.min_rtt_at = ack.now;
+        }
+        if expired && !self.idle_restart && !matches!(self.state, State::ProbeRtt { .. }) {
+            self.state = State::ProbeRtt {
+                until: None,
+                round_done: false,
+            };
+            (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
+            self.save_cwnd();
+        }
+        if matches!(self.state, State::ProbeRtt { .. }) {
+            self.handle_probe_rtt(ack);
+        }
+        if ack.newly_acked > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// §4.3.5: `BBRHandleProbeRTT()`.
+    fn handle_probe_rtt(&mut self, ack: &AckSample) {
+        self.limited_until = ack.delivered + ack.in_flight;
+        let State::ProbeRtt { until, round_done } = &mut self.state else {
+            return;
+        };
+        let Some(end) = *until else {
+            if ack.in_flight <= MIN_PIPE * self.mss {
+                *until = Some(ack.now + self.config.probe_rtt_duration);
+                self.round_ends_at = ack.delivered;
+            }
+            return;
+        };
+        *round_done |= self.round_start;
+        if *round_done && ack.now > end {
+            self.min_rtt_at = ack.now;
+            self.cwnd = self.cwnd.max(self.saved_cwnd);
+            if self.is_full {
+                self.probe_bandwidth(ack.now);
+            } else {
+                self.state = State::Startup;
+                (self.pacing_gain, self.cwnd_gain) =
+                    (self.config.startup_gain, self.config.startup_gain);
+            }
+        }
+    }
+
+    fn save_cwnd(&mut self) {
+        self.saved_cwnd =
+            if self.recovering || matches!(self.state, State::ProbeRtt { until: Some(_), .. }) {
+                self.saved_cwnd.max(self.cwnd)
+            } else {
+                self.cwnd
+            };
+    }
+
+    /// §4.2.3.2: `BBRInflight()`.
+    fn inflight(&self, gain: f64) -> u64 {
+        let Some(rtt) = self.min_rtt else {
+            return self.initial_window;
+        };
+        let product = gain * self.bandwidth.get() * rtt.as_secs_f64();
+        product as u64 + 3 * self.quantum()
+    }
+
+    /// §4.2.2: what a host would send in one piece.
+    fn quantum(&self) -> u64 {
+        if self.pacing_rate < 1.2e6 / 8.0 {
+            self.mss
+        } else if self.pacing_rate < 24e6 / 8.0 {
+            2 * self.mss
+        } else {
+            ((self.pacing_rate * 1e-3) as u64).min(64_000)
+        }
+    }
+
+    /// §4.2.1: `BBRSetPacingRate()`.
+    fn set_pacing_rate(&mut self) {
+        let rate = self.pacing_gain * self.bandwidth.get();
+        if rate > 0.0 && (self.is_full || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// §4.2.3.6: `BBRSetCwnd()`, with the recovery of §4.2.3.4.
+    fn set_cwnd(&mut self, ack: &AckSample) {
+        let target = self.inflight(self.cwnd_gain);
+        let floor = MIN_PIPE * self.mss;
+        if self.recovering && ack.newly_lost > 0 {
+            self.cwnd = self.cwnd.saturating_sub(ack.newly_lost).max(self.mss);
+        }
+        if self
+            .conserving_until
+            .is_some_and(|end| ack.prior_delivered >= end)
+        {
+            self.conserving_until = None;
+        }
+        if self.conserving_until.is_some() {
+            self.cwnd = self.cwnd.max(ack.in_flight + ack.newly_acked);
+        } else {
+            let grown = self.cwnd + ack.newly_acked;
+            if self.is_full {
+                self.cwnd = grown.min(target);
+            } else if self.cwnd < target || ack.delivered < self.initial_window {
+                self.cwnd = grown;
+            }
+            self.cwnd = self.cwnd.max(floor);
+        }
+        if matches!(self.state, State::ProbeRtt { .. }) {
+            self.cwnd = self.cwnd.min(floor);
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_handshake(&mut self, rtt: Duration) {
+        self.start_pacing(rtt);
+    }
+
+    fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
+        // §4.3.6: nothing was in flight before.
+        if in_flight <= bytes && self.round > 0 {
+            self.idle_restart = true;
+            if let State::ProbeBandwidth { .. } = self.state {
+                self.pacing_rate = self.bandwidth.get();
+            }
+        }
+        let _ = now;
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.update_round(ack);
+        self.update_bandwidth(ack);
+        self.check_phase(ack);
+        self.check_full_pipe(ack);
+        self.check_drain(ack);
+        self.update_min_rtt(ack);
+        self.set_pacing_rate();
+        self.set_cwnd(ack);
+    }
+
+    fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
+        match signal {
+            CongestionSignal::Ecn => {}
+            CongestionSignal::Loss { .. } => {
+                // §4.2.3.4, on entering fast recovery.
+                self.save_cwnd();
+                self.recovering = true;
+                self.cwnd = ack
+                    .prior_in_flight
+                    .saturating_sub(ack.newly_lost + ack.newly_acked)
+                    + ack.newly_acked.max(self.mss);
+                self.conserving_until = Some(ack.delivered);
+            }
+            CongestionSignal::Timeout => {
+                self.save_cwnd();
+                self.recovering = false;
+                self.conserving_until = None;
+                self.cwnd = self.mss;
+            }
+        }
+    }
+
+    fn on_recovered(&mut self, _ack: &AckSample) {
+        self.recovering = false;
+        self.conserving_until = None;
+        self.cwnd = self.cwnd.max(self.saved_cwnd);
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(Rate((self.pacing_rate * 8.0) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::Path;
+
+    const MSS: u64 = 1000;
+
+    fn bbr() -> Bbr {
+        let rng = Rng::for_path(1, "bbr");
+        Bbr::new(&Config::default(), MSS, 10 * MSS, rng)
+    }
+
+    #[test]
+    fn startup_doubles_until_the_path_is_full_and_drain_leaves_what_fits() {
+        // 1 MB/s and 100 ms: 100 segments.
+        let mut path = Path::new(1e6, 0.1, MSS);
+        let mut bbr = bbr();
+        path.run(&mut bbr, 0.35);
+        assert_eq!(bbr.state, State::Startup);
+        path.run(&mut bbr, 2.0);
+        assert!(bbr.is_full);
+        assert!(matches!(bbr.state, State::ProbeBandwidth { .. }));
+        assert!(
+            (bbr.bandwidth.get() / 1e6 - 1.0).abs() < 0.02,
+            "{}",
+            bbr.bandwidth.get()
+        );
+        let min_rtt = bbr.min_rtt.expect("measured").as_secs_f64();
+        assert!((0.1..0.103).contains(&min_rtt), "{min_rtt}");
+        // A quarter of the product more than fits at most, in the phase that probes; never two products.
+        assert!(path.in_flight() < 140 * MSS, "{}", path.in_flight());
+    }
+
+    #[test]
+    fn the_rate_circles_around_the_bandwidth() {
+        let mut path = Path::new(1e6, 0.1, MSS);
+        let mut bbr = bbr();
+        path.run(&mut bbr, 3.0);
+        let mut gains = Vec::new();
+        for _ in 0..400 {
+            path.run(&mut bbr, 0.01);
+            if gains.last() != Some(&bbr.pacing_gain) {
+                gains.push(bbr.pacing_gain);
+            }
+        }
+        assert!(
+            gains.windows(2).any(|pair| pair == [1.25, 0.75]),
+            "{gains:?}"
+        );
+        assert!(
+            gains.windows(2).any(|pair| pair == [0.75, 1.0]),
+            "{gains:?}"
+        );
+    }
+
+    #[test]
+    fn the_round_trip_is_probed_with_four_segments_every_ten_seconds() {
+        let mut path = Path::new(1e6, 0.1, MSS);
+        let mut bbr = bbr();
+        let mut probes = Vec::new();
+        let mut was = false;
+        for step in 0..3000 {
+            path.run(&mut bbr, 0.01);
+            let is = matches!(bbr.state, State::ProbeRtt { .. });
+            if is && !was {
+                probes.push(step);
+            }
+            assert!(!is || bbr.cwnd() == 4 * MSS);
+            was = is;
+        }
+        assert!((2..=3).contains(&probes.len()), "{probes:?}");
+    }
+
+    #[test]
+    fn a_loss_leaves_the_model_alone_and_the_window_comes_back() {
+        let mut path = Path::new(1e6, 0.1, MSS);
+        let mut bbr = bbr();
+        path.run(&mut bbr, 3.0);
+        let (bandwidth, before) = (bbr.bandwidth.get(), bbr.cwnd());
+        let ack = AckSample {
+            prior_in_flight: 100 * MSS,
+            newly_lost: MSS,
+            newly_acked: MSS,
+            mss: MSS,
+            ..AckSample::default()
+        };
+        bbr.on_congestion(CongestionSignal::Loss { lost: MSS }, &ack);
+        assert_eq!(bbr.cwnd(), 99 * MSS);
+        bbr.on_recovered(&ack);
+        assert_eq!(
+            (bbr.cwnd(), bbr.bandwidth.get().to_bits()),
+            (before, bandwidth.to_bits())
+        );
+        bbr.on_congestion(CongestionSignal::Timeout, &ack);
+        assert_eq!(bbr.cwnd(), MSS);
+    }
+}
