@@ -435,6 +435,14 @@ fn an_override_that_makes_something_else_wrong_is_named() {
 }
 
 #[test]
+fn a_dscp_that_is_none_is_told_what_one_is() {
+    for value in ["99", "300", "-1"] {
+        let line = error_with("flow.stream.dscp", value);
+        assert!(line.contains("expected a DSCP from 0 to 63"), "{line}");
+    }
+}
+
+#[test]
 fn a_queue_in_capitals_is_recognised() {
     assert!(error_with("queue", "CoDel").contains("did you mean \"codel\"?"));
 }

@@ -139,8 +139,9 @@ impl Document {
             .iter()
             .find_map(|prefix| message.strip_prefix(prefix))
             .and_then(|rest| rest.split_once(", expected "));
+        let key = path.rsplit('.').next().unwrap_or_default();
         let problem = match pair {
-            Some((found, "u8")) if path.ends_with(".dscp") || path.contains(".bands[") => {
+            Some((found, "u8")) if key == "dscp" || path.contains(".bands[") => {
                 Problem::Unexpected {
                     found: plain_found(found),
                     expected: "a DSCP from 0 to 63".to_owned(),
