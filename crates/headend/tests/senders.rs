@@ -9,10 +9,16 @@ const PACKET: f64 = 1500.0;
 
 /// A link of `rate_mbps` up, and the flows of `flows`, for a minute after ten seconds.
 fn run(rate_mbps: u32, queue: &str, flows: &str) -> Tables {
+    run_after(10, rate_mbps, queue, flows)
+}
+
+/// The same after `warmup_s`.
+fn run_after(warmup_s: u32, rate_mbps: u32, queue: &str, flows: &str) -> Tables {
+    let duration_s = warmup_s + 60;
     let text = format!(
         r#"
-duration = "70 s"
-warmup = "10 s"
+duration = "{duration_s} s"
+warmup = "{warmup_s} s"
 [link.line.point_to_point]
 up.rate = "{rate_mbps} Mbit/s"
 {queue}
@@ -48,6 +54,7 @@ fn measured(tables: &Tables) -> (f64, f64) {
     (utilisation, backlog)
 }
 
+/// Of the uploads, in the order of their flows' names.
 fn goodputs(tables: &Tables) -> Vec<f64> {
     let directions = tables.texts("flows", "direction");
     (tables.floats("flows", "goodput_bps").iter().zip(directions))
@@ -89,12 +96,14 @@ fn fast_flows_that_know_their_path_share_evenly_whatever_its_length() {
     assert!((backlog - 40.0).abs() < 3.0, "{backlog:.2}");
 }
 
-/// LEDBAT rests where the queue waits for the target. Tolerance: the delay is the smallest of four samples, the window moves by whole segments: two of them.
+/// LEDBAT rests where the queue waits for the target. It comes near it ever more slowly, with a time constant of the target's segments times the round trip, 12 s at most here: eight of them pass first.
+/// Tolerance: two segments, for the delay is the smallest of four samples.
 #[test]
 fn ledbat_keeps_the_queue_at_its_target() {
     for target in [25, 60, 100] {
         let tcp = format!("congestion.ledbat.target = \"{target} ms\"");
-        let (utilisation, backlog) = measured(&run(10, DEEP, &upload("one", "40 ms", &tcp)));
+        let (utilisation, backlog) =
+            measured(&run_after(100, 10, DEEP, &upload("one", "40 ms", &tcp)));
         let expected = f64::from(target) * 1e-3 * 10e6 / 8.0 / PACKET;
         eprintln!(
             "LEDBAT: {target} ms: {backlog:.2} segments, expected {expected:.2}, {utilisation:.4}"
@@ -163,7 +172,8 @@ fn bbr_finds_the_rate_and_leaves_the_queue_short() {
     }
 }
 
-/// Losses of 1 % that are not congestion's leave BBR its rate; NewReno falls to a fraction.
+/// Losses of 1 % that are not congestion's leave version 1 its rate; NewReno falls to a fraction. Version 3 follows what is delivered, a percent or two down in each round trip with a
+/// loss, for up to 63 round trips until it probes: (1 − 0.98⁶³) / (63 · 0.02) = 0.57 of the rate on average if all of them lose something.
 #[test]
 fn bbr_does_not_take_every_loss_for_congestion() {
     let rate = |congestion| {
@@ -173,7 +183,7 @@ fn bbr_does_not_take_every_loss_for_congestion() {
     };
     let [reno, v1, v3] = ["reno", "bbr", "bbr3"].map(rate);
     eprintln!("1 % lost: Reno {reno:.0}, BBR {v1:.0}, BBR v3 {v3:.0} bit/s");
-    assert!(v1 > 0.85 * 20e6 && v3 > 0.85 * 20e6, "{v1:.0} {v3:.0}");
+    assert!(v1 > 0.85 * 20e6 && v3 > 0.57 * 20e6, "{v1:.0} {v3:.0}");
     assert!(reno < 0.4 * 20e6, "{reno:.0}");
 }
 
@@ -220,5 +230,24 @@ fn prague_fills_the_link_with_hardly_a_queue() {
         + &upload("classic", "20 ms", "congestion = \"cubic\"\necn = \"on\"");
     let rates = goodputs(&run(40, queue, &both));
     eprintln!("Prague and CUBIC: {rates:?}");
-    assert!((0.5..2.0).contains(&(rates[0] / rates[1])), "{rates:?}");
+    assert!((0.5..2.0).contains(&(rates[1] / rates[0])), "{rates:?}");
+}
+
+/// Without window scaling 65535 bytes travel each round trip, which is 100 ms and what a segment takes on the link: 44 whole segments of 1460 bytes. Tolerance: 2 % for the start of each
+/// round trip, which acknowledgements of two segments delay.
+#[test]
+fn windows_xp_sends_64_kib_each_round_trip() {
+    let flow = upload("old", "100 ms", "system = \"windows_xp\"");
+    let rate = goodputs(&run(100, DEEP, &flow))[0];
+    let expected = 44.0 * 1460.0 * 8.0 / (0.1 + PACKET * 8.0 / 100e6);
+    eprintln!("Windows XP: {rate:.0} bit/s, expected {expected:.0}");
+    assert!((rate / expected - 1.0).abs() < 0.02, "{rate:.0}");
+    // What is written stands.
+    let flow = upload(
+        "new",
+        "100 ms",
+        "system = \"windows_xp\"\nreceive_window = \"1 MiB\"",
+    );
+    let rate = goodputs(&run(100, DEEP, &flow))[0];
+    assert!(rate > 10.0 * expected, "{rate:.0}");
 }

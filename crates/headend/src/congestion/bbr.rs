@@ -84,6 +84,7 @@ enum State {
 }
 
 /// BBR version 1.
+#[expect(clippy::struct_excessive_bools, reason = "the draft's own state")]
 #[derive(Debug)]
 pub struct Bbr {
     config: Config,

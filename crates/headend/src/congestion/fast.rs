@@ -19,7 +19,7 @@ use crate::units::Probability;
 ///
 /// Use it to see what delay as a signal can do on long fat paths, and what becomes of it when flows do not know the path's own delay.
 ///
-/// Source: C. Jin, D. Wei and S. Low, FAST TCP: Motivation, Architecture, Algorithms, Performance, INFOCOM 2004; D. Wei, C. Jin, S. Low and S. Hegde, IEEE/ACM ToN 14(6), 2006.
+/// Source: C. Jin, D. Wei and S. Low, FAST TCP: Motivation, Architecture, Algorithms, Performance, INFOCOM 2004; D. Wei, C. Jin, S. Low and S. Hegde, IEEE/ACM Transactions on Networking 14(6), 2006.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -70,8 +70,9 @@ pub struct Fast {
     mss: u64,
     /// Average round-trip time, seconds.
     rtt: Option<f64>,
-    /// The smallest round trip since the last update, seconds: what ends slow start.
+    /// The smallest round trip of this round, seconds: what ends slow start.
     least: f64,
+    round: u64,
     updated_at: Instant,
 }
 
@@ -85,6 +86,7 @@ impl Fast {
             mss,
             rtt: None,
             least: f64::INFINITY,
+            round: 0,
             updated_at: Instant::ZERO,
         }
     }
@@ -143,10 +145,14 @@ impl Fast {
 
 impl CongestionControl for Fast {
     fn on_ack(&mut self, ack: &AckSample) {
+        if ack.round > self.round {
+            self.round = ack.round;
+            self.least = f64::INFINITY;
+        }
         if let Some(rtt) = ack.rtt {
             self.average(rtt);
         }
-        if ack.in_recovery || !ack.cwnd_limited {
+        if ack.in_recovery {
             return;
         }
         let Some(rtt) = self.rtt else { return };
@@ -157,8 +163,13 @@ impl CongestionControl for Fast {
         let period = self.config.update_period.max(ack.srtt.unwrap_or_default());
         if ack.now.since(self.updated_at) >= period {
             self.updated_at = ack.now;
-            self.least = f64::INFINITY;
-            self.set(self.next(self.w, base, rtt));
+            let next = self.next(self.w, base, rtt);
+            // A window that is not used does not grow.
+            self.set(if ack.cwnd_limited {
+                next
+            } else {
+                next.min(self.w)
+            });
         }
     }
 
@@ -166,7 +177,6 @@ impl CongestionControl for Fast {
         self.window.on_congestion(signal, ack);
         self.w = self.window.cwnd() as f64 / self.mss as f64;
         self.updated_at = ack.now;
-        self.least = f64::INFINITY;
     }
 
     fn on_idle(&mut self, restart_window: u64) {

@@ -195,7 +195,7 @@ pub trait CongestionControl: Debug + Send {
     fn ssthresh(&self) -> Option<u64> {
         None
     }
-    /// How fast it may send; `None` leaves the pace to acknowledgements.
+    /// How fast it may send, in bits of payload; `None` leaves the pace to acknowledgements.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
@@ -250,7 +250,7 @@ pub struct AckSample {
     pub lost_in_flight: u64,
     /// The sender had nothing more to send.
     pub app_limited: bool,
-    /// The window, not the application or the receiver, kept it from sending more.
+    /// The window, or the pace that follows from it, not the application or the receiver, kept it from sending more.
     pub cwnd_limited: bool,
     /// No time to grow: losses are being repaired by fast recovery, a mark is echoed, or it only says that something arrived out of
     /// order. (Not so after a timeout: slow start repairs.)

@@ -68,7 +68,6 @@ pub struct Prague {
     cwnd: f64,
     ssthresh: f64,
     srtt: Option<Duration>,
-    round: u64,
     /// When α was last brought up to date, and when a mark last cost something.
     updated_at: Instant,
     reduced_at: Option<Instant>,
@@ -85,7 +84,6 @@ impl Prague {
             cwnd: initial_window as f64,
             ssthresh: f64::INFINITY,
             srtt: None,
-            round: 0,
             updated_at: Instant::ZERO,
             reduced_at: None,
         }
@@ -95,9 +93,18 @@ impl Prague {
         (2 * self.mss) as f64
     }
 
-    /// A virtual round trip has passed since `then`.
-    fn has_passed(&self, then: Instant, now: Instant) -> bool {
-        now.since(then) >= self.virtual_rtt
+    /// A round trip, virtual or real if that is longer, has passed since `then`.
+    fn has_passed(&self, then: Instant, ack: &AckSample) -> bool {
+        let rtt = ack.srtt.unwrap_or_default().max(self.virtual_rtt);
+        ack.now.since(then) >= rtt
+    }
+
+    /// Marks cost something once a virtual round trip.
+    fn answer_marks(&mut self, ack: &AckSample) {
+        if ack.ce_bytes > 0 && (self.reduced_at).is_none_or(|then| self.has_passed(then, ack)) {
+            self.reduced_at = Some(ack.now);
+            self.fall_to(self.cwnd * (1.0 - self.share.alpha / 2.0));
+        }
     }
 
     /// One segment each virtual round trip.
@@ -118,11 +125,11 @@ impl CongestionControl for Prague {
     fn on_ack(&mut self, ack: &AckSample) {
         self.srtt = ack.srtt;
         self.share.count(ack);
-        if ack.round > self.round && self.has_passed(self.updated_at, ack.now) {
+        if self.has_passed(self.updated_at, ack) {
             self.updated_at = ack.now;
             self.share.update();
         }
-        self.round = ack.round;
+        self.answer_marks(ack);
         if ack.in_recovery || !ack.cwnd_limited {
             return;
         }
@@ -136,15 +143,8 @@ impl CongestionControl for Prague {
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         match signal {
-            CongestionSignal::Ecn if ack.ce_bytes > 0 => {
-                if self
-                    .reduced_at
-                    .is_none_or(|then| self.has_passed(then, ack.now))
-                {
-                    self.reduced_at = Some(ack.now);
-                    self.fall_to(self.cwnd * (1.0 - self.share.alpha / 2.0));
-                }
-            }
+            // A mark in each real round trip would come at the wrong times: see `answer_marks`.
+            CongestionSignal::Ecn if ack.ce_bytes > 0 => {}
             CongestionSignal::Ecn | CongestionSignal::Loss { .. } => {
                 self.fall_to(ack.prior_in_flight as f64 / 2.0);
             }
@@ -193,7 +193,6 @@ mod tests {
             srtt: Some(Duration::from_millis(rtt_ms)),
             prior_in_flight: 40 * MSS,
             cwnd_limited: true,
-            round: ms,
             mss: MSS,
             ..AckSample::default()
         }
@@ -220,8 +219,14 @@ mod tests {
             );
         }
         let mut prague = prague(40);
+        prague.updated_at = Instant::FAR_FUTURE;
         for (ms, expected) in [(100, 38_000), (110, 38_000), (124, 38_000), (125, 36_100)] {
-            prague.on_congestion(CongestionSignal::Ecn, &ack(ms, 5, MSS));
+            let marked = AckSample {
+                in_recovery: true,
+                ..ack(ms, 5, MSS)
+            };
+            prague.on_congestion(CongestionSignal::Ecn, &marked);
+            prague.on_ack(&marked);
             assert_eq!(prague.cwnd(), expected, "{ms} ms");
         }
     }

@@ -88,8 +88,8 @@ impl Vegas {
         self.window.cwnd() as f64 / self.mss as f64 * queued
     }
 
-    /// The end of a round trip: §3.2, §3.3.
-    fn adjust(&mut self, rtt: Duration, base: Duration) {
+    /// The end of a round trip: §3.2, §3.3. A window that is not used does not grow.
+    fn adjust(&mut self, rtt: Duration, base: Duration, may_grow: bool) {
         let backlog = self.backlog(rtt, base);
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
         if ssthresh.is_none_or(|ssthresh| cwnd < ssthresh) {
@@ -104,7 +104,7 @@ impl Vegas {
             return;
         }
         let cwnd = if backlog < self.config.alpha {
-            cwnd + self.mss
+            cwnd + if may_grow { self.mss } else { 0 }
         } else if backlog > self.config.beta {
             cwnd - self.mss
         } else {
@@ -120,13 +120,13 @@ impl CongestionControl for Vegas {
         if let Some(rtt) = ack.rtt {
             self.round_rtt = Some(self.round_rtt.map_or(rtt, |least| least.min(rtt)));
         }
-        if ack.in_recovery || !ack.cwnd_limited {
+        if ack.in_recovery {
             return;
         }
         if ack.round > self.round {
             self.round = ack.round;
             if let (Some(rtt), Some(base)) = (self.round_rtt.take(), ack.min_rtt) {
-                self.adjust(rtt, base);
+                self.adjust(rtt, base, ack.cwnd_limited);
             }
         }
         let slow_start = (self.window.ssthresh()).is_none_or(|limit| self.window.cwnd() < limit);

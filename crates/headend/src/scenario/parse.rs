@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, Problem, ScenarioError};
 use super::raw::Raw;
+use crate::tcp::systems::System;
 
 /// How a scenario is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,23 @@ pub(super) struct Document {
     places: BTreeMap<String, Place>,
 }
 
+/// Writes what the end systems named in flows set, where nothing else is written.
+fn fill_in_systems(tree: &mut Value) {
+    let flows = tree.get_mut("flow").and_then(Value::as_object_mut);
+    for flow in flows.into_iter().flat_map(Map::values_mut) {
+        let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) else {
+            continue;
+        };
+        let name = tcp.get("system").cloned().unwrap_or_default();
+        // A name that nobody has is found when the scenario is read.
+        if let Ok(system) = serde_json::from_value::<System>(name) {
+            for (key, value) in system.keys() {
+                tcp.entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
 /// Where a key and its value stand.
 #[derive(Debug, Clone)]
 struct Place {
@@ -66,6 +84,7 @@ impl Document {
         for (path, value) in overrides {
             document.replace(path, value, read_override(value))?;
         }
+        fill_in_systems(&mut document.tree);
         Ok(document)
     }
 

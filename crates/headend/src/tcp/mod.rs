@@ -6,7 +6,7 @@
 //! beside their packets, and a [timer] has one pending wake-up.
 //!
 //! What is modelled: the three-way handshake with its retransmissions; sliding windows; RFC 5681, 6582 and 6675 loss recovery, limited transmit;
-//! RFC 6298 timeouts; RFC 7323 timestamps; ECN of RFC 3168 and RFC 9768; delayed acknowledgements; FIN both ways.
+//! RFC 6298 timeouts; PRR (RFC 6937), RACK-TLP (RFC 8985) and pacing as options; RFC 7323 timestamps; ECN of RFC 3168 and RFC 9768; delayed acknowledgements; FIN both ways.
 //!
 //! What is simpler than in life:
 //!
@@ -18,6 +18,8 @@
 //! - No Nagle algorithm, no keep-alive, no RST, no TIME-WAIT: a side is done once its FIN is acknowledged and it has read the other's. Until the
 //!   second side is done, the first still answers.
 
+mod prr;
+mod rack;
 mod ranges;
 mod rate;
 mod receiver;
@@ -25,6 +27,7 @@ mod rtt;
 pub mod sack;
 mod scoreboard;
 mod sender;
+pub mod systems;
 mod timer;
 
 use std::sync::Arc;
@@ -35,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use self::receiver::Receiver;
 use self::rtt::RttEstimator;
 use self::sender::{Ack, Sender, Setup, Transmit};
+use self::systems::System;
 use self::timer::Timer;
 use crate::congestion::{CongestionConfig, CongestionControl};
 use crate::context::{ConnectionSample, Context};
@@ -46,9 +50,16 @@ use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
 /// Parameters of TCP, for both sides of a connection.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// An end system by name, whose settings stand where nothing else is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<System>,
     /// Congestion control: how much may be in flight.
     #[serde(with = "crate::scenario::named")]
     #[schemars(with = "crate::scenario::Named<CongestionConfig>")]
@@ -64,6 +75,14 @@ pub struct Config {
     pub delayed_ack: Duration,
     /// Whether acknowledgements name what arrived out of order (RFC 2018). Without, one segment a round trip is repaired (RFC 6582).
     pub sack: bool,
+    /// How fast recovery ends where there is no SACK.
+    pub fast_recovery: FastRecovery,
+    /// Whether the window falls in step with what is delivered during fast recovery, rather than at once (RFC 6937); needs SACK.
+    pub prr: bool,
+    /// Whether losses are told by time instead of by counting, with a probe when the end of a flight is lost (RFC 8985); needs SACK. Reordering then costs nothing, and fewer losses wait for the timer.
+    pub rack: bool,
+    /// Whether segments are spaced at 1.2 times the window each round trip (twice in slow start), where the control names no rate itself. Bursts, and what they do to queues, become smaller.
+    pub pacing: bool,
     /// Whether segments carry timestamps (RFC 7323): 12 bytes each, and retransmissions can be timed.
     pub timestamps: bool,
     /// Explicit congestion notification: what a SYN asks for and a SYN-ACK grants.
@@ -81,6 +100,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            system: None,
             congestion: CongestionConfig::default(),
             // Ethernet's.
             mtu: 1500,
@@ -91,6 +111,10 @@ impl Default for Config {
             // Linux's shortest, TCP_DELACK_MIN; RFC 5681 §4.2 allows 500 ms.
             delayed_ack: Duration::from_millis(40),
             sack: true,
+            fast_recovery: FastRecovery::NewReno,
+            prr: false,
+            rack: false,
+            pacing: false,
             timestamps: true,
             // Most hosts accept ECN and do not ask for it.
             ecn: EcnMode::Auto,
@@ -104,6 +128,17 @@ impl Default for Config {
             syn_retries: 6,
         }
     }
+}
+
+/// How fast recovery ends where there is no SACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FastRecovery {
+    /// With the acknowledgement of all that was in flight; others on the way repair one segment each (RFC 6582).
+    #[default]
+    NewReno,
+    /// With the first new acknowledgement; the next loss needs three duplicates of its own, halves again, or waits for the timer (RFC 2581).
+    Reno,
 }
 
 /// Explicit congestion notification.
@@ -171,7 +206,10 @@ impl Config {
             restart_window: control.cwnd(),
             sack: self.sack,
             timestamps: self.timestamps,
-            header: u64::from(self.header()),
+            reno: !self.sack && self.fast_recovery == FastRecovery::Reno,
+            prr: self.prr,
+            rack: self.rack.then_some(self.delayed_ack),
+            pacing: self.pacing,
         };
         let rtt = RttEstimator::new(self.initial_rto, self.min_rto, self.max_rto);
         Sender::new(setup, rtt, control, u64::from(self.window()))
@@ -469,7 +507,7 @@ impl Connection {
         let flow = self.flow;
         let retransmission = match self.state {
             State::Closed | State::Done => return,
-            State::Open => self.sender.rto_deadline(),
+            State::Open => self.sender.timer_deadline(),
             State::SynReceived { .. } | State::SynSent { .. } => Some(self.syn_deadline),
         };
         self.retransmission_timer.arm(retransmission, flow, cx);
@@ -491,8 +529,10 @@ impl Connection {
             State::SynReceived { .. } | State::SynSent { .. } if self.syn_deadline <= cx.now => {
                 self.repeat_handshake(cx);
             }
-            State::Open if self.sender.rto_deadline().is_some_and(|at| at <= cx.now) => {
-                self.sender.on_timeout(cx.now);
+            State::Open => {
+                if let Some(probe) = self.sender.on_timer(cx.now) {
+                    self.send_segment(probe, cx);
+                }
             }
             _ => {}
         }

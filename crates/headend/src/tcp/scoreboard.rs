@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use super::ranges::RangeSet;
 use super::rate::Stamp;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// RFC 6675 §2: how many discontiguous ranges above a segment, or segments' worth of bytes plus one, say that it is lost.
 pub(super) const DUP_THRESH: u32 = 3;
@@ -64,7 +64,8 @@ impl Segment {
         self.has(RESENT)
     }
 
-    fn end(&self) -> u64 {
+    /// The number after its last.
+    pub(super) fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
 
@@ -82,7 +83,7 @@ impl Segment {
 }
 
 /// What one acknowledgement newly says.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Delivery {
     /// Bytes newly acknowledged, cumulatively or selectively.
     pub(super) bytes: u64,
@@ -94,12 +95,33 @@ pub(super) struct Delivery {
     pub(super) first_sent_at: Option<Instant>,
     /// Whether any of those cumulatively acknowledged was sent more than once.
     pub(super) resent: bool,
+    /// The end of the lowest segment among them that was sent once, and of the highest.
+    pub(super) lowest_original: u64,
+    pub(super) highest: u64,
+}
+
+impl Default for Delivery {
+    fn default() -> Self {
+        Self {
+            bytes: 0,
+            sacked: false,
+            newest: None,
+            first_sent_at: None,
+            resent: false,
+            lowest_original: u64::MAX,
+            highest: 0,
+        }
+    }
 }
 
 impl Delivery {
     #[inline]
     fn add(&mut self, segment: &Segment) {
         self.bytes += u64::from(segment.len);
+        self.highest = self.highest.max(segment.end());
+        if !segment.is_resent() {
+            self.lowest_original = self.lowest_original.min(segment.end());
+        }
         if (self.newest.as_ref()).is_none_or(|newest| segment.stamp.sent_at >= newest.stamp.sent_at)
         {
             self.newest = Some(*segment);
@@ -128,6 +150,8 @@ pub(super) struct Scoreboard {
     repair: u64,
     /// What was in flight when the segment lost last was sent.
     lost_in_flight: u32,
+    /// With RACK: numbers of segments sent again, and when, in that order.
+    resent: Option<VecDeque<(u64, Instant)>>,
 }
 
 impl Scoreboard {
@@ -145,6 +169,7 @@ impl Scoreboard {
             judged: 0,
             repair: 0,
             lost_in_flight: 0,
+            resent: None,
         }
     }
 
@@ -215,6 +240,91 @@ impl Scoreboard {
                 delivery.sacked = true;
             }
         });
+    }
+
+    /// Remembers from now on when segments were sent again, for [`Self::detect_losses_by_time`].
+    pub(super) fn remember_repairs(&mut self) {
+        self.resent = Some(VecDeque::new());
+    }
+
+    /// Marks as lost what was sent before `newest` (its time, and end) and longer than `span` ago (RFC 8985 §6.2, step 5): the bytes newly lost, and when
+    /// the next would be. First transmissions are in order of time, and so are repairs: neither is looked at twice.
+    pub(super) fn detect_losses_by_time(
+        &mut self,
+        newest: (Instant, u64),
+        span: Duration,
+        now: Instant,
+    ) -> (u64, Option<Instant>) {
+        let (mut lost, mut deadline) = (0, None);
+        while let Some(segment) = self.segments.get_mut((self.judged - self.first) as usize) {
+            if !segment.has(SACKED | LOST) {
+                if (segment.stamp.sent_at, segment.end()) >= newest {
+                    break;
+                }
+                let due = segment.stamp.sent_at + span;
+                if due > now {
+                    deadline = Some(due);
+                    break;
+                }
+                segment.state |= LOST;
+                lost += u64::from(segment.len);
+                self.lost_in_flight = segment.stamp.in_flight;
+            }
+            self.judged += 1;
+        }
+        self.pipe -= lost;
+        let (again, due) = self.detect_lost_repairs(newest, span, now);
+        (lost + again, [deadline, due].into_iter().flatten().min())
+    }
+
+    fn detect_lost_repairs(
+        &mut self,
+        newest: (Instant, u64),
+        span: Duration,
+        now: Instant,
+    ) -> (u64, Option<Instant>) {
+        let mut lost = 0;
+        while let Some(&(number, sent_at)) = self.resent.as_ref().and_then(VecDeque::front) {
+            let place = number.checked_sub(self.first);
+            if let Some(segment) = place.and_then(|place| self.segments.get_mut(place as usize))
+                && segment.state & (SACKED | LOST | REPAIRED) == LOST | REPAIRED
+                && segment.stamp.sent_at == sent_at
+            {
+                if (sent_at, segment.end()) >= newest {
+                    break;
+                }
+                if sent_at + span > now {
+                    return (lost, Some(sent_at + span));
+                }
+                segment.state &= !REPAIRED;
+                self.pipe -= u64::from(segment.len);
+                lost += u64::from(segment.len);
+                self.repair = self.repair.min(number);
+            }
+            if let Some(resent) = &mut self.resent {
+                resent.pop_front();
+            }
+        }
+        (lost, None)
+    }
+
+    /// Whether so many segments' worth of bytes are selectively acknowledged.
+    pub(super) fn sacked_segments_reach(&self, segments: u32) -> bool {
+        let mut bytes = 0;
+        self.sacked.descending().any(|(start, end)| {
+            bytes += end - start;
+            bytes >= u64::from(segments) * self.mss
+        })
+    }
+
+    /// Whether anything is selectively acknowledged.
+    pub(super) fn has_sacked(&self) -> bool {
+        !self.sacked.is_empty()
+    }
+
+    /// Whether one segment is outstanding.
+    pub(super) fn holds_one(&self) -> bool {
+        self.segments.len() == 1
     }
 
     /// Marks as lost what RFC 6675 §4 `IsLost()` says is lost; the bytes newly so.
@@ -332,6 +442,9 @@ impl Scoreboard {
 
     /// Segment `number` is sent again; `counts` in `pipe` but for a rescue (RFC 6675: HighRxt stays). Returns it as it is now.
     pub(super) fn resend(&mut self, number: u64, stamp: Stamp, counts: bool) -> Segment {
+        if let Some(resent) = &mut self.resent {
+            resent.push_back((number, stamp.sent_at));
+        }
         let segment = &mut self.segments[(number - self.first) as usize];
         segment.stamp = stamp;
         segment.state |= RESENT;

@@ -11,20 +11,28 @@
 //!   repairs one segment;
 //! - *timeout*: everything not acknowledged is lost, and is sent again in slow start (RFC 5681 §3.1).
 //!
+//! Two more are options: [proportional rate reduction](super::prr), and [RACK-TLP](super::rack), which tells losses by time and probes for those of a flight's end.
+//!
 //! Left out: reneging receivers, Nagle's algorithm, persist probes (receivers read at once, so the window never closes), repeated losses of one
-//! repair but by the timer (no RACK), undoing of spurious timeouts, and a limit on retransmissions of data.
+//! repair but by the timer or RACK, undoing of spurious timeouts, and a limit on retransmissions of data.
 
 use super::EcnMode;
+use super::prr::Prr;
+use super::rack::Rack;
 use super::rate::RateSampler;
 use super::receiver::INITIAL_MARKED;
 use super::rtt::RttEstimator;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
-use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
+use crate::congestion::{AckSample, CongestionControl, CongestionSignal, window_rate};
 use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
 /// Parameters of the sending half.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 #[derive(Debug)]
 pub(super) struct Setup {
     /// Largest payload of a segment.
@@ -35,8 +43,14 @@ pub(super) struct Setup {
     pub(super) sack: bool,
     /// Whether both sides use timestamps.
     pub(super) timestamps: bool,
-    /// Header bytes of a data segment, for pacing.
-    pub(super) header: u64,
+    /// Without SACK: whether a partial acknowledgement ends fast recovery.
+    pub(super) reno: bool,
+    /// Whether the window falls in step with what is delivered (with SACK).
+    pub(super) prr: bool,
+    /// Whether losses are told by time (with SACK), and how long the other side may delay an acknowledgement.
+    pub(super) rack: Option<Duration>,
+    /// Whether controls that name no rate are paced.
+    pub(super) pacing: bool,
 }
 
 /// What an arriving segment tells the sending half.
@@ -119,6 +133,9 @@ pub(super) struct Sender {
     repair_first: bool,
     /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
     recover: Option<u64>,
+    /// Proportional rate reduction, during fast recovery.
+    prr: Option<Prr>,
+    rack: Option<Box<Rack>>,
     /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again.
     responded_until: u64,
     /// What both sides agreed on.
@@ -145,8 +162,15 @@ impl Sender {
         control: Box<dyn CongestionControl>,
         right_edge: u64,
     ) -> Self {
+        let mut board = Scoreboard::new(setup.mss);
+        let rack = setup.rack.filter(|_| setup.sack).map(|delay| {
+            board.remember_repairs();
+            Box::new(Rack::new(delay))
+        });
         Self {
-            board: Scoreboard::new(setup.mss),
+            board,
+            prr: None,
+            rack,
             cwnd: control.cwnd(),
             pacing_rate: control.pacing_rate(),
             control_deadline: control.next_timer(),
@@ -228,7 +252,8 @@ impl Sender {
     /// The next segment that may be sent now. Ask until there is none.
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.pacing_rate.is_some() && now < self.next_send_at {
-            // Whether anything waits is found out when the time has come.
+            // Whether anything waits is found out when the time has come. The pace is the control's doing, as the window is.
+            self.cwnd_limited |= self.unsent().is_some();
             self.paced_until = Some(self.next_send_at);
             return None;
         }
@@ -292,7 +317,7 @@ impl Sender {
         else {
             return None;
         };
-        if !self.setup.sack {
+        if !self.setup.sack || self.rack.is_some() {
             return None;
         }
         if let Some(number) = self.board.next_hole() {
@@ -380,9 +405,16 @@ impl Sender {
         }
         self.control
             .on_sent(now, u64::from(payload), self.in_flight());
+        if let Some(prr) = &mut self.prr {
+            prr.sent(u64::from(payload));
+        }
+        if let Some(rack) = &mut self.rack
+            && matches!(self.recovery, Recovery::None)
+        {
+            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline, now);
+        }
         if let Some(rate) = self.pacing_rate {
-            let size = u64::from(payload) + self.setup.header;
-            self.next_send_at = self.next_send_at.max(now) + rate.time_for(size);
+            self.next_send_at = self.next_send_at.max(now) + rate.time_for(u64::from(payload));
         }
     }
 
@@ -432,6 +464,9 @@ impl Sender {
         }
         // RFC 3042: duplicates let segments out, and leave the window as it is. RFC 3168 §6.1.2: so do echoes.
         sample.in_recovery = was_fast || ece || (duplicate && !advanced);
+        if let Some(rack) = &mut self.rack {
+            rack.take_in(&delivery, self.board.una(), &self.rtt, now);
+        }
         self.recover_from_loss(advanced, duplicate, &mut sample);
         self.respond_to_echo(ece, &sample);
         sample.in_recovery |= matches!(self.recovery, Recovery::Fast { .. });
@@ -445,7 +480,40 @@ impl Sender {
             self.rtt.reset_backoff();
             self.rto_deadline = (!self.board.is_empty()).then(|| now + self.rtt.rto());
         }
+        if self.rack.is_some() {
+            self.follow_probe(ack.echo, advanced, &sample);
+        }
         self.consult();
+        if self.prr.is_some() {
+            self.reduce_in_proportion(sample.newly_acked);
+        }
+    }
+
+    /// RFC 8985 §7.2, §7.4.2: a probe that repaired a loss is answered like one.
+    fn follow_probe(&mut self, echo: Instant, advanced: bool, sample: &AckSample) {
+        let Some(rack) = &mut self.rack else { return };
+        if rack.ends_probe(self.board.una(), echo) && self.board.una() >= self.responded_until {
+            self.responded_until = self.board.nxt();
+            let lost = self.setup.mss;
+            self.control
+                .on_congestion(CongestionSignal::Loss { lost }, sample);
+            self.control.on_recovered(sample);
+        }
+        if advanced && matches!(self.recovery, Recovery::None) {
+            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline, sample.now);
+        }
+    }
+
+    /// The window of this recovery, in place of the control's.
+    fn reduce_in_proportion(&mut self, delivered: u64) {
+        let fast = matches!(self.recovery, Recovery::Fast { .. });
+        match (&mut self.prr, self.control.ssthresh()) {
+            (Some(prr), Some(ssthresh)) if fast => {
+                let pipe = self.board.pipe();
+                self.cwnd = prr.window(delivered, pipe, ssthresh, self.setup.mss);
+            }
+            _ => self.prr = None,
+        }
     }
 
     /// RFC 6675 §2 counts acknowledgements that selectively acknowledge something new; without SACK RFC 5681 §2 counts empty ones that say nothing new.
@@ -527,7 +595,7 @@ impl Sender {
                 if advanced {
                     self.departed = 0;
                 }
-                if duplicate {
+                if duplicate || self.rack.is_some() {
                     self.consider_fast_recovery(sample);
                 }
             }
@@ -535,15 +603,20 @@ impl Sender {
                 self.end_fast_recovery(duplicate, sample);
             }
             Recovery::Fast { .. } if self.setup.sack => {
-                sample.newly_lost = self.board.detect_losses();
+                sample.newly_lost = self.detect_losses(sample.now);
             }
             Recovery::Fast { .. } => {
-                if advanced {
+                if advanced && self.setup.reno {
+                    self.end_fast_recovery(false, sample);
+                } else if advanced {
                     self.repair_next_hole(sample);
                 }
             }
             Recovery::Timeout { point } => {
                 self.departed = 0;
+                if self.rack.is_some() {
+                    sample.newly_lost = self.detect_losses(sample.now);
+                }
                 if self.board.una() >= point {
                     self.recovery = Recovery::None;
                 }
@@ -551,7 +624,16 @@ impl Sender {
         }
     }
 
-    /// All that was in flight when recovery began is acknowledged.
+    /// What is lost by RFC 6675 or RFC 8985: the bytes newly so.
+    fn detect_losses(&mut self, now: Instant) -> u64 {
+        let in_recovery = !matches!(self.recovery, Recovery::None);
+        match &mut self.rack {
+            Some(rack) => rack.detect_losses(in_recovery, &mut self.board, &self.rtt, now),
+            None => self.board.detect_losses(),
+        }
+    }
+
+    /// All that was in flight when recovery began is acknowledged; or, as in RFC 2581, the first of it.
     fn end_fast_recovery(&mut self, duplicate: bool, sample: &mut AckSample) {
         self.recovery = Recovery::None;
         self.repair_first = false;
@@ -559,7 +641,7 @@ impl Sender {
         sample.in_flight = self.in_flight();
         self.control.on_recovered(sample);
         // What was sent during recovery may have losses of its own. RFC 6675 waits for the next duplicate; there may be none.
-        if duplicate || self.setup.sack && self.board.first_is_lost() {
+        if duplicate || self.rack.is_some() || self.setup.sack && self.board.first_is_lost() {
             self.consider_fast_recovery(sample);
         }
     }
@@ -579,20 +661,25 @@ impl Sender {
 
     /// A duplicate acknowledgement outside recovery: RFC 6675 §5 steps 1, 2 and 4, RFC 6582 §3.2 step 2.
     fn consider_fast_recovery(&mut self, sample: &mut AckSample) {
+        if self.rack.is_some() {
+            let lost = self.detect_losses(sample.now);
+            if lost > 0 {
+                sample.newly_lost += lost;
+                self.repair_first = true;
+                self.begin_fast_recovery(sample);
+            }
+            return;
+        }
         let three = self.dup_acks >= DUP_THRESH;
         let lost = if self.setup.sack {
             three || self.board.first_is_lost()
         } else {
-            three
-                && self
-                    .recover
-                    .is_none_or(|recover| self.board.una() > recover)
+            // RFC 2581 has no such test.
+            let is_new = |recover| self.setup.reno || self.board.una() > recover;
+            three && self.recover.is_none_or(is_new)
         };
         if !lost {
             return;
-        }
-        if self.control.repairs_in_slow_start() {
-            return self.repair_in_slow_start(sample);
         }
         sample.newly_lost = if self.setup.sack {
             self.board.detect_losses()
@@ -600,6 +687,14 @@ impl Sender {
             self.board.lose_first()
         };
         self.repair_first = true;
+        self.begin_fast_recovery(sample);
+    }
+
+    /// Something is lost for the first time since the last recovery.
+    fn begin_fast_recovery(&mut self, sample: &mut AckSample) {
+        if self.control.repairs_in_slow_start() {
+            return self.repair_in_slow_start(sample);
+        }
         let point = self.board.nxt();
         self.recover = Some(point);
         let first = self.board.una();
@@ -607,11 +702,14 @@ impl Sender {
             point,
             rescue_after: first + self.setup.mss.min(point - first),
         };
-        if self.board.una() >= self.responded_until {
+        if self.board.una() >= self.responded_until || self.setup.reno {
             self.responded_until = point;
             let lost = sample.newly_lost;
             self.control
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
+        }
+        if self.setup.prr && self.setup.sack {
+            self.prr = Some(Prr::new(point - first));
         }
     }
 
@@ -626,6 +724,10 @@ impl Sender {
 
     /// Everything outstanding is lost, and to be sent again in slow start; the bytes newly so.
     fn lose_all(&mut self) -> u64 {
+        if let Some(rack) = &mut self.rack {
+            rack.give_up();
+        }
+        self.prr = None;
         self.dup_acks = 0;
         self.departed = 0;
         self.repair_first = false;
@@ -661,22 +763,15 @@ impl Sender {
     }
 
     /// The retransmission timer has expired: RFC 6298 §5.4 to §5.6, RFC 5681 §3.1.
-    pub(super) fn on_timeout(&mut self, now: Instant) {
+    fn on_timeout(&mut self, now: Instant) {
         let prior_in_flight = self.in_flight();
         let lost = self.lose_all();
         // RFC 5681 §3.1: ssthresh stays if the same segment has timed out before.
         if self.rtt.backoff() == 0 {
             let sample = AckSample {
-                now,
                 newly_lost: lost,
                 prior_in_flight,
-                srtt: self.rtt.srtt(),
-                min_rtt: self.rtt.min_rtt(),
-                delivered: self.rate.total(),
-                cwnd_limited: self.cwnd_limited,
-                round: self.rate.round(),
-                mss: self.setup.mss,
-                ..AckSample::default()
+                ..self.sample_without_news(now)
             };
             self.control
                 .on_congestion(CongestionSignal::Timeout, &sample);
@@ -698,10 +793,106 @@ impl Sender {
         self.control_deadline = self.control.next_timer();
         self.cwnd = self.control.cwnd();
         self.pacing_rate = self.control.pacing_rate();
+        if self.setup.pacing && self.pacing_rate.is_none() {
+            self.pacing_rate = self.window_pace();
+        }
     }
 
-    /// When the retransmission timer expires.
-    pub(super) fn rto_deadline(&self) -> Option<Instant> {
+    /// Somewhat faster than the window goes round, so that pacing does not hold it back: the shares that Linux documents for its `net.ipv4.tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`.
+    fn window_pace(&self) -> Option<Rate> {
+        let grows = (self.control.ssthresh()).is_none_or(|ssthresh| self.cwnd < ssthresh / 2);
+        let gain = if grows { 2.0 } else { 1.2 };
+        window_rate(self.cwnd as f64, self.rtt.srtt()?, gain)
+    }
+
+    /// When the retransmission timer, or one of RACK-TLP's, is due.
+    #[inline]
+    pub(super) fn timer_deadline(&self) -> Option<Instant> {
+        match &self.rack {
+            None => self.rto_deadline,
+            Some(rack) => [
+                self.rto_deadline,
+                rack.reorder_deadline,
+                rack.probe_deadline,
+            ]
+            .into_iter()
+            .flatten()
+            .min(),
+        }
+    }
+
+    /// What is due of it, by `now`; a probe to be sent.
+    pub(super) fn on_timer(&mut self, now: Instant) -> Option<Transmit> {
+        if self.rto_deadline.is_some_and(|at| at <= now) {
+            self.on_timeout(now);
+            return None;
+        }
+        let rack = self.rack.as_mut()?;
+        if rack.reorder_deadline.is_some_and(|at| at <= now) {
+            self.on_reorder_timeout(now);
+            return None;
+        }
+        rack.probe_deadline.filter(|&at| at <= now)?;
+        rack.probe_deadline = None;
+        self.send_probe(now)
+    }
+
+    /// RFC 8985 §6.3: what has not come by now is lost.
+    fn on_reorder_timeout(&mut self, now: Instant) {
+        let mut sample = self.sample_without_news(now);
+        if matches!(self.recovery, Recovery::None) {
+            self.consider_fast_recovery(&mut sample);
+        } else {
+            sample.newly_lost = self.detect_losses(now);
+        }
+        sample.in_flight = self.in_flight();
+        sample.lost_in_flight = self.board.lost_in_flight();
+        sample.in_recovery = true;
+        if sample.newly_lost > 0 {
+            self.control.on_ack(&sample);
+        }
+        self.consult();
+        if self.prr.is_some() {
+            self.reduce_in_proportion(0);
+        }
+    }
+
+    /// RFC 8985 §7.3: new data if there is any, whatever the window says, or else the last segment again.
+    fn send_probe(&mut self, now: Instant) -> Option<Transmit> {
+        if self.board.is_empty() || !matches!(self.recovery, Recovery::None) {
+            return None;
+        }
+        let transmit = if let Some(len) = self.unsent().filter(|&len| len > 0) {
+            self.send_new(len as u16, now)
+        } else {
+            let number = self.board.last_hole()?;
+            self.send_again(number, false, now)
+        };
+        let end = self.board.nxt();
+        if let Some(rack) = &mut self.rack {
+            rack.probed(end, transmit.again, now);
+        }
+        // §7.3: the retransmission timer starts over.
+        self.rto_deadline = Some(now + self.rtt.rto());
+        Some(transmit)
+    }
+
+    fn sample_without_news(&self, now: Instant) -> AckSample {
+        AckSample {
+            now,
+            prior_in_flight: self.in_flight(),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min_rtt(),
+            delivered: self.rate.total(),
+            cwnd_limited: self.cwnd_limited,
+            round: self.rate.round(),
+            mss: self.setup.mss,
+            ..AckSample::default()
+        }
+    }
+
+    #[cfg(test)]
+    fn rto_deadline(&self) -> Option<Instant> {
         self.rto_deadline
     }
 
@@ -780,16 +971,45 @@ mod tests {
     }
 
     fn sender_with(sack: bool, control: Box<dyn CongestionControl>) -> Sender {
-        let setup = Setup {
+        sender_of(setup(sack), control)
+    }
+
+    fn sender_of(setup: Setup, control: Box<dyn CongestionControl>) -> Sender {
+        let ms = Duration::from_millis;
+        let rtt = RttEstimator::new(ms(1000), ms(200), ms(60_000));
+        Sender::new(setup, rtt, control, u64::from(WINDOW))
+    }
+
+    fn setup(sack: bool) -> Setup {
+        Setup {
             mss: MSS,
             restart_window: 10 * MSS,
             sack,
             timestamps: true,
-            header: 52,
-        };
-        let ms = Duration::from_millis;
-        let rtt = RttEstimator::new(ms(1000), ms(200), ms(60_000));
-        Sender::new(setup, rtt, control, u64::from(WINDOW))
+            reno: false,
+            prr: false,
+            rack: None,
+            pacing: false,
+        }
+    }
+
+    /// NewReno with a window of ten segments and `setup`, and so many bytes to send.
+    fn sender_with_setup(setup: Setup, bytes: u64) -> Sender {
+        let control = Reno::new(&reno::Config::default(), MSS, 10 * MSS);
+        let mut sender = sender_of(setup, Box::new(control));
+        sender.write(bytes);
+        sender
+    }
+
+    fn with_rack(bytes: u64) -> Sender {
+        let rack = Some(Duration::from_millis(40));
+        sender_with_setup(
+            Setup {
+                rack,
+                ..setup(true)
+            },
+            bytes,
+        )
     }
 
     /// NewReno with a window of ten segments and an endless stream.
@@ -913,6 +1133,159 @@ mod tests {
         assert_eq!(sender.recovery, Recovery::None);
         assert!(sender.in_flight() <= 5 * MSS);
         assert_eq!(sender.ssthresh(), Some(5 * MSS));
+    }
+
+    #[test]
+    fn renos_recovery_ends_with_the_first_partial_acknowledgement() {
+        let reno = Setup {
+            reno: true,
+            ..setup(false)
+        };
+        let mut sender = sender_with_setup(reno, u64::MAX);
+        drain(&mut sender, at(0));
+        // 0 and 3 are lost.
+        for ms in 100..108 {
+            ack(&mut sender, ms, 0, &[]);
+        }
+        assert!(matches!(sender.recovery, Recovery::Fast { .. }));
+        let sent = ack(&mut sender, 200, 3, &[]);
+        assert_eq!(sender.recovery, Recovery::None);
+        assert!(!sent.contains(&3), "{sent:?}");
+        let before = sender.cwnd();
+        // Three duplicates more repair it, and halve again.
+        let sent: Vec<u64> = (201..204)
+            .flat_map(|ms| ack(&mut sender, ms, 3, &[]))
+            .collect();
+        assert!(sent.contains(&3), "{sent:?}");
+        assert!(sender.cwnd() < before);
+    }
+
+    #[test]
+    fn with_proportional_rate_reduction_the_window_falls_as_segments_arrive() {
+        let prr = Setup {
+            prr: true,
+            ..setup(true)
+        };
+        let mut sender = sender_with_setup(prr, u64::MAX);
+        drain(&mut sender, at(0));
+        ack(&mut sender, 100, 0, &[(1, 2)]);
+        ack(&mut sender, 101, 0, &[(1, 3)]);
+        assert_eq!(ack(&mut sender, 102, 0, &[(1, 4)]), [0]);
+        // Twelve were outstanding, eight are on their way: 5/12 of a segment for each that arrives, less the repair.
+        assert_eq!(sender.cwnd(), 8417);
+        for top in 5..9 {
+            assert_eq!(ack(&mut sender, 98 + top, 0, &[(1, top)]), [0; 0], "{top}");
+        }
+        assert_eq!(ack(&mut sender, 107, 0, &[(1, 9)]), [12]);
+        assert_eq!(ack(&mut sender, 108, 0, &[(1, 10)]), [13]);
+        ack(&mut sender, 202, 12, &[]);
+        assert_eq!(
+            (sender.recovery, sender.prr.is_none()),
+            (Recovery::None, true)
+        );
+    }
+
+    #[test]
+    fn rack_waits_a_quarter_of_a_round_trip_for_what_may_be_reordered() {
+        let mut sender = with_rack(u64::MAX);
+        drain(&mut sender, at(0));
+        assert_eq!(ack(&mut sender, 100, 0, &[(1, 2)]), [10]);
+        assert_eq!(sender.timer_deadline(), Some(at(125)));
+        ack(&mut sender, 110, 2, &[]);
+        assert_eq!(sender.recovery, Recovery::None);
+        assert_eq!(sender.cwnd(), 11 * MSS, "no harm done");
+        // From now on reordering is expected: three out of order are no sign of loss.
+        for top in 4..7 {
+            assert!(!ack(&mut sender, 111, 2, &[(3, top)]).contains(&2));
+        }
+        assert_eq!(sender.recovery, Recovery::None);
+    }
+
+    #[test]
+    fn rack_repairs_when_the_wait_is_over_or_three_have_overtaken() {
+        let mut sender = with_rack(u64::MAX);
+        drain(&mut sender, at(0));
+        ack(&mut sender, 100, 0, &[(1, 2)]);
+        assert_eq!(sender.on_timer(at(124)), None);
+        assert_eq!(sender.recovery, Recovery::None);
+        sender.on_timer(at(125));
+        assert_eq!(drain(&mut sender, at(125)), [0]);
+        let mut sender = with_rack(u64::MAX);
+        drain(&mut sender, at(0));
+        ack(&mut sender, 100, 0, &[(1, 2)]);
+        ack(&mut sender, 101, 0, &[(1, 3)]);
+        assert_eq!(ack(&mut sender, 102, 0, &[(1, 4)]), [0]);
+    }
+
+    #[test]
+    fn rack_notices_that_a_repair_is_lost() {
+        let mut sender = with_rack(u64::MAX);
+        drain(&mut sender, at(0));
+        let mut sent = Vec::new();
+        for top in 2..13 {
+            sent.extend(ack(&mut sender, 98 + top, 0, &[(1, top)]));
+        }
+        assert_eq!(sent.iter().filter(|&&number| number == 0).count(), 1);
+        let newest = *sent.last().expect("new data");
+        assert!(newest > 12, "sent after the repair");
+        assert!(ack(&mut sender, 215, 0, &[(newest, newest + 1), (1, 12)]).contains(&0));
+    }
+
+    #[test]
+    fn a_probe_after_two_round_trips_shows_that_the_end_of_a_flight_is_lost() {
+        let mut sender = with_rack(3 * MSS);
+        drain(&mut sender, at(0));
+        ack(&mut sender, 100, 1, &[]);
+        assert_eq!(sender.rto_deadline(), Some(at(400)));
+        assert_eq!(sender.timer_deadline(), Some(at(300)));
+        let probe = sender.on_timer(at(300)).expect("a probe");
+        assert_eq!((probe.seq, probe.again), (2 * MSS, true));
+        assert_eq!(
+            sender.timer_deadline(),
+            Some(at(600)),
+            "one probe, then the timer"
+        );
+        assert_eq!(ack(&mut sender, 400, 1, &[(2, 3)]), [1]);
+        assert!(matches!(sender.recovery, Recovery::Fast { .. }));
+    }
+
+    #[test]
+    fn a_probe_that_repairs_the_loss_itself_halves_the_window_and_new_data_goes_first() {
+        let mut sender = with_rack(2 * MSS);
+        drain(&mut sender, at(0));
+        ack(&mut sender, 100, 1, &[]);
+        // One segment is outstanding: its acknowledgement may be delayed.
+        assert_eq!(sender.timer_deadline(), Some(at(340)));
+        sender.on_timer(at(340)).expect("a probe");
+        ack(&mut sender, 440, 2, &[]);
+        assert_eq!(sender.ssthresh(), Some(2 * MSS));
+        let mut sender = with_rack(12 * MSS);
+        drain(&mut sender, at(0));
+        ack(&mut sender, 100, 0, &[]);
+        sender.rtt.sample(Duration::from_millis(100));
+        sender.cwnd = 0;
+        sender.on_timeout(at(5000));
+        assert_eq!(sender.send_probe(at(5000)), None, "not in recovery");
+    }
+
+    #[test]
+    fn a_control_without_a_rate_is_paced_by_its_window_if_asked() {
+        let paced = Setup {
+            pacing: true,
+            ..setup(true)
+        };
+        let mut sender = sender_with_setup(paced, u64::MAX);
+        assert_eq!(
+            drain(&mut sender, at(0)).len(),
+            10,
+            "no round trip is known"
+        );
+        // Twelve segments each 100 ms, twice that in slow start: a segment each 4.17 ms.
+        assert_eq!(ack(&mut sender, 100, 2, &[]), [10]);
+        assert_eq!(
+            sender.pacing_deadline(),
+            Some(Instant::from_nanos(104_166_667))
+        );
     }
 
     #[test]
@@ -1174,8 +1547,8 @@ mod tests {
 
     #[test]
     fn a_pacing_rate_spaces_segments_by_their_size() {
-        // 1052 bytes at 8.416 Mbit/s take a millisecond.
-        let mut sender = sender_with(true, Box::new(Paced(Rate(8_416_000))));
+        // 1000 bytes at 8 Mbit/s take a millisecond.
+        let mut sender = sender_with(true, Box::new(Paced(Rate(8_000_000))));
         sender.write(u64::MAX);
         for ms in 0..10 {
             assert_eq!(drain(&mut sender, at(ms)), [ms]);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::aqm::DropTail;
-use crate::congestion::{cubic, reno};
+use crate::congestion::{bbr3, cubic, reno};
 use crate::context::QueueInternals;
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::Line;
@@ -315,6 +315,22 @@ fn variants() -> Vec<Config> {
                 ..Config::default()
             });
         }
+    }
+    for congestion in [reno(), CongestionConfig::Bbr3(bbr3::Config::default())] {
+        variants.push(Config {
+            congestion: congestion.clone(),
+            prr: true,
+            rack: true,
+            pacing: true,
+            ecn: EcnMode::Accurate,
+            ..Config::default()
+        });
+        variants.push(Config {
+            congestion,
+            sack: false,
+            fast_recovery: FastRecovery::Reno,
+            ..Config::default()
+        });
     }
     variants
 }
