@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from headend.columns import TABLES
+
 SECOND = 1_000_000_000
 UNITS = {"s": SECOND, "ms": 1_000_000}
 
@@ -96,6 +98,10 @@ def refuse(text: str, path: str, why: str, *, format: str = "toml", overrides: A
         if given == path:
             return f"{path}: {why} (from --set {given}={value})"
     return f"{path}: {why} (line 1, column 1)"
+
+
+def columns() -> dict[str, list[str]]:
+    return {table: list(types) for table, types in TABLES.items()}
 
 
 def schema() -> str:
@@ -324,6 +330,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             discarded_unresponsive=0,
             marked=0,
             utilisation=0.97 if direction == "up" else 0.02,
+            standing_ratio=1.0 if wait > 0.05 else 0.0,
             backlog_mean_bytes=wait * rate / 8,
             backlog_max_bytes=2 * wait * rate / 8,
             delay_mean_ns=float(delays.mean()),

@@ -36,6 +36,7 @@ def make_street(
     tables = {
         "flows": _complete("flows", [_flow(name, kind, way, waits[name]) for name, kind, _ in flows for way in ("up", "down")]),
         "queues": _complete("queues", [_queue(name, way, waits[name]) for name, way, _ in queues]),
+        "channels": _complete("channels", [_channel(way) for way in ("up", "down")]),
         "measures": _complete("measures", [row for name, kind, _ in flows for row in _measures(name, kind, waits[name])]),
         "samples": _samples(flows, waits),
         "flow_series": _series("flow_series", [(name, way) for name, _, _ in flows for way in ("up", "down")], times, waits),
@@ -45,12 +46,20 @@ def make_street(
         "summary": _complete("summary", [{"simulated_ns": DURATION, "events": 1, "packets_delivered": 1, "data_packets_delivered": 1}]),
     }  # fmt: skip
     manifest: dict[str, Any] = {
-        "headend": "0.0.0", "format": 1, "kind": "run", "name": label, "title": f"A street of {homes} homes",
+        "headend": "0.0.0", "format": 2, "kind": "run", "name": label, "title": f"A street of {homes} homes",
         "description": "", "seed": 1, "duration_ns": DURATION, "simulated_ns": DURATION, "warmup_ns": 0,
         "partial": False, "bottleneck": None, "expectations": [], "warnings": [],
         "scenario": {"link": {"cable": {"docsis": {"modem": {"home": {"count": homes}}}}}},
     }  # fmt: skip
     return Result(tables, manifest, label)
+
+
+def _channel(way: str) -> dict[str, Any]:
+    """Give a channel that is far from full."""
+    return {
+        "channel": f"cable.{way}", "link": "cable", "direction": way, "capacity_bps": 1e9, "used_bps": 1e8,
+        "neighbours_bps": 0.0, "utilisation": 0.1, "full_ratio": 0.01,
+    }  # fmt: skip
 
 
 def _wait(number: int, homes: int, strain: float) -> float:
@@ -85,6 +94,7 @@ def _queue(name: str, way: str, wait: float) -> dict[str, Any]:
     return {
         "queue": name, "link": "cable", "direction": way, "discipline": "docsis_pie", "rate_bps": 5e6,
         "packets_enqueued": 9000, "packets_dequeued": 8990, "discarded_congested": 10, "utilisation": 0.5,
+        "standing_ratio": float(wait > 50e6),
         "delay_mean_ns": wait, **{f"delay_{key}_ns": wait * factor for key, factor in QUANTILES.items()},
     }  # fmt: skip
 

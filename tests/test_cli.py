@@ -430,3 +430,26 @@ def test_a_fault_of_our_own_is_one_line_with_an_exit_code_of_its_own(
     assert answer.exit_code == 70
     assert answer.stderr.startswith("error: internal error, please report it: KeyError")
     assert "Traceback" not in answer.stderr
+
+
+def test_an_empty_name_and_a_link_to_nothing_are_told_as_such(home_line: Path) -> None:
+    empty = call("run", "")
+    assert empty.stderr == (
+        "error: expected the name of a shipped scenario or the path of a file, found nothing\n"
+    )
+    loop = home_line.with_name("loop.toml")
+    loop.symlink_to(loop)
+    assert call("run", "loop.toml").stderr == (
+        "error: loop.toml: a symbolic link that leads to no file\n"
+    )
+
+
+def test_the_parameters_of_tables_in_a_queue_are_shown() -> None:
+    names = [
+        row["name"] for row in json.loads(call("queues", "cbt", "--json").stdout)[0]["parameters"]
+    ]
+    assert {"class", "class.NAME.match", "class.NAME.match.dscp", "class.NAME.rate"} <= set(names)
+    names = [
+        row["name"] for row in json.loads(call("queues", "sfq", "--json").stdout)[0]["parameters"]
+    ]
+    assert "hash.ways" in names

@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 
 import headend
 from conftest import HOME_LINE
+from headend import _engine
 from headend._engine import Run
 from headend.cli.main import app
 from headend.columns import TABLES
+from headend.engine import check_engine
 from headend.errors import InputError
 from headend.expect import FLOW_METRICS, MEASURES, QUEUE_METRICS, Vocabulary, parse_quantity_name
 from headend.experiment import compare
@@ -187,3 +189,29 @@ def test_ctrl_c_stops_at_once_and_keeps_a_partial_run(
     assert result.is_partial
     assert 0 < result.manifest["simulated_ns"] < result.manifest["duration_ns"]
     assert sorted(path.name for path in Path().iterdir()) == ["home-line.toml", "out"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"queues": ["queue"]}, r"older than this Python package \(its table queues has no "),
+        ({"queues": [*TABLES["queues"], "colour"]}, r"newer .*\(its table queues has colour\)"),
+    ],
+)
+def test_an_engine_of_another_age_is_noticed_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, list[str]], said: str
+) -> None:
+    others = {table: list(types) for table, types in TABLES.items()}
+    monkeypatch.setattr(_engine, "columns", lambda: {**others, **change})
+    check_engine.cache_clear()
+    with pytest.raises(InputError, match=f"{said}.*: run make build$"):
+        headend.run("upload-and-call")
+    monkeypatch.delattr(_engine, "columns")
+    with pytest.raises(InputError, match="the compiled engine is older"):
+        headend.run("upload-and-call")
+    check_engine.cache_clear()
+
+
+def test_the_engine_gives_the_tables_that_are_read() -> None:
+    check_engine.cache_clear()
+    check_engine()

@@ -118,6 +118,7 @@ def test_a_run_that_explains_nothing_has_no_such_table(fake: Any, home_line: Pat
         ("@12 s", 'expected FLOW@TIME, such as "call@12 s"'),
         ("caal@12 s", 'no flow is called "caal"; did you mean "call"?'),
         ("call@12", 'expected a time such as "100 ms" (ns, us, µs, ms, s, min), found "12"'),
+        ("call@-1 s", "expected a time from 0 s on, the start of the run"),
         ("call@60 s", "expected a time before the end, which is at 60 s"),
     ],
 )
@@ -221,3 +222,18 @@ def test_a_download_is_followed_by_its_acknowledgements(tmp_path: Path) -> None:
     life = trace_life(result)
     assert life is not None
     assert life.queue == "cable.up"
+
+
+def test_the_legend_has_what_is_in_the_picture(fake: Any, home_line: Path) -> None:
+    result = headend.run(home_line, explain="call@12 s")
+    figure = draw_life([result])
+    assert figure is not None
+    text = json.dumps(figure.panels[0].specify())
+    assert '"values": ["the packet", "a request", "a MAP", "a collision"]' in text
+    steps = result.tables["steps"]
+    # Without the first request, which collides.
+    result.tables["steps"] = pl.concat([steps[:2], steps[5:]])
+    figure = draw_life([result])
+    assert figure is not None
+    text = json.dumps(figure.panels[0].specify())
+    assert '"values": ["the packet", "a request", "a MAP"]' in text

@@ -58,7 +58,7 @@ def test_a_group_is_one_row_with_its_middle_and_its_worst() -> None:
     parties = {party.name: party for party in judge(make_street(100)).parties}
     assert list(parties) == ["call", "web", "ping", "upload"]
     web = parties["web"]
-    assert (web.label, web.worst.flow, web.middle.flow) == ("web ×100", "web.100", "web.50")
+    assert (web.label, web.worst.flow, web.middle.flow) == ("web ×100", "web.100", "web.51")
     assert sum(web.grades.values()) == 100
     assert parties["upload"].worst.flow == "upload.10"
     assert not parties["ping"].is_group
@@ -71,6 +71,18 @@ def test_the_verdict_says_how_many_suffer_and_who_most() -> None:
     assert verdict.queue is not None
     assert (verdict.queue.alike, verdict.queue.standing) == (100, 77)
     assert "the worst of 100 like it, 77 of them standing," in verdict.paragraph
+
+
+def test_tiers_have_rows_of_their_own() -> None:
+    street = make_street(100)
+    fast = pl.col("queue").str.extract(r"(\d+)").cast(pl.Int64) % 10 == 0
+    rates = street.queues.with_columns(rate_bps=pl.when(fast).then(20e6).otherwise("rate_bps"))
+    street.tables["queues"] = rates
+    labels = [party.label for party in gather_queues(street)]
+    up = [label for label in labels if ".up" in label]
+    assert up == ["cable.home.*.up ×90 at 5 Mbit/s", "cable.home.*.up ×10 at 20 Mbit/s"]
+    # The worst of all is a fast one.
+    assert "the worst of 10 like it" in judge(street).paragraph
 
 
 def test_a_comparison_says_how_many_suffer_in_each_run() -> None:
@@ -92,8 +104,9 @@ def test_the_terminal_has_two_rows_for_a_group_and_ten_on_request() -> None:
     street = make_street(1000)
     verdict = judge(street)
     assert draw_people(verdict).row_count == 7
-    assert draw_queues(street, "cable.home.7.up").row_count == 4
-    assert draw_queues(street, None, detail=True).row_count == 22
+    # Two channels, then two rows for each of two groups.
+    assert draw_queues(street, "cable.home.7.up").row_count == 6
+    assert draw_queues(street, None, detail=True).row_count == 24
     assert draw_members(verdict.parties[0]).row_count == 10
 
 
@@ -191,3 +204,18 @@ def test_the_real_engine_names_its_members_so() -> None:
     assert [party.label for party in judge(result).parties] == ["ping ×12"]
     drawn = [panel.specify() for figure in draw_figures([result]) for panel in figure.panels]
     assert "ping ×12" in json.dumps(drawn, ensure_ascii=False)
+
+
+def test_members_of_equal_rank_stand_beside_each_other() -> None:
+    street = make_street(20)
+    down = street.measures.filter(measure="mos").with_columns(measure=pl.lit("mos_down"))
+    street.tables["measures"] = pl.concat([street.measures, down])
+    figure = next(figure for figure in draw_figures([street]) if figure.name == "mos")
+    places: dict[str, set[float]] = {}
+    for rows in figure.panels[-1].specify()["datasets"].values():
+        for row in rows:
+            if "share" in row:
+                places.setdefault(row["series"], set()).add(row["share"])
+    one, other = places.values()
+    assert len(one) == len(other) == 20
+    assert not one & other

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+from rich.text import Text
+
 import headend
+from headend.bottleneck import QueueParty, gather_queues
+from headend.cli.tables import draw_queues
 from headend.experiment import compare
 from headend.grading import Grade
 from headend.quantity import format_quantity
 from headend.verdict import judge, summarise_comparison
+from street import make_street
 
 
 def test_a_standing_queue_is_named_as_the_cause(fake: Any, home_line: Path) -> None:
@@ -43,6 +50,38 @@ def make_line(up: dict[str, Any], down: dict[str, Any], **rest: Any) -> dict[str
 
 TEN = {"rate": "10 Mbit/s"}
 GET = {"application": "bulk", "direction": "down"}
+
+
+def test_a_short_burst_of_many_packets_is_no_standing_queue() -> None:
+    burst = {"application": {"cbr": {"rate": "20 Mbit/s"}}, "start": "6 s", "stop": "7 s"}
+    up = {**TEN, "queue": {"drop_tail": {"limit": "1 s"}}}
+    flow = {"burst": burst, "call": {"application": "voice"}}
+    result = headend.run(make_line(up, TEN, flow=flow))
+    row = result.queues.row(0, named=True)
+    # Half a second at the median of the packets; it stands for the two seconds in which the burst leaves, of fifteen.
+    assert row["delay_p50_ns"] > 100e6
+    assert abs(row["standing_ratio"] - 2 / 15) < 0.01
+    paragraph = judge(result).paragraph
+    assert "standing queue" not in paragraph
+    assert f"It stood {format_quantity(row['standing_ratio'], 'ratio')} of the time" in paragraph
+
+
+def test_the_middle_of_an_even_number_is_the_worse_of_two() -> None:
+    rows = tuple({"queue": f"q.{n}", "median": float(n)} for n in (6, 5, 4, 3, 2, 1))
+    assert QueueParty("q", rows).middle["queue"] == "q.4"
+    assert QueueParty("q", rows[1:]).middle["queue"] == "q.3"
+
+
+def test_a_queue_that_lets_nothing_through_is_the_worst_of_its_group() -> None:
+    street = make_street(5)
+    blocked = pl.col("queue") == "cable.home.2.up"
+    changed = street.queues.with_columns(
+        packets_dequeued=pl.when(blocked).then(0).otherwise("packets_dequeued"),
+        delay_p50_ns=pl.when(blocked).then(math.nan).otherwise("delay_p50_ns"),
+    )
+    street.tables["queues"] = changed
+    up = next(party for party in gather_queues(street) if ".up" in party.label)
+    assert [row["queue"] for row in up.rows][:2] == ["cable.home.2.up", "cable.home.5.up"]
 
 
 def test_of_a_download_the_down_queue_is_blamed() -> None:
@@ -165,3 +204,60 @@ def test_a_comparison_says_which_run_is_partial(fake: Any, home_line: Path) -> N
     results[1].manifest["partial"] = True
     lines = summarise_comparison(results)
     assert lines[-1] == "Partial, stopped before its end: docsis_pie."
+
+
+#: Homes whose tiers come to 60 Mbit/s on a channel of 20.
+SHARED = {
+    "duration": "6 s",
+    "warmup": "2 s",
+    "link": {
+        "cable": {
+            "docsis": {
+                "preset": "docsis31",
+                "upstream": {"rate": "5 Mbit/s", "capacity": "20 Mbit/s"},
+                "downstream": {"rate": "50 Mbit/s"},
+                "modem": {"home": {"count": 12}},
+            }
+        }
+    },
+    "host": {"family": {"via": ["cable.home"]}},
+    "flow": {"put": {"application": "bulk", "direction": "up", "host": "family", "on": "1-12"}},
+}
+
+
+def test_a_full_channel_is_the_cause_and_not_a_homes_queue() -> None:
+    verdict = judge(headend.run(SHARED))
+    (state,) = verdict.channels
+    used = format_quantity(state.used_bps, "rate")
+    assert state.utilisation > 0.95
+    told = f"The upstream channel cable.up (12 queues) is full: {used} of 20 Mbit/s"
+    assert told in verdict.paragraph
+    assert "It waits for the full channel" in verdict.paragraph
+    assert "That is a standing queue" not in verdict.paragraph
+
+
+def test_a_channel_with_room_is_no_cause() -> None:
+    cable = "link.cable.docsis"
+    runs = compare(SHARED, {f"{cable}.upstream.capacity": ["20 Mbit/s", "200 Mbit/s"]}).results
+    roomy = judge(runs[1])
+    assert roomy.channels == []
+    assert "channel" not in roomy.paragraph
+    lines = summarise_comparison(runs)
+    assert "The upstream channel cable.up is full under 20 Mbit/s." in lines
+
+
+def test_shared_channels_have_rows_of_their_own(tmp_path: Path) -> None:
+    result = headend.run(SHARED)
+    table = draw_queues(result, None)
+    assert list(table.columns[0].cells)[:2] == [
+        Text("cable.up, the channel"),
+        Text("cable.down, the channel"),
+    ]
+    page = result.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "cable.up, the channel (full)" in page
+    assert "cable.down, the channel<" in page
+
+
+def test_a_channel_of_ones_own_has_no_row(home_line: Path) -> None:
+    cells = draw_queues(headend.run(home_line, set={"duration": "6 s"}), None).columns[0].cells
+    assert not any("channel" in str(cell) for cell in cells)

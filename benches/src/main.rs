@@ -75,10 +75,11 @@ fn main() -> ExitCode {
 
 /// Runs one case or street once; false if there is none of this name.
 fn run_once(case: &str, duration: &str) -> bool {
-    if let Some((preset, modems)) = case.split_once('-')
+    if let Some((street, modems)) = case.rsplit_once('-')
+        && let Some(street) = (plant::STREETS.iter()).find(|one| one.name == street)
         && let Ok(modems) = modems.parse()
     {
-        let (row, _) = plant::run(preset, modems, duration);
+        let (row, _) = plant::run(street, modems, duration);
         println!(
             "{:.1} ns per packet, {} packets, {:.1} KiB per active modem, {} events",
             row.ns_per_packet, row.packets, row.kib_per_active_modem, row.events
@@ -174,16 +175,16 @@ fn bench_plant() -> Vec<serde_json::Value> {
         "\nplant          modems  ns/packet  to 10  events/s   sim/wall  peak MiB  KiB/active  Mb/s   packets"
     );
     let mut rows = Vec::new();
-    for preset in plant::PRESETS {
+    for street in plant::STREETS {
         let mut least = f64::NAN;
         for modems in plant::SIZES {
-            let row = plant::measure(preset, modems);
+            let row = plant::measure(&street, modems);
             if modems == plant::SIZES[0] {
                 least = row.ns_per_packet;
             }
             println!(
                 "{:<14} {:>6} {:>10.1} {:>6.2} {:>10.2e} {:>9.1} {:>9.1} {:>11.1} {:>5.0} {:>9}",
-                preset,
+                street.name,
                 row.modems,
                 row.ns_per_packet,
                 row.ns_per_packet / least,

@@ -9,6 +9,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "columns",
     "parse",
     "reference",
     "refuse",
@@ -62,6 +63,8 @@ class Run:
     # Tables by name; each a dictionary of columns: NumPy arrays, or lists of text.
     def finish(self) -> dict[str, dict[str, Any]]: ...
 
+# The columns of every table of results, by its name.
+def columns() -> dict[str, list[str]]: ...
 def parse(
     text: str,
     *,

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.groups import find_groups, label_member, name_group, order_naturally
+from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
     import polars as pl
 
     from headend.result import Result
 
-#: Queue delay, in ns at the median, from which a queue that stays is called standing.
-STANDING_QUEUE_NS = 50e6
+#: Share of the time, in which a packet in a queue had waited for more than 50 ms, from which it is called a standing queue.
+STANDING_TIME = 0.5
+
+#: The same share, from which it is the trouble of those who suffer.
+STOOD_AT_TIMES = 0.05
+
+#: Of so many rates in a group, each has rows of its own; of more, the group is one.
+MOST_TIERS = 6
 
 #: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its rate.
 LOSSY_SHARE = 0.05
@@ -47,8 +55,8 @@ class QueueParty:
 
     @property
     def middle(self) -> dict[str, Any]:
-        """The queue in the middle: in half of the others packets wait longer."""
-        return self.rows[len(self.rows) // 2]
+        """The queue in the middle of all by their median delay; of two in the middle, the one where packets wait longer."""
+        return self.rows[(len(self.rows) - 1) // 2]
 
     @property
     def discipline(self) -> str:
@@ -58,26 +66,55 @@ class QueueParty:
 
 
 def gather_queues(result: Result) -> list[QueueParty]:
-    """Give the queues that had packets; those that differ in a number only are put together."""
+    """Give the queues that had packets; those that differ in a number only are put together, those of each tier apart."""
     rows = weigh_queues(result).to_dicts()
     groups = find_groups([row["queue"] for row in rows])
-    gathered: dict[str, list[dict[str, Any]]] = {}
+    pooled: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
-        gathered.setdefault(label_member(row["queue"], groups), []).append(row)
+        pooled.setdefault(label_member(row["queue"], groups), []).append(row)
+    gathered = {
+        tier: own for label, rows in pooled.items() for tier, own in _split_tiers(label, rows)
+    }
     return [
-        QueueParty(label, tuple(sorted(own, key=lambda row: (-row["median"], -row["lost_ratio"]))))
+        QueueParty(label, tuple(sorted(own, key=_rank, reverse=True)))
         for label, own in gathered.items()
     ]
 
 
+def _split_tiers(
+    label: str, rows: list[dict[str, Any]]
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Give the rows of each rate apart, where there are a few rates."""
+    tiers: dict[float, list[dict[str, Any]]] = {}
+    for row in rows:
+        tiers.setdefault(row["rate_bps"], []).append(row)
+    if not 1 < len(tiers) <= MOST_TIERS:
+        yield label, rows
+        return
+    for rate, own in sorted(tiers.items()):
+        name = name_group(own[0]["queue"]) if len(own) > 1 else own[0]["queue"]
+        size = f" ×{len(own)}" if len(own) > 1 else ""
+        yield f"{name}{size} at {format_quantity(rate, 'rate')}", own
+
+
+def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Order queues by how long packets wait: for ever, where none came through."""
+    is_blocked = row["lost"] and not row["packets_dequeued"]
+    return math.inf if is_blocked else row["median"], row["lost_ratio"]
+
+
 def find_bottleneck(result: Result) -> str | None:
-    """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most."""
+    """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most.
+
+    Harm does a queue that stands, then one that loses much, then one that stands at times.
+    """
     import polars as pl
 
     queues = weigh_queues(result)
-    standing = queues.filter(pl.col("median") > STANDING_QUEUE_NS)
+    standing = queues.filter(pl.col("standing_ratio") > STANDING_TIME)
     lossy = queues.filter(pl.col("lost_ratio") > LOSSY_SHARE)
-    for chosen, by in ((standing, "median"), (lossy, "lost")):
+    at_times = queues.filter(pl.col("standing_ratio") > STOOD_AT_TIMES)
+    for chosen, by in ((standing, "median"), (lossy, "lost"), (at_times, "standing_ratio")):
         if not chosen.is_empty():
             return str(chosen.sort(by)["queue"][-1])
     names: list[str] = queues.sort("waited")["queue"].to_list()
@@ -93,7 +130,7 @@ def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
         name = find_bottleneck(result)
         for row in weigh_queues(result).iter_rows(named=True):
             if row["queue"] == name:
-                harm = (row["median"] > STANDING_QUEUE_NS, row["lost_ratio"] + row["median"])
+                harm = (row["standing_ratio"] > STANDING_TIME, row["lost_ratio"] + row["median"])
                 worst[row["queue"]] = max(worst.get(row["queue"], harm), harm)
     named = results[0].bottleneck
     if named in worst and not any(stands for stands, _ in worst.values()):

@@ -38,6 +38,10 @@ def find_scenario(source: str) -> tuple[str, Path]:
     tuple of str and Path
         Its name (for the results folder) and its file.
     """
+    if not source.strip():
+        raise InputError(
+            "expected the name of a shipped scenario or the path of a file, found nothing"
+        )
     shipped = list_scenarios()
     path = Path(source)
     if source in shipped and not path.is_file():
@@ -46,6 +50,8 @@ def find_scenario(source: str) -> tuple[str, Path]:
         raise InputError(f"{source}: expected a scenario file, found a directory")
     if path.exists():
         return path.stem, path
+    if path.is_symlink():
+        raise InputError(f"{source}: a symbolic link that leads to no file")
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise InputError(f"{source}: no such file{_near(source, shipped)}")
     raise InputError(

@@ -111,7 +111,9 @@ def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[s
         nanoseconds = parse_quantity(when, "time").value
     except ValueError as error:
         raise InputError(f"--explain {text}: {error}") from error
-    if not 0 <= nanoseconds < duration_ns:
+    if nanoseconds < 0:
+        raise InputError(f"--explain {text}: expected a time from 0 s on, the start of the run")
+    if nanoseconds >= duration_ns:
         raise InputError(
             f"--explain {text}: expected a time before the end, which is at {format_quantity(duration_ns, 'time')}"
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import gather_queues
+from headend.channels import gather_channels
 from headend.comparison import compare_figures, explain_board, gather_variants
 from headend.errors import InputError
 from headend.estimate import format_estimate
@@ -69,6 +70,7 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
         shown=shown,
         summary=summarise_comparison(results, verdicts) if len(results) > 1 else [],
         people=pair_parties(verdicts),
+        channels=gather_channels(results[0]) if len(results) == 1 else [],
         parties_of_queues=gather_queues(results[0]) if len(results) == 1 else [],
         most_listed=MOST_LISTED,
         variants=variants,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headend.expect import Outcome
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
-RESULT_FORMAT = 1
+RESULT_FORMAT = 2
 
 
 @dataclass
@@ -51,6 +51,11 @@ class Result:
     def queues(self) -> pl.DataFrame:
         """A row per queue."""
         return self.tables["queues"]
+
+    @property
+    def channels(self) -> pl.DataFrame:
+        """A row per channel that the queues of a cable line share."""
+        return self.tables["channels"]
 
     @property
     def measures(self) -> pl.DataFrame:

@@ -59,7 +59,9 @@ class Text:
             With the file's name, the key's path, line and column in one line.
         """
         from headend import _engine
+        from headend.engine import check_engine
 
+        check_engine()
         try:
             scenario = self._parse(overrides)
         except _engine.ScenarioError as error:

@@ -123,7 +123,7 @@ def _score_flows(
         else:
             yield (
                 Figure(label, f"{name}, in the middle", kind, rising),
-                _known(ordered[len(ordered) // 2]),
+                _known(ordered[(len(ordered) - 1) // 2]),
             )
             yield Figure(label, f"{name}, worst", kind, rising), _known(ordered[0])
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import (
     LOSSY_SHARE,
-    STANDING_QUEUE_NS,
+    STANDING_TIME,
+    STOOD_AT_TIMES,
     find_bottleneck,
     find_shared_bottleneck,
     name_queue_key,
     weigh_queues,
 )
+from headend.channels import ChannelState, gather_channels, tell_channel
 from headend.grading import ORDER, Finding, Grade, judge_flows, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
 
@@ -57,8 +59,8 @@ class Party:
 
     @property
     def middle(self) -> Finding:
-        """The member in the middle: half of the others fare worse."""
-        return self.findings[len(self.findings) // 2]
+        """The member in the middle; of two, the one that fares worse."""
+        return self.findings[(len(self.findings) - 1) // 2]
 
     @property
     def grades(self) -> dict[Grade, int]:
@@ -82,15 +84,20 @@ class QueueState:
     ----------
     alike
         How many queues there are of its group, itself included.
+    standing_ratio
+        Share of the time in which it stood: in which a packet in it had waited for more than 50 ms.
     standing
-        In how many of them a queue stood.
+        How many of them stood for most of the time.
     """
 
     queue: str
+    link: str
+    direction: str
     discipline: str
     rate_bps: float
     delay_p50_ns: float | None
     delay_p99_ns: float | None
+    standing_ratio: float
     utilisation: float | None
     discarded: int
     lost_ratio: float
@@ -101,11 +108,12 @@ class QueueState:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All findings of a run and a paragraph that says them."""
+    """All findings of a run and a paragraph that says them; and the channels that were full."""
 
     findings: list[Finding]
     queue: QueueState | None
     paragraph: str
+    channels: list[ChannelState]
 
     @property
     def parties(self) -> list[Party]:
@@ -123,7 +131,8 @@ def judge(result: Result) -> Verdict:
     findings.sort(key=lambda finding: -ORDER.index(finding.grade))
     name = find_bottleneck(result)
     queue = describe_queue(result, name) if name else None
-    return Verdict(findings, queue, _write_paragraph(result, findings, queue))
+    channels = [state for state in gather_channels(result) if state.is_full]
+    return Verdict(findings, queue, _write_paragraph(result, findings, queue, channels), channels)
 
 
 def gather_parties(findings: Sequence[Finding]) -> list[Party]:
@@ -172,19 +181,24 @@ def describe_queue(result: Result, name: str) -> QueueState | None:
         return None
     row = rows.row(0, named=True)
     group = find_groups(queues["queue"]).get(name)
-    alike = queues.filter(pl.col("queue").is_in(group.members)) if group else rows
+    # Of its tier: others of its group have another rate.
+    tier = pl.col("rate_bps") == row["rate_bps"]
+    alike = queues.filter(pl.col("queue").is_in(group.members) & tier) if group else rows
     return QueueState(
         queue=row["queue"],
+        link=row["link"],
+        direction=row["direction"],
         discipline=row["discipline"],
         rate_bps=row["rate_bps"],
         delay_p50_ns=read_number(row["delay_p50_ns"]),
         delay_p99_ns=read_number(row["delay_p99_ns"]),
+        standing_ratio=row["standing_ratio"],
         utilisation=read_number(row["utilisation"]),
         discarded=row["lost"],
         lost_ratio=row["lost_ratio"],
         marked=row["marked"],
         alike=alike.height,
-        standing=int((alike["median"] > STANDING_QUEUE_NS).sum()),
+        standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
     )
 
 
@@ -213,6 +227,7 @@ def summarise_comparison(
         )
     if not lines:
         lines.append(_tell_unchanged(verdicts))
+    lines += _tell_full_channels(labels, verdicts)
     lines += _tell_shared_queue(results)
     partial = [result.label for result in results if result.is_partial]
     return [*lines, f"Partial, stopped before its end: {_join(partial)}."] if partial else lines
@@ -261,6 +276,14 @@ def _tell_unchanged(verdicts: Sequence[Verdict]) -> str:
     return f"The choice changes nobody's grade: {_list_names(sorted(suffering))} {are} badly off in every run."
 
 
+def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> list[str]:
+    full: dict[str, list[str]] = {}
+    for label, verdict in zip(labels, verdicts, strict=True):
+        for state in verdict.channels:
+            full.setdefault(f"{state.direction}stream channel {state.channel}", []).append(label)
+    return [f"The {name} is full under {_join(where)}." for name, where in full.items()]
+
+
 def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
     states = [
         (result.label, queue)
@@ -283,7 +306,12 @@ def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
     return [f"Median delay in the queue {name}: from {least} to {most}."]
 
 
-def _write_paragraph(result: Result, findings: list[Finding], queue: QueueState | None) -> str:
+def _write_paragraph(
+    result: Result,
+    findings: list[Finding],
+    queue: QueueState | None,
+    channels: list[ChannelState],
+) -> str:
     sentences = []
     if result.is_partial:
         stopped, asked = result.manifest["simulated_ns"], result.manifest["duration_ns"]
@@ -309,9 +337,16 @@ def _write_paragraph(result: Result, findings: list[Finding], queue: QueueState 
     transfers = [party for party in parties if not party.grades and party.goodput_bps]
     if transfers:
         sentences.append(f"Goodput: {_list_names([_tell_goodput(party) for party in transfers])}.")
+    sentences += map(tell_channel, channels)
     if queue:
+        is_behind = any(
+            (state.link, state.direction) == (queue.link, queue.direction) for state in channels
+        )
         sentences.append(_tell_queue(queue))
-        sentences += _explain_queue(result, queue, suffers=bool(suffering))
+        if is_behind:
+            sentences += _explain_shortage(result, queue)
+        else:
+            sentences += _explain_queue(result, queue, suffers=bool(suffering))
         sentences += _tell_other_bottleneck(result, queue)
     return " ".join(sentences)
 
@@ -328,8 +363,8 @@ def _tell_queue(queue: QueueState) -> str:
         return f"The queue {queue.queue} ({queue.discipline}){alike} let no packet through."
     return (
         f"The queue {queue.queue} ({queue.discipline}){alike} held packets {write_quantity(queue.delay_p50_ns)} at the median"
-        f" and {write_quantity(queue.delay_p99_ns)} at the 99th percentile{lost}, with the line"
-        f" {write_quantity(queue.utilisation, 'ratio')} used."
+        f" and {write_quantity(queue.delay_p99_ns)} at the 99th percentile{lost}, with"
+        f" {write_quantity(queue.utilisation, 'ratio')} of its rate used."
     )
 
 
@@ -383,20 +418,31 @@ def _list_names(names: list[str], separator: str = ", ") -> str:
     return separator.join(names[:4]) + more
 
 
+def _explain_shortage(result: Result, queue: QueueState) -> list[str]:
+    """Say what a queue can and cannot do about the full channel that it waits for."""
+    cause = "It waits for the full channel: only more capacity, or less load, gives everyone their rate."
+    if queue.standing_ratio <= STANDING_TIME:
+        return [cause]
+    return [cause, f"How long packets wait there is its own doing. {_advise(result, queue)}"]
+
+
 def _explain_queue(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
     """Say what the queue had to do with it; advice is for the kind of queue that is there."""
-    if (queue.delay_p50_ns or 0.0) > STANDING_QUEUE_NS:
+    stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
+    if queue.standing_ratio > STANDING_TIME:
         advice = _advise(result, queue)
-        return [f"That is a standing queue: everything behind it waits that long. {advice}"]
+        return [
+            f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
+        ]
     if queue.lost_ratio > LOSSY_SHARE:
         return [
             "What it throws away is what is missing: look at its limit and at the rates asked for."
         ]
+    if suffers and queue.standing_ratio > STOOD_AT_TIMES:
+        return [
+            f"It stood {stood}, and was short otherwise: that is what those feel who suffer. {_advise(result, queue)}"
+        ]
     if (queue.utilisation or 0.0) > 0.85:
-        if suffers and (queue.delay_p99_ns or 0.0) > STANDING_QUEUE_NS:
-            return [
-                "The line was full; the queue was short at the median and long at times, which is what those feel who suffer."
-            ]
         return ["The line was full and the queue stayed short, which is what a good queue does."]
     if suffers:
         return ["No queue stood: look at loss, wide-area delay and the rates asked for."]

@@ -149,16 +149,34 @@ def _walk_variants(
         yield name, "", {}
 
 
-def _read_parameters(settings: dict[str, Any], definitions: dict[str, Any]) -> list[Parameter]:
-    return [
-        Parameter(
-            name,
-            _name_form(prop, definitions),
-            _write_default(prop),
-            _join(prop.get("description") or _follow(prop, definitions).get("description", "")),
+def _read_parameters(
+    settings: dict[str, Any], definitions: dict[str, Any], above: str = ""
+) -> list[Parameter]:
+    """Read the keys of a table, those of tables in it included: ``hash.ways``, and ``class.NAME.share`` where names are free."""
+    found = []
+    for name, prop in settings.get("properties", {}).items():
+        path = above + name
+        inner = _unwrap(prop, definitions)
+        found.append(
+            Parameter(
+                path,
+                _name_form(prop, definitions),
+                _write_default(prop),
+                _join(prop.get("description") or inner.get("description", "")),
+            )
         )
-        for name, prop in settings.get("properties", {}).items()
-    ]
+        found += _read_parameters(inner, definitions, f"{path}.")
+        named = inner.get("additionalProperties")
+        if isinstance(named, dict):
+            found += _read_parameters(_unwrap(named, definitions), definitions, f"{path}.NAME.")
+    return found
+
+
+def _unwrap(prop: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Give what a key holds, whether or not it may be left out."""
+    node = _follow(prop, definitions)
+    variants = [one for one in node.get("anyOf", []) if one.get("type") != "null"]
+    return _follow(variants[0], definitions) if len(variants) == 1 else node
 
 
 def _follow(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

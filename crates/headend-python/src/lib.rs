@@ -17,5 +17,5 @@ mod _engine {
     #[pymodule_export]
     use super::run::Run;
     #[pymodule_export]
-    use super::scenario::{Scenario, parse, reference, refuse, required_files, schema};
+    use super::scenario::{Scenario, columns, parse, reference, refuse, required_files, schema};
 }

@@ -155,6 +155,12 @@ pub(crate) fn reference() -> String {
     scenario::reference()
 }
 
+/// The columns of every table of results, by its name.
+#[pyfunction]
+pub(crate) fn columns() -> BTreeMap<&'static str, Vec<String>> {
+    headend::metrics::recorder::columns().into_iter().collect()
+}
+
 fn read_format(format: &str) -> PyResult<Format> {
     match format {
         "json" => Ok(Format::Json),

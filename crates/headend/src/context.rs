@@ -132,6 +132,14 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The endpoint whose call this is.
+    pub(crate) fn endpoint(&self) -> (FlowId, Side) {
+        let Source::Endpoint(index) = self.source else {
+            panic!("only an endpoint's call is one of an endpoint");
+        };
+        (FlowId(index / 2), Side::BOTH[index as usize % 2])
+    }
+
     /// Bytes that a stream without end may have in flight.
     pub(crate) fn window(&self) -> u64 {
         self.world.window

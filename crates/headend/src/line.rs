@@ -13,21 +13,22 @@ use crate::units::{Probability, Rate};
 /// Bytes of most packets that fill a line.
 const USUAL_PACKET: u64 = 1500;
 
-/// A delay line.
+/// A delay line. What every packet touches stands on one cache line, and what draws the jitter on the next.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Line {
-    delay: Duration,
-    /// Uniform over 0..jitter is added to each packet's delay.
-    jitter: Duration,
-    loss: Probability,
-    rng: Rng,
     /// In order; a packet's `enqueued_at` is here the instant at which it is handed over.
     packets: Ring,
+    last: Instant,
+    delay: Duration,
+    loss: Probability,
+    /// Uniform over 0..jitter is added to each packet's delay.
+    jitter: Duration,
+    rng: Rng,
     /// Room to be made with the first packet.
     room: usize,
     /// Whether it gives its room back when it is empty: few of a plant's thousands of lines are full at the same time.
     is_frugal: bool,
-    last: Instant,
 }
 
 impl Line {

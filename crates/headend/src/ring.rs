@@ -1,4 +1,4 @@
-//! Packets in order: a ring that grows by half and gives its room back, under a queue or a delay line.
+//! Packets in order: a ring that grows by a quarter and gives its room back, under a queue or a delay line.
 //!
 //! A packet is moved in and out as a whole: each has a cache line of its own, and where one was taken out an empty one stays. (A standard deque
 //! gives an `Option`, whose mark is one of the packet's bytes; a packet moved around its mark in pieces holds up whoever reads it next.)
@@ -10,10 +10,10 @@ use crate::packet::{Ecn, Flags, Packet, Side};
 use crate::time::Instant;
 
 /// Packets by which a ring grows at least.
-const LEAST_GROWTH: usize = 16;
+const LEAST_GROWTH: usize = 4;
 
 /// What stands where no packet is.
-const EMPTY: Packet = Packet {
+pub(crate) const EMPTY: Packet = Packet {
     seq: 0,
     ack: 0,
     sent_at: Instant::ZERO,
@@ -34,7 +34,7 @@ const EMPTY: Packet = Packet {
 /// A packet's place: a cache line.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Slot(Packet);
+pub(crate) struct Slot(pub(crate) Packet);
 
 /// Packets, the oldest first.
 #[derive(Debug, Default)]
@@ -57,8 +57,8 @@ impl Ring {
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet) -> &mut Packet {
         if self.len == self.slots.len() {
-            // By half, not by all: a plant has thousands of queues.
-            self.move_to(self.len + (self.len / 2).max(LEAST_GROWTH));
+            // By a quarter, not by all: a plant has thousands of queues.
+            self.move_to(self.len + (self.len / 4).max(LEAST_GROWTH));
         }
         let place = self.place(self.len);
         self.len += 1;
@@ -130,11 +130,14 @@ impl Ring {
         self.len == 0
     }
 
-    /// Gives back what it has grown to, if it is empty.
+    /// Gives back what it has grown to, if it is empty. One that has not grown begins anew where it began, instead of wandering over all it has.
     #[inline]
     pub(crate) fn give_back(&mut self) {
-        if self.len == 0 && self.slots.len() > LEAST_GROWTH {
-            *self = Self::default();
+        if self.len == 0 {
+            self.head = 0;
+            if self.slots.len() > LEAST_GROWTH {
+                *self = Self::default();
+            }
         }
     }
 

@@ -258,6 +258,7 @@ impl Simulation {
         if self.now > self.sampled_at {
             self.sample();
         }
+        self.look_at_channels();
         let mut tables = self.world.recorder.tables(self.now, self.events);
         if let Some(life) = &self.life {
             let recorder = &self.world.recorder;
@@ -336,6 +337,7 @@ impl Simulation {
     fn wake_sampler(&mut self, token: u64) {
         if token == WARMED_UP {
             self.catch_up();
+            self.look_at_channels();
             self.world.recorder.start_measuring(self.now);
             return;
         }
@@ -351,6 +353,15 @@ impl Simulation {
         for (index, link) in self.links.iter_mut().enumerate() {
             let source = Source::Link(index as u32);
             link.catch_up(&mut Context::new(self.now, &mut self.world, source));
+        }
+    }
+
+    fn look_at_channels(&mut self) {
+        let recorder = &mut self.world.recorder;
+        for link in &self.links {
+            link.visit_channels(self.now, &mut |queue, so_far| {
+                recorder.channel(queue, so_far);
+            });
         }
     }
 

@@ -157,6 +157,9 @@ pub fn parse_probability(text: &str) -> Option<Probability> {
     (0.0..=1.0).contains(&share).then_some(Probability(share))
 }
 
+/// More packets than this no buffer has.
+const MOST_PACKETS: f64 = 1e12;
+
 /// Reads a buffer limit: a size, a time at the line's rate, `"60 packets"` or `"unlimited"`.
 pub fn parse_limit(text: &str) -> Option<Limit> {
     if text.trim() == "unlimited" {
@@ -169,7 +172,7 @@ pub fn parse_limit(text: &str) -> Option<Limit> {
         return Some(Limit::Time(span));
     }
     let (value, unit) = split(text)?;
-    (matches!(unit, "packets" | "packet") && value.fract() == 0.0)
+    (matches!(unit, "packets" | "packet") && value.fract() == 0.0 && value <= MOST_PACKETS)
         .then_some(Limit::Packets(value as u64))
 }
 
@@ -286,7 +289,7 @@ written_with_unit!(
     parse_limit,
     "a buffer limit",
     "\"250 ms\"",
-    "from 0 s or 0 B to 5e6 h or 1.8e10 GB, in whole packets, or \"unlimited\""
+    "from 0 s or 0 B to 5e6 h or 1.8e10 GB, up to 1e12 packets, in whole ones, or \"unlimited\""
 );
 
 /// Reads a quantity from its text.
@@ -339,6 +342,7 @@ mod tests {
         assert_eq!(parse_bytes("64 KiB"), Some(ByteCount(65536)));
         assert_eq!(parse_probability("10 %"), Some(Probability(0.1)));
         assert_eq!(parse_limit("60 packets"), Some(Limit::Packets(60)));
+        assert_eq!(parse_limit("2e12 packets"), None);
         assert_eq!(
             parse_limit("250 ms"),
             Some(Limit::Time(Duration::from_millis(250)))

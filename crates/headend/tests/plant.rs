@@ -840,3 +840,118 @@ fn packets_that_no_grant_would_carry_leave_no_tokens_to_others() {
     let discarded = count_of_queue(&tables, "cable.up", "discarded_overlimit");
     assert!(discarded >= 240, "{discarded}");
 }
+
+#[test]
+fn classes_of_a_modems_queue_that_no_flow_belongs_to_are_warned_of() {
+    let queue = "drop_tail.limit = \"500 ms\"";
+    let warnings = warnings_where(OFFICE, queue, "cbt.class.web.match.port = 80");
+    let expected = "link.cable.docsis.upstream.queue.cbt.class.web.match: no packet of this scenario's flows belongs to it";
+    assert_eq!(warnings, [expected]);
+    let warnings = warnings_where(OFFICE, queue, "cbt.class.calls.match.dscp = 46");
+    assert_eq!(warnings, [""; 0]);
+}
+
+#[test]
+fn unsolicited_grants_are_never_used_beyond_what_they_give() {
+    let used = |text: &str| of_queue(&Tables::run(text, 1), "cable.voice", "utilisation");
+    // 218 B in every grant of 228 B.
+    let long = used(&OFFICE.replace(
+        "duration = \"4 s\"",
+        "duration = \"12 s\"\nwarmup = \"2 s\"",
+    ));
+    assert!((long - 218.0 / 228.0).abs() < 0.01, "{long}");
+    // Three grants in the time of two and a half say nothing.
+    let short = used(&OFFICE.replace(
+        "duration = \"4 s\"",
+        "duration = \"100 ms\"\nwarmup = \"50 ms\"",
+    ));
+    assert!(short.is_nan(), "{short}");
+}
+
+/// Homes whose tiers come to 60 Mbit/s on an upstream of 20, all uploading; one of them downloads.
+const FULL: &str = r#"
+duration = "6 s"
+warmup = "2 s"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "5 Mbit/s", capacity = "20 Mbit/s" }
+downstream.rate = "50 Mbit/s"
+modem.home.count = 12
+[host.family]
+via = ["cable.home"]
+[flow.flood]
+application.cbr.rate = "6 Mbit/s"
+direction = "up"
+host = "family"
+on = "1-12"
+"#;
+
+/// The figures of a channel: capacity, use and neighbours in bit/s, share used, share of the time in which somebody waited for it.
+#[track_caller]
+fn channel(tables: &Tables, name: &str) -> [f64; 5] {
+    let names = tables.texts("channels", "channel").iter();
+    let row = names.clone().position(|channel| channel == name);
+    let row = row.expect("a channel of this name");
+    let columns = [
+        "capacity_bps",
+        "used_bps",
+        "neighbours_bps",
+        "utilisation",
+        "full_ratio",
+    ];
+    columns.map(|column| tables.floats("channels", column)[row])
+}
+
+#[test]
+fn a_channel_that_is_full_says_so_and_the_other_that_it_is_idle() {
+    let tables = Tables::run(FULL, 1);
+    let [capacity, used, neighbours, utilisation, full] = channel(&tables, "cable.up");
+    assert!((capacity - 20e6).abs() < 1.0, "{capacity}");
+    assert!((used - 20e6).abs() < 0.1e6, "{used}");
+    assert!((utilisation - used / capacity).abs() < 1e-9);
+    assert!(full > 0.99 && full < 1.001, "{full}");
+    assert!(neighbours.abs() < 1e-9);
+    // What all queues were granted is what the channel gave.
+    let granted: u64 = tables.integers("queues", "granted_bytes").iter().sum();
+    assert!((granted as f64 * 8.0 / 4.0 - used).abs() < 0.02e6);
+    let [capacity, used, .., full] = channel(&tables, "cable.down");
+    assert!((capacity - 1.712e9).abs() < 0.01e9, "{capacity}");
+    assert!(used.abs() < 1e-9 && full.abs() < 1e-9, "{used} {full}");
+}
+
+#[test]
+fn a_channel_whose_tiers_fit_is_not_full() {
+    let text = FULL.replace("20 Mbit/s", "100 Mbit/s");
+    let [_, used, _, utilisation, full] = channel(&Tables::run(&text, 1), "cable.up");
+    // 60 Mbit/s of IP bytes, with what the line counts beyond.
+    assert!(used > 60e6 && used < 70e6, "{used}");
+    // Requests of many come together in some MAPs, and find room in the next.
+    assert!(utilisation < 0.7 && full < 0.5, "{utilisation} {full}");
+}
+
+#[test]
+fn neighbours_take_their_part_of_a_channel() {
+    let text = FULL.replace(", capacity = \"20 Mbit/s\"", "").replace(
+        "[host",
+        "[link.cable.docsis.neighbours]\nload = \"90 %\"\n[host",
+    );
+    let [capacity, used, neighbours, utilisation, _] = channel(&Tables::run(&text, 1), "cable.up");
+    assert!((neighbours / capacity - 0.9).abs() < 0.1, "{neighbours}");
+    let taken = (used + neighbours) / capacity;
+    assert!((utilisation - taken).abs() < 1e-9 && utilisation < 1.01);
+}
+
+#[test]
+fn a_downstream_that_all_wait_for_is_full() {
+    let text = FULL
+        .replace("direction = \"up\"", "direction = \"down\"")
+        .replace(
+            "downstream.rate = \"50 Mbit/s\"",
+            "downstream = { rate = \"50 Mbit/s\", capacity = \"40 Mbit/s\" }",
+        );
+    let [capacity, used, _, utilisation, full] = channel(&Tables::run(&text, 1), "cable.down");
+    assert!((capacity - 40e6).abs() < 1.0, "{capacity}");
+    assert!((used - 40e6).abs() < 0.01e6, "{used}");
+    assert!(utilisation > 0.999 && utilisation < 1.001);
+    assert!(full > 0.99 && full < 1.001, "{full}");
+}

@@ -418,6 +418,70 @@ fn flows_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn an_override_that_makes_something_else_wrong_is_named() {
+    assert_eq!(
+        error_with("duration", "500 ms"),
+        "warmup: a warm-up of 500 ms leaves nothing to measure of a run of 500 ms (from --set duration=500 ms)"
+    );
+    // The last that was right without it; what was wrong in the text stays there.
+    let overrides = [("seed", "2"), ("duration", "400 ms"), ("title", "short")];
+    let line = parse(PLAIN, &overrides).expect_err("too short").to_string();
+    assert!(line.ends_with("(from --set duration=400 ms)"), "{line}");
+    let wrong = PLAIN.replace("500 ms", "3 s");
+    let line = parse(&wrong, &[("seed", "2")])
+        .expect_err("too short")
+        .to_string();
+    assert!(line.ends_with("(line 4, column 10)"), "{line}");
+}
+
+#[test]
+fn a_dscp_that_is_none_is_told_what_one_is() {
+    for value in ["99", "300", "-1"] {
+        let line = error_with("flow.stream.dscp", value);
+        assert!(line.contains("expected a DSCP from 0 to 63"), "{line}");
+    }
+}
+
+#[test]
+fn a_queue_in_capitals_is_recognised() {
+    assert!(error_with("queue", "CoDel").contains("did you mean \"codel\"?"));
+}
+
+#[test]
+fn classes_of_a_queue_that_no_flow_belongs_to_are_warned_of() {
+    let warnings = |queue: &str| right(PLAIN, &[("queue", queue)]).warnings().to_vec();
+    let path = "link.dsl.point_to_point.up.queue";
+    // The stream is UDP without a DSCP: neither tagged nor TCP, nor in a band.
+    let all_alike = |key: &str| {
+        vec![format!(
+            "{path}.{key}: no packet of this scenario's flows belongs to one of them, so that all are treated alike: give flows a dscp that one takes, or write what it is to take"
+        )]
+    };
+    assert_eq!(warnings("cbt"), all_alike("cbt.class"));
+    assert_eq!(
+        warnings("strict_priority"),
+        all_alike("strict_priority.bands")
+    );
+    assert_eq!(
+        warnings("{ drr.law = \"cbt\" }"),
+        all_alike("drr.law.cbt.class")
+    );
+    let none =
+        |key: &str| format!("{path}.{key}: no packet of this scenario's flows belongs to it");
+    let written = "{ cbt.class = { calls = { match = { dscp = 46 } }, udp = { match = { protocol = \"udp\" } } } }";
+    assert_eq!(warnings(written), [none("cbt.class.calls.match")]);
+    assert_eq!(
+        warnings("{ strict_priority.bands = [[46], [0], []] }"),
+        [none("strict_priority.bands[0]")]
+    );
+    let marked = right(
+        PLAIN,
+        &[("queue", "strict_priority"), ("flow.stream.dscp", "46")],
+    );
+    assert!(marked.warnings().is_empty());
+}
+
+#[test]
 fn an_error_in_an_override_says_that_it_is_from_there() {
     assert_eq!(
         error_with("flow.strem.rtt", "5 ms"),

@@ -147,6 +147,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "expectations": [outcome.to_dict() for outcome in result.expectations],
         "flows": result.flows.to_dicts(),
         "queues": result.queues.to_dicts(),
+        "channels": result.channels.to_dicts(),
         "measures": result.measures.to_dicts(),
         "summary": result.summary.to_dicts()[0],
         **({"steps": result.tables["steps"].to_dicts()} if "steps" in result.tables else {}),

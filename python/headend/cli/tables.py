@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headend.bottleneck import gather_queues
+from headend.channels import gather_channels
 from headend.estimate import format_estimate
 from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
@@ -17,6 +18,7 @@ from headend.verdict import describe_shared_queue, pair_parties
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from headend.channels import ChannelState
     from headend.comparison import Cell, Row, Variant
     from headend.grading import Finding
     from headend.quantity import Kind
@@ -99,7 +101,7 @@ def _draw_grades(party: Party) -> Text:
 
 
 def draw_queues(result: Result, bottleneck: str | None, *, detail: bool = False) -> Table:
-    """Draw a row for each queue that had packets; of a group, the queue in the middle and the worst.
+    """Draw a row for each shared channel and each queue that had packets; of a group, the queue in the middle and the worst.
 
     Parameters
     ----------
@@ -113,6 +115,9 @@ def draw_queues(result: Result, bottleneck: str | None, *, detail: bool = False)
     names = ["rate", "delay p50", "delay p99", "used", "dropped", *(["marked"] if marks else [])]
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
+    for state in gather_channels(result):
+        label = Text(f"{state.channel}, the channel", style="bold" if state.is_full else "")
+        table.add_row(label, state.sharing, *_write_channel(state, marks))
     for party in gather_queues(result):
         style = "bold" if any(row["queue"] == bottleneck for row in party.rows) else ""
         if party.is_group:
@@ -123,6 +128,12 @@ def draw_queues(result: Result, bottleneck: str | None, *, detail: bool = False)
             label = Text(before + row["queue"], style=style)
             table.add_row(label, row["discipline"], *_write_queue(row, marks))
     return table
+
+
+def _write_channel(state: ChannelState, marks: bool) -> list[str]:
+    rate = format_quantity(state.capacity_bps, "rate")
+    used = format_quantity(state.utilisation, "ratio")
+    return [rate, "–", "–", used, "–", *(["–"] if marks else [])]
 
 
 def _write_queue(row: Mapping[str, Any], marks: bool) -> list[str]:

@@ -334,7 +334,11 @@ def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = Non
         .mark_bar(height={"band": 0.7})
         .encode(
             y=alt.Y(f"{by}:N", title=None, sort=names, scale=alt.Scale(domain=names)),
-            x=alt.X("share:Q", title="share of packets sent", axis=alt.Axis(format="~%")),
+            x=alt.X(
+                "share:Q",
+                title="share of packets sent",
+                axis=alt.Axis(format="~%", tickCount=6, labelSeparation=8),
+            ),
             color=alt.Color(
                 "reason:N",
                 scale=alt.Scale(domain=reasons, range=list(PALETTE[: len(reasons)])),

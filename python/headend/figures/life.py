@@ -79,6 +79,7 @@ def _draw(life: Life) -> AnyChart:
     height = {lane: LANE_ROWS * (len(lanes) - place) for place, lane in enumerate(lanes)}
     time = _Axis.fit(life)
     words = _list_words(life, height, time)
+    colour = _colour({leg.kind for leg in life.legs} | {m.kind for m in life.moments})
     rows = LANE_ROWS * len(lanes) + len(life.moments) + 1
     x = alt.X(
         "ms:Q",
@@ -97,7 +98,10 @@ def _draw(life: Life) -> AnyChart:
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=scale, axis=axis)
 
-    layers = [*_draw_words(words, x, y), *_draw_legs(life.legs, time, height, x, y)]
+    layers = [
+        *_draw_words(words, x, y, colour),
+        *_draw_legs(life.legs, time, height, x, y, colour),
+    ]
     drawn: AnyChart = alt.layer(*layers).properties(height=int(rows * ROW_HEIGHT))
     return drawn
 
@@ -159,7 +163,7 @@ def _list_words(life: Life, height: dict[Lane, float], time: _Axis) -> pl.DataFr
     )
 
 
-def _draw_words(words: pl.DataFrame, x: alt.X, y: Height) -> list[AnyChart]:
+def _draw_words(words: pl.DataFrame, x: alt.X, y: Height, colour: alt.Color) -> list[AnyChart]:
     base = make_chart(words).encode(x=x)
     row = y("row")
     leaders = base.mark_rule(strokeWidth=0.7, strokeDash=[2, 2], opacity=0.6).encode(
@@ -170,13 +174,18 @@ def _draw_words(words: pl.DataFrame, x: alt.X, y: Height) -> list[AnyChart]:
     )
     letters = base.mark_text(align="left", dx=4, fontSize=12).encode(y=row, text="words:N")
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        y=y("y"), color=_colour(), tooltip=[alt.Tooltip("words:N", title=" ")]
+        y=y("y"), color=colour, tooltip=[alt.Tooltip("words:N", title=" ")]
     )
     return [leaders, text, letters, points]
 
 
 def _draw_legs(
-    legs: Sequence[Leg], time: _Axis, height: dict[Lane, float], x: alt.X, y: Height
+    legs: Sequence[Leg],
+    time: _Axis,
+    height: dict[Lane, float],
+    x: alt.X,
+    y: Height,
+    colour: alt.Color,
 ) -> list[AnyChart]:
     rows = pl.DataFrame(
         [
@@ -196,16 +205,16 @@ def _draw_legs(
     layers: list[AnyChart] = [
         make_chart(across)
         .mark_rule(opacity=0.55)
-        .encode(x=x, x2="to_ms:Q", y=y("y"), color=_colour(), strokeWidth=width),
+        .encode(x=x, x2="to_ms:Q", y=y("y"), color=colour, strokeWidth=width),
         make_chart(along)
         .mark_rule(opacity=0.9)
-        .encode(x=x, y=y("y"), y2="to_y:Q", color=_colour(), strokeWidth=width),
+        .encode(x=x, y=y("y"), y2="to_y:Q", color=colour, strokeWidth=width),
     ]
     for down, form in ARROWS.items():
         ends = along.filter((pl.col("to_y") < pl.col("y")) == down)
         if ends.height:
             heads = make_chart(ends).mark_point(shape=form, filled=True, size=90, opacity=1)
-            layers.append(heads.encode(x=x, y=y("to_y"), color=_colour()))
+            layers.append(heads.encode(x=x, y=y("to_y"), color=colour))
     return [
         layer
         for layer, rows in zip(layers, [across, along, along, along], strict=False)
@@ -213,13 +222,19 @@ def _draw_legs(
     ]
 
 
-def _colour() -> alt.Color:
+def _colour(kinds: set[str]) -> alt.Color:
+    """Give each kind its colour, and a legend of those that are there."""
     names = [name for name, _ in KINDS.values()]
     colours = [PALETTE[slot] for _, slot in KINDS.values()]
     return alt.Color(
         "kind:N",
         scale=alt.Scale(domain=names, range=colours),
-        legend=alt.Legend(title=None, columns=4, symbolType="circle"),
+        legend=alt.Legend(
+            values=[name for kind, (name, _) in KINDS.items() if kind in kinds],
+            title=None,
+            columns=4,
+            symbolType="circle",
+        ),
     )
 
 

@@ -84,7 +84,14 @@ def _gather(
             if own.height:
                 key = group.label + (suffix if several else "")
                 parts.append(_order_members(own, factor, rising).with_columns(key=pl.lit(key)))
-    return pl.concat(parts) if parts else pl.DataFrame()
+    # Members of equal rank stand beside each other, not one behind the other.
+    beside = [
+        part.with_columns(
+            share=((pl.col("place") + (number + 0.5) / len(parts)) / pl.col("count")).round(4)
+        )
+        for number, part in enumerate(parts)
+    ]
+    return pl.concat(beside).drop("place", "count") if beside else pl.DataFrame()
 
 
 def _order_members(rows: pl.DataFrame, factor: float, rising: bool) -> pl.DataFrame:
@@ -95,7 +102,8 @@ def _order_members(rows: pl.DataFrame, factor: float, rising: bool) -> pl.DataFr
     step = -(-count // MOST_MEMBERS)
     values = {"value": "p50", "low": "p5", "high": "p95"}
     return ordered.select(
-        ((place + 0.5) / count).round(4).alias("share"),
+        place.alias("place"),
+        pl.lit(count).alias("count"),
         *(
             (pl.col(column) * factor).round_sig_figs(4).alias(name)
             for name, column in values.items()

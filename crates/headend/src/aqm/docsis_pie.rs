@@ -156,25 +156,26 @@ enum State {
     Quiescent,
 }
 
-/// The law's state (RFC 8034 appendix A.1.3).
+/// The law's state (RFC 8034 appendix A.1.3). What every packet touches stands first: a plant has thousands of these.
 #[derive(Debug)]
+#[repr(C)]
 pub struct DocsisPie {
-    config: Config,
-    rng: Rng,
-    state: State,
+    updates: Updates,
     /// Per `mean_packet` bytes; may exceed 1.
     drop_probability: f64,
-    derandomiser: Derandomiser,
-    estimator: Estimator,
+    burst_allowance: Duration,
     /// Predicted delay at the latest update (`qdelay_old`).
     delay: Duration,
-    burst_allowance: Duration,
-    /// How long it has been quiet.
-    burst_reset: Duration,
-    updates: Updates,
+    state: State,
     is_empty: bool,
+    derandomiser: Derandomiser,
+    estimator: Estimator,
     /// Tokens of the sustained-rate bucket at the latest update, on a line that has one.
     tokens: Option<u64>,
+    /// How long it has been quiet.
+    burst_reset: Duration,
+    rng: Rng,
+    config: Config,
 }
 
 impl DocsisPie {

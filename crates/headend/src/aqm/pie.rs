@@ -145,18 +145,21 @@ impl Config {
 ///
 /// Inside a scheduler it works in one of two ways: a law of its own for each bucket, as an [`Aqm`]; or one law over all buckets, which the scheduler
 /// asks at each arrival ([`Self::drops_early`], [`Self::mark`]) and tells what happens ([`Self::departed`], [`Self::overflowed`]).
+///
+/// A scheduler may hold a thousand of them and visit each in its turn: what every packet asks for stands at the beginning of a cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Pie {
-    config: Config,
-    rng: Rng,
-    estimator: Estimator,
-    derandomiser: Derandomiser,
+    updates: Updates,
+    is_empty: bool,
     drop_probability: f64,
     /// Delay at the latest update (`qdelay_old_`).
     delay: Duration,
     burst_allowance: Duration,
-    updates: Updates,
-    is_empty: bool,
+    estimator: Estimator,
+    derandomiser: Derandomiser,
+    rng: Rng,
+    config: Config,
 }
 
 impl Pie {
@@ -194,7 +197,7 @@ impl Aqm for Pie {
             self.catch_up(waiting, line, cx.now);
             self.overflowed();
             cx.discard(packet, DropReason::Overlimit);
-        } else if self.drops_early(waiting, 1.0, line, cx.now) && !self.mark(&mut packet, cx) {
+        } else if self.drops_early(waiting, || 1.0, line, cx.now) && !self.mark(&mut packet, cx) {
             cx.discard(packet, DropReason::Congested);
         } else {
             backlog.push(packet, line, cx);
@@ -209,9 +212,11 @@ impl Aqm for Pie {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         self.catch_up(backlog.depth().bytes, line, cx.now);
-        let packet = backlog.pop(line)?;
-        self.departed(&packet, backlog.depth().bytes, line, cx.now);
-        Some(packet)
+        let packet = backlog.pop(line);
+        if let Some(sent) = &packet {
+            self.departed(sent, backlog.depth().bytes, line, cx.now);
+        }
+        packet
     }
 
     fn next_update(&self) -> Option<Instant> {
@@ -235,11 +240,13 @@ impl Aqm for Pie {
 
 /// The data path: RFC 8033 §4.1 and §4.4, at each arrival.
 impl Pie {
-    /// Whether a packet that arrives behind `waiting` bytes is to be dropped or marked. `share` scales the probability for this packet.
+    /// Whether a packet that arrives behind `waiting` bytes is to be dropped or marked. `share` scales the probability for this packet; it is asked only
+    /// where there is one.
+    #[inline]
     pub(crate) fn drops_early(
         &mut self,
         waiting: u64,
-        share: f64,
+        share: impl FnOnce() -> f64,
         line: &LineView<'_>,
         now: Instant,
     ) -> bool {
@@ -248,10 +255,12 @@ impl Pie {
         if !self.burst_allowance.is_zero() || self.is_spared(waiting) {
             return false;
         }
-        let probability = self.drop_probability * share;
-        if self.drop_probability == 0.0 {
+        let probability = if self.drop_probability > 0.0 {
+            self.drop_probability * share()
+        } else {
             self.derandomiser.clear();
-        }
+            0.0
+        };
         self.derandomiser.count(probability);
         let drops = match self.derandomiser.run() {
             Run::Short => false,
@@ -319,6 +328,12 @@ impl Pie {
     pub(crate) fn catch_up(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) {
         // A scheduler may have emptied the queue by other ways than through the law.
         self.is_empty |= waiting == 0;
+        if self.updates.is_due(now) {
+            self.make_updates(waiting, line, now);
+        }
+    }
+
+    fn make_updates(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) {
         while self.updates.is_due(now) {
             self.estimator.update(line, now);
             if self.is_at_rest() {
@@ -549,7 +564,7 @@ mod tests {
 
         fn drops_early(&mut self) -> bool {
             let waiting = self.backlog.depth().bytes;
-            self.law.drops_early(waiting, 1.0, &LINE, self.bench.now)
+            self.law.drops_early(waiting, || 1.0, &LINE, self.bench.now)
         }
     }
 
@@ -606,8 +621,11 @@ mod tests {
         let mut scene = Scene::new(law(|_| {}), 10).in_control(0.8, ms(40));
         let waiting = scene.backlog.depth().bytes;
         let mut drops = |share| {
-            let falls =
-                (0..20_000).filter(|_| scene.law.drops_early(waiting, share, &LINE, Instant::ZERO));
+            let falls = (0..20_000).filter(|_| {
+                scene
+                    .law
+                    .drops_early(waiting, || share, &LINE, Instant::ZERO)
+            });
             falls.count()
         };
         assert_eq!(drops(0.0), 0);

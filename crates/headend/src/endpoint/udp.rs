@@ -2,36 +2,25 @@
 
 use super::{Command, Endpoint, News, Notice};
 use crate::context::Context;
-use crate::flow::FlowId;
-use crate::packet::{Packet, Side};
+use crate::packet::Packet;
 
 /// IPv4 and UDP header bytes.
 const HEADER_BYTES: u16 = 28;
 
-/// One side of a datagram stream.
+/// One side of a datagram stream. It remembers nothing.
 #[derive(Debug)]
-pub struct Udp {
-    flow: FlowId,
-    side: Side,
-}
-
-impl Udp {
-    /// The socket of `side`.
-    pub fn new(flow: FlowId, side: Side) -> Self {
-        Self { flow, side }
-    }
-}
+pub struct Udp;
 
 impl Endpoint for Udp {
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         let (app, group) = {
-            let header = cx.header(self.flow);
+            let header = cx.header(packet.flow);
             (header.app, header.group)
         };
         cx.recorder()
             .goodput(group, packet.from, u64::from(packet.payload));
         let news = News::Delivered {
-            at: self.side,
+            at: packet.from.other(),
             number: packet.seq,
             size: packet.size,
             sent_at: packet.sent_at,
@@ -40,7 +29,7 @@ impl Endpoint for Udp {
         };
         cx.notify(Notice {
             app,
-            flow: self.flow,
+            flow: packet.flow,
             news,
         });
     }
@@ -49,9 +38,8 @@ impl Endpoint for Udp {
         match command {
             Command::Datagram { number, size } => {
                 let payload = size.saturating_sub(HEADER_BYTES);
-                cx.emit(Packet::datagram(
-                    self.flow, self.side, number, size, payload,
-                ));
+                let (flow, side) = cx.endpoint();
+                cx.emit(Packet::datagram(flow, side, number, size, payload));
             }
             Command::Close | Command::Expect { .. } | Command::Open | Command::Send { .. } => {
                 panic!("a datagram socket has no stream: {command:?}")

@@ -102,7 +102,7 @@ impl Fused {
     fn depart(&mut self, waiting: &Waiting, recorder: &mut Recorder) {
         self.bytes -= self.framing.of_size(waiting.size);
         let sojourn = waiting.sent_at - waiting.since;
-        recorder.departed(self.queue, waiting.size, sojourn);
+        recorder.departed(waiting.sent_at, self.queue, waiting.size, sojourn);
         recorder.backlog(waiting.sent_at, self.queue, self.bytes);
     }
 

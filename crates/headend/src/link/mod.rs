@@ -12,6 +12,7 @@ pub use rate::{RateSchedule, Transmitter};
 
 use crate::context::{Context, QueueInternals};
 use crate::flow::Port;
+use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
@@ -30,6 +31,10 @@ pub trait Link: Debug + Send {
     }
     /// Calls `visit` with each of its queues and their inner state.
     fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals));
+    /// Calls `visit` with a queue of each channel that several may share, and what went over that channel until `now`.
+    fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
+        let _ = (now, visit);
+    }
     /// Packets it holds, waiting or partly sent: for the conservation check.
     fn held(&self) -> u64;
     /// Brings itself and the records up to the present, if departures were computed in advance or put off.

@@ -82,7 +82,6 @@ impl Direction {
                 framing: setup.framing,
                 shaper: None,
                 grants: None,
-                share: None,
             },
             fused: limit.map(|limit| Fused::new(setup.queue.id(), limit, setup.framing, setup.mtu)),
             varies: !setup.transmitter.is_constant(),

@@ -61,6 +61,31 @@ impl RateSchedule {
         }
     }
 
+    /// Bits that it gives until `at`, where nothing above `most` counts.
+    pub fn bits_until(&self, at: Instant, most: Rate) -> f64 {
+        let nanos = (at - Instant::ZERO).as_nanos();
+        let bits = |rate: Rate, nanos: u64| rate.min(most).0 as f64 * (nanos as f64 / 1e9);
+        match self {
+            Self::Constant(rate) => bits(*rate, nanos),
+            Self::Steps { steps, period } => {
+                // Of a pattern without an end, the last step is.
+                let until = |nanos: u64| -> f64 {
+                    let ends = steps.iter().skip(1).map(|(start, _)| start.as_nanos());
+                    (steps.iter().zip(ends.chain([u64::MAX])))
+                        .map(|((start, rate), end)| {
+                            bits(*rate, end.min(nanos).saturating_sub(start.as_nanos()))
+                        })
+                        .sum()
+                };
+                let period = period.map_or(u64::MAX, Duration::as_nanos);
+                let rounds = nanos / period;
+                let whole = if rounds == 0 { 0.0 } else { until(period) };
+                rounds as f64 * whole + until(nanos % period)
+            }
+            Self::Opportunities { .. } => bits(self.nominal(), nanos),
+        }
+    }
+
     /// Index of the step in force, and when the next one begins.
     fn step(
         steps: &[(Duration, Rate)],
@@ -240,6 +265,26 @@ mod tests {
             transmitter.send(Instant::from_nanos(2_000_000_000), 500),
             Instant::from_nanos(3_500_000_000)
         );
+    }
+
+    #[test]
+    fn what_a_pattern_gives_is_summed_over_its_rounds_up_to_what_the_channel_carries() {
+        let steps = vec![
+            (Duration::ZERO, Rate(1_000)),
+            (Duration::from_secs(1), Rate(8_000)),
+        ];
+        let until = |period, most, ms: u64| {
+            let schedule = RateSchedule::Steps {
+                steps: steps.clone(),
+                period,
+            };
+            schedule.bits_until(Instant::from_nanos(ms * 1_000_000), Rate(most))
+        };
+        let round = Some(Duration::from_secs(2));
+        // Two rounds of 1000 + 8000 bit, then all of the first step and half of the second.
+        assert!((until(round, 9_000, 5_500) - 23_000.0).abs() < 1e-6);
+        assert!((until(round, 4_000, 5_500) - 13_000.0).abs() < 1e-6);
+        assert!((until(None, 9_000, 5_500) - 37_000.0).abs() < 1e-6);
     }
 
     #[test]

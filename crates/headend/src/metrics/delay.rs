@@ -5,6 +5,9 @@
 //! digits, against which it is tested. They are kept in pages, of which only those exist that have held something: most delays of a queue lie
 //! within two or three octaves, and a plant has thousands of queues. A count there is four bits, and what it cannot hold is carried to a table. Where
 //! histograms are few, each has a whole count for every bucket from the start, so that nothing is allocated later.
+//!
+//! A packet does not touch the histogram: its bucket is noted beside the counters of its flow or queue, and once there are [some](Recent) all are counted
+//! together. In a plant no histogram is in the cache when a packet comes.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +27,7 @@ const PAGE: u32 = 7;
 /// Bytes of a page.
 const PAGE_BYTES: usize = 1 << (PAGE - 1);
 /// Pages for which room is made at once.
-const PAGES_AT_ONCE: usize = 8;
+const PAGES_AT_ONCE: usize = 4;
 /// Pages that hold all buckets.
 const PAGES: usize = BUCKETS.div_ceil(1 << PAGE);
 /// What a count of a page can hold.
@@ -44,16 +47,31 @@ const fn lowest_in(bucket: usize) -> u64 {
     ((bucket as u64) - ((shift as u64) << PRECISION)) << shift
 }
 
-/// The delays of one flow direction or queue. Memory does not grow with the number of packets.
+/// The latest delays, of which the histogram does not know yet, and the smallest and largest of all.
+#[derive(Debug)]
+pub struct Recent<const N: usize> {
+    min: u64,
+    max: u64,
+    buckets: [u16; N],
+    len: u16,
+}
+
+/// How often which delays occurred. Memory does not grow with the number of packets.
 #[derive(Debug, Clone)]
-pub struct DelayStats {
+pub struct Histogram {
     counts: Counts,
     /// What has been carried of a bucket's count.
     carried: BTreeMap<u32, u64>,
+}
+
+/// The delays of one flow direction or queue: what they come to.
+#[derive(Debug, Clone, Copy)]
+pub struct DelayStats<'a> {
     count: u64,
-    sum: u128,
+    sum: u64,
     min: u64,
     max: u64,
+    histogram: &'a Histogram,
 }
 
 /// Counts by bucket, less what was carried.
@@ -74,9 +92,34 @@ struct Pages {
     counts: Vec<u8>,
 }
 
-impl Default for DelayStats {
+impl Default for Histogram {
     fn default() -> Self {
         Self::with(Counts::Paged(Pages::default()))
+    }
+}
+
+impl<const N: usize> Default for Recent<N> {
+    fn default() -> Self {
+        Self {
+            min: u64::MAX,
+            max: 0,
+            buckets: [0; N],
+            len: 0,
+        }
+    }
+}
+
+impl<const N: usize> Recent<N> {
+    /// Notes one delay. True if that was the last there is room for: they are to be [counted](Histogram::take_in) now.
+    #[inline]
+    #[must_use]
+    pub fn record(&mut self, delay: Duration) -> bool {
+        let nanos = delay.as_nanos();
+        self.min = self.min.min(nanos);
+        self.max = self.max.max(nanos);
+        self.buckets[usize::from(self.len)] = bucket_of((nanos / UNIT_NS).min(LONGEST)) as u16;
+        self.len += 1;
+        usize::from(self.len) == N
     }
 }
 
@@ -162,7 +205,9 @@ const fn place_in(page: u8, bucket: usize) -> (usize, u32) {
 
 const _: () = assert!(PAGES <= u8::MAX as usize, "a byte numbers all pages");
 
-impl DelayStats {
+const _: () = assert!(BUCKETS <= u16::MAX as usize, "two bytes number all buckets");
+
+impl Histogram {
     /// Nothing counted yet, and room for whatever will be: 97 KiB.
     pub fn with_room() -> Self {
         Self::with(Counts::Dense(vec![0; BUCKETS].into()))
@@ -172,52 +217,59 @@ impl DelayStats {
         Self {
             counts,
             carried: BTreeMap::new(),
-            count: 0,
-            sum: 0,
-            min: u64::MAX,
-            max: 0,
         }
     }
 
-    /// Counts one delay.
-    #[inline]
-    pub fn record(&mut self, delay: Duration) {
-        let nanos = delay.as_nanos();
-        let bucket = bucket_of((nanos / UNIT_NS).min(LONGEST));
-        let excess = self.counts.add(bucket);
-        if excess > 0 {
-            self.carry(bucket, excess);
-        }
-        self.count += 1;
-        self.sum += u128::from(nanos);
-        self.min = self.min.min(nanos);
-        self.max = self.max.max(nanos);
-    }
-
+    /// Counts what was noted.
     #[cold]
-    fn carry(&mut self, bucket: usize, excess: u64) {
-        *self.carried.entry(bucket as u32).or_default() += excess;
+    pub fn take_in<const N: usize>(&mut self, recent: &mut Recent<N>) {
+        for &bucket in &recent.buckets[..usize::from(recent.len)] {
+            let excess = self.counts.add(usize::from(bucket));
+            if excess > 0 {
+                *self.carried.entry(u32::from(bucket)).or_default() += excess;
+            }
+        }
+        recent.len = 0;
     }
 
-    /// Buckets that exist, in order, with their counts.
-    fn counted(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let carried = |bucket| self.carried.get(&(bucket as u32)).copied();
-        let bucket = |nanos: u64| bucket_of((nanos / UNIT_NS).min(LONGEST));
-        let existing = self.counts.existing(bucket(self.min), bucket(self.max));
-        existing.map(move |bucket| {
-            let count = self.counts.of(bucket) + carried(bucket).unwrap_or(0);
-            (bucket, count)
-        })
-    }
-
-    /// Forgets everything; keeps its memory.
-    pub fn reset(&mut self) {
+    /// Forgets everything, also what was noted; keeps its memory.
+    pub fn reset<const N: usize>(&mut self, recent: &mut Recent<N>) {
         match &mut self.counts {
             Counts::Dense(counts) => counts.fill(0),
             Counts::Paged(pages) => pages.counts.fill(0),
         }
         self.carried.clear();
-        (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
+        *recent = Recent::default();
+    }
+
+    /// What the delays come to: of `count` delays that last `sum` in all, all of which have been [counted](Self::take_in).
+    pub fn stats<const N: usize>(
+        &self,
+        recent: &Recent<N>,
+        count: u64,
+        sum: Duration,
+    ) -> DelayStats<'_> {
+        assert_eq!(recent.len, 0, "what was noted is counted first");
+        DelayStats {
+            count,
+            sum: sum.as_nanos(),
+            min: recent.min,
+            max: recent.max,
+            histogram: self,
+        }
+    }
+}
+
+impl DelayStats<'_> {
+    /// Buckets that exist, in order, with their counts.
+    fn counted(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let Histogram { counts, carried } = self.histogram;
+        let bucket = |nanos: u64| bucket_of((nanos / UNIT_NS).min(LONGEST));
+        let existing = counts.existing(bucket(self.min), bucket(self.max));
+        existing.map(move |bucket| {
+            let carried = carried.get(&(bucket as u32)).copied();
+            (bucket, counts.of(bucket) + carried.unwrap_or(0))
+        })
     }
 
     /// How many delays were counted.
@@ -274,10 +326,45 @@ impl DelayStats {
 
 #[cfg(test)]
 mod tests {
-    use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
     use super::*;
+
+    /// A histogram with its notes and counters.
+    #[derive(Default)]
+    struct Delays {
+        recent: Recent<7>,
+        histogram: Histogram,
+        count: u64,
+        sum: Duration,
+    }
+
+    impl Delays {
+        fn with_room() -> Self {
+            Self {
+                histogram: Histogram::with_room(),
+                ..Self::default()
+            }
+        }
+
+        fn record(&mut self, delay: Duration) {
+            self.count += 1;
+            self.sum += delay;
+            if self.recent.record(delay) {
+                self.histogram.take_in(&mut self.recent);
+            }
+        }
+
+        fn stats(&mut self) -> DelayStats<'_> {
+            self.histogram.take_in(&mut self.recent);
+            self.histogram.stats(&self.recent, self.count, self.sum)
+        }
+
+        fn reset(&mut self) {
+            self.histogram.reset(&mut self.recent);
+            (self.count, self.sum) = (0, Duration::ZERO);
+        }
+    }
 
     proptest! {
         /// Buckets and quantiles are those of the reference.
@@ -286,12 +373,13 @@ mod tests {
             delays in prop::collection::vec((0_u32..40).prop_flat_map(|bits| 0..(1_u64 << bits)), 1..200),
             roomy: bool,
         ) {
-            let mut stats = if roomy { DelayStats::with_room() } else { DelayStats::default() };
-            let mut reference = Histogram::<u32>::new_with_bounds(1, LONGEST, 3).expect("the bounds are valid");
+            let mut stats = if roomy { Delays::with_room() } else { Delays::default() };
+            let mut reference = hdrhistogram::Histogram::<u32>::new_with_bounds(1, LONGEST, 3).expect("the bounds are valid");
             for &nanos in &delays {
                 stats.record(Duration::from_nanos(nanos));
                 reference.saturating_record(nanos / UNIT_NS);
             }
+            let stats = stats.stats();
             let buckets: Vec<_> = reference
                 .iter_recorded()
                 .map(|bucket| {
@@ -323,18 +411,20 @@ mod tests {
 
     #[test]
     fn what_is_longer_than_the_longest_is_counted_with_it() {
-        let mut stats = DelayStats::default();
+        let mut stats = Delays::default();
         stats.record(Duration::MAX);
+        let stats = stats.stats();
         assert_eq!(stats.buckets().count(), 1);
         assert!(stats.quantile(0.5) >= (LONGEST * UNIT_NS) as f64);
     }
 
     #[test]
     fn quantiles_are_right_to_a_thousandth() {
-        let mut stats = DelayStats::default();
+        let mut stats = Delays::default();
         for micros in 1..=100_000 {
             stats.record(Duration::from_micros(micros));
         }
+        let stats = stats.stats();
         for q in [0.05, 0.5, 0.9, 0.99, 0.999] {
             let exact = q * 100_000.0 * 1000.0;
             assert!(
@@ -352,39 +442,40 @@ mod tests {
 
     #[test]
     fn memory_is_that_of_the_delays_there_were() {
-        let pages = |stats: &DelayStats| match &stats.counts {
+        let pages = |stats: &Delays| match &stats.histogram.counts {
             Counts::Dense(_) => panic!("a histogram begins without pages"),
             Counts::Paged(pages) => pages.counts.len() / PAGE_BYTES,
         };
-        let mut stats = DelayStats::default();
+        let mut stats = Delays::default();
         assert_eq!(pages(&stats), 0);
         for micros in 20_000..40_000 {
             stats.record(Duration::from_micros(micros));
         }
+        stats.stats();
         // An octave, and the rest of the pages it shares.
         assert!(pages(&stats) <= 10, "{}", pages(&stats));
         stats.reset();
-        assert_eq!((stats.count(), stats.buckets().count()), (0, 0));
+        assert_eq!(stats.stats().buckets().count(), 0);
         stats.record(Duration::from_millis(30));
-        assert_eq!(stats.buckets().count(), 1);
+        assert_eq!(stats.stats().buckets().count(), 1);
     }
 
     #[test]
     fn many_equal_delays_are_all_counted() {
-        for mut stats in [DelayStats::default(), DelayStats::with_room()] {
+        for mut stats in [Delays::default(), Delays::with_room()] {
             for _ in 0..100_000 {
                 stats.record(Duration::from_millis(3));
             }
             stats.record(Duration::from_millis(4));
-            let counts: Vec<u64> = stats.buckets().map(|(_, _, count)| count).collect();
+            let counts: Vec<u64> = stats.stats().buckets().map(|(_, _, count)| count).collect();
             assert_eq!(counts, [100_000, 1]);
             stats.reset();
-            assert_eq!(stats.buckets().count(), 0);
+            assert_eq!(stats.stats().buckets().count(), 0);
         }
     }
 
     #[test]
     fn nothing_has_no_median() {
-        assert!(DelayStats::default().quantile(0.5).is_nan());
+        assert!(Delays::default().stats().quantile(0.5).is_nan());
     }
 }

@@ -1,9 +1,9 @@
 //! What a run measures: counters, delay histograms, series over time and the scores of applications.
 
+pub mod channel;
 pub mod delay;
 pub mod recorder;
 pub mod table;
 pub mod voice;
 
-pub use delay::DelayStats;
 pub use recorder::{Measure, Recorder};

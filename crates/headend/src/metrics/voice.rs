@@ -74,6 +74,8 @@ pub enum DeJitter {
 /// What one scoring period of one direction came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
+    /// When the period was over.
+    pub ended: Instant,
     /// Mean opinion score, 1 to 4.5.
     pub mos: f64,
     /// Share of the packets sent that came after their playout time.
@@ -86,13 +88,16 @@ pub struct Score {
 
 /// Scores one direction of a call, period by period. Its memory is two periods' packets.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Scorer {
-    config: Config,
-    interval: Duration,
     /// Packets in a period.
     packets: u64,
+    /// Packets sent so far.
+    sent: u64,
     /// Period `k` stands in place `k mod 2`: one is being sent while the one before waits for its last packets.
     periods: [Period; 2],
+    config: Config,
+    interval: Duration,
     /// Room to order the delays of a period, if the buffer adapts to them.
     scratch: Vec<u64>,
 }
@@ -100,7 +105,7 @@ pub struct Scorer {
 #[derive(Debug)]
 struct Period {
     number: u64,
-    /// Delay of each packet sent so far, nanoseconds, or [`NEVER`].
+    /// Delay of each packet up to the last that has arrived, nanoseconds, or [`NEVER`].
     delays: Vec<u64>,
     arrived: u64,
     /// When it is scored at the latest; `None` while it is being sent and once it is scored.
@@ -125,6 +130,7 @@ impl Scorer {
             config,
             interval,
             packets,
+            sent: 0,
             periods: [period(), period()],
             scratch: Vec::with_capacity(to_order as usize),
         }
@@ -137,8 +143,9 @@ impl Scorer {
 
     /// Packet `number`, the next one, was sent. Ask for the scores that are due before.
     pub fn sent(&mut self, number: u64, now: Instant) {
-        let period = &mut self.periods[(number / self.packets % 2) as usize];
+        self.sent = number + 1;
         if number.is_multiple_of(self.packets) {
+            let period = &mut self.periods[(number / self.packets % 2) as usize];
             debug_assert!(
                 period.deadline.is_none(),
                 "a period is scored before its place is taken"
@@ -147,8 +154,8 @@ impl Scorer {
             period.delays.clear();
             period.arrived = 0;
         }
-        period.delays.push(NEVER);
-        if period.delays.len() as u64 == self.packets {
+        if self.sent.is_multiple_of(self.packets) {
+            let period = &mut self.periods[(number / self.packets % 2) as usize];
             // The period ends where the next packet is due, and has its grace from there.
             period.deadline = Some(now + self.interval + self.config.grace);
         }
@@ -156,10 +163,14 @@ impl Scorer {
 
     /// Packet `number` arrived after `delay`.
     pub fn arrived(&mut self, number: u64, delay: Duration) {
-        let period = &mut self.periods[(number / self.packets % 2) as usize];
-        let being_sent = (period.delays.len() as u64) < self.packets;
-        if period.number == number / self.packets && (being_sent || period.deadline.is_some()) {
-            period.delays[(number % self.packets) as usize] = delay.as_nanos();
+        let (turn, place) = (number / self.packets, (number % self.packets) as usize);
+        let period = &mut self.periods[(turn % 2) as usize];
+        let being_sent = self.sent / self.packets == turn;
+        if period.number == turn && (being_sent || period.deadline.is_some()) {
+            if period.delays.len() <= place {
+                period.delays.resize(place + 1, NEVER);
+            }
+            period.delays[place] = delay.as_nanos();
             period.arrived += 1;
         }
     }
@@ -172,8 +183,8 @@ impl Scorer {
                 .deadline
                 .is_some_and(|deadline| now >= deadline || period.arrived == self.packets)
         })?;
-        self.periods[place].deadline = None;
-        Some(self.score(place))
+        let deadline = self.periods[place].deadline.take()?;
+        Some(self.score(place, deadline - self.config.grace))
     }
 
     /// When the period that waits will be scored at the latest.
@@ -184,11 +195,13 @@ impl Scorer {
             .min()
     }
 
-    fn score(&mut self, place: usize) -> Score {
+    fn score(&mut self, place: usize, ended: Instant) -> Score {
         let packets = self.packets as f64;
+        (self.periods[place].delays).resize(self.packets as usize, NEVER);
         let Some(playout) = self.playout_delay(place) else {
             // Nothing to play: no model is needed to call that bad.
             return Score {
+                ended,
                 mos: 1.0,
                 late: 0.0,
                 loss: 1.0,
@@ -209,6 +222,7 @@ impl Scorer {
             BurstRatio::Random => 1.0,
         };
         Score {
+            ended,
             mos: mos(rating(
                 mouth_to_ear,
                 loss,
@@ -512,6 +526,7 @@ mod tests {
     fn mouth_to_ear_is_smallest_delay_plus_buffer_plus_packet() {
         let mut scorer = period(config(4), &[Some(35), Some(30), Some(70), Some(40)]);
         let score = scorer.score_due(at(60)).expect("all have arrived");
+        assert_eq!(score.ended, at(80), "where the next packet is due");
         // 30 + 40 + 20 ms; the packet at exactly 70 ms is played.
         assert_eq!(score.mouth_to_ear, Some(Duration::from_millis(90)));
         assert_near(score.loss, 0.0, 0.0);
@@ -525,6 +540,7 @@ mod tests {
         assert_eq!(scorer.score_due(at(119)), None, "the grace has not passed");
         assert_eq!(scorer.deadline(), Some(at(120)));
         let score = scorer.score_due(at(120)).expect("due");
+        assert_eq!(score.ended, at(80), "without the grace");
         assert_near(score.late, 0.25, 1e-12);
         assert_near(score.loss, 0.5, 1e-12);
         let expected = rating(Duration::from_millis(90), 0.5, 1.0, true);

@@ -1,5 +1,7 @@
 //! The dumb FIFO under every law: stamps, counts, enforces the limit.
 
+use std::mem;
+
 use super::pool::{Chain, Pool};
 use super::{Depth, LineView};
 use crate::context::Context;
@@ -50,12 +52,31 @@ const MOST_ROOM: u64 = 1 << 7;
 #[derive(Debug)]
 pub struct Backlog {
     packets: Store,
-    bytes: u64,
+    depth: Depth,
     limit: BacklogLimit,
+    /// Bytes of the other backlogs of its scheduler.
+    others: u64,
     /// Room to be made with the first packet.
     room: usize,
     /// Whether it gives its room back when it is empty.
     is_frugal: bool,
+}
+
+/// A backlog of a scheduler while another is worked on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shelved {
+    chain: Chain,
+    pub(super) depth: Depth,
+}
+
+impl Shelved {
+    pub(super) const EMPTY: Self = Self {
+        chain: Chain::EMPTY,
+        depth: Depth {
+            packets: 0,
+            bytes: 0,
+        },
+    };
 }
 
 /// Where the packets are.
@@ -63,7 +84,7 @@ pub struct Backlog {
 enum Store {
     /// A backlog of its own.
     Ring(Ring),
-    /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::exchange`].
+    /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::take_up`].
     Chain(Pool, Chain),
 }
 
@@ -91,17 +112,18 @@ impl Store {
         }
     }
 
-    fn remove(&mut self, index: usize) -> Option<Packet> {
+    /// The packet at `index` of so many.
+    fn remove(&mut self, packets: u64, index: usize) -> Option<Packet> {
         match self {
             Self::Ring(ring) => ring.remove(index),
-            Self::Chain(pool, chain) => pool.remove(chain, index),
+            Self::Chain(pool, chain) => pool.remove(chain, packets, index),
         }
     }
 
     fn head(&self) -> Option<&Packet> {
         match self {
             Self::Ring(ring) => ring.front(),
-            Self::Chain(pool, chain) => pool.head(chain),
+            Self::Chain(pool, chain) => pool.head(*chain),
         }
     }
 
@@ -121,14 +143,6 @@ impl Store {
         }
     }
 
-    #[inline]
-    fn len(&self) -> u64 {
-        match self {
-            Self::Ring(ring) => ring.len() as u64,
-            Self::Chain(_, chain) => chain.packets(),
-        }
-    }
-
     fn reserve(&mut self, packets: usize) {
         match self {
             Self::Ring(ring) => ring.reserve(packets),
@@ -142,8 +156,9 @@ impl Backlog {
     pub fn new(limit: BacklogLimit) -> Self {
         Self {
             packets: Store::Ring(Ring::default()),
-            bytes: 0,
+            depth: Depth::default(),
             limit,
+            others: 0,
             room: 0,
             is_frugal: false,
         }
@@ -153,9 +168,10 @@ impl Backlog {
     pub(super) fn shared(limit: BacklogLimit) -> Self {
         Self {
             packets: Store::Chain(Pool::new(), Chain::EMPTY),
-            bytes: 0,
-            room: 0,
+            depth: Depth::default(),
             limit,
+            others: 0,
+            room: 0,
             is_frugal: false,
         }
     }
@@ -167,24 +183,39 @@ impl Backlog {
         self
     }
 
-    /// Puts the backlog that `chain` stands for in the place of the one that is here.
+    /// Becomes the backlog that `shelved` stands for; the other backlogs of its scheduler hold `others` bytes.
     ///
     /// # Panics
     ///
     /// If this is a backlog of its own.
-    pub(super) fn exchange(&mut self, chain: &mut Chain) {
-        let Store::Chain(_, here) = &mut self.packets else {
+    #[inline]
+    pub(super) fn take_up(&mut self, shelved: Shelved, others: u64) {
+        let Store::Chain(_, chain) = &mut self.packets else {
             panic!("only a shared backlog has others in its pool");
         };
-        here.bytes = self.bytes;
-        std::mem::swap(here, chain);
-        self.bytes = here.bytes;
+        *chain = shelved.chain;
+        self.depth = shelved.depth;
+        self.others = others;
     }
 
-    /// The oldest packet of the backlog that `chain` stands for, if it is not the one that is here.
-    pub(super) fn head_of(&self, chain: &Chain) -> Option<&Packet> {
+    /// What stands for the backlog that this is now.
+    #[inline]
+    pub(super) fn shelve(&self) -> Shelved {
+        let chain = match &self.packets {
+            Store::Chain(_, chain) => *chain,
+            Store::Ring(_) => Chain::EMPTY,
+        };
+        Shelved {
+            chain,
+            depth: self.depth,
+        }
+    }
+
+    /// The oldest packet of the backlog that `shelved` stands for.
+    #[inline]
+    pub(super) fn head_of(&self, shelved: &Shelved) -> Option<&Packet> {
         match &self.packets {
-            Store::Chain(pool, _) => pool.head(chain),
+            Store::Chain(pool, _) => pool.head(shelved.chain),
             Store::Ring(_) => None,
         }
     }
@@ -211,14 +242,15 @@ impl Backlog {
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         let bytes = line.framing.bytes(&packet);
-        if !self.limit.admits(self.depth(), bytes) {
+        if !self.limit.admits(self.depth, bytes) {
             cx.discard(packet, DropReason::Overlimit);
             return false;
         }
-        self.bytes += bytes;
+        self.depth.packets += 1;
+        self.depth.bytes += bytes;
         cx.note_enqueued(&packet);
         if self.room > 0 {
-            self.packets.reserve(std::mem::take(&mut self.room));
+            self.packets.reserve(mem::take(&mut self.room));
         }
         self.packets.push(packet).enqueued_at = cx.now;
         true
@@ -227,35 +259,43 @@ impl Backlog {
     /// Whether `packet` fits under the limit.
     #[inline]
     pub fn fits(&self, packet: &Packet, line: &LineView<'_>) -> bool {
-        self.limit.admits(self.depth(), line.framing.bytes(packet))
+        self.limit.admits(self.depth, line.framing.bytes(packet))
     }
 
     /// Takes the oldest packet.
-    #[inline]
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.pop()?;
-        self.bytes -= line.framing.bytes(&packet);
+        let packet = self.packets.pop();
+        self.count_out(packet.as_ref(), line);
         if self.is_frugal {
             self.packets.give_back();
         }
-        Some(packet)
+        packet
     }
 
     /// Takes the packet that came last.
     pub fn pop_last(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.pop_last()?;
-        self.bytes -= line.framing.bytes(&packet);
-        Some(packet)
+        let packet = self.packets.pop_last();
+        self.count_out(packet.as_ref(), line);
+        packet
     }
 
     /// Takes the packet at `index` from the head: for laws that choose their victim.
     pub fn remove(&mut self, index: usize, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.remove(index)?;
-        self.bytes -= line.framing.bytes(&packet);
-        Some(packet)
+        let packet = self.packets.remove(self.depth.packets, index);
+        self.count_out(packet.as_ref(), line);
+        packet
+    }
+
+    #[inline]
+    fn count_out(&mut self, packet: Option<&Packet>, line: &LineView<'_>) {
+        if let Some(packet) = packet {
+            self.depth.packets -= 1;
+            self.depth.bytes -= line.framing.bytes(packet);
+        }
     }
 
     /// The oldest packet.
+    #[inline]
     pub fn head(&self) -> Option<&Packet> {
         self.packets.head()
     }
@@ -273,10 +313,13 @@ impl Backlog {
     /// What waits.
     #[inline]
     pub fn depth(&self) -> Depth {
-        Depth {
-            packets: self.packets.len(),
-            bytes: self.bytes,
-        }
+        self.depth
+    }
+
+    /// Bytes that wait in the other backlogs of its scheduler, which take their turns with this one on the line; 0 outside a scheduler.
+    #[inline]
+    pub fn others(&self) -> u64 {
+        self.others
     }
 }
 
@@ -377,20 +420,21 @@ mod tests {
     fn backlogs_that_share_a_pool_keep_packets_bytes_and_limit_apart() {
         let mut bench = Bench::new();
         let mut desk = Backlog::shared(BacklogLimit::Packets(2));
-        let mut other = Chain::EMPTY;
         push(&mut bench, &mut desk, &LINE, &[100, 200]);
-        desk.exchange(&mut other);
-        assert_eq!(desk.depth(), Depth::default());
+        let one = desk.shelve();
+        desk.take_up(Shelved::EMPTY, one.depth.bytes);
+        assert_eq!((desk.depth(), desk.others()), (Depth::default(), 300));
         assert_eq!(
             push(&mut bench, &mut desk, &LINE, &[40, 50, 60]),
             [true, true, false]
         );
-        desk.exchange(&mut other);
+        let two = desk.shelve();
+        desk.take_up(one, two.depth.bytes);
         let depth = |packets, bytes| Depth { packets, bytes };
         assert_eq!(desk.depth(), depth(2, 300));
         assert_eq!(desk.pop_last(&LINE).map(|packet| packet.size), Some(200));
         assert_eq!(desk.head().map(|packet| packet.size), Some(100));
-        desk.exchange(&mut other);
+        desk.take_up(two, 100);
         assert_eq!(desk.depth(), depth(2, 90));
         let rest = [desk.pop(&LINE), desk.pop(&LINE)].map(|packet| packet.map(|one| one.size));
         assert_eq!(rest, [Some(40), Some(50)]);

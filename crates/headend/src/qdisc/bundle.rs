@@ -5,9 +5,9 @@
 
 use std::cmp::Reverse;
 
-use super::pool::Chain;
+use super::backlog::Shelved;
 use super::tournament::Tournament;
-use super::{Backlog, BacklogLimit, Depth, LineView, QueueConfig, Share};
+use super::{Backlog, BacklogLimit, Depth, LineView, QueueConfig};
 use crate::aqm::{Aqm, Codel, codel};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
@@ -55,7 +55,7 @@ impl Laws {
             }
             Law::SparingCodel(config) => {
                 config.check()?;
-                Ok(Box::new(Codel::new(config.clone()).sparing_the_last()))
+                Ok(Box::new(Codel::new(config).sparing_the_last()))
             }
         }
     }
@@ -75,24 +75,29 @@ impl Laws {
     }
 }
 
+/// One of them, in a cache line of its own: they are visited in no order.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Queue {
+    backlog: Shelved,
+    law: Box<dyn Aqm>,
+    /// Whether it has changed since the longest was last asked for.
+    has_changed: bool,
+}
+
 /// The backlogs of a scheduler.
 #[derive(Debug)]
 pub(super) struct Bundle {
     /// All packets, and the backlog that a law is working on.
     desk: Backlog,
-    /// The others, by queue.
-    chains: Vec<Chain>,
-    laws: Vec<Box<dyn Aqm>>,
+    queues: Vec<Queue>,
     maker: Laws,
     limit: BacklogLimit,
     total: Depth,
-    /// Queues that hold packets.
-    active: u64,
     /// By bytes, as they were when it was last asked for: among queues alike each packet would turn the whole tournament over.
     longest: Tournament<u64>,
     /// Queues that have changed since.
     changed: Vec<u32>,
-    has_changed: Vec<bool>,
     /// The next update of each law, if the laws have such.
     due: Option<Tournament<Reverse<Instant>>>,
 }
@@ -104,15 +109,12 @@ impl Bundle {
         let never = Reverse(Instant::FAR_FUTURE);
         let mut bundle = Self {
             desk: Backlog::shared(limit).with_room().limited_to(maker.limit()),
-            chains: Vec::new(),
-            laws: Vec::new(),
+            queues: Vec::new(),
             maker,
             limit,
             total: Depth::default(),
-            active: 0,
             longest: Tournament::new(queues, 0),
             changed: Vec::with_capacity(queues),
-            has_changed: Vec::new(),
             due: is_periodic.then(|| Tournament::new(queues, never)),
         };
         bundle.grow(queues);
@@ -125,11 +127,19 @@ impl Bundle {
         if let Some(due) = &mut self.due {
             due.grow(queues);
         }
-        for queue in self.chains.len()..queues {
-            self.chains.push(Chain::EMPTY);
-            self.has_changed.push(false);
-            self.laws.push(self.maker.make(queue));
+        for queue in self.queues.len()..queues {
+            self.queues.push(Queue {
+                backlog: Shelved::EMPTY,
+                law: self.maker.make(queue),
+                has_changed: false,
+            });
         }
+    }
+
+    /// Queues so far.
+    #[inline]
+    pub(super) fn queues(&self) -> usize {
+        self.queues.len()
     }
 
     /// Hands a packet to the law of `queue`.
@@ -140,9 +150,8 @@ impl Bundle {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) {
-        let line = self.seen_by_law(queue, line);
         self.work_on(queue, |law, backlog| {
-            law.enqueue(backlog, packet, &line, cx);
+            law.enqueue(backlog, packet, line, cx);
         });
     }
 
@@ -153,16 +162,15 @@ impl Bundle {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
-        let line = self.seen_by_law(queue, line);
-        self.work_on(queue, |law, backlog| law.dequeue(backlog, &line, cx))
+        self.work_on(queue, |law, backlog| law.dequeue(backlog, line, cx))
     }
 
     /// Gives up the packet that has waited longest in any queue, without a word of its law.
     pub(super) fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let arrived = |chain: &Chain| self.desk.head_of(chain).map(|head| head.enqueued_at);
-        let waiting = self.chains.iter().enumerate();
+        let arrived = |queue: &Queue| Some(self.desk.head_of(&queue.backlog)?.enqueued_at);
+        let waiting = self.queues.iter().enumerate();
         let (_, oldest) = waiting
-            .filter_map(|(queue, chain)| Some((arrived(chain)?, queue)))
+            .filter_map(|(number, queue)| Some((arrived(queue)?, number)))
             .min()?;
         self.work_on(oldest, |_, backlog| backlog.pop(line))
     }
@@ -192,12 +200,10 @@ impl Bundle {
     }
 
     /// Bytes of the packet that `queue` would give up next, were it not for its law.
-    pub(super) fn head_bytes(&mut self, queue: usize, line: &LineView<'_>) -> Option<u64> {
-        let chain = &mut self.chains[queue];
-        self.desk.exchange(chain);
-        let bytes = self.desk.head().map(|packet| line.framing.bytes(packet));
-        self.desk.exchange(chain);
-        bytes
+    #[inline]
+    pub(super) fn head_bytes(&self, queue: usize, line: &LineView<'_>) -> Option<u64> {
+        let head = self.desk.head_of(&self.queues[queue].backlog)?;
+        Some(line.framing.bytes(head))
     }
 
     /// Whether more waits than may.
@@ -211,25 +217,20 @@ impl Bundle {
 
     pub(super) fn is_empty(&self, queue: usize) -> bool {
         // Perfect isolation asks for queues that are yet to be.
-        self.chains
-            .get(queue)
-            .is_none_or(|chain| chain.packets() == 0)
+        (self.queues.get(queue)).is_none_or(|queue| queue.backlog.depth.packets == 0)
     }
 
     pub(super) fn depth_of(&self, queue: usize) -> Depth {
-        let chain = &self.chains[queue];
-        Depth {
-            packets: chain.packets(),
-            bytes: chain.bytes,
-        }
+        self.queues[queue].backlog.depth
     }
 
     /// The queue with the most bytes, and how many.
     pub(super) fn longest(&mut self) -> (usize, u64) {
         for queue in self.changed.drain(..) {
             let queue = queue as usize;
-            self.has_changed[queue] = false;
-            self.longest.set(queue, self.chains[queue].bytes);
+            let now = &mut self.queues[queue];
+            now.has_changed = false;
+            self.longest.set(queue, now.backlog.depth.bytes);
         }
         self.longest.best()
     }
@@ -255,57 +256,46 @@ impl Bundle {
             if at > cx.now {
                 return;
             }
-            let line = self.seen_by_law(queue, line);
-            self.work_on(queue, |law, backlog| law.update(backlog, &line, cx));
+            self.work_on(queue, |law, backlog| law.update(backlog, line, cx));
         }
     }
 
     /// The state of the longest queue's law, and how many queues hold packets.
     pub(super) fn internals(&self) -> QueueInternals {
-        let queues = self.chains.iter().zip(&self.laws).rev();
         // Of equals the first.
-        let longest = queues.max_by_key(|(chain, _)| chain.bytes);
+        let longest = (self.queues.iter().rev()).max_by_key(|queue| queue.backlog.depth.bytes);
+        let active = (0..self.queues()).filter(|&queue| !self.is_empty(queue));
         QueueInternals {
-            queues_active: Some(self.active as f64),
-            ..longest.map(|(_, law)| law.internals()).unwrap_or_default()
-        }
-    }
-
-    /// What a law sees of the line: its place among its siblings.
-    fn seen_by_law<'a>(&self, queue: usize, line: &LineView<'a>) -> LineView<'a> {
-        LineView {
-            share: Some(Share {
-                others: self.total.bytes - self.chains[queue].bytes,
-            }),
-            ..*line
+            queues_active: Some(active.count() as f64),
+            ..longest
+                .map(|queue| queue.law.internals())
+                .unwrap_or_default()
         }
     }
 
     /// Puts one queue on the desk, and brings what is known of all in step with what came of it.
+    #[inline]
     fn work_on<R>(
         &mut self,
-        queue: usize,
+        number: usize,
         work: impl FnOnce(&mut dyn Aqm, &mut Backlog) -> R,
     ) -> R {
-        let (chain, law) = (&mut self.chains[queue], &mut self.laws[queue]);
-        let packets = chain.packets();
-        self.desk.exchange(chain);
-        let before = self.desk.depth();
-        let result = work(law.as_mut(), &mut self.desk);
-        let after = self.desk.depth();
-        self.desk.exchange(chain);
-        debug_assert_eq!(before.packets, packets);
-        self.total.packets = self.total.packets + after.packets - before.packets;
-        self.total.bytes = self.total.bytes + after.bytes - before.bytes;
-        self.active += u64::from(after.packets > 0);
-        self.active -= u64::from(before.packets > 0);
-        if !self.has_changed[queue] {
-            self.has_changed[queue] = true;
-            self.changed.push(queue as u32);
+        let queue = &mut self.queues[number];
+        let before = queue.backlog.depth;
+        let others = self.total.bytes - before.bytes;
+        self.desk.take_up(queue.backlog, others);
+        let result = work(queue.law.as_mut(), &mut self.desk);
+        queue.backlog = self.desk.shelve();
+        let after = queue.backlog.depth;
+        self.total.packets = self.total.packets - before.packets + after.packets;
+        self.total.bytes = others + after.bytes;
+        if !queue.has_changed {
+            queue.has_changed = true;
+            self.changed.push(number as u32);
         }
         if let Some(due) = &mut self.due {
-            let at = law.next_update().unwrap_or(Instant::FAR_FUTURE);
-            due.set(queue, Reverse(at));
+            let at = queue.law.next_update().unwrap_or(Instant::FAR_FUTURE);
+            due.set(number, Reverse(at));
         }
         result
     }
@@ -377,8 +367,7 @@ mod tests {
             line: &LineView<'_>,
             _cx: &mut Context<'_>,
         ) -> Option<Packet> {
-            let share = line.share.expect("a law in a scheduler knows its share");
-            assert_eq!(share.others, 1000);
+            assert_eq!(backlog.others(), 1000);
             assert_eq!(backlog.depth(), depth(1, 500));
             backlog.pop(line)
         }
@@ -415,7 +404,7 @@ mod tests {
             BacklogLimit::Unlimited,
             QueueConfig::None(crate::qdisc::unlimited::Config {}),
         );
-        bundle.laws[1] = Box::new(Witness);
+        bundle.queues[1].law = Box::new(Witness);
         for (queue, size) in [(0, 1000), (1, 500)] {
             let packet = bench.packet(flow, size);
             bundle.enqueue(queue, packet, &LINE, &mut bench.cx());
@@ -458,15 +447,17 @@ mod tests {
             }
             bench.advance(Duration::from_millis(20));
         }
-        let asked: Vec<_> = bundle.laws.iter().map(|law| law.next_update()).collect();
+        let asked: Vec<_> = (bundle.queues.iter())
+            .map(|queue| queue.law.next_update())
+            .collect();
         assert_eq!(bundle.next_update(), asked[70].min(asked[3]));
         assert_eq!(asked.iter().flatten().count(), 2);
         assert!(asked[70] < asked[3], "they came 20 ms apart");
         bench.now = asked[70].expect("it asked");
         bundle.update(&LINE, &mut bench.cx());
-        assert!(bundle.laws[70].next_update() > asked[70]);
+        assert!(bundle.queues[70].law.next_update() > asked[70]);
         assert_eq!(
-            bundle.laws[3].next_update(),
+            bundle.queues[3].law.next_update(),
             asked[3],
             "it was not its turn"
         );

@@ -199,7 +199,7 @@ impl Config {
     }
 }
 
-/// A class in the tree.
+/// A class in the tree, and its estimator.
 #[derive(Debug)]
 struct Node {
     /// None: the link.
@@ -207,18 +207,9 @@ struct Node {
     /// 1 for a leaf, one more than its highest class for others.
     level: u32,
     borrow: bool,
-    /// Whether it may borrow up to the link.
-    reaches_link: bool,
     share: f64,
-    priority: u8,
-    /// `maxidle` and `offtime` in transmission times of a usual packet.
+    /// `maxidle` in transmission times of a usual packet.
     max_idle: f64,
-    off_time: f64,
-    /// Bytes of a round, and those left in this one.
-    quantum: f64,
-    deficit: f64,
-    /// Of a leaf; empty otherwise.
-    backlog: Backlog,
     /// Packets that may be sent by its right: its own, and of classes that borrow from it.
     demand: u64,
     avg_idle: f64,
@@ -226,8 +217,6 @@ struct Node {
     last: f64,
     /// Until when it is over its limit.
     under_time: Instant,
-    /// It is held back, and has been made to wait for `off_time`.
-    is_delayed: bool,
 }
 
 impl Node {
@@ -242,7 +231,6 @@ impl Node {
         self.last = finish;
         self.avg_idle += (idle - self.avg_idle) * GAIN;
         self.avg_idle = (self.avg_idle).clamp(-largest / self.share, self.max_idle * usual);
-        self.is_delayed = false;
         self.under_time = if self.avg_idle < 0.0 {
             // When the next such packet may begin, so that it brings avgidle back to zero.
             let wait = own_time - self.avg_idle * (1.0 - GAIN) / GAIN - packet_time;
@@ -253,13 +241,33 @@ impl Node {
     }
 }
 
+/// The packets of a class that holds such, and their turns.
+#[derive(Debug)]
+struct Leaf {
+    backlog: Backlog,
+    priority: u8,
+    /// Bytes of a round, and those left in this one.
+    quantum: f64,
+    deficit: f64,
+    /// `offtime` in transmission times of a usual packet.
+    off_time: f64,
+    /// It is held back, and has been made to wait for `off_time`.
+    is_delayed: bool,
+}
+
+impl Leaf {
+    fn is_empty(&self) -> bool {
+        self.backlog.depth().packets == 0
+    }
+}
+
 /// Class-based queueing before one line.
 #[derive(Debug)]
 pub struct Cbq {
     rules: Classes,
+    /// First the leaves, in the order of the rules' numbers.
     nodes: Vec<Node>,
-    /// The leaves, in the order of the rules' numbers.
-    leaves: Vec<usize>,
+    leaves: Vec<Leaf>,
     mean_packet: u64,
     total: Depth,
     /// When the packet sent last ends, in nanoseconds.
@@ -267,7 +275,7 @@ pub struct Cbq {
     /// Which of the leaves is asked first.
     turn: usize,
     /// Which leaves may send now: room for one decision.
-    candidates: Vec<bool>,
+    candidates: Vec<usize>,
     /// When a class that is held back may send, while nothing else is there to send.
     wake: Option<Instant>,
 }
@@ -280,24 +288,23 @@ impl Cbq {
     /// Why these classes cannot share it, as a sentence.
     pub fn new(config: &Config, rate: Rate) -> Result<Self, String> {
         config.check()?;
-        let names: Vec<&String> = config.class.keys().collect();
-        let place = |name: &String| names.binary_search(&name).expect("the check has found it");
-        let leaves: Vec<usize> = (0..names.len())
-            .filter(|&index| config.is_leaf(names[index]))
-            .collect();
-        let rules = Classes::new(leaves.iter().map(|&leaf| {
-            let name = names[leaf];
-            (name.as_str(), &config.class[name].classifier)
-        }))?;
+        let classes = config.class.iter();
+        let (leaves, others): (Vec<_>, Vec<_>) =
+            classes.partition(|(name, _)| config.is_leaf(name));
+        let all: Vec<_> = leaves.iter().chain(&others).copied().collect();
+        let place = |name: &String| {
+            let found = all.iter().position(|(other, _)| *other == name);
+            found.expect("the check has found it")
+        };
+        let rules = (leaves.iter()).map(|(name, class)| (name.as_str(), &class.classifier));
         let usual = nanos(config.mean_packet.0, rate);
-        let nodes = (config.class.values())
-            .map(|class| node(class, class.parent.as_ref().map(place), rate, usual))
-            .collect();
+        let node =
+            |(_, class): &(&String, &Class)| node(class, class.parent.as_ref().map(place), usual);
         let mut cbq = Self {
-            rules,
-            nodes,
-            candidates: vec![false; leaves.len()],
-            leaves,
+            rules: Classes::new(rules)?,
+            nodes: all.iter().map(node).collect(),
+            leaves: leaves.iter().map(|(_, class)| leaf(class, rate)).collect(),
+            candidates: Vec::with_capacity(leaves.len()),
             mean_packet: config.mean_packet.0,
             total: Depth::default(),
             finish: 0.0,
@@ -308,51 +315,64 @@ impl Cbq {
         Ok(cbq)
     }
 
-    /// Levels, reach and quanta: what follows from the tree.
+    /// Levels and quanta: what follows from the tree.
     fn lay_out(&mut self) {
-        for &leaf in &self.leaves {
-            let (mut index, mut level, mut reaches) = (Some(leaf), 1, true);
+        for leaf in 0..self.leaves.len() {
+            let (mut index, mut level) = (Some(leaf), 1);
             while let Some(at) = index {
                 let node = &mut self.nodes[at];
                 node.level = node.level.max(level);
                 level = node.level + 1;
-                reaches &= node.borrow;
                 index = node.parent;
             }
-            self.nodes[leaf].reaches_link = reaches;
         }
-        for &leaf in &self.leaves {
-            let priority = self.nodes[leaf].priority;
-            let peers = (self.leaves.iter()).filter(|&&peer| self.nodes[peer].priority == priority);
-            let (count, sum) = peers.fold((0.0, 0.0), |(count, sum), &peer| {
-                (count + 1.0, sum + self.nodes[peer].share)
+        for leaf in 0..self.leaves.len() {
+            let priority = self.leaves[leaf].priority;
+            let classes = self.leaves.iter().zip(&self.nodes);
+            let peers = classes.filter(|(peer, _)| peer.priority == priority);
+            let (count, sum) = peers.fold((0.0, 0.0), |(count, sum), (_, peer)| {
+                (count + 1.0, sum + peer.share)
             });
             // A round is as many of the largest packets as there are classes.
-            let node = &mut self.nodes[leaf];
-            node.quantum = node.share / sum * count * LARGEST_PACKET as f64;
+            self.leaves[leaf].quantum =
+                self.nodes[leaf].share / sum * count * LARGEST_PACKET as f64;
+        }
+    }
+
+    /// Whether a leaf may borrow up to the link.
+    fn reaches_link(&self, leaf: usize) -> bool {
+        let mut node = &self.nodes[leaf];
+        loop {
+            match node.parent {
+                Some(parent) if node.borrow => node = &self.nodes[parent],
+                _ => return node.borrow,
+            }
         }
     }
 }
 
-fn node(class: &Class, parent: Option<usize>, rate: Rate, usual: f64) -> Node {
-    let share = class.share.0;
-    let max_idle = max_idle(share, class.max_burst);
+fn node(class: &Class, parent: Option<usize>, usual: f64) -> Node {
+    let max_idle = max_idle(class.share.0, class.max_burst);
     Node {
         parent,
         level: 1,
         borrow: class.borrow,
-        reaches_link: false,
-        share,
-        priority: class.priority,
+        share: class.share.0,
         max_idle,
-        off_time: off_time(share, class.min_burst),
-        quantum: 0.0,
-        deficit: 0.0,
-        backlog: Backlog::new(BacklogLimit::at_rate(class.limit, rate)).with_room(),
         demand: 0,
         avg_idle: max_idle * usual,
         last: 0.0,
         under_time: Instant::ZERO,
+    }
+}
+
+fn leaf(class: &Class, rate: Rate) -> Leaf {
+    Leaf {
+        backlog: Backlog::new(BacklogLimit::at_rate(class.limit, rate)).with_room(),
+        priority: class.priority,
+        quantum: 0.0,
+        deficit: 0.0,
+        off_time: off_time(class.share.0, class.min_burst),
         is_delayed: false,
     }
 }
@@ -388,15 +408,17 @@ fn nanos(bytes: u64, rate: Rate) -> f64 {
 
 /// `wait` nanoseconds after `start`, rounded up.
 fn after(start: f64, wait: f64) -> Instant {
-    Instant::from_nanos((start + wait).ceil().max(0.0) as u64)
+    let end = start + wait;
+    let whole = end as u64;
+    Instant::from_nanos(whole.saturating_add(u64::from(end > whole as f64)))
 }
 
 impl QueueDiscipline for Cbq {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         let class = self.rules.class_of(cx.header(packet.flow));
-        let leaf = self.leaves[class.expect("one class takes what no other does")];
+        let leaf = class.expect("one class takes what no other does");
         let bytes = line.framing.bytes(&packet);
-        if self.nodes[leaf].backlog.push(packet, line, cx) {
+        if self.leaves[leaf].backlog.push(packet, line, cx) {
             self.total.packets += 1;
             self.total.bytes += bytes;
             self.for_borrowers(leaf, |node| node.demand += 1);
@@ -412,17 +434,21 @@ impl QueueDiscipline for Cbq {
             self.hold_back(line, cx.now);
             return None;
         };
-        let (packet, bytes) = self.take_from(leaf, line)?;
-        self.charge(leaf, bytes);
-        self.estimate(leaf, bytes, line, cx.now);
-        Some(packet)
+        let packet = self.take_from(leaf, line);
+        if let Some(sent) = &packet {
+            let bytes = line.framing.bytes(sent);
+            self.charge(leaf, bytes);
+            self.estimate(leaf, bytes, line, cx.now);
+        }
+        packet
     }
 
     /// In the order of arrival, whoever may send.
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let arrived = |&leaf: &usize| Some((self.nodes[leaf].backlog.head()?.enqueued_at, leaf));
-        let (_, oldest) = self.leaves.iter().filter_map(arrived).min()?;
-        self.take_from(oldest, line).map(|(packet, _)| packet)
+        let arrived =
+            |(number, leaf): (usize, &Leaf)| Some((leaf.backlog.head()?.enqueued_at, number));
+        let (_, oldest) = self.leaves.iter().enumerate().filter_map(arrived).min()?;
+        self.take_from(oldest, line)
     }
 
     fn depth(&self) -> Depth {
@@ -434,7 +460,7 @@ impl QueueDiscipline for Cbq {
     }
 
     fn is_periodic(&self) -> bool {
-        !(self.leaves.iter()).all(|&leaf| self.nodes[leaf].reaches_link)
+        !(0..self.leaves.len()).all(|leaf| self.reaches_link(leaf))
     }
 
     fn update(&mut self, _line: &LineView<'_>, cx: &mut Context<'_>) {
@@ -449,90 +475,76 @@ impl Cbq {
         let is_unsatisfied = |node: &&Node| node.demand > 0 && !node.is_over(now);
         let unsatisfied = self.nodes.iter().filter(is_unsatisfied);
         let lowest = unsatisfied.map(|node| node.level).min().unwrap_or(u32::MAX);
-        let mut most_urgent = None;
-        for place in 0..self.leaves.len() {
-            let leaf = self.leaves[place];
-            let may_send =
-                self.nodes[leaf].backlog.head().is_some() && self.may_send(leaf, lowest, now);
-            self.candidates[place] = may_send;
-            if may_send {
-                most_urgent = most_urgent.max(Some(self.nodes[leaf].priority));
+        let Self {
+            nodes,
+            leaves,
+            candidates,
+            ..
+        } = self;
+        candidates.clear();
+        let mut most_urgent = 0;
+        for (number, leaf) in leaves.iter().enumerate() {
+            let is_behind = leaf.is_empty() || leaf.priority < most_urgent;
+            if is_behind || !may_send(nodes, number, lowest, now) {
+                continue;
             }
+            if leaf.priority > most_urgent {
+                most_urgent = leaf.priority;
+                candidates.clear();
+            }
+            candidates.push(number);
         }
-        let most_urgent = most_urgent?;
-        for (place, &leaf) in self.leaves.iter().enumerate() {
-            self.candidates[place] &= self.nodes[leaf].priority == most_urgent;
-        }
-        if self.next_with_credit().is_none() {
+        if self.first_with_credit().is_none() {
             self.begin_round();
         }
-        self.turn = self.next_with_credit()?;
-        Some(self.leaves[self.turn])
-    }
-
-    /// The formal guidelines; `lowest` is the lowest level of an unsatisfied class.
-    fn may_send(&self, leaf: usize, lowest: u32, now: Instant) -> bool {
-        let mut node = &self.nodes[leaf];
-        if !node.is_over(now) {
-            return true;
-        }
-        while node.borrow {
-            let Some(parent) = node.parent else {
-                // The link: above all classes, and never over its limit.
-                return lowest == u32::MAX;
-            };
-            node = &self.nodes[parent];
-            if !node.is_over(now) {
-                return lowest >= node.level;
-            }
-        }
-        false
+        self.turn = self.first_with_credit()?;
+        Some(self.turn)
     }
 
     /// The candidate whose turn it is, if one has credit in this round.
-    fn next_with_credit(&self) -> Option<usize> {
-        let count = self.leaves.len();
-        let mut places = (0..count).map(|step| (self.turn + step) % count);
-        places.find(|&place| self.candidates[place] && self.nodes[self.leaves[place]].deficit > 0.0)
+    fn first_with_credit(&self) -> Option<usize> {
+        let candidates = self.candidates.iter().copied();
+        let mut with_credit = candidates.filter(|&number| self.leaves[number].deficit > 0.0);
+        let first = with_credit.clone().next();
+        with_credit.find(|&number| number >= self.turn).or(first)
     }
 
     /// As many new rounds as it takes for a first candidate to have credit.
     fn begin_round(&mut self) {
         let mut rounds = f64::INFINITY;
-        for (place, &leaf) in self.leaves.iter().enumerate() {
-            if self.candidates[place] {
-                let node = &self.nodes[leaf];
-                rounds = rounds.min((-node.deficit / node.quantum).floor() + 1.0);
-            }
+        for &number in &self.candidates {
+            let leaf = &self.leaves[number];
+            let whole = (-leaf.deficit / leaf.quantum) as i64;
+            rounds = rounds.min(whole as f64 + 1.0);
         }
-        for (place, &leaf) in self.leaves.iter().enumerate() {
-            if self.candidates[place] {
-                let node = &mut self.nodes[leaf];
-                node.deficit += rounds * node.quantum;
-            }
+        for &number in &self.candidates {
+            let leaf = &mut self.leaves[number];
+            leaf.deficit += rounds * leaf.quantum;
         }
     }
 
     /// A leaf has sent `bytes` of its credit.
-    fn charge(&mut self, leaf: usize, bytes: u64) {
-        let node = &mut self.nodes[leaf];
-        node.deficit -= bytes as f64;
-        if node.backlog.head().is_none() {
-            node.deficit = node.deficit.min(0.0);
+    fn charge(&mut self, number: usize, bytes: u64) {
+        let leaf = &mut self.leaves[number];
+        leaf.deficit -= bytes as f64;
+        if leaf.is_empty() {
+            leaf.deficit = leaf.deficit.min(0.0);
         }
-        if node.deficit <= 0.0 {
-            self.turn = (self.turn + 1) % self.leaves.len();
+        if leaf.deficit <= 0.0 {
+            let next = self.turn + 1;
+            self.turn = if next < self.leaves.len() { next } else { 0 };
         }
     }
 
-    /// Takes the oldest packet of a leaf, and its bytes.
-    fn take_from(&mut self, leaf: usize, line: &LineView<'_>) -> Option<(Packet, u64)> {
-        let packet = self.nodes[leaf].backlog.pop(line)?;
-        let bytes = line.framing.bytes(&packet);
-        self.total.packets -= 1;
-        self.total.bytes -= bytes;
-        self.for_borrowers(leaf, |node| node.demand -= 1);
-        Some((packet, bytes))
+    /// Takes the oldest packet of a leaf.
+    fn take_from(&mut self, leaf: usize, line: &LineView<'_>) -> Option<Packet> {
+        let packet = self.leaves[leaf].backlog.pop(line);
+        if let Some(taken) = &packet {
+            self.total.packets -= 1;
+            self.total.bytes -= line.framing.bytes(taken);
+            self.for_borrowers(leaf, |node| node.demand -= 1);
+        }
+        packet
     }
 
     /// Does something with a leaf and all classes it borrows from.
@@ -549,6 +561,25 @@ impl Cbq {
     }
 }
 
+/// The formal guidelines; `lowest` is the lowest level of an unsatisfied class.
+fn may_send(nodes: &[Node], leaf: usize, lowest: u32, now: Instant) -> bool {
+    let mut node = &nodes[leaf];
+    if !node.is_over(now) {
+        return true;
+    }
+    while node.borrow {
+        let Some(parent) = node.parent else {
+            // The link: above all classes, and never over its limit.
+            return lowest == u32::MAX;
+        };
+        node = &nodes[parent];
+        if !node.is_over(now) {
+            return lowest >= node.level;
+        }
+    }
+    false
+}
+
 /// The estimator ("Link-sharing and Resource Management Models" §4).
 impl Cbq {
     /// A packet of `bytes` of this leaf goes out: it counts for all classes above it too.
@@ -558,6 +589,7 @@ impl Cbq {
         let now = now.as_nanos() as f64;
         self.finish =
             (self.finish.max(now) + packet_time).min(now + packet_time + MOST_AHEAD * largest);
+        self.leaves[leaf].is_delayed = false;
         let mut index = Some(leaf);
         while let Some(at) = index {
             let node = &mut self.nodes[at];
@@ -570,17 +602,17 @@ impl Cbq {
     fn hold_back(&mut self, line: &LineView<'_>, now: Instant) {
         let usual = nanos(self.mean_packet, line.rate);
         let mut wake = Instant::FAR_FUTURE;
-        for place in 0..self.leaves.len() {
-            let leaf = self.leaves[place];
-            let node = &mut self.nodes[leaf];
-            if node.backlog.head().is_none() {
+        for number in 0..self.leaves.len() {
+            let leaf = &mut self.leaves[number];
+            if leaf.is_empty() {
                 continue;
             }
-            if !node.is_delayed {
-                node.is_delayed = true;
-                node.under_time += Duration::from_nanos((node.off_time * usual) as u64);
+            if !leaf.is_delayed {
+                leaf.is_delayed = true;
+                let off_time = Duration::from_nanos((leaf.off_time * usual) as u64);
+                self.nodes[number].under_time += off_time;
             }
-            self.for_borrowers(leaf, |node| wake = wake.min(node.under_time));
+            self.for_borrowers(number, |node| wake = wake.min(node.under_time));
         }
         debug_assert!(wake > now, "a class that is not over its limit may send");
         self.wake = Some(wake);
@@ -785,9 +817,9 @@ mod tests {
     #[test]
     fn levels_are_counted_from_the_leaves() {
         let scene = Scene::new(&Config::default());
-        // In the order of their names: tagged, tcp, udp, untagged.
+        // The leaves in the order of their names, tagged, tcp, untagged; then udp.
         let levels: Vec<u32> = scene.cbq.nodes.iter().map(|node| node.level).collect();
-        assert_eq!(levels, [1, 1, 2, 1]);
+        assert_eq!(levels, [1, 1, 1, 2]);
         assert!(!scene.cbq.is_periodic(), "all may borrow up to the link");
     }
 
@@ -808,7 +840,7 @@ mod tests {
 
     #[test]
     fn a_class_is_over_its_limit_until_a_packet_would_bring_avgidle_back_to_zero() {
-        let mut node = node(&with("tcp", |_| ()).class["tcp"], None, RATE, 800_000.0);
+        let mut node = node(&with("tcp", |_| ()).class["tcp"], None, 800_000.0);
         node.share = 0.5;
         node.avg_idle = 0.0;
         // A packet right behind the last: idle is 800 µs − 1600 µs, avgidle 1/32 of it.

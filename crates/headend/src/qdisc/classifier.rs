@@ -70,16 +70,6 @@ impl Classifier {
         *self == Self::default()
     }
 
-    /// Whether a flow's packets meet all conditions that a queue can check.
-    fn matches(&self, header: &FlowHeader) -> bool {
-        self.dscp.is_none_or(|dscp| dscp == header.dscp)
-            && (self.protocol).is_none_or(|name| name.protocol() == header.protocol)
-            && self.port.is_none_or(|port| {
-                // ICMP has none.
-                header.protocol != Protocol::Icmp && header.ports.contains(&port)
-            })
-    }
-
     /// What comes first in the order: the more it says, the less.
     fn order(&self) -> [bool; 4] {
         [
@@ -91,10 +81,41 @@ impl Classifier {
     }
 }
 
-/// The classes of a queue, by number, in the order they are tried.
+/// The conditions of a class that a queue can check.
+#[derive(Debug)]
+struct Rule {
+    dscp: Option<u8>,
+    protocol: Option<Protocol>,
+    port: Option<u16>,
+    class: usize,
+}
+
+impl Rule {
+    fn new(classifier: &Classifier, class: usize) -> Self {
+        Self {
+            dscp: classifier.dscp,
+            protocol: classifier.protocol.map(TransportName::protocol),
+            port: classifier.port,
+            class,
+        }
+    }
+
+    /// Whether a flow's packets meet all of them.
+    #[inline]
+    fn holds(&self, header: &FlowHeader) -> bool {
+        self.dscp.is_none_or(|dscp| dscp == header.dscp)
+            && (self.protocol).is_none_or(|protocol| protocol == header.protocol)
+            && self.port.is_none_or(|port| {
+                // ICMP has none.
+                header.protocol != Protocol::Icmp && header.ports.contains(&port)
+            })
+    }
+}
+
+/// The classes of a queue, in the order they are tried.
 #[derive(Debug)]
 pub struct Classes {
-    rules: Vec<(Classifier, usize)>,
+    rules: Vec<Rule>,
 }
 
 impl Classes {
@@ -123,17 +144,19 @@ impl Classes {
                 ));
             }
         }
-        let mut rules: Vec<_> = (classes.into_iter().enumerate())
-            .map(|(number, (_, classifier))| (classifier.clone(), number))
-            .collect();
-        rules.sort_by_key(|(classifier, number)| (classifier.order(), *number));
-        Ok(Self { rules })
+        let mut order: Vec<_> = classes.iter().map(|(_, one)| *one).enumerate().collect();
+        order.sort_by_key(|(number, classifier)| (classifier.order(), *number));
+        let rules = order.into_iter();
+        Ok(Self {
+            rules: rules.map(|(class, one)| Rule::new(one, class)).collect(),
+        })
     }
 
     /// The class of a flow's packets, if one takes them.
+    #[inline]
     pub fn class_of(&self, header: &FlowHeader) -> Option<usize> {
-        let (_, number) = (self.rules.iter()).find(|(classifier, _)| classifier.matches(header))?;
-        Some(*number)
+        let rule = self.rules.iter().find(|rule| rule.holds(header))?;
+        Some(rule.class)
     }
 }
 

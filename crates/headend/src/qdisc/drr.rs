@@ -154,14 +154,14 @@ impl Drr {
         flows.bundle.enqueue(queue, packet, line, cx);
         if !self.active.is_listed(queue) && !flows.bundle.is_empty(queue) {
             self.active.push(ACTIVE, queue);
-            flows.deficits[queue] = 0;
+            *self.active.deficit(queue) = 0;
         }
         flows.push_out_tails(line, cx)
     }
 
     /// Figure 3, `Dequeuing`: whether the queue whose turn it is may send its next packet; gives it its quantum when its turn begins.
     fn may_send(&mut self, queue: usize, size: u64) -> bool {
-        let deficit = &mut self.flows.deficits[queue];
+        let deficit = self.active.deficit(queue);
         if !self.is_turn_begun {
             self.is_turn_begun = true;
             *deficit = match self.quantum {
@@ -200,8 +200,8 @@ impl QueueDiscipline for Drr {
                 continue;
             }
             let packet = self.flows.bundle.dequeue(queue, line, cx);
-            if let Some(packet) = &packet {
-                self.flows.deficits[queue] -= line.framing.bytes(packet) as i64;
+            if let Some(sent) = &packet {
+                *self.active.deficit(queue) -= line.framing.bytes(sent) as i64;
             }
             if self.flows.bundle.is_empty(queue) {
                 self.end_turn(queue);
@@ -293,7 +293,7 @@ mod tests {
         arrive(&mut bench, &mut queue, two, &[500, 500]);
         assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 200)]);
         assert_eq!(sent(&mut bench, &mut queue, 1), [(two, 500)]);
-        assert_eq!(queue.flows.deficits, [300, 0]);
+        assert_eq!([0, 1].map(|of| *queue.active.deficit(of)), [300, 0]);
         assert_eq!(
             sent(&mut bench, &mut queue, 9),
             [(one, 750), (one, 20), (two, 500)]
@@ -418,7 +418,7 @@ mod tests {
         bench.advance(Duration::from_millis(1));
         // The second 200 bytes are discarded, and 1500 of the remaining 800 sent in their place.
         assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 1500)]);
-        assert_eq!(queue.flows.deficits[0], -700);
+        assert_eq!(*queue.active.deficit(0), -700);
     }
 
     #[test]

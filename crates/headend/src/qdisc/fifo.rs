@@ -6,8 +6,9 @@ use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
 use crate::time::Instant;
 
-/// One backlog, one law.
+/// One backlog, one law, next to each other.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Fifo<L> {
     backlog: Backlog,
     law: L,

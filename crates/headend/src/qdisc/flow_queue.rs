@@ -91,7 +91,7 @@ impl QueueDiscipline for FlowQueue {
         self.flows.bundle.enqueue(queue, packet, line, cx);
         if !self.turns.is_listed(queue) && !self.flows.bundle.is_empty(queue) {
             self.turns.push(NEW, queue);
-            self.flows.deficits[queue] = self.quantum;
+            *self.turns.deficit(queue) = self.quantum;
         }
         if self.flows.bundle.is_over_limit() {
             self.relieve(line, cx);
@@ -101,15 +101,16 @@ impl QueueDiscipline for FlowQueue {
     /// RFC 8290 §4.2.
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         while let Some((list, queue)) = self.first() {
-            let deficit = &mut self.flows.deficits[queue];
+            let deficit = self.turns.deficit(queue);
             if *deficit <= 0 {
                 *deficit += self.quantum;
                 self.turns.pass(list, OLD);
                 continue;
             }
-            if let Some(packet) = self.flows.bundle.dequeue(queue, line, cx) {
-                self.flows.deficits[queue] -= line.framing.bytes(&packet) as i64;
-                return Some(packet);
+            let packet = self.flows.bundle.dequeue(queue, line, cx);
+            if let Some(sent) = &packet {
+                *self.turns.deficit(queue) -= line.framing.bytes(sent) as i64;
+                return packet;
             }
             // A new queue that runs empty goes behind the old ones before it is forgotten: else a flow that sends a packet whenever its queue
             // has run empty would always be new, and the others starve.

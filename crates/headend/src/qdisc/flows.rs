@@ -24,8 +24,6 @@ pub(super) struct Setup<'a> {
 pub(super) struct Flows {
     pub(super) bundle: Bundle,
     hash: FlowHash,
-    /// By queue: bytes it may still send.
-    pub(super) deficits: Vec<i64>,
 }
 
 impl Flows {
@@ -39,13 +37,12 @@ impl Flows {
         let limit = BacklogLimit::at_rate(setup.limit, rate);
         Ok(Self {
             bundle: Bundle::new(hash.queues(), limit, laws),
-            deficits: vec![0; hash.queues()],
             hash,
         })
     }
 
     pub(super) fn queues(&self) -> usize {
-        self.deficits.len()
+        self.bundle.queues()
     }
 
     /// The queue of a packet that arrives; [`Self::queues`] may be more than before.
@@ -54,7 +51,6 @@ impl Flows {
         let queue = hash.place(packet, cx, |queue| bundle.is_empty(queue));
         if queue >= self.queues() {
             self.bundle.grow(queue + 1);
-            self.deficits.resize(queue + 1, 0);
         }
         queue
     }

@@ -90,15 +90,27 @@ pub(super) struct FlowHash {
     queues: usize,
     ways: usize,
     seed: u64,
-    /// By queue: the flow it belongs to, or belonged to last.
-    owners: Vec<Option<u64>>,
-    /// By queue: whether another flow than its owner has joined it since it was last empty.
-    is_shared: Vec<bool>,
+    /// By queue.
+    tenants: Vec<Tenant>,
     /// Perfect isolation: the queue of each slot of the flow table, and of each tunnel.
     own: [Vec<u32>; 2],
     /// Packets that joined a queue that flows share.
     collisions: u64,
 }
+
+/// Who is in a queue.
+#[derive(Debug, Clone, Copy)]
+struct Tenant {
+    /// The flow it belongs to, or belonged to last.
+    owner: Option<u64>,
+    /// Whether another flow has joined it since it was last empty.
+    is_shared: bool,
+}
+
+const NOBODY: Tenant = Tenant {
+    owner: None,
+    is_shared: false,
+};
 
 /// No queue yet.
 const UNPLACED: u32 = u32::MAX;
@@ -117,8 +129,7 @@ impl FlowHash {
             queues,
             ways: config.ways as usize,
             seed: config.seed.map_or(drawn, splitmix),
-            owners: vec![None; queues],
-            is_shared: vec![false; queues],
+            tenants: vec![NOBODY; queues],
             own: [Vec::new(), Vec::new()],
             collisions: 0,
         }
@@ -195,8 +206,10 @@ impl FlowHash {
         let first = scale(flow, self.queues / self.ways) * self.ways;
         let set = first..first + self.ways;
         let home = first + flow as usize % self.ways;
-        let owned = set.clone().find(|&queue| self.owners[queue] == Some(flow));
-        let is_guest = self.is_shared[home] && !is_empty(home);
+        let owned = set
+            .clone()
+            .find(|&queue| self.tenants[queue].owner == Some(flow));
+        let is_guest = self.tenants[home].is_shared && !is_empty(home);
         let queue = owned.unwrap_or_else(|| {
             let mut ways = std::iter::once(home).chain(set);
             let free = ways.find(|&queue| is_empty(queue));
@@ -207,14 +220,16 @@ impl FlowHash {
     }
 
     /// A queue belongs to the first flow that finds it empty, and is shared from the moment another joins until it is empty again.
+    #[inline]
     fn join(&mut self, queue: usize, flow: u64, is_empty: bool) {
+        let tenant = &mut self.tenants[queue];
         if is_empty {
-            self.owners[queue] = Some(flow);
-            self.is_shared[queue] = false;
-        } else if self.owners[queue] != Some(flow) {
-            self.is_shared[queue] = true;
+            tenant.owner = Some(flow);
+            tenant.is_shared = false;
+        } else if tenant.owner != Some(flow) {
+            tenant.is_shared = true;
         }
-        self.collisions += u64::from(self.is_shared[queue]);
+        self.collisions += u64::from(tenant.is_shared);
     }
 }
 

@@ -19,8 +19,6 @@ pub struct LineView<'a> {
     pub shaper: Option<&'a dyn Shaper>,
     /// Grants, on a line that gives them.
     pub grants: Option<GrantView>,
-    /// This backlog's place among its siblings, inside a scheduler.
-    pub share: Option<Share>,
 }
 
 /// Which bytes of a packet a line counts: `max(IP bytes, minimum) + overhead`.
@@ -96,13 +94,6 @@ impl GrantView {
     }
 }
 
-/// A backlog among the backlogs of a scheduler, in bytes, when the scheduler called its law.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Share {
-    /// All the others together. With this backlog's own bytes, which a law changes as it works, it gives the total at any moment.
-    pub others: u64,
-}
-
 impl<'a> LineView<'a> {
     /// Bytes of the largest packet.
     pub fn max_packet(&self) -> u64 {
@@ -117,7 +108,6 @@ impl<'a> LineView<'a> {
             framing: Framing::IP,
             shaper: None,
             grants: None,
-            share: None,
         }
     }
 }

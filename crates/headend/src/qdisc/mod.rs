@@ -45,7 +45,7 @@ pub use drr::Drr;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use flow_queue::FlowQueue;
-pub use line::{Framing, GrantView, LineView, Shaper, Share};
+pub use line::{Framing, GrantView, LineView, Shaper};
 pub use queue::Queue;
 pub use sfq_pie::SfqPie;
 pub use strict_priority::StrictPriority;

@@ -3,7 +3,10 @@
 //! A scheduler of a thousand queues needs room for what waits in all of them together, not for what may wait in each. A slot is used again as soon
 //! as its packet has left, so that the slab is as large as the most packets that ever waited at once, and then grows no more.
 
+use std::mem;
+
 use crate::packet::Packet;
+use crate::ring::{EMPTY, Slot};
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -11,14 +14,15 @@ const NONE: u32 = u32::MAX;
 /// The slab.
 #[derive(Debug)]
 pub(super) struct Pool {
-    slots: Vec<Slot>,
-    /// The first free slot; the others follow by [`Slot::next`].
+    /// By slot.
+    packets: Vec<Slot>,
+    links: Vec<Link>,
+    /// The first free slot; the others follow by [`Link::next`].
     free: u32,
 }
 
-#[derive(Debug)]
-struct Slot {
-    packet: Option<Packet>,
+#[derive(Debug, Clone, Copy)]
+struct Link {
     /// Towards the tail.
     next: u32,
     /// Towards the head.
@@ -30,48 +34,45 @@ struct Slot {
 pub(super) struct Chain {
     head: u32,
     tail: u32,
-    packets: u32,
-    /// Bytes, as whoever holds the chain counts them.
-    pub(super) bytes: u64,
 }
 
 impl Chain {
     pub(super) const EMPTY: Self = Self {
         head: NONE,
         tail: NONE,
-        packets: 0,
-        bytes: 0,
     };
-
-    pub(super) fn packets(&self) -> u64 {
-        u64::from(self.packets)
-    }
 }
 
 impl Pool {
     pub(super) const fn new() -> Self {
         Self {
-            slots: Vec::new(),
+            packets: Vec::new(),
+            links: Vec::new(),
             free: NONE,
         }
     }
 
     /// Makes room for this many packets at once.
     pub(super) fn reserve(&mut self, packets: usize) {
-        self.slots.reserve(packets.saturating_sub(self.slots.len()));
+        let more = packets.saturating_sub(self.packets.len());
+        self.packets.reserve(more);
+        self.links.reserve(more);
     }
 
+    #[inline]
     pub(super) fn push(&mut self, chain: &mut Chain, packet: Packet) -> &mut Packet {
         let index = self.take_slot(chain.tail);
-        match chain.tail {
-            NONE => chain.head = index,
-            tail => self.slots[tail as usize].next = index,
+        match self.links.get_mut(chain.tail as usize) {
+            Some(last) => last.next = index,
+            None => chain.head = index,
         }
         chain.tail = index;
-        chain.packets += 1;
-        self.slots[index as usize].packet.insert(packet)
+        let place = &mut self.packets[index as usize].0;
+        *place = packet;
+        place
     }
 
+    #[inline]
     pub(super) fn pop(&mut self, chain: &mut Chain) -> Option<Packet> {
         self.unlink(chain, chain.head)
     }
@@ -80,62 +81,77 @@ impl Pool {
         self.unlink(chain, chain.tail)
     }
 
-    /// Takes the packet at `index` from the head; walks there from the nearer end.
-    pub(super) fn remove(&mut self, chain: &mut Chain, index: usize) -> Option<Packet> {
-        let from_tail = (chain.packets as usize).checked_sub(index + 1)?;
+    /// Takes the packet at `index` from the head of a chain of `packets`; walks there from the nearer end.
+    pub(super) fn remove(
+        &mut self,
+        chain: &mut Chain,
+        packets: u64,
+        index: usize,
+    ) -> Option<Packet> {
+        let from_tail = (packets as usize).checked_sub(index + 1)?;
         let slot = if index <= from_tail {
-            (0..index).fold(chain.head, |at, _| self.slots[at as usize].next)
+            (0..index).fold(chain.head, |at, _| self.links[at as usize].next)
         } else {
-            (0..from_tail).fold(chain.tail, |at, _| self.slots[at as usize].previous)
+            (0..from_tail).fold(chain.tail, |at, _| self.links[at as usize].previous)
         };
         self.unlink(chain, slot)
     }
 
-    pub(super) fn head(&self, chain: &Chain) -> Option<&Packet> {
-        self.slots.get(chain.head as usize)?.packet.as_ref()
+    #[inline]
+    pub(super) fn head(&self, chain: Chain) -> Option<&Packet> {
+        self.packets.get(chain.head as usize).map(|slot| &slot.0)
     }
 
     /// The packets of a chain, oldest first.
     pub(super) fn iter(&self, chain: &Chain) -> impl Iterator<Item = &Packet> {
-        let slot = |index: u32| self.slots.get(index as usize);
-        std::iter::successors(slot(chain.head), move |at| slot(at.next))
-            .filter_map(|slot| slot.packet.as_ref())
+        let slot = |index: u32| (index != NONE).then_some(index as usize);
+        let slots = std::iter::successors(slot(chain.head), move |&at| slot(self.links[at].next));
+        slots.map(|at| &self.packets[at].0)
     }
 
     /// A free slot, to stand behind `previous`.
+    #[inline]
     fn take_slot(&mut self, previous: u32) -> u32 {
-        if let Some(slot) = self.slots.get_mut(self.free as usize) {
-            let index = self.free;
-            self.free = slot.next;
-            (slot.next, slot.previous) = (NONE, previous);
-            return index;
-        }
-        let index = self.slots.len() as u32;
+        let Some(link) = self.links.get_mut(self.free as usize) else {
+            return self.add_slot(previous);
+        };
+        let index = self.free;
+        self.free = link.next;
+        *link = Link {
+            next: NONE,
+            previous,
+        };
+        index
+    }
+
+    #[cold]
+    fn add_slot(&mut self, previous: u32) -> u32 {
+        let index = self.links.len() as u32;
         assert!(index < NONE, "a pool holds fewer than 2^32 packets");
-        self.slots.push(Slot {
-            packet: None,
+        self.packets.push(Slot(EMPTY));
+        self.links.push(Link {
             next: NONE,
             previous,
         });
         index
     }
 
+    #[inline]
     fn unlink(&mut self, chain: &mut Chain, index: u32) -> Option<Packet> {
-        let slot = self.slots.get_mut(index as usize)?;
-        let packet = slot.packet.take();
-        let (next, previous) = (slot.next, slot.previous);
-        slot.next = self.free;
+        let link = self.links.get_mut(index as usize)?;
+        let Link { next, previous } = *link;
+        link.next = self.free;
         self.free = index;
-        match self.slots.get_mut(previous as usize) {
+        match self.links.get_mut(previous as usize) {
             Some(before) => before.next = next,
             None => chain.head = next,
         }
-        match self.slots.get_mut(next as usize) {
+        match self.links.get_mut(next as usize) {
             Some(after) => after.previous = previous,
             None => chain.tail = previous,
         }
-        chain.packets -= 1;
-        packet
+        let place = &mut self.packets[index as usize].0;
+        Some(mem::replace(place, EMPTY))
     }
 }
 
@@ -173,20 +189,29 @@ mod tests {
                 8 => (pool.pop_last(chain), expected.pop_back()),
                 _ => {
                     let index = rng.below(waiting as u64 + 1) as usize;
-                    (pool.remove(chain, index), expected.remove(index))
+                    (
+                        pool.remove(chain, waiting as u64, index),
+                        expected.remove(index),
+                    )
                 }
             };
             assert_eq!(found.map(|packet| packet.seq), wanted);
-            let head = pool.head(&chains[one]).map(|packet| packet.seq);
+            let head = pool.head(chains[one]).map(|packet| packet.seq);
             assert_eq!(head, model[one].front().copied());
-            assert_eq!(chains[one].packets(), model[one].len() as u64);
+            let waiting = pool.iter(&chains[one]).map(|packet| packet.seq);
+            assert!(waiting.eq(model[one].iter().copied()));
             most = most.max(model.iter().map(VecDeque::len).sum());
         }
-        assert_eq!(pool.slots.len(), most, "no larger than what waited at once");
+        assert_eq!(
+            pool.packets.len(),
+            most,
+            "no larger than what waited at once"
+        );
     }
 
     #[test]
     fn a_slot_takes_no_more_than_its_packet_and_its_links() {
-        assert_eq!(size_of::<Slot>(), size_of::<Packet>() + 8);
+        assert_eq!(size_of::<Slot>(), size_of::<Packet>());
+        assert_eq!(size_of::<Link>(), 8);
     }
 }

@@ -148,21 +148,19 @@ pub struct SfqPie {
     pie: Pie,
 }
 
-impl SfqPie {
-    /// By how much the probability is scaled for a packet that arrives at `queue`.
-    fn share(&mut self, queue: usize) -> f64 {
-        let (own, longest) = self.queues.own_and_longest(queue);
-        // Of nothing but empty queues each is empty, and immune.
-        own as f64 / longest.max(1) as f64
-    }
+/// By how much the probability is scaled for a packet that arrives at `queue`.
+fn share(queues: &mut Drr, queue: usize) -> f64 {
+    let (own, longest) = queues.own_and_longest(queue);
+    // Of nothing but empty queues each is empty, and immune.
+    own as f64 / longest.max(1) as f64
 }
 
 impl QueueDiscipline for SfqPie {
     fn enqueue(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         let queue = self.queues.place(&packet, cx);
-        let share = self.share(queue);
         let waiting = self.queues.depth().bytes;
-        let is_due = self.pie.drops_early(waiting, share, line, cx.now) && share > 0.0;
+        let share = || share(&mut self.queues, queue);
+        let is_due = self.pie.drops_early(waiting, share, line, cx.now);
         if is_due && !self.pie.mark(&mut packet, cx) {
             cx.discard(packet, DropReason::Congested);
             return;
@@ -176,10 +174,12 @@ impl QueueDiscipline for SfqPie {
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         let waiting = self.queues.depth().bytes;
         self.pie.catch_up(waiting, line, cx.now);
-        let packet = self.queues.dequeue(line, cx)?;
-        let waiting = self.queues.depth().bytes;
-        self.pie.departed(&packet, waiting, line, cx.now);
-        Some(packet)
+        let packet = self.queues.dequeue(line, cx);
+        if let Some(sent) = &packet {
+            let waiting = self.queues.depth().bytes;
+            self.pie.departed(sent, waiting, line, cx.now);
+        }
+        packet
     }
 
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
@@ -268,7 +268,7 @@ mod tests {
             let packet = bench.packet(flow, 500);
             let place = queue.queues.place(&packet, &bench.cx());
             bench.end(packet);
-            queue.share(place)
+            share(&mut queue.queues, place)
         };
         assert_eq!(
             place(&mut queue, &mut bench, long).to_bits(),

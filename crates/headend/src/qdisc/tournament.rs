@@ -44,11 +44,16 @@ impl<K: Copy + Ord> Tournament<K> {
     }
 
     /// Changes a player's key.
+    #[inline]
     pub(super) fn set(&mut self, player: usize, key: K) {
-        if self.keys[player] == key {
-            return;
+        if self.keys[player] != key {
+            self.keys[player] = key;
+            self.replay(player);
         }
-        self.keys[player] = key;
+    }
+
+    /// The matches on a player's way up.
+    fn replay(&mut self, player: usize) {
         let leaf = self.keys.len() + player;
         let mut node = leaf / 2;
         while node > 0 {

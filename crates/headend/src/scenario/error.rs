@@ -97,6 +97,15 @@ impl ScenarioError {
         self
     }
 
+    /// The same error of a scenario that was right before this override, whose place is named if the error's own is not an override.
+    #[must_use]
+    pub(crate) fn caused_by(mut self, (path, value): &(String, String)) -> Self {
+        if !matches!(self.origin, Some(Origin::Override(_))) {
+            self.origin = Some(Origin::Override(format!("{path}={value}")));
+        }
+        self
+    }
+
     /// The key's path, dotted.
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
@@ -178,7 +187,9 @@ fn suggestion(name: &str, known: &[String]) -> String {
 
 /// The name among `known` that `name` is a slip of: a third of its letters may be wrong, swapped, missing or too many.
 fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
-    let slips = |other: &String| strsim::damerau_levenshtein(name, other);
+    // Names are written small; who writes CoDel means codel.
+    let name = &name.to_lowercase();
+    let slips = |other: &String| strsim::damerau_levenshtein(name, &other.to_lowercase());
     known
         .iter()
         .min_by_key(|other| slips(other))
@@ -216,6 +227,7 @@ mod tests {
             suggestion("congestoin", &known),
             "did you mean \"congestion\"?"
         );
+        assert_eq!(suggestion("SACK", &known), "did you mean \"sack\"?");
         assert_eq!(
             suggestion("colour", &known),
             "expected one of \"congestion\", \"mtu\", \"sack\""

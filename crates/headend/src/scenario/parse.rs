@@ -158,7 +158,14 @@ impl Document {
             .iter()
             .find_map(|prefix| message.strip_prefix(prefix))
             .and_then(|rest| rest.split_once(", expected "));
+        let key = path.rsplit('.').next().unwrap_or_default();
         let problem = match pair {
+            Some((found, "u8")) if key == "dscp" || path.contains(".bands[") => {
+                Problem::Unexpected {
+                    found: plain_found(found),
+                    expected: "a DSCP from 0 to 63".to_owned(),
+                }
+            }
             Some((found, expected)) => Problem::Unexpected {
                 found: plain_found(found),
                 expected: plain_expected(expected),
@@ -477,7 +484,8 @@ fn plain_expected(expected: &str) -> String {
         "a tuple of size 2" | "tuple of 2 elements" => "a list of two",
         "f64" | "f32" => "a number",
         "u16" => "a whole number from 0 to 65535",
-        "u32" | "u64" | "usize" => "a whole number, not negative",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number from 0 to 18446744073709551615",
         "u8" => "a whole number from 0 to 255",
         other if other.starts_with("struct ") || other == "a map" => "a table",
         other => other,

@@ -27,6 +27,12 @@ pub struct Selection(Vec<Span<u32>>);
 pub struct Several<T>(pub Vec<T>);
 
 impl<T: Copy + Ord> Span<T> {
+    /// One number alone.
+    pub fn of(number: T) -> Self {
+        let (from, to) = (number, number);
+        Self { from, to }
+    }
+
     /// Whether `value` is one of them.
     pub fn contains(self, value: T) -> bool {
         (self.from..=self.to).contains(&value)

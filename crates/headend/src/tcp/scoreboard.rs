@@ -21,8 +21,10 @@ pub(super) const DUP_THRESH: u32 = 3;
 
 /// Most connections never have more segments in flight.
 const FEW: usize = 32;
-/// Segments for which room is made then: what most connections ever have in flight. More of it would be taken by each of a plant's thousands.
+/// An empty ring of so many at most gives its room back.
 const USUAL: usize = 128;
+/// Segments by which a ring grows at least.
+const LEAST_GROWTH: usize = 4;
 
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
@@ -138,7 +140,7 @@ pub(super) struct Scoreboard {
     /// SND.NXT: the next number to be sent.
     nxt: u64,
     mss: u64,
-    /// Segments for which room is made once more than a few are in flight.
+    /// Segments for which room is made once more than a few are in flight; zero: as they come.
     room: usize,
     sacked: RangeSet,
     pipe: u64,
@@ -161,7 +163,7 @@ impl Scoreboard {
             una: 0,
             nxt: 0,
             mss,
-            room: USUAL,
+            room: 0,
             sacked: RangeSet::default(),
             pipe: 0,
             judged: 0,
@@ -171,7 +173,7 @@ impl Scoreboard {
         }
     }
 
-    /// Room for a window of so many bytes, in place of what is usual, is made at once when more than a few segments are in flight.
+    /// Room for a window of so many bytes is made at once when more than a few segments are in flight.
     pub(super) fn make_room(&mut self, window: u64) {
         self.room = (window / self.mss) as usize + 1;
     }
@@ -180,6 +182,11 @@ impl Scoreboard {
     pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
         if self.segments.len() == FEW {
             self.segments.reserve(self.room.saturating_sub(FEW));
+        }
+        if self.segments.len() == self.segments.capacity() {
+            // By a quarter, not by all: a plant has thousands of connections.
+            let more = (self.segments.len() / 4).max(LEAST_GROWTH);
+            self.segments.reserve_exact(more);
         }
         self.segments.push_back(Segment {
             seq: self.nxt,

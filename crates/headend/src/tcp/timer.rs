@@ -11,33 +11,36 @@ use crate::time::Instant;
 /// What is still to be woken for.
 #[derive(Debug)]
 pub(super) struct Timer {
+    /// The wake-up that counts, or the far future; any other is out of date.
+    armed: Instant,
     token: u32,
-    /// The wake-up that counts; any other is out of date.
-    armed: Option<Instant>,
 }
 
 impl Timer {
     /// A timer whose wake-ups carry `token`.
     pub(super) const fn new(token: u32) -> Self {
-        Self { token, armed: None }
+        Self {
+            armed: Instant::FAR_FUTURE,
+            token,
+        }
     }
 
     /// Sees to it that a wake-up comes at `deadline` or before.
     #[inline]
     pub(super) fn arm(&mut self, deadline: Option<Instant>, flow: FlowId, cx: &mut Context<'_>) {
         if let Some(at) = deadline
-            && self.armed.is_none_or(|armed| at < armed)
+            && at < self.armed
         {
             let at = at.max(cx.now);
-            self.armed = Some(at);
+            self.armed = at;
             wake_endpoint(cx, flow, at, self.token);
         }
     }
 
     /// A wake-up with its token has come: whether it is the one that counts.
     pub(super) fn woken(&mut self, now: Instant) -> bool {
-        if self.armed == Some(now) {
-            self.armed = None;
+        if self.armed == now {
+            self.armed = Instant::FAR_FUTURE;
             return true;
         }
         false

@@ -210,7 +210,7 @@ impl AppContext<'_> {
         let flow = self.open_flow(peer, protocol);
         self.install(
             flow,
-            Side::BOTH.map(|side| -> Box<dyn Endpoint> { Box::new(Udp::new(flow, side)) }),
+            Side::BOTH.map(|_| -> Box<dyn Endpoint> { Box::new(Udp) }),
         );
         flow
     }
@@ -247,10 +247,13 @@ impl AppContext<'_> {
 
     /// Reports a measurement.
     pub fn measure(&mut self, measure: Measure, value: f64) {
+        self.measure_at(self.now, measure, value);
+    }
+
+    /// Reports a measurement of what was over at `at`, before now.
+    pub fn measure_at(&mut self, at: Instant, measure: Measure, value: f64) {
         let group = GroupId(self.app.0);
-        self.world
-            .recorder
-            .measured(self.now, group, measure, value);
+        self.world.recorder.measured(at, group, measure, value);
     }
 
     fn command(&mut self, flow: FlowId, side: Side, command: Command) {

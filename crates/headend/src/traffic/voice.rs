@@ -82,12 +82,13 @@ impl Definition for Config {
 
 /// A call.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Voice {
     stream: Stream,
-    /// By the side that talks.
-    scorers: [Scorer; 2],
     /// Whether a period is over and not scored yet.
     waits: bool,
+    /// By the side that talks.
+    scorers: [Scorer; 2],
 }
 
 impl Voice {
@@ -97,8 +98,8 @@ impl Voice {
         let scorer = || Scorer::new(config.scoring.clone(), config.interval);
         Self {
             stream: Stream::new(pace, config.size, Phase::Random, direction.sides()),
-            scorers: [scorer(), scorer()],
             waits: false,
+            scorers: [scorer(), scorer()],
         }
     }
 
@@ -132,8 +133,8 @@ impl Voice {
         ];
         for (scorer, (mos, late)) in self.scorers.iter_mut().zip(measures) {
             while let Some(score) = scorer.score_due(cx.now) {
-                cx.measure(mos, score.mos);
-                cx.measure(late, score.late);
+                cx.measure_at(score.ended, mos, score.mos);
+                cx.measure_at(score.ended, late, score.late);
             }
         }
         self.waits = (self.scorers.iter()).any(|scorer| scorer.deadline().is_some());

@@ -34,6 +34,7 @@ use std::collections::VecDeque;
 use crate::context::{Context, QueueInternals};
 use crate::flow::Port;
 use crate::link::Link;
+use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
@@ -160,6 +161,11 @@ impl Link for DocsisLink {
     fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
         self.upstream.visit_queues(now, visit);
         self.downstream.visit_queues(now, visit);
+    }
+
+    fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
+        self.upstream.visit_channel(now, visit);
+        self.downstream.visit_channel(now, visit);
     }
 
     fn held(&self) -> u64 {

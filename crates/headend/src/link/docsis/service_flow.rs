@@ -398,6 +398,5 @@ fn line(rate: Rate, buckets: &TokenBuckets, grants: GrantView) -> LineView<'_> {
         framing: Framing::ETHERNET,
         shaper: Some(buckets),
         grants: Some(grants),
-        share: None,
     }
 }

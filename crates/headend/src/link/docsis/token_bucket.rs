@@ -6,6 +6,8 @@
 //! Upstream the buckets decide which waiting bytes a modem may *ask for*: bytes are cleared one by one, as soon as both buckets
 //! hold a token for them. That is a fluid, and is brought up to date only when somebody looks. Downstream the CMTS lets whole packets through.
 
+use std::num::NonZeroU64;
+
 use crate::qdisc::Shaper;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -29,26 +31,34 @@ pub struct Limits {
     pub peak_burst: u64,
 }
 
+/// Every packet touches the buckets of its service flow: they are kept small.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
-    rate: Rate,
-    depth: u128,
+    /// Bit/s.
+    rate: NonZeroU64,
+    /// Bytes.
+    depth: u64,
     tokens: u128,
 }
 
 impl Bucket {
     fn full(rate: Rate, depth: u64) -> Self {
-        let depth = u128::from(depth) * PER_BYTE;
         Self {
-            rate,
+            rate: NonZeroU64::new(rate.0).expect("a limit lets something through"),
             depth,
-            tokens: depth,
+            tokens: u128::from(depth) * PER_BYTE,
         }
+    }
+
+    /// Tokens it can hold.
+    #[inline]
+    fn most(&self) -> u128 {
+        u128::from(self.depth) * PER_BYTE
     }
 
     /// Tokens `elapsed` later, not yet cut to the depth.
     fn after(&self, elapsed: Duration) -> u128 {
-        self.tokens + u128::from(self.rate.0) * u128::from(elapsed.as_nanos())
+        self.tokens + u128::from(self.rate.get()) * u128::from(elapsed.as_nanos())
     }
 
     /// As many of `bytes` as it has tokens for.
@@ -64,7 +74,7 @@ impl Bucket {
     /// Takes the tokens for `bytes`, and cuts what is left to the depth.
     #[inline]
     fn spend(&mut self, bytes: u64) {
-        self.tokens = (self.tokens - u128::from(bytes) * PER_BYTE).min(self.depth);
+        self.tokens = (self.tokens - u128::from(bytes) * PER_BYTE).min(self.most());
     }
 
     /// Whole bytes that `tokens` are good for. The short division is the usual one: it covers two gigabytes.
@@ -81,11 +91,11 @@ impl Bucket {
     fn wait_for(&self, bytes: u64) -> Duration {
         let missing = (u128::from(bytes) * PER_BYTE).saturating_sub(self.tokens);
         if let Ok(missing) = u64::try_from(missing) {
-            return Duration::from_nanos(missing.div_ceil(self.rate.0));
+            return Duration::from_nanos(missing.div_ceil(self.rate.get()));
         }
         Duration::from_nanos(
             missing
-                .div_ceil(u128::from(self.rate.0))
+                .div_ceil(u128::from(self.rate.get()))
                 .min(u128::from(u64::MAX)) as u64,
         )
     }
@@ -215,7 +225,7 @@ impl TokenBuckets {
     pub fn delayed(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
         self.each(|bucket| {
-            let room = bucket.depth.saturating_sub(u128::from(bytes) * PER_BYTE);
+            let room = u128::from(bucket.depth.saturating_sub(bytes)) * PER_BYTE;
             bucket.tokens = bucket.tokens.min(room);
         });
     }
@@ -247,17 +257,18 @@ impl TokenBuckets {
 
 impl Shaper for TokenBuckets {
     fn sustained(&self) -> Rate {
-        self.sustained.map_or(Rate(0), |bucket| bucket.rate)
+        self.sustained
+            .map_or(Rate(0), |bucket| Rate(bucket.rate.get()))
     }
 
     fn peak(&self) -> Rate {
-        self.peak.map_or(Rate(0), |bucket| bucket.rate)
+        self.peak.map_or(Rate(0), |bucket| Rate(bucket.rate.get()))
     }
 
     fn tokens(&self, now: Instant) -> u64 {
         let elapsed = now.since(self.updated);
         self.sustained.map_or(u64::MAX, |bucket| {
-            Bucket::whole_bytes(bucket.after(elapsed).min(bucket.depth))
+            Bucket::whole_bytes(bucket.after(elapsed).min(bucket.most()))
         })
     }
 }

@@ -14,6 +14,8 @@ use super::setup::{MacRules, UpstreamFlow, UpstreamSetup};
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
 use crate::context::{Context, QueueInternals};
+use crate::link::RateSchedule;
+use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::qdisc::QueueDiscipline;
 use crate::time::Instant;
@@ -33,6 +35,22 @@ pub enum Wake {
     Update(usize),
 }
 
+/// Minislots that neighbours take: between two MAPs that are made, as many of each as of the first.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    /// Of all MAPs before `map`.
+    before: u64,
+    map: u64,
+    /// Of each since.
+    of_each: u64,
+}
+
+impl Taken {
+    fn before(&self, map: u64) -> u64 {
+        self.before + self.of_each * map.saturating_sub(self.map)
+    }
+}
+
 /// The upstream.
 #[derive(Debug)]
 pub struct Upstream {
@@ -41,6 +59,8 @@ pub struct Upstream {
     cmts: Cmts,
     region: RequestRegion,
     neighbours: Option<NeighbourLoad>,
+    /// What the neighbours have taken, and take since the latest MAP that was made.
+    taken: Taken,
     /// The next MAP that matters.
     next_map: Option<u64>,
     /// The first MAP after the last that was made.
@@ -72,6 +92,7 @@ impl Upstream {
                 .neighbours
                 .map(|neighbours| NeighbourLoad::new(neighbours, &timing)),
             timing,
+            taken: Taken::default(),
             next_map: None,
             unmade: 0,
             expecting: Vec::new(),
@@ -83,12 +104,7 @@ impl Upstream {
     /// A packet arrives at a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.flows[flow].offer(packet, cx);
-        self.look_again(flow, cx);
-    }
-
-    /// A flow may have something to ask for that it had not: a packet has arrived, or a discipline may give up what it held back.
-    #[inline]
-    fn look_again(&mut self, flow: usize, cx: &mut Context<'_>) {
+        // Only an arrival gives a flow something to ask for: what a discipline holds back counts as waiting, and has been asked for.
         if self.flows[flow].must_ask() {
             self.ask(flow, cx.now, cx);
         }
@@ -112,7 +128,7 @@ impl Upstream {
             Wake::Map => self.receive_map(cx),
             Wake::Update(flow) => {
                 self.flows[flow].update(cx);
-                self.look_again(flow, cx);
+                debug_assert!(!self.flows[flow].must_ask(), "an update brings no bytes");
             }
         }
     }
@@ -143,7 +159,7 @@ impl Upstream {
         cx: &mut Context<'_>,
     ) {
         self.flows[flow].replace_queue(discipline, cx);
-        self.look_again(flow, cx);
+        debug_assert!(!self.flows[flow].must_ask(), "a move brings no bytes");
     }
 
     /// Calls `visit` with each queue.
@@ -151,6 +167,25 @@ impl Upstream {
         for flow in &self.flows {
             visit(flow.id(), flow.internals(now));
         }
+    }
+
+    /// Calls `visit` with one of the queues that share the channel, and what went over it until `now`.
+    pub fn visit_channel(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
+        let Some(flow) = self.flows.first() else {
+            return;
+        };
+        let bits = |minislots: u64| (minislots * self.timing.minislot_bytes * 8) as f64;
+        let interval = self.timing.map_interval().as_nanos();
+        let so_far = ChannelUse {
+            capacity_bits: self.cmts.capacity().map_or_else(
+                || RateSchedule::Constant(self.timing.capacity()).bits_until(now, Rate(u64::MAX)),
+                |capacity| capacity.bits_until(now, self.timing.capacity()),
+            ),
+            used_bits: bits(self.cmts.given()),
+            neighbours_bits: bits(self.taken.before(now.as_nanos() / interval)),
+            full_ns: (self.cmts.full_maps() * interval) as f64,
+        };
+        visit(flow.id(), so_far);
     }
 
     /// Packets held.
@@ -258,6 +293,11 @@ impl Upstream {
             .neighbours
             .as_mut()
             .map_or(0, |neighbours| neighbours.minislots(map, &self.timing));
+        self.taken = Taken {
+            before: self.taken.before(map),
+            map,
+            of_each: taken,
+        };
         self.answer_requests(map, cx);
         let mut grants = std::mem::take(&mut self.grants);
         self.cmts.schedule(map, taken, &self.timing, &mut grants);

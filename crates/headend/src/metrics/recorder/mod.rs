@@ -9,11 +9,12 @@ mod stats;
 mod tables;
 
 use self::series::Series;
-use self::stats::{DirectionStats, QueueStats, mean_and_max};
-pub use self::tables::jain_index;
+use self::stats::{FlowRecord, FlowStats, QueueRecord, QueueStats, mean_and_max};
+pub use self::tables::{columns, jain_index};
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
-use crate::metrics::delay::DelayStats;
+use crate::metrics::channel::{ChannelUse, Channels};
+use crate::metrics::delay::Histogram;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
@@ -122,11 +123,16 @@ const FLOW_FIGURES: usize = 6;
 /// Figures of a queue's row, its inner state among them.
 const QUEUE_FIGURES: usize = 16;
 
-/// A connection's row in the series.
+/// A connection's row in the series: its sample as the table has it.
 #[derive(Debug, Clone, Copy)]
 struct ConnectionRow {
     at: Instant,
-    sample: ConnectionSample,
+    group: GroupId,
+    ordinal: u32,
+    cwnd_bytes: u64,
+    ssthresh_bytes: f64,
+    srtt_ns: f64,
+    in_flight_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -139,14 +145,26 @@ struct Sample {
 
 /// Rows of connections for which room is made in advance, at most.
 const CONNECTION_ROWS: usize = 1 << 14;
+/// And so many each time that it is used up.
+const MORE_CONNECTION_ROWS: usize = 1 << 11;
+
+/// A queue stands while a packet in it has waited for longer.
+const STANDING: Duration = Duration::from_millis(50);
 
 /// Histograms that are few: of so many, each has all its room from the start.
 const FEW_HISTOGRAMS: usize = 32;
 
 /// Counts what happens.
 pub struct Recorder {
-    groups: Vec<(GroupInfo, [DirectionStats; 2])>,
-    queues: Vec<(QueueInfo, QueueStats)>,
+    groups: Vec<GroupInfo>,
+    /// By [`direction`].
+    flows: Vec<FlowStats>,
+    flow_records: Vec<FlowRecord>,
+    queue_infos: Vec<QueueInfo>,
+    queues: Vec<QueueStats>,
+    queue_records: Vec<QueueRecord>,
+    macs: Vec<MacCounters>,
+    channels: Channels,
     measuring_since: Instant,
     interval: Duration,
     interval_start: Instant,
@@ -157,7 +175,8 @@ pub struct Recorder {
     queues_shown: Vec<QueueId>,
     /// Queues shown in this interval so far.
     shown: usize,
-    connection_rows: Vec<ConnectionRow>,
+    /// In parts, each of which is filled to its capacity: none is ever moved.
+    connection_rows: Vec<Vec<ConnectionRow>>,
     samples: Vec<Sample>,
     delivered: u64,
     data_delivered: u64,
@@ -187,10 +206,10 @@ impl Recorder {
             "an interval of the series has a length"
         );
         let are_few = 2 * groups.len() + queues.len() <= FEW_HISTOGRAMS;
-        let delays = if are_few {
-            DelayStats::with_room
+        let histogram = if are_few {
+            Histogram::with_room
         } else {
-            DelayStats::default
+            Histogram::default
         };
         let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
         Self {
@@ -198,15 +217,17 @@ impl Recorder {
             queue_series: Series::new(queues.len(), rows),
             queues_shown: Vec::with_capacity(queues.len()),
             shown: 0,
-            connection_rows: Vec::with_capacity((rows * groups.len()).min(CONNECTION_ROWS)),
-            groups: groups
-                .into_iter()
-                .map(|info| (info, [delays(), delays()].map(DirectionStats::new)))
-                .collect(),
-            queues: queues
-                .into_iter()
-                .map(|info| (info, QueueStats::new(delays())))
-                .collect(),
+            connection_rows: vec![Vec::with_capacity(
+                (rows * groups.len()).min(CONNECTION_ROWS),
+            )],
+            flows: repeat(2 * groups.len(), FlowStats::default),
+            flow_records: repeat(2 * groups.len(), || FlowRecord::new(histogram())),
+            queues: repeat(queues.len(), QueueStats::default),
+            queue_records: repeat(queues.len(), || QueueRecord::new(histogram())),
+            macs: vec![MacCounters::default(); queues.len()],
+            groups,
+            queue_infos: queues,
+            channels: Channels::default(),
             measuring_since: Instant::ZERO,
             interval,
             interval_start: Instant::ZERO,
@@ -226,8 +247,8 @@ impl Recorder {
 
     /// The flow of this name, and the side whose packets travel up, or down if none do.
     pub fn find_group(&self, name: &str) -> Option<(GroupId, Side)> {
-        let index = self.groups.iter().position(|(info, _)| info.name == name)?;
-        let info = &self.groups[index].0;
+        let index = self.groups.iter().position(|info| info.name == name)?;
+        let info = &self.groups[index];
         // TCP acknowledges what comes down.
         let sends_up = info.transport == "tcp" || info.carries_data[Side::Host.index()];
         let side = if sends_up { Side::Host } else { Side::Peer };
@@ -236,7 +257,7 @@ impl Recorder {
 
     /// The name of a queue.
     pub fn queue_name(&self, queue: QueueId) -> &str {
-        &self.queues[queue.0 as usize].0.name
+        &self.queue_infos[queue.0 as usize].name
     }
 
     /// Length of an interval of the series.
@@ -258,7 +279,7 @@ impl Recorder {
     /// A host sent a packet.
     #[inline]
     pub fn sent(&mut self, at: Instant, packet: &Packet, group: GroupId) {
-        let total = &mut self.direction(group, packet.from).total;
+        let total = &mut self.flows[direction(group, packet.from)].total;
         total.packets_sent += 1;
         total.bytes_sent += u64::from(packet.size);
         if self.is_heard(TraceKinds::SENT) {
@@ -273,11 +294,14 @@ impl Recorder {
     pub fn delivered(&mut self, at: Instant, packet: &Packet, group: GroupId) {
         let delay = at - packet.sent_at;
         let nanos = delay.as_nanos();
-        let stats = self.direction(group, packet.from);
+        let index = direction(group, packet.from);
+        let stats = &mut self.flows[index];
         stats.total.packets_delivered += 1;
         stats.total.bytes_delivered += u64::from(packet.size);
         stats.total.delay_sum += nanos;
-        stats.delay.record(delay);
+        if stats.delays.record(delay) {
+            (self.flow_records[index].histogram).take_in(&mut stats.delays);
+        }
         stats.delay_max = stats.delay_max.max(nanos);
         // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
         if let Some(last) = stats.last_transit.replace(nanos) {
@@ -302,7 +326,7 @@ impl Recorder {
         packet: &Packet,
         group: impl FnOnce() -> GroupId,
     ) {
-        self.queues[queue.0 as usize].1.total.packets_enqueued += 1;
+        self.queues[queue.0 as usize].packets_enqueued += 1;
         if self.is_heard(TraceKinds::ENQUEUED) {
             self.tell(at, || TraceEvent::Enqueued {
                 queue,
@@ -313,12 +337,12 @@ impl Recorder {
 
     /// How often a queue took a packet in.
     pub fn packets_enqueued(&self, queue: QueueId) -> u64 {
-        self.queues[queue.0 as usize].1.total.packets_enqueued
+        self.queues[queue.0 as usize].packets_enqueued
     }
 
     /// Of the packets that a queue took in, the latest so many had waited in it before, under another discipline: they count once.
     pub fn moved(&mut self, queue: QueueId, packets: u64) {
-        self.queues[queue.0 as usize].1.total.packets_moved += packets;
+        self.queue_records[queue.0 as usize].moved += packets;
     }
 
     /// A queue gave a packet up for transmission.
@@ -331,7 +355,7 @@ impl Recorder {
         group: impl FnOnce() -> GroupId,
     ) {
         let sojourn = at - packet.enqueued_at;
-        self.departed(queue, packet.size, sojourn);
+        self.departed(at, queue, packet.size, sojourn);
         if self.is_heard(TraceKinds::DEQUEUED) {
             self.tell(at, || TraceEvent::Dequeued {
                 queue,
@@ -343,14 +367,19 @@ impl Recorder {
 
     /// The part of [`Self::dequeued`] that needs no packet.
     #[inline]
-    pub fn departed(&mut self, queue: QueueId, size: u16, sojourn: Duration) {
+    pub fn departed(&mut self, at: Instant, queue: QueueId, size: u16, sojourn: Duration) {
         let nanos = sojourn.as_nanos();
-        let stats = &mut self.queues[queue.0 as usize].1;
+        let stats = &mut self.queues[queue.0 as usize];
         stats.total.packets_dequeued += 1;
         stats.total.bytes_dequeued += u64::from(size);
         stats.total.delay_sum += nanos;
-        stats.delay.record(sojourn);
+        if stats.delays.record(sojourn) {
+            (self.queue_records[queue.0 as usize].histogram).take_in(&mut stats.delays);
+        }
         stats.delay_max = stats.delay_max.max(nanos);
+        if sojourn > STANDING {
+            self.queue_records[queue.0 as usize].stood(at, sojourn - STANDING);
+        }
     }
 
     /// A packet ended early, in `queue` if in one.
@@ -362,9 +391,10 @@ impl Recorder {
         group: GroupId,
         reason: DropReason,
     ) {
-        self.direction(group, packet.from).total.discarded[reason as usize] += 1;
+        let flow = &mut self.flow_records[direction(group, packet.from)];
+        flow.ends.discard(reason);
         if let Some(queue) = queue {
-            self.queues[queue.0 as usize].1.total.discarded[reason as usize] += 1;
+            self.queue_records[queue.0 as usize].ends.discard(reason);
         }
         if self.is_heard(TraceKinds::DISCARDED) {
             self.tell(at, || TraceEvent::Discarded {
@@ -377,8 +407,8 @@ impl Recorder {
 
     /// A packet was given CE in `queue`.
     pub fn marked(&mut self, at: Instant, queue: QueueId, packet: &Packet, group: GroupId) {
-        self.direction(group, packet.from).total.marked += 1;
-        self.queues[queue.0 as usize].1.total.marked += 1;
+        (self.flow_records[direction(group, packet.from)].ends).mark();
+        self.queue_records[queue.0 as usize].ends.mark();
         if self.is_heard(TraceKinds::MARKED) {
             self.tell(at, || TraceEvent::Marked {
                 queue,
@@ -451,11 +481,6 @@ impl Recorder {
         }
     }
 
-    #[inline]
-    fn direction(&mut self, group: GroupId, from: Side) -> &mut DirectionStats {
-        &mut self.groups[group.0 as usize].1[from.index()]
-    }
-
     /// Makes the event and tells it to those who listen. Out of line: nobody does in most runs.
     #[cold]
     #[inline(never)]
@@ -472,27 +497,36 @@ impl Recorder {
     /// The receiving application of a direction read `bytes`.
     #[inline]
     pub fn goodput(&mut self, group: GroupId, from: Side, bytes: u64) {
-        self.direction(group, from).total.goodput_bytes += bytes;
+        self.flows[direction(group, from)].total.goodput_bytes += bytes;
     }
 
     /// A sender sent a segment again.
     pub fn retransmitted(&mut self, group: GroupId, from: Side) {
-        self.direction(group, from).total.retransmitted += 1;
+        (self.flow_records[direction(group, from)].retransmitted).add();
     }
 
     /// A queue now holds `bytes`.
     #[inline]
     pub fn backlog(&mut self, at: Instant, queue: QueueId, bytes: u64) {
-        self.queues[queue.0 as usize].1.holds(at, bytes);
+        self.queues[queue.0 as usize].holds(at, bytes);
     }
 
     /// The MAC counters of a queue, to be added to by its link.
     pub fn mac(&mut self, queue: QueueId) -> &mut MacCounters {
-        &mut self.queues[queue.0 as usize].1.mac
+        &mut self.macs[queue.0 as usize]
     }
 
-    /// An application measured something.
+    /// What went so far over the channel that `queue` shares with others of its link and direction.
+    pub fn channel(&mut self, queue: QueueId, so_far: ChannelUse) {
+        let info = &self.queue_infos[queue.0 as usize];
+        self.channels.note(&info.link, info.direction, so_far);
+    }
+
+    /// An application measured something that was over at `at`; what was over in the warm-up does not count.
     pub fn measured(&mut self, at: Instant, group: GroupId, measure: Measure, value: f64) {
+        if at < self.measuring_since {
+            return;
+        }
         self.samples.push(Sample {
             group,
             measure,
@@ -505,22 +539,25 @@ impl Recorder {
     pub fn start_measuring(&mut self, at: Instant) {
         self.measuring_since = at;
         self.samples.clear();
-        for stats in self
-            .groups
-            .iter_mut()
-            .flat_map(|(_, directions)| directions)
-        {
-            stats.delay.reset();
-            stats.at_warmup = stats.total;
+        self.channels.start_measuring();
+        for (stats, record) in self.flows.iter_mut().zip(&mut self.flow_records) {
+            record.histogram.reset(&mut stats.delays);
+            record.at_warmup = stats.total;
+            record.ends.warmed_up();
+            record.retransmitted.warmed_up();
         }
-        for (_, stats) in &mut self.queues {
+        for (stats, record) in self.queues.iter_mut().zip(&mut self.queue_records) {
             stats.holds(at, stats.backlog);
-            stats.delay.reset();
-            stats.at_warmup = stats.total;
+            record.histogram.reset(&mut stats.delays);
+            record.at_warmup = stats.total;
+            record.enqueued_at_warmup = stats.packets_enqueued;
+            record.moved_at_warmup = record.moved;
+            record.ends.warmed_up();
             stats.backlog_integral = 0;
             stats.backlog_max = stats.backlog;
-            stats.mac = MacCounters::default();
+            (record.stood_ns, record.stood_until) = (0, at);
         }
+        self.macs.fill(MacCounters::default());
         (self.delivered, self.data_delivered) = (0, 0);
     }
 
@@ -530,28 +567,26 @@ impl Recorder {
         let seconds = at.since(self.interval_start).as_secs_f64();
         self.interval_start = at;
         self.shown = 0;
-        for (index, (info, directions)) in self.groups.iter_mut().enumerate() {
-            for side in Side::BOTH {
-                let stats = &mut directions[side.index()];
-                if !info.carries_data[side.index()] && stats.total.packets_sent == 0 {
-                    continue;
-                }
-                let seen = stats.total.since(&stats.at_interval);
-                stats.at_interval = stats.total;
-                let max = std::mem::take(&mut stats.delay_max);
-                let (delay_mean_ns, delay_max_ns) =
-                    mean_and_max(seen.packets_delivered, seen.delay_sum, max);
-                let row = [
-                    (seen.bytes_delivered as f64 * 8.0 / seconds).to_bits(),
-                    (seen.goodput_bytes as f64 * 8.0 / seconds).to_bits(),
-                    delay_mean_ns.to_bits(),
-                    delay_max_ns.to_bits(),
-                    seen.discarded.iter().sum(),
-                    seen.marked,
-                ];
-                let key = 2 * index + side.index();
-                self.flow_series.push(at, key as u32, row);
+        let flows = self.flows.iter_mut().zip(&mut self.flow_records);
+        for (key, (stats, record)) in flows.enumerate() {
+            if !self.groups[key / 2].carries_data[key % 2] && stats.total.packets_sent == 0 {
+                continue;
             }
+            let seen = stats.total.since(&record.at_interval);
+            record.at_interval = stats.total;
+            let max = std::mem::take(&mut stats.delay_max);
+            let (delay_mean_ns, delay_max_ns) =
+                mean_and_max(seen.packets_delivered, seen.delay_sum, max);
+            let [discarded, marked] = record.ends.close_interval();
+            let row = [
+                (seen.bytes_delivered as f64 * 8.0 / seconds).to_bits(),
+                (seen.goodput_bytes as f64 * 8.0 / seconds).to_bits(),
+                delay_mean_ns.to_bits(),
+                delay_max_ns.to_bits(),
+                discarded,
+                marked,
+            ];
+            self.flow_series.push(at, key as u32, row);
         }
     }
 
@@ -563,12 +598,14 @@ impl Recorder {
         queue: QueueId,
         internals: QueueInternals,
     ) {
-        let stats = &mut self.queues[queue.0 as usize].1;
-        let seen = stats.total.since(&stats.at_interval);
-        stats.at_interval = stats.total;
+        let stats = &mut self.queues[queue.0 as usize];
+        let record = &mut self.queue_records[queue.0 as usize];
+        let seen = stats.total.since(&record.at_interval);
+        record.at_interval = stats.total;
         let max = std::mem::take(&mut stats.delay_max);
         let (delay_mean_ns, delay_max_ns) =
             mean_and_max(seen.packets_dequeued, seen.delay_sum, max);
+        let [discarded, marked] = record.ends.close_interval();
         let backlog_max = std::mem::replace(&mut stats.backlog_max_interval, stats.backlog);
         let rate = seen.bytes_dequeued as f64 * 8.0 / length.as_secs_f64();
         let QueueInternals {
@@ -588,8 +625,8 @@ impl Recorder {
             backlog_max,
             delay_mean_ns.to_bits(),
             delay_max_ns.to_bits(),
-            seen.discarded.iter().sum(),
-            seen.marked,
+            discarded,
+            marked,
             rate.to_bits(),
             bits(drop_probability),
             bits(tokens_bytes),
@@ -614,6 +651,41 @@ impl Recorder {
 
     /// Adds a connection's state to the series.
     pub fn connection_row(&mut self, at: Instant, sample: ConnectionSample) {
-        self.connection_rows.push(ConnectionRow { at, sample });
+        let ConnectionSample {
+            group,
+            ordinal,
+            cwnd_bytes,
+            ssthresh_bytes,
+            srtt,
+            in_flight_bytes,
+        } = sample;
+        let row = ConnectionRow {
+            at,
+            group,
+            ordinal,
+            cwnd_bytes,
+            ssthresh_bytes: ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+            srtt_ns: srtt.map_or(f64::NAN, |srtt| srtt.as_nanos() as f64),
+            in_flight_bytes,
+        };
+        let parts = &mut self.connection_rows;
+        if let Some(part) = parts.last_mut().filter(|part| part.len() < part.capacity()) {
+            part.push(row);
+        } else {
+            let mut part = Vec::with_capacity(MORE_CONNECTION_ROWS);
+            part.push(row);
+            parts.push(part);
+        }
     }
+}
+
+/// Where a flow direction's counters stand: its key in the series.
+#[inline]
+fn direction(group: GroupId, from: Side) -> usize {
+    2 * group.0 as usize + from.index()
+}
+
+/// So many of what `make` makes.
+fn repeat<T>(count: usize, make: impl Fn() -> T) -> Vec<T> {
+    std::iter::repeat_with(make).take(count).collect()
 }

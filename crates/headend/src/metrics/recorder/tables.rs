@@ -1,12 +1,12 @@
 //! The result tables, made of what has been recorded.
 
-use super::{ConnectionRow, FLOW_FIGURES, Measure, QUEUE_FIGURES, Recorder};
+use super::{FLOW_FIGURES, GroupInfo, Measure, QUEUE_FIGURES, QueueInfo, Recorder};
 use crate::flow::GroupId;
 use crate::metrics::delay::DelayStats;
 use crate::metrics::table::{Column, FLOAT, INTEGER, TEXT, Table};
 use crate::packet::Side;
-use crate::time::Instant;
-use crate::trace::{DropReason, QueueId};
+use crate::time::{Duration, Instant};
+use crate::trace::DropReason;
 
 /// The figures of a flow direction's row, as [`Recorder::close_interval`] puts them.
 const FLOW_SERIES: [(&str, Column); FLOW_FIGURES] = [
@@ -38,17 +38,48 @@ const QUEUE_SERIES: [(&str, Column); QUEUE_FIGURES] = [
     ("hash_collisions", FLOAT),
 ];
 
+/// The columns of every table of results, by its name: what whoever reads them may count on.
+pub fn columns() -> Vec<(&'static str, Vec<String>)> {
+    let group = GroupInfo {
+        name: String::new(),
+        application: "",
+        transport: "",
+        carries_data: [true; 2],
+        is_bulk: false,
+    };
+    let queue = QueueInfo {
+        name: String::new(),
+        link: String::new(),
+        direction: "",
+        discipline: "",
+        rate_bps: 0,
+        limit_bytes: None,
+        overhead_bytes: 0,
+    };
+    let second = Duration::from_secs(1);
+    // Some tables have their columns only with a row.
+    let mut recorder = Recorder::new(vec![group], vec![queue], second, second);
+    let names = |table: Table| table.columns.into_iter().map(|(name, _)| name).collect();
+    (recorder.tables(Instant::ZERO, 0).into_iter())
+        .map(|(name, table)| (name, names(table)))
+        .collect()
+}
+
 impl Recorder {
     /// The tables of docs/reference/results.md, at `now`.
     pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
         let measured = now.since(self.measuring_since).as_secs_f64();
-        for index in 0..self.queues.len() {
-            let backlog = self.queues[index].1.backlog;
-            self.backlog(now, QueueId(index as u32), backlog);
+        for (stats, record) in self.queues.iter_mut().zip(&mut self.queue_records) {
+            stats.holds(now, stats.backlog);
+            record.histogram.take_in(&mut stats.delays);
+        }
+        for (stats, record) in self.flows.iter_mut().zip(&mut self.flow_records) {
+            record.histogram.take_in(&mut stats.delays);
         }
         vec![
             ("flows", self.flows_table(measured)),
             ("queues", self.queues_table(measured)),
+            ("channels", self.channels.table(measured)),
             ("measures", self.measures_table()),
             ("samples", self.samples_table()),
             ("flow_series", self.flow_series_table()),
@@ -61,10 +92,11 @@ impl Recorder {
 
     fn flows_table(&self, measured: f64) -> Table {
         let mut table = Table::default();
-        for (info, directions) in &self.groups {
+        for (group, info) in self.groups.iter().enumerate() {
             for side in Side::BOTH {
-                let stats = &directions[side.index()];
-                let seen = stats.measured();
+                let index = 2 * group + side.index();
+                let (stats, record) = (&self.flows[index], &self.flow_records[index]);
+                let seen = stats.total.since(&record.at_warmup);
                 let carries_data = info.carries_data[side.index()];
                 if !carries_data && stats.total.packets_sent == 0 {
                     continue;
@@ -84,11 +116,11 @@ impl Recorder {
                     seen.bytes_delivered as f64 * 8.0 / measured,
                 );
                 table.float("goodput_bps", seen.goodput_bytes as f64 * 8.0 / measured);
-                let discarded = discards(&mut table, &seen.discarded);
-                table.integer("marked", seen.marked);
+                let discarded = discards(&mut table, &record.ends.discarded());
+                table.integer("marked", record.ends.marked());
                 table.float("loss_ratio", discarded as f64 / seen.packets_sent as f64);
-                table.integer("retransmitted", seen.retransmitted);
-                delays(&mut table, &stats.delay);
+                table.integer("retransmitted", record.retransmitted.measured());
+                delays(&mut table, &self.delays_of_flow(index));
                 table.float("jitter_ns", stats.jitter);
             }
         }
@@ -97,8 +129,12 @@ impl Recorder {
 
     fn queues_table(&self, measured: f64) -> Table {
         let mut table = Table::default();
-        for (info, stats) in &self.queues {
-            let seen = stats.measured();
+        for (index, info) in self.queue_infos.iter().enumerate() {
+            let (stats, record) = (&self.queues[index], &self.queue_records[index]);
+            let mac = &self.macs[index];
+            let seen = stats.total.since(&record.at_warmup);
+            let enqueued = stats.packets_enqueued - record.enqueued_at_warmup;
+            let moved = record.moved - record.moved_at_warmup;
             table.text("queue", &info.name);
             table.text("link", &info.link);
             table.text("direction", info.direction);
@@ -108,33 +144,32 @@ impl Recorder {
                 "limit_bytes",
                 info.limit_bytes.map_or(f64::NAN, |bytes| bytes as f64),
             );
-            table.integer(
-                "packets_enqueued",
-                seen.packets_enqueued - seen.packets_moved,
-            );
+            table.integer("packets_enqueued", enqueued - moved);
             table.integer("packets_dequeued", seen.packets_dequeued);
             table.integer("bytes_dequeued", seen.bytes_dequeued);
-            discards(&mut table, &seen.discarded);
-            table.integer("marked", seen.marked);
+            discards(&mut table, &record.ends.discarded());
+            table.integer("marked", record.ends.marked());
             // In the bytes that the line's rate counts.
             let sent = seen.bytes_dequeued + seen.packets_dequeued * info.overhead_bytes;
-            let possible = info.rate_bps as f64 * measured;
-            table.float("utilisation", sent as f64 * 8.0 / possible);
+            let possible = info.rate_bps as f64 * measured / 8.0;
+            table.float("utilisation", share(sent, seen.packets_dequeued, possible));
+            let stood = record.stood_ns as f64 / (measured * 1e9);
+            table.float("standing_ratio", stood);
             table.float(
                 "backlog_mean_bytes",
                 stats.backlog_integral as f64 / (measured * 1e9),
             );
             table.integer("backlog_max_bytes", stats.backlog_max);
-            delays(&mut table, &stats.delay);
-            table.integer("requests_contention", stats.mac.requests_contention);
-            table.integer("requests_piggyback", stats.mac.requests_piggyback);
-            table.integer("collisions", stats.mac.collisions);
-            table.integer("request_retries", stats.mac.request_retries);
-            table.integer("requests_exceeded", stats.mac.requests_exceeded);
-            table.integer("grants", stats.mac.grants);
-            table.integer("granted_bytes", stats.mac.granted_bytes);
-            table.integer("unused_grant_bytes", stats.mac.unused_grant_bytes);
-            table.integer("maps", stats.mac.maps);
+            delays(&mut table, &self.delays_of_queue(index));
+            table.integer("requests_contention", mac.requests_contention);
+            table.integer("requests_piggyback", mac.requests_piggyback);
+            table.integer("collisions", mac.collisions);
+            table.integer("request_retries", mac.request_retries);
+            table.integer("requests_exceeded", mac.requests_exceeded);
+            table.integer("grants", mac.grants);
+            table.integer("granted_bytes", mac.granted_bytes);
+            table.integer("unused_grant_bytes", mac.unused_grant_bytes);
+            table.integer("maps", mac.maps);
         }
         table
     }
@@ -174,7 +209,7 @@ impl Recorder {
                 .filter(|value| !value.is_nan())
                 .collect();
             values.sort_unstable_by(f64::total_cmp);
-            table.text("flow", &self.groups[group.0 as usize].0.name);
+            table.text("flow", &self.groups[group.0 as usize].name);
             table.text("measure", measure.name());
             table.text("unit", measure.unit());
             table.integer("count", of_key().count() as u64);
@@ -204,7 +239,7 @@ impl Recorder {
             ("value", FLOAT),
         ]);
         for sample in &self.samples {
-            table.text("flow", &self.groups[sample.group.0 as usize].0.name);
+            table.text("flow", &self.groups[sample.group.0 as usize].name);
             table.text("measure", sample.measure.name());
             table.integer("time_ns", sample.at.as_nanos());
             table.float("value", sample.value);
@@ -218,7 +253,7 @@ impl Recorder {
         self.flow_series.visit(|at, key, row| {
             let (group, side) = (key as usize / 2, Side::BOTH[key as usize % 2]);
             table.integer("time_ns", at.as_nanos());
-            table.text("flow", &self.groups[group].0.name);
+            table.text("flow", &self.groups[group].name);
             table.text("direction", direction(side));
             figures(&mut table, &FLOW_SERIES, row);
         });
@@ -231,7 +266,7 @@ impl Recorder {
         self.queue_series.visit(|at, key, row| {
             let queue = self.queues_shown[key as usize];
             table.integer("time_ns", at.as_nanos());
-            table.text("queue", &self.queues[queue.0 as usize].0.name);
+            table.text("queue", self.queue_name(queue));
             figures(&mut table, &QUEUE_SERIES, row);
         });
         table
@@ -247,20 +282,14 @@ impl Recorder {
             ("srtt_ns", FLOAT),
             ("in_flight_bytes", INTEGER),
         ]);
-        for ConnectionRow { at, sample } in &self.connection_rows {
-            table.integer("time_ns", at.as_nanos());
-            table.text("flow", &self.groups[sample.group.0 as usize].0.name);
-            table.integer("connection", u64::from(sample.ordinal));
-            table.integer("cwnd_bytes", sample.cwnd_bytes);
-            table.float(
-                "ssthresh_bytes",
-                sample.ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
-            );
-            table.float(
-                "srtt_ns",
-                sample.srtt.map_or(f64::NAN, |srtt| srtt.as_nanos() as f64),
-            );
-            table.integer("in_flight_bytes", sample.in_flight_bytes);
+        for row in self.connection_rows.iter().flatten() {
+            table.integer("time_ns", row.at.as_nanos());
+            table.text("flow", &self.groups[row.group.0 as usize].name);
+            table.integer("connection", u64::from(row.ordinal));
+            table.integer("cwnd_bytes", row.cwnd_bytes);
+            table.float("ssthresh_bytes", row.ssthresh_bytes);
+            table.float("srtt_ns", row.srtt_ns);
+            table.integer("in_flight_bytes", row.in_flight_bytes);
         }
         table
     }
@@ -284,29 +313,45 @@ impl Recorder {
                 table.integer("count", count);
             }
         };
-        for (info, directions) in &self.groups {
+        for (group, info) in self.groups.iter().enumerate() {
             for side in Side::BOTH {
-                add(
-                    "flow",
-                    &info.name,
-                    direction(side),
-                    &directions[side.index()].delay,
-                );
+                let delays = self.delays_of_flow(2 * group + side.index());
+                add("flow", &info.name, direction(side), &delays);
             }
         }
-        for (info, stats) in &self.queues {
-            add("queue", &info.name, info.direction, &stats.delay);
+        for (index, info) in self.queue_infos.iter().enumerate() {
+            let delays = self.delays_of_queue(index);
+            add("queue", &info.name, info.direction, &delays);
         }
         table
     }
 
+    /// Delays of a flow direction in the measured part.
+    fn delays_of_flow(&self, index: usize) -> DelayStats<'_> {
+        let (stats, record) = (&self.flows[index], &self.flow_records[index]);
+        let seen = stats.total.since(&record.at_warmup);
+        let sum = Duration::from_nanos(seen.delay_sum);
+        (record.histogram).stats(&stats.delays, seen.packets_delivered, sum)
+    }
+
+    /// Delays of a queue in the measured part.
+    fn delays_of_queue(&self, index: usize) -> DelayStats<'_> {
+        let (stats, record) = (&self.queues[index], &self.queue_records[index]);
+        let seen = stats.total.since(&record.at_warmup);
+        let sum = Duration::from_nanos(seen.delay_sum);
+        (record.histogram).stats(&stats.delays, seen.packets_dequeued, sum)
+    }
+
     fn summary_table(&self, now: Instant, events: u64) -> Table {
-        let shares: Vec<f64> = (self.groups.iter().filter(|(info, _)| info.is_bulk))
-            .map(|(_, directions)| {
-                directions
-                    .iter()
-                    .map(|stats| stats.measured().goodput_bytes as f64)
-                    .sum()
+        let measured = |index: usize| {
+            let total = &self.flows[index].total;
+            total.since(&self.flow_records[index].at_warmup)
+        };
+        let bulk = (0..self.groups.len()).filter(|&group| self.groups[group].is_bulk);
+        let shares: Vec<f64> = bulk
+            .map(|group| {
+                let bytes = |index| measured(index).goodput_bytes as f64;
+                bytes(2 * group) + bytes(2 * group + 1)
             })
             .collect();
         let mut table = Table::default();
@@ -316,6 +361,26 @@ impl Recorder {
         table.integer("data_packets_delivered", self.data_delivered);
         table.float("jain_index", jain_index(&shares));
         table
+    }
+}
+
+/// Packets that a line has to have had time for, for the share of it that was used to be known within some percent: one that leaves at the end
+/// counts as a whole.
+const FEWEST_PACKETS: f64 = 25.0;
+/// The smallest packet, where none has left.
+const SMALLEST_PACKET: f64 = 64.0;
+
+/// The share of `possible` bytes that were sent; NaN where so few are possible that nothing was measured.
+fn share(bytes: u64, packets: u64, possible: f64) -> f64 {
+    let packet = if packets == 0 {
+        SMALLEST_PACKET
+    } else {
+        bytes as f64 / packets as f64
+    };
+    if possible < FEWEST_PACKETS * packet {
+        f64::NAN
+    } else {
+        bytes as f64 / possible
     }
 }
 
@@ -392,6 +457,13 @@ mod tests {
         assert!((jain_index(&[5.0, 5.0, 5.0]) - 1.0).abs() < 1e-12);
         assert!((jain_index(&[5.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
         assert!(jain_index(&[1.0]).is_nan());
+    }
+
+    #[test]
+    fn of_a_moment_no_use_of_a_line_is_known() {
+        assert!((share(50_000, 50, 100_000.0) - 0.5).abs() < 1e-12);
+        assert!(share(2000, 2, 1000.0).is_nan() && share(0, 0, 1000.0).is_nan());
+        assert!(share(0, 0, 10_000.0).abs() < 1e-12);
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn check_line(
 }
 
 /// By which modems of a link a flow passes, and in which directions.
-fn passes(group: &GroupPlan, link: u16) -> BTreeSet<(usize, usize)> {
+pub(super) fn passes(group: &GroupPlan, link: u16) -> BTreeSet<(usize, usize)> {
     let routes = group
         .peers
         .iter()
@@ -152,7 +152,7 @@ fn passes(group: &GroupPlan, link: u16) -> BTreeSet<(usize, usize)> {
 }
 
 /// Whether some packet of the flow between these two addresses meets the classifier.
-fn may_take(
+pub(super) fn may_take(
     classifier: &Classifier,
     group: &GroupPlan,
     ends: [u32; 2],

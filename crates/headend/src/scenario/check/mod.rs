@@ -6,6 +6,7 @@
 mod admission;
 mod cable;
 mod changes;
+mod classes;
 mod classifiers;
 mod flows;
 mod links;
@@ -56,11 +57,13 @@ impl Scenario {
         overrides: &[Override],
         files: &BTreeMap<String, String>,
     ) -> Result<Self, ScenarioError> {
-        let document = Document::read(text, format, overrides)?;
-        let mut raw = document.to_raw()?;
-        links::embed_traces(&mut raw, files)
-            .and_then(|()| Self::try_from(raw))
-            .map_err(|error| document.locate(error))
+        blame(overrides, |overrides| {
+            let document = Document::read(text, format, overrides)?;
+            let mut raw = document.to_raw()?;
+            links::embed_traces(&mut raw, files)
+                .and_then(|()| Self::try_from(raw))
+                .map_err(|error| document.locate(error))
+        })
     }
 
     /// The scenario with all defaults written out.
@@ -117,7 +120,8 @@ pub fn required_files(
     format: Format,
     overrides: &[Override],
 ) -> Result<Vec<String>, ScenarioError> {
-    let mut raw = Document::read(text, format, overrides)?.to_raw()?;
+    let read = |overrides: &[Override]| Document::read(text, format, overrides)?.to_raw();
+    let mut raw = blame(overrides, read)?;
     let mut names: Vec<String> = links::varying_rates(&mut raw)
         .into_iter()
         .filter_map(|(_, rate)| rate.trace.clone())
@@ -125,6 +129,24 @@ pub fn required_files(
     names.sort();
     names.dedup();
     Ok(names)
+}
+
+/// What `read` makes of a scenario with `overrides`. What was right without them is not wrong where it stands in the text: the error names the one that
+/// made it wrong.
+fn blame<T>(
+    overrides: &[Override],
+    read: impl Fn(&[Override]) -> Result<T, ScenarioError>,
+) -> Result<T, ScenarioError> {
+    read(overrides).map_err(|error| {
+        let right = (0..overrides.len()).rev();
+        let right = right
+            .into_iter()
+            .find(|&count| read(&overrides[..count]).is_ok());
+        match right {
+            Some(count) => error.caused_by(&overrides[count]),
+            None => error,
+        }
+    })
 }
 
 /// The error of a value that somebody other than the engine refuses, such as an expectation: with the place where it was written.
@@ -155,6 +177,7 @@ impl TryFrom<Raw> for Scenario {
         let links = links::plan(&mut raw, &mut warnings)?;
         let (hosts, groups) = flows::plan(&mut raw, &links)?;
         classifiers::check(&links, &hosts, &groups, &mut warnings)?;
+        classes::check(&links, &groups, &mut warnings);
         check_bottleneck(&raw, &links)?;
         let interval = resolve_interval(&raw, &links)?;
         raw.results = Results {

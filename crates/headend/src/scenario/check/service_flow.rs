@@ -27,6 +27,8 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario) path: String,
     /// Where its sustained rate is written.
     pub(in crate::scenario) rate_path: String,
+    /// Where its queue is written.
+    pub(in crate::scenario) queue_path: String,
     /// Where its scheduling type is written.
     pub(in crate::scenario) scheduling_path: String,
     /// Where its request policy is written.
@@ -82,6 +84,7 @@ impl Layers {
             .expect("queues that are left out have been written out");
         let queue = plan_queue(&path, &queue, rate, Framing::ETHERNET)?.clone();
         Ok(FlowPlan {
+            queue_path: path,
             name: name.to_owned(),
             path: self.0[0].path.clone(),
             rate_path: self.path_of("rate", |own| own.rate.is_some()),

@@ -152,6 +152,10 @@ pub struct Cmts {
     /// Flows with a share in the MAP, in the order of their grants.
     served: Vec<usize>,
     hungry: Vec<(u64, usize)>,
+    /// MAPs so far that had less to give than was asked for.
+    full: u64,
+    /// Minislots given so far, asked for or not.
+    given: u64,
 }
 
 impl Cmts {
@@ -176,6 +180,8 @@ impl Cmts {
             unplaced: Vec::new(),
             served: Vec::new(),
             hungry: Vec::new(),
+            full: 0,
+            given: 0,
         }
     }
 
@@ -259,6 +265,21 @@ impl Cmts {
         (periodic.given == Given::Poll).then(|| periodic.next_poll(at, timing))
     }
 
+    /// What there is to give over time, where that is less than the channel carries.
+    pub fn capacity(&self) -> Option<&RateSchedule> {
+        self.capacity.as_ref()
+    }
+
+    /// Minislots given so far, with those of polls, and of grants in MAPs that were not made.
+    pub fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// MAPs so far that had less to give than was asked for.
+    pub fn full_maps(&self) -> u64 {
+        self.full
+    }
+
     /// Grants of MAPs that were not made since this was last asked.
     pub fn take_missed(&mut self) -> impl Iterator<Item = Missed> {
         self.missed.drain(..)
@@ -290,8 +311,12 @@ impl Cmts {
         let budget = budget.saturating_sub(regular).min(self.space.free());
         self.is_unlimited = budget == self.space.free();
         self.most = most.saturating_sub(regular).min(self.space.free());
-        self.share(timing.allocation_start(map), budget, timing);
+        let before = grants.len();
+        let left = self.share(timing.allocation_start(map), budget, timing);
         self.place(map, budget, timing, grants);
+        let asked_for = grants[before..].iter().map(|grant| grant.minislots);
+        self.given += regular + asked_for.sum::<u64>();
+        self.full += u64::from(left == 0 && self.has_backlog());
     }
 
     /// Takes in the requests that the MAP's acknowledgement time has reached.
@@ -335,11 +360,14 @@ impl Cmts {
                         .map(|due| due.minislots)
                         .sum::<u64>();
                 }
-                Given::Grant { minislots } if missed > 0 => self.missed.push(Missed {
-                    flow: periodic.flow,
-                    grants: missed,
-                    minislots,
-                }),
+                Given::Grant { minislots } if missed > 0 => {
+                    self.given += missed * minislots;
+                    self.missed.push(Missed {
+                        flow: periodic.flow,
+                        grants: missed,
+                        minislots,
+                    });
+                }
                 Given::Grant { .. } => {}
             }
         }
@@ -386,19 +414,19 @@ impl Cmts {
         most.min((available / per_minislot) as u64)
     }
 
-    /// Shares the budget among those that wait.
-    fn share(&mut self, start: Instant, budget: u64, timing: &UpstreamTiming) {
+    /// Shares the budget among those that wait; what is left.
+    fn share(&mut self, start: Instant, budget: u64, timing: &UpstreamTiming) -> u64 {
         for &flow in &self.served {
             self.flows[flow].share = 0;
         }
         self.served.clear();
         if budget == 0 {
-            return;
+            return 0;
         }
         let left = self.give_reserved(start, budget, timing);
         (0..8).rev().fold(left, |left, priority| {
             self.share_among(priority, left, timing)
-        });
+        })
     }
 
     /// Gives each flow what its reserved rate has saved up, while there is something; what is left.

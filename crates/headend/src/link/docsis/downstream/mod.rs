@@ -10,6 +10,7 @@ use super::timing::DownstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::link::{RateSchedule, Transmitter};
+use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
 use crate::time::Instant;
@@ -50,8 +51,12 @@ pub struct Downstream {
     channel: Transmitter,
     /// When the channel has sent what it is sending.
     busy_until: Instant,
-    /// A wake-up at that time is under way.
+    /// A wake-up at that time is under way: somebody waits for the channel.
     is_awaited: bool,
+    /// Bytes sent on it.
+    sent: u64,
+    /// Nanoseconds in which somebody waited for it, up to the end of what it is sending.
+    full_ns: u64,
 }
 
 impl Downstream {
@@ -72,6 +77,8 @@ impl Downstream {
             channel: Transmitter::new(schedule),
             busy_until: Instant::ZERO,
             is_awaited: false,
+            sent: 0,
+            full_ns: 0,
         }
     }
 
@@ -145,6 +152,25 @@ impl Downstream {
         }
     }
 
+    /// Calls `visit` with one of the queues that share the channel, and what went over it until `now`.
+    pub fn visit_channel(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
+        let Some(flow) = self.flows.first() else {
+            return;
+        };
+        let ahead = if self.is_awaited {
+            self.busy_until.since(now).as_nanos()
+        } else {
+            0
+        };
+        let so_far = ChannelUse {
+            capacity_bits: self.channel.schedule().bits_until(now, Rate(u64::MAX)),
+            used_bits: self.sent as f64 * 8.0,
+            neighbours_bits: 0.0,
+            full_ns: (self.full_ns - ahead) as f64,
+        };
+        visit(flow.queue.id(), so_far);
+    }
+
     /// Packets held.
     pub fn held(&self) -> u64 {
         self.flows.iter().map(ServiceFlow::held).sum()
@@ -210,6 +236,7 @@ impl Downstream {
             self.flows[flow].in_hand = Some(packet);
             return None;
         }
+        self.sent += pdu + self.timing.mac_header;
         cx.forward_at(packet, self.timing.delivery(end));
         Some(pdu)
     }
@@ -218,6 +245,7 @@ impl Downstream {
     fn await_end(&mut self, cx: &mut Context<'_>) {
         if !self.scheduler.is_empty() && self.busy_until < Instant::FAR_FUTURE {
             self.is_awaited = true;
+            self.full_ns += (self.busy_until - cx.now).as_nanos();
             cx.wake_at(self.busy_until, Wake::Sent.token());
         }
     }
@@ -307,7 +335,6 @@ fn line(rate: Rate, buckets: &TokenBuckets) -> LineView<'_> {
         framing: Framing::ETHERNET,
         shaper: Some(buckets),
         grants: None,
-        share: None,
     }
 }
 

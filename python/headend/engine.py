@@ -1,0 +1,35 @@
+"""Whether the compiled engine is the one that this Python code is written for."""
+
+from __future__ import annotations
+
+import functools
+
+from headend.columns import TABLES
+from headend.errors import InputError
+
+
+@functools.cache
+def check_engine() -> None:
+    """Hold the tables that the compiled engine gives against those that are read here.
+
+    Raises
+    ------
+    InputError
+        When they differ: the sources were updated and the engine was not built again, or the other way about.
+    """
+    from headend import _engine
+
+    if not hasattr(_engine, "columns"):
+        raise InputError(_describe("older", "it does not say what its tables hold"))
+    given = {(table, name) for table, names in _engine.columns().items() for name in names}
+    read = {(table, name) for table, types in TABLES.items() for name in types}
+    if read - given:
+        table, name = min(read - given)
+        raise InputError(_describe("older", f"its table {table} has no {name}"))
+    if given - read:
+        table, name = min(given - read)
+        raise InputError(_describe("newer", f"its table {table} has {name}"))
+
+
+def _describe(age: str, why: str) -> str:
+    return f"the compiled engine is {age} than this Python package ({why}): run make build"
