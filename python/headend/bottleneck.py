@@ -27,6 +27,9 @@ MOST_TIERS = 6
 #: Share of a queue's packets from which its losses are the trouble, not a sender's way to find its rate.
 LOSSY_SHARE = 0.05
 
+#: Share of its own rate from which a queue waits for nothing else.
+OWN_RATE = 0.95
+
 
 @dataclass(frozen=True)
 class QueueParty:

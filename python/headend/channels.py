@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: Share of the time in which somebody waited for a channel, and share of it that was used, from which it is called full: in single MAPs more
 #: is asked for than there is on any busy channel.
 FULL_TIME = 0.5
-FULL_USE = 0.85
+FULL_USE = 0.95
 
 
 @dataclass(frozen=True)

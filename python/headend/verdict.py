@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import (
     LOSSY_SHARE,
+    OWN_RATE,
     STANDING_TIME,
     STOOD_AT_TIMES,
     find_bottleneck,
@@ -343,7 +344,8 @@ def _write_paragraph(
             (state.link, state.direction) == (queue.link, queue.direction) for state in channels
         )
         sentences.append(_tell_queue(queue))
-        if is_behind:
+        # One that has all of its own rate waits for that, whatever the channel is like.
+        if is_behind and (queue.utilisation or 0.0) <= OWN_RATE:
             sentences += _explain_shortage(result, queue)
         else:
             sentences += _explain_queue(result, queue, suffers=bool(suffering))

@@ -398,6 +398,38 @@ fn flows_that_make_no_sense_are_refused() {
     assert!(bulk("flow.stream.tcp.mtu", "9000").contains("expected 68 to 1500 bytes"));
     assert!(bulk("flow.stream.tcp.receive_window", "0 B").contains("1 B to 1 GiB"));
     assert!(bulk("flow.stream.tcp.min_rto", "2 min").contains("at most max_rto"));
+    for (tcp, expected) in [
+        ("{ sack = false, rack = true }", "false where `sack`"),
+        (
+            "{ system = \"freebsd4\", prr = true }",
+            "false where `sack`",
+        ),
+        ("{ fast_recovery = \"reno\" }", "\"new_reno\" where `sack`"),
+        (
+            "{ congestion = \"prague\", ecn = \"off\" }",
+            "answers marks",
+        ),
+        ("{ congestion.bbr.startup_gain = 1e9 }", "at most 100"),
+        (
+            "{ congestion.bbr.min_rtt_window = \"0 s\" }",
+            "more than probe",
+        ),
+        (
+            "{ congestion.bbr3.probe_rtt_interval = \"0 s\" }",
+            "more than probe",
+        ),
+        (
+            "{ congestion.ledbat.allowed_increase = 0 }",
+            "at least 1 segment",
+        ),
+        (
+            "{ congestion.westwood.filter = \"100 %\" }",
+            "a share below 1",
+        ),
+    ] {
+        let error = bulk("flow.stream.tcp", tcp);
+        assert!(error.contains(expected), "{tcp}: {error}");
+    }
     let negative = bulk("flow.stream.tcp.congestion.cubic.c", "-5");
     assert!(negative.starts_with("flow.stream.tcp.congestion.cubic.c: expected a number above 0"));
     assert!(error_where("[flow.stream]", "[flow.dsl]").contains("of the same name"));

@@ -245,3 +245,28 @@ fn windows_xp_sends_64_kib_each_round_trip() {
     let rate = goodputs(&run(100, DEEP, &flow))[0];
     assert!(rate > 10.0 * expected, "{rate:.0}");
 }
+
+/// What a system is said to do of its control stands beside what is written of it, and a control that counts marks keeps the negotiation it needs.
+#[test]
+fn a_system_fills_in_what_is_not_written() {
+    let (named, cubic) = ("system = \"linux\"", "congestion.cubic");
+    let same = [
+        named.to_owned(),
+        format!("{named}\ncongestion = \"cubic\""),
+        format!("{named}\n{cubic}.beta = \"70 %\""),
+    ];
+    let tables = same.map(|tcp| goodputs(&run(20, DEEP, &upload("one", "40 ms", &tcp))));
+    assert_eq!(tables[0], tables[1]);
+    assert_eq!(tables[0], tables[2]);
+    let without = format!("{named}\n{cubic}.hystart = \"off\"");
+    let without = goodputs(&run(20, DEEP, &upload("one", "40 ms", &without)));
+    assert_ne!(tables[0], without);
+    let marks = ["", "system = \"macos\"\n"].map(|system| {
+        let tcp = format!(
+            "{system}receive_window = \"4 MiB\"\ninitial_window = 10\ncongestion = \"prague\""
+        );
+        let tables = run(40, "up.queue = \"dualpi2\"", &upload("one", "20 ms", &tcp));
+        tables.integers("queues", "marked")[0]
+    });
+    assert!(marks[1] > marks[0] / 2, "{marks:?}");
+}

@@ -47,13 +47,16 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Gains with which the rate could never grow.
+    /// Gains with which the rate could never grow, or would leave every path; probes that never end.
     pub(super) fn check(&self) -> Result<(), Refusal> {
-        if !(self.startup_gain.is_finite() && self.startup_gain > 1.25) {
-            return Err(("bbr.startup_gain", "a number above 1.25"));
+        if !(self.startup_gain > 1.25 && self.startup_gain <= 100.0) {
+            return Err(("bbr.startup_gain", "a number above 1.25, and at most 100"));
         }
-        if !(self.cwnd_gain.is_finite() && self.cwnd_gain >= 1.0) {
-            return Err(("bbr.cwnd_gain", "a number not below 1"));
+        if !(1.0..=100.0).contains(&self.cwnd_gain) {
+            return Err(("bbr.cwnd_gain", "a number from 1 to 100"));
+        }
+        if self.min_rtt_window <= self.probe_rtt_duration {
+            return Err(("bbr.min_rtt_window", "more than probe_rtt_duration"));
         }
         Ok(())
     }

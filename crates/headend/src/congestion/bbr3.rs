@@ -57,13 +57,19 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A threshold of one divides by zero.
+    /// A threshold of one divides by zero; with the others nothing is left to send, or probes never end.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         if self.loss_threshold.0 >= 1.0 {
             return Err(("bbr3.loss_threshold", "a share below 1"));
         }
         if self.headroom.0 >= 1.0 {
             return Err(("bbr3.headroom", "a share below 1"));
+        }
+        if self.beta.0 <= 0.0 {
+            return Err(("bbr3.beta", "a share above 0"));
+        }
+        if self.probe_rtt_interval <= self.probe_rtt_duration {
+            return Err(("bbr3.probe_rtt_interval", "more than probe_rtt_duration"));
         }
         Ok(())
     }

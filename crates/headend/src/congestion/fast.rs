@@ -49,8 +49,8 @@ impl Default for Config {
 impl Config {
     /// Without α nothing holds the window up; without γ nothing moves it.
     pub(super) fn check(&self) -> Result<(), Refusal> {
-        if !(self.alpha.is_finite() && self.alpha > 0.0) {
-            return Err(("fast.alpha", "a number of segments above 0"));
+        if !(self.alpha > 0.0 && self.alpha <= 100_000.0) {
+            return Err(("fast.alpha", "a number of segments above 0, at most 100000"));
         }
         if self.gamma.0 <= 0.0 {
             return Err(("fast.gamma", "a share above 0"));

@@ -55,6 +55,9 @@ impl Config {
         if !(self.gain > 0.0 && self.gain <= 1.0) {
             return Err(("ledbat.gain", "a number above 0, and at most 1"));
         }
+        if self.allowed_increase == 0 {
+            return Err(("ledbat.allowed_increase", "at least 1 segment"));
+        }
         if self.min_window == 0 {
             return Err(("ledbat.min_window", "at least 1 segment"));
         }

@@ -42,7 +42,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// A filter of one never hears of a sample.
     pub(super) fn check(&self) -> Result<(), Refusal> {
+        if self.filter.0 >= 1.0 {
+            return Err(("westwood.filter", "a share below 1"));
+        }
         check_slow_start(self.slow_start_limit, "westwood.slow_start_limit")
     }
 }

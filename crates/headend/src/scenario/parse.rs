@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, Problem, ScenarioError};
 use super::raw::Raw;
+use crate::congestion::CongestionConfig;
 use crate::tcp::systems::System;
 
 /// How a scenario is written.
@@ -56,10 +57,44 @@ fn fill_in_systems(tree: &mut Value) {
         let name = tcp.get("system").cloned().unwrap_or_default();
         // A name that nobody has is found when the scenario is read.
         if let Ok(system) = serde_json::from_value::<System>(name) {
+            let control = match tcp.get("congestion") {
+                Some(Value::String(name)) => Some(name),
+                Some(Value::Object(named)) => named.keys().next(),
+                _ => None,
+            };
+            let controls = CongestionConfig::all();
+            let mut written = controls
+                .iter()
+                .filter(|of| control.is_some_and(|name| of.name() == name));
+            let counts_marks = written.any(CongestionConfig::counts_marks);
             for (key, value) in system.keys() {
-                tcp.entry(key).or_insert(value);
+                if let Some(written) = tcp.get_mut(&key) {
+                    fill_in(written, value);
+                } else if key != "ecn" || !counts_marks {
+                    tcp.insert(key, value);
+                }
             }
         }
+    }
+}
+
+/// Adds to something named, `"cubic"` or `{ cubic = { beta = 0.7 } }`, the parameters of the same name that are not written.
+fn fill_in(written: &mut Value, system: Value) {
+    match (&mut *written, system) {
+        (Value::String(name), Value::Object(named)) if named.contains_key(name.as_str()) => {
+            *written = Value::Object(named);
+        }
+        (Value::Object(written), Value::Object(named)) => {
+            for (name, parameters) in named {
+                let own = written.get_mut(&name).and_then(Value::as_object_mut);
+                if let (Some(own), Value::Object(parameters)) = (own, parameters) {
+                    for (key, value) in parameters {
+                        own.entry(key).or_insert(value);
+                    }
+                }
+            }
+        }
+        _ => {}
     }
 }
 

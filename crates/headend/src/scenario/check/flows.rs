@@ -11,7 +11,7 @@ use crate::rng::Rng;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::named::{Named, OrTable};
 use crate::scenario::raw::{Flow, Host, Raw, RttFrom, StartRange};
-use crate::tcp;
+use crate::tcp::{self, EcnMode, FastRecovery};
 use crate::time::Duration;
 use crate::traffic::{ApplicationConfig, Direction};
 use crate::units::Probability;
@@ -641,6 +641,18 @@ fn check_tcp(tcp: &tcp::Config) -> Result<(), (&'static str, &'static str)> {
             "1 ms to max_rto",
         ),
         (tcp.syn_retries <= 100, "syn_retries", "at most 100"),
+        (tcp.sack || !tcp.prr, "prr", "false where `sack` is false"),
+        (tcp.sack || !tcp.rack, "rack", "false where `sack` is false"),
+        (
+            !tcp.sack || tcp.fast_recovery == FastRecovery::NewReno,
+            "fast_recovery",
+            "\"new_reno\" where `sack` is true",
+        ),
+        (
+            tcp.ecn != EcnMode::Off || !tcp.congestion.counts_marks(),
+            "ecn",
+            "\"auto\", \"accurate\" or \"on\" for a congestion control that answers marks",
+        ),
     ];
     let wrong = checks.into_iter().find(|(holds, ..)| !holds);
     wrong.map_or(Ok(()), |(_, key, expected)| Err((key, expected)))
