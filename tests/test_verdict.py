@@ -15,6 +15,7 @@ from headend.cli.tables import draw_queues
 from headend.experiment import compare
 from headend.grading import Grade
 from headend.quantity import format_quantity
+from headend.result import Result
 from headend.verdict import judge, summarise_comparison
 from street import make_street
 
@@ -234,6 +235,13 @@ def test_a_full_channel_is_the_cause_and_not_a_homes_queue() -> None:
     assert told in verdict.paragraph
     assert "It waits for the full channel" in verdict.paragraph
     assert "That is a standing queue" not in verdict.paragraph
+
+
+def test_a_queue_that_has_its_own_rate_waits_for_no_channel() -> None:
+    run = headend.run(SHARED)
+    queues = run.queues.with_columns(utilisation=pl.lit(0.98))
+    at_its_rate = Result({**run.tables, "queues": queues}, run.manifest, run.label)
+    assert "It waits for the full channel" not in judge(at_its_rate).paragraph
 
 
 def test_a_channel_with_room_is_no_cause() -> None:
