@@ -125,13 +125,6 @@ impl Fast {
         self.window.set(bytes, bytes);
     }
 
-    fn in_slow_start(&self) -> bool {
-        let cwnd = self.window.cwnd();
-        self.window
-            .ssthresh()
-            .is_none_or(|ssthresh| cwnd < ssthresh)
-    }
-
     fn slow_start(&mut self, base: f64, ack: &AckSample) {
         let queued = self.w * (1.0 - base / self.least);
         if self.least.is_finite() && queued > self.config.gamma.0 * self.config.alpha {
@@ -157,7 +150,7 @@ impl CongestionControl for Fast {
         }
         let Some(rtt) = self.rtt else { return };
         let base = self.base(ack);
-        if self.in_slow_start() {
+        if self.window.in_slow_start() {
             return self.slow_start(base, ack);
         }
         let period = self.config.update_period.max(ack.srtt.unwrap_or_default());

@@ -71,6 +71,11 @@ impl Reno {
         self.ssthresh = ssthresh;
     }
 
+    /// Whether the window still grows as in slow start.
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
     /// RFC 3465 §2.1: one segment more for each window acknowledged.
     fn avoid_congestion(&mut self, newly_acked: u64) {
         self.acked += newly_acked;
@@ -86,7 +91,7 @@ impl CongestionControl for Reno {
         if ack.in_recovery || !ack.cwnd_limited {
             return;
         }
-        if self.cwnd < self.ssthresh {
+        if self.in_slow_start() {
             self.cwnd = self.slow_start.grow(self.cwnd, self.ssthresh, ack);
         } else {
             self.avoid_congestion(ack.newly_acked);

@@ -92,7 +92,7 @@ impl Vegas {
     fn adjust(&mut self, rtt: Duration, base: Duration, may_grow: bool) {
         let backlog = self.backlog(rtt, base);
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
-        if ssthresh.is_none_or(|ssthresh| cwnd < ssthresh) {
+        if self.window.in_slow_start() {
             if backlog > self.config.gamma {
                 // §3.3: on to congestion avoidance, with the window that fills the path and no more.
                 let fits = cwnd - (backlog * self.mss as f64) as u64;
@@ -129,8 +129,7 @@ impl CongestionControl for Vegas {
                 self.adjust(rtt, base, ack.cwnd_limited);
             }
         }
-        let slow_start = (self.window.ssthresh()).is_none_or(|limit| self.window.cwnd() < limit);
-        if slow_start && self.growing {
+        if self.window.in_slow_start() && self.growing {
             self.window.on_ack(ack);
         }
     }

@@ -62,11 +62,8 @@ fn fill_in_systems(tree: &mut Value) {
                 Some(Value::Object(named)) => named.keys().next(),
                 _ => None,
             };
-            let controls = CongestionConfig::all();
-            let mut written = controls
-                .iter()
-                .filter(|of| control.is_some_and(|name| of.name() == name));
-            let counts_marks = written.any(CongestionConfig::counts_marks);
+            let counts_marks = (CongestionConfig::all().iter())
+                .any(|of| control.is_some_and(|name| of.name() == name) && of.counts_marks());
             for (key, value) in system.keys() {
                 if let Some(written) = tcp.get_mut(&key) {
                     fill_in(written, value);
