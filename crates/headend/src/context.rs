@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use crate::endpoint::Notice;
 use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop};
-use crate::line::Line;
+use crate::line::{Fate, Line};
 use crate::link::Link;
 use crate::metrics::Recorder;
 use crate::packet::{Ecn, Packet, SackId, Side};
@@ -193,9 +193,16 @@ impl<'a> Context<'a> {
             return self.put_out(packet, hop, at);
         };
         let line = &mut self.world.lines[index as usize];
-        if line.loses() {
-            self.discard(packet, DropReason::Corrupted);
-        } else if at == self.now && line.is_transparent() {
+        let mut packet = packet;
+        if line.is_harmful() {
+            match line.decide(packet.ecn) {
+                Fate::Lost => return self.discard(packet, DropReason::Corrupted),
+                Fate::Marked => self.mark_on_path(&mut packet),
+                Fate::Unharmed => {}
+            }
+        }
+        let line = &mut self.world.lines[index as usize];
+        if at == self.now && line.is_transparent() {
             self.hand_over(packet, hop + 1, at);
         } else if let Some(due) = line.push(packet, hop + 1, at) {
             self.world.events.set_line(index, Some(due));
@@ -239,6 +246,13 @@ impl<'a> Context<'a> {
             self.world.recorder.marked(self.now, queue, packet, group);
         }
         true
+    }
+
+    /// Gives a packet CE in the wide area, where no queue of ours does.
+    fn mark_on_path(&mut self, packet: &mut Packet) {
+        packet.ecn = Ecn::Ce;
+        let group = self.group(packet);
+        self.world.recorder.marked_on_path(packet, group);
     }
 
     /// A packet was taken into the queue this call is in.

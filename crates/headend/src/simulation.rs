@@ -125,8 +125,8 @@ impl Simulation {
                 world.events.push(at, Source::Link(index as u32), token);
             }
         }
-        if world.lines.iter().any(Line::is_lossy) {
-            // A loss counts when the packet is sent, so that must be an event.
+        if world.lines.iter().any(Line::is_harmful) {
+            // A loss or mark counts when the packet is sent, so that must be an event.
             for link in &mut links {
                 link.wake_for_departures();
             }

@@ -383,6 +383,7 @@ fn flows_that_make_no_sense_are_refused() {
     assert!(error_with("flow.stream.count", "100000").contains("more than 10000"));
     assert!(error_with("flow.stream.dscp", "64").contains("a DSCP from 0 to 63"));
     assert!(error_with("flow.stream.path.loss", "100 %").contains("carries nothing"));
+    assert!(error_with("flow.stream.path.marks", "1 %").contains("not ECN-capable"));
     assert!(error_with("flow.stream.tcp.mtu", "1000").contains("does not use TCP"));
     assert!(
         error_with("flow.stream.application.cbr.rate", "0 bit/s")

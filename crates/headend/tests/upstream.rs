@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use headend::context::{Context, QueueInternals};
 use headend::flow::{FlowTable, Hop, Port};
-use headend::line::Line;
+use headend::line::{Harm, Line};
 use headend::link::Link;
 use headend::link::docsis::cmts::Placement;
 use headend::link::docsis::preset::Plant;
@@ -23,7 +23,7 @@ use headend::tcp;
 use headend::time::{Duration, Instant};
 use headend::trace::{DropReason, QueueId, Sink, TraceEvent};
 use headend::traffic::{Application, Direction, GroupSetup, Peer};
-use headend::units::{ByteCount, Probability, Rate};
+use headend::units::{ByteCount, Rate};
 
 /// An upstream alone: what comes down does not pass a link here.
 #[derive(Debug)]
@@ -168,12 +168,7 @@ impl Street {
         for (index, modem) in self.modems.iter().enumerate() {
             let mut line = || {
                 let rng = self.rng("line");
-                lines.push(Line::new(
-                    Duration::ZERO,
-                    Duration::ZERO,
-                    Probability(0.0),
-                    rng,
-                ));
+                lines.push(Line::new(Duration::ZERO, Duration::ZERO, Harm::NONE, rng));
                 Hop::Line(lines.len() as u32 - 1)
             };
             let port = Port(index as u16);

@@ -296,6 +296,14 @@ pub struct StartRange {
     pub to: Duration,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(share: &Probability) -> bool {
+    share.0 <= 0.0
+}
+
 /// The wide area between the links and a remote host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -308,6 +316,9 @@ pub struct Path {
     pub down: Option<Duration>,
     /// Share of packets lost at random, each way.
     pub loss: Probability,
+    /// Share of the ECN-capable packets marked at random (CE), each way: how a congestion control answers marks, without a queue.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub marks: Probability,
     /// Each packet is late by up to this, evenly, without overtaking: the timing of hosts, without which equal flows lock into phase with a
     /// queue. `"0 s"` switches it off.
     pub jitter: Duration,
@@ -319,6 +330,7 @@ impl Default for Path {
             up: None,
             down: None,
             loss: Probability(0.0),
+            marks: Probability(0.0),
             jitter: Duration::from_micros(100),
         }
     }

@@ -178,7 +178,7 @@ impl Config {
     }
 
     /// What it asks for, or grants: never [`EcnMode::Auto`].
-    fn ecn(&self) -> EcnMode {
+    pub(crate) fn ecn(&self) -> EcnMode {
         match self.ecn {
             EcnMode::Auto if self.congestion.counts_marks() => EcnMode::Accurate,
             EcnMode::Auto => EcnMode::Off,

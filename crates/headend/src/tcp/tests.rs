@@ -10,7 +10,7 @@ use crate::aqm::DropTail;
 use crate::congestion::{bbr3, cubic, reno};
 use crate::context::QueueInternals;
 use crate::flow::{FlowTable, Hop, Port};
-use crate::line::Line;
+use crate::line::{Harm, Line};
 use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
@@ -166,7 +166,15 @@ impl Setup {
         let lines = [0, 1].map(|n| {
             let rng = Rng::for_path(self.seed, &format!("line{n}"));
             let jitter = Duration::from_micros(100);
-            Line::new(self.one_way, jitter, Probability(self.loss), rng)
+            Line::new(
+                self.one_way,
+                jitter,
+                Harm {
+                    loss: Probability(self.loss),
+                    ..Harm::NONE
+                },
+                rng,
+            )
         });
         let simulation = Simulation::new(Parts {
             links: vec![self.link],

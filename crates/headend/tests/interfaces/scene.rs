@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use headend::clock::{Arrival, VirtualClock};
 use headend::event::AppId;
 use headend::flow::{FlowTable, Hop, Port};
-use headend::line::Line;
+use headend::line::{Harm, Line};
 use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
@@ -18,7 +18,7 @@ use headend::tcp;
 use headend::time::{Duration, Instant};
 use headend::trace::{DropReason, FrameStore, QueueId};
 use headend::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
-use headend::units::{Probability, Rate};
+use headend::units::Rate;
 
 pub(crate) const RATE: Rate = Rate(10_000_000);
 const DURATION: Duration = Duration::from_secs(20);
@@ -210,7 +210,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
 
 fn no_delay() -> Line {
     let rng = Rng::for_path(1, "line");
-    Line::new(Duration::ZERO, Duration::ZERO, Probability(0.0), rng)
+    Line::new(Duration::ZERO, Duration::ZERO, Harm::NONE, rng)
 }
 
 fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {

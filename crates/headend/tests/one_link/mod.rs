@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use headend::aqm::DropTail;
 use headend::flow::{FlowTable, Hop, Port};
-use headend::line::Line;
+use headend::line::{Harm, Line};
 use headend::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
@@ -15,7 +15,7 @@ use headend::tcp;
 use headend::time::{Duration, Instant};
 use headend::trace::{QueueId, Sink, TraceEvent};
 use headend::traffic::{Application, GroupSetup, Peer};
-use headend::units::{Probability, Rate};
+use headend::units::Rate;
 
 /// The link, and how long the run is.
 pub(crate) struct Setup {
@@ -97,7 +97,7 @@ impl Setup {
             self.delay
         };
         let rng = Rng::for_path(self.seed, &format!("line.{index}"));
-        Line::new(delay, Duration::ZERO, Probability(0.0), rng)
+        Line::new(delay, Duration::ZERO, Harm::NONE, rng)
     }
 
     fn link(&self) -> Box<dyn Link> {

@@ -417,6 +417,11 @@ impl Recorder {
         }
     }
 
+    /// A packet was given CE in the wide area.
+    pub fn marked_on_path(&mut self, packet: &Packet, group: GroupId) {
+        (self.flow_records[direction(group, packet.from)].ends).mark();
+    }
+
     /// A modem chose the request opportunity it will ask in, in a window of so many.
     pub fn deferred(&mut self, at: Instant, queue: QueueId, opportunity: u64, window: u64) {
         if self.is_heard(TraceKinds::DEFERRED) {

@@ -14,7 +14,7 @@ use super::check::{
 use super::named::OrTable;
 use super::raw::StartRange;
 use crate::flow::{FlowTable, Hop, Port};
-use crate::line::Line;
+use crate::line::{Harm, Line};
 use crate::link::{DirectionSetup, Link, PointToPoint, Transmitter};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
@@ -25,7 +25,7 @@ use crate::simulation::{AppSetup, Parts, Simulation};
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
 use crate::traffic::{GroupSetup, Peer};
-use crate::units::{Probability, Rate};
+use crate::units::Rate;
 
 /// Where a queue stands.
 struct QueuePlace<'a> {
@@ -159,7 +159,7 @@ impl Builder {
 
     fn add_exit(&mut self, link: &str, direction: &str) -> u32 {
         let path = format!("link.{link}.{direction}.exit");
-        self.add_line(Duration::ZERO, Duration::ZERO, Probability(0.0), &path)
+        self.add_line(Duration::ZERO, Duration::ZERO, Harm::NONE, &path)
     }
 
     /// The line behind the exit that a packet takes which entered at `port`.
@@ -239,15 +239,9 @@ impl Builder {
             .expect("the check has built it once")
     }
 
-    fn add_line(
-        &mut self,
-        delay: Duration,
-        jitter: Duration,
-        loss: Probability,
-        path: &str,
-    ) -> u32 {
+    fn add_line(&mut self, delay: Duration, jitter: Duration, harm: Harm, path: &str) -> u32 {
         self.lines
-            .push(Line::new(delay, jitter, loss, self.rng(path)));
+            .push(Line::new(delay, jitter, harm, self.rng(path)));
         self.lines.len() as u32 - 1
     }
 
@@ -298,7 +292,7 @@ impl Builder {
         let delays = draw_delays(&plan.path, &mut self.rng(&format!("{name}.rtt")));
         let wide = [("up", delays[0]), ("down", delays[1])].map(|(direction, delay)| {
             let path = format!("{name}.{direction}");
-            self.add_line(delay, plan.path.jitter, plan.path.loss, &path)
+            self.add_line(delay, plan.path.jitter, plan.path.harm, &path)
         });
         let before_up = plan.links_before_wide_area;
         let before_down = plan.down.len() - before_up;

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use super::links::{self, Attachment, LinkPlan, PortPlan, check_delay};
 use super::unknown;
 use crate::flow::TunnelId;
+use crate::line::Harm;
 use crate::rng::Rng;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::named::{Named, OrTable};
@@ -14,7 +15,6 @@ use crate::scenario::raw::{Flow, Host, Raw, RttFrom, StartRange};
 use crate::tcp::{self, EcnMode, FastRecovery};
 use crate::time::Duration;
 use crate::traffic::{ApplicationConfig, Direction};
-use crate::units::Probability;
 
 /// One application with its hosts, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ pub(in crate::scenario) struct PathPlan {
     pub(in crate::scenario) rtt: OrTable<Duration, RttFrom>,
     pub(in crate::scenario) up: Option<Duration>,
     pub(in crate::scenario) down: Option<Duration>,
-    pub(in crate::scenario) loss: Probability,
+    pub(in crate::scenario) harm: Harm,
     pub(in crate::scenario) jitter: Duration,
 }
 
@@ -250,6 +250,7 @@ impl Planner {
         check_path(&at, flow)?;
         check_header(&at, flow)?;
         let tcp = plan_application(&at, flow)?;
+        check_marks(&at, flow, &tcp)?;
         let direction = flow
             .direction
             .expect("planning the application fills it in");
@@ -518,7 +519,10 @@ fn peer(
                 .unwrap_or(OrTable::Plain(DEFAULT_RTT)),
             up: flow.path.up,
             down: flow.path.down,
-            loss: flow.path.loss,
+            harm: Harm {
+                loss: flow.path.loss,
+                marks: flow.path.marks,
+            },
             jitter: flow.path.jitter,
         },
     }
@@ -555,6 +559,16 @@ fn check_path(at: &str, flow: &Flow) -> Result<(), ScenarioError> {
     if flow.path.loss.0 >= 1.0 {
         let why = "a path that loses every packet carries nothing";
         return Err(ScenarioError::invalid(format!("{at}.path.loss"), why));
+    }
+    Ok(())
+}
+
+/// Marks reach only what says that it can take them.
+fn check_marks(at: &str, flow: &Flow, tcp: &tcp::Config) -> Result<(), ScenarioError> {
+    let is_capable = flow.tcp.is_some() && tcp.ecn() != EcnMode::Off;
+    if flow.path.marks.0 > 0.0 && !is_capable {
+        let why = "expected none: the flow's packets are not ECN-capable (tcp.ecn)";
+        return Err(ScenarioError::invalid(format!("{at}.path.marks"), why));
     }
     Ok(())
 }

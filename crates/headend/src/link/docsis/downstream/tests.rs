@@ -6,7 +6,7 @@ use super::*;
 use crate::context::World;
 use crate::event::{AppId, EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop, Port, Protocol};
-use crate::line::Line;
+use crate::line::{Harm, Line};
 use crate::link::docsis::preset::Plant;
 use crate::link::docsis::qos::Qos;
 use crate::link::docsis::token_bucket::Limits;
@@ -16,7 +16,6 @@ use crate::packet::Side;
 use crate::qdisc::QueueConfig;
 use crate::rng::Rng;
 use crate::time::Duration;
-use crate::units::Probability;
 
 const MBIT: u64 = 1_000_000;
 const SECOND: Duration = Duration::from_secs(1);
@@ -81,7 +80,7 @@ impl Plain {
         let exit = Line::new(
             Duration::ZERO,
             Duration::ZERO,
-            Probability(0.0),
+            Harm::NONE,
             Rng::for_path(1, "exit"),
         );
         let events = EventQueue::new(Duration::from_millis(1), 1);
