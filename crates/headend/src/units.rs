@@ -31,13 +31,20 @@ pub enum Limit {
     Unlimited,
 }
 
+/// Nanoseconds a byte takes at 1 bit/s.
+const BITS_NS: u64 = 8_000_000_000;
+
 impl Rate {
     /// Time to send `bytes` at this rate, in nanoseconds rounded up; [`Duration::MAX`] at rate zero.
     pub fn time_for(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        let bits_ns = u128::from(bytes) * 8_000_000_000;
+        // A division of 64 bits serves all but gigabytes, at a fraction of the time.
+        if let Some(bits_ns) = bytes.checked_mul(BITS_NS) {
+            return Duration::from_nanos(bits_ns.div_ceil(self.0));
+        }
+        let bits_ns = u128::from(bytes) * u128::from(BITS_NS);
         Duration::from_nanos(
             bits_ns
                 .div_ceil(u128::from(self.0))

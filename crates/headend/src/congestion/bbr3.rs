@@ -738,10 +738,9 @@ impl Bbr3 {
         self.bdp_multiple(1.0).min(self.cwnd)
     }
 
-    /// §5.5.8: three of what a host would send in one piece (§5.6.3).
+    /// §5.5.8.
     fn offload_budget(&self) -> u64 {
-        let quantum = ((self.pacing_rate * 1e-3) as u64).min(64_000);
-        3 * quantum.max(2 * self.mss)
+        3 * self.send_quantum()
     }
 
     fn quantization_budget(&self, inflight: u64) -> u64 {
@@ -880,6 +879,12 @@ impl CongestionControl for Bbr3 {
 
     fn pacing_rate(&self) -> Option<Rate> {
         Some(Rate((self.pacing_rate * 8.0) as u64))
+    }
+
+    /// §5.6.3.
+    fn send_quantum(&self) -> u64 {
+        let quantum = (self.pacing_rate * 1e-3) as u64;
+        quantum.min(64_000).max(2 * self.mss)
     }
 }
 

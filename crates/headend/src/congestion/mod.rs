@@ -199,6 +199,10 @@ pub trait CongestionControl: Debug + Send {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+    /// Bytes that may leave together under that rate, as segmentation offload has them leave; below two segments each is paced by itself.
+    fn send_quantum(&self) -> u64 {
+        0
+    }
 }
 
 /// Why a sender must slow down.

@@ -118,6 +118,7 @@ pub(super) struct Sender {
     /// What the control last said.
     cwnd: u64,
     pacing_rate: Option<Rate>,
+    send_quantum: u64,
     control_deadline: Option<Instant>,
     /// Bytes of the stream so far; `u64::MAX` never runs dry.
     written: u64,
@@ -149,6 +150,8 @@ pub(super) struct Sender {
     last_sent_at: Instant,
     /// Pacing: not before.
     next_send_at: Instant,
+    /// Pacing: bytes that may still leave together with those that left last.
+    quantum_left: u64,
     /// Pacing: until when something may be waiting.
     paced_until: Option<Instant>,
     rto_deadline: Option<Instant>,
@@ -173,6 +176,7 @@ impl Sender {
             rack,
             cwnd: control.cwnd(),
             pacing_rate: control.pacing_rate(),
+            send_quantum: control.send_quantum(),
             control_deadline: control.next_timer(),
             setup,
             rtt,
@@ -193,6 +197,7 @@ impl Sender {
             cwnd_limited: false,
             last_sent_at: Instant::ZERO,
             next_send_at: Instant::ZERO,
+            quantum_left: 0,
             paced_until: None,
             rto_deadline: None,
         }
@@ -251,7 +256,7 @@ impl Sender {
 
     /// The next segment that may be sent now. Ask until there is none.
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if self.pacing_rate.is_some() && now < self.next_send_at {
+        if self.pacing_rate.is_some() && now < self.next_send_at && self.quantum_left == 0 {
             // Whether anything waits is found out when the time has come. The pace is the control's doing, as the window is.
             self.cwnd_limited |= self.unsent().is_some();
             self.paced_until = Some(self.next_send_at);
@@ -414,7 +419,22 @@ impl Sender {
             rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline, now);
         }
         if let Some(rate) = self.pacing_rate {
-            self.next_send_at = self.next_send_at.max(now) + rate.time_for(u64::from(payload));
+            self.pace(u64::from(payload), rate, now);
+        }
+    }
+
+    /// What leaves together takes its time afterwards, in one piece: one wake-up serves it all.
+    #[inline]
+    fn pace(&mut self, payload: u64, rate: Rate, now: Instant) {
+        if now >= self.next_send_at {
+            self.next_send_at = now;
+            self.quantum_left = self.send_quantum;
+        }
+        self.next_send_at += rate.time_for(payload);
+        // A segment that no longer fits waits for the next piece.
+        self.quantum_left = self.quantum_left.saturating_sub(payload);
+        if self.quantum_left < self.setup.mss {
+            self.quantum_left = 0;
         }
     }
 
@@ -793,7 +813,9 @@ impl Sender {
         self.control_deadline = self.control.next_timer();
         self.cwnd = self.control.cwnd();
         self.pacing_rate = self.control.pacing_rate();
-        if self.setup.pacing && self.pacing_rate.is_none() {
+        if self.pacing_rate.is_some() {
+            self.send_quantum = self.control.send_quantum();
+        } else if self.setup.pacing {
             self.pacing_rate = self.window_pace();
         }
     }
@@ -1530,9 +1552,9 @@ mod tests {
         assert_eq!(sender.srtt(), Some(Duration::from_millis(50)));
     }
 
-    /// A fixed window, and a pace.
+    /// A fixed window, a pace, and what leaves together.
     #[derive(Debug)]
-    struct Paced(Rate);
+    struct Paced(Rate, u64);
 
     impl CongestionControl for Paced {
         fn on_ack(&mut self, _ack: &AckSample) {}
@@ -1543,12 +1565,15 @@ mod tests {
         fn pacing_rate(&self) -> Option<Rate> {
             Some(self.0)
         }
+        fn send_quantum(&self) -> u64 {
+            self.1
+        }
     }
 
     #[test]
     fn a_pacing_rate_spaces_segments_by_their_size() {
         // 1000 bytes at 8 Mbit/s take a millisecond.
-        let mut sender = sender_with(true, Box::new(Paced(Rate(8_000_000))));
+        let mut sender = sender_with(true, Box::new(Paced(Rate(8_000_000), 0)));
         sender.write(u64::MAX);
         for ms in 0..10 {
             assert_eq!(drain(&mut sender, at(ms)), [ms]);
@@ -1556,6 +1581,18 @@ mod tests {
         }
         assert_eq!(drain(&mut sender, at(10)), [0; 0], "the window is full");
         assert_eq!(sender.pacing_deadline(), None);
+    }
+
+    #[test]
+    fn what_fits_a_quantum_leaves_together_and_takes_its_time_afterwards() {
+        let mut sender = sender_with(true, Box::new(Paced(Rate(8_000_000), 3 * MSS + 1)));
+        sender.write(u64::MAX);
+        for piece in 0..3 {
+            let first = 3 * piece;
+            assert_eq!(drain(&mut sender, at(first)), [first, first + 1, first + 2]);
+            assert_eq!(sender.pacing_deadline(), Some(at(first + 3)));
+        }
+        assert_eq!(drain(&mut sender, at(9)), [9], "the window is full");
     }
 
     #[test]
