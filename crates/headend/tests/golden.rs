@@ -1,4 +1,4 @@
-//! What each queue makes of three scenarios, as tables of whole numbers: a change of the engine that moves a figure shows here, and its reviewer sees
+//! What each queue makes of three scenarios, and what each congestion control gets beside another, as tables of whole numbers: a change of the engine that moves a figure shows here, and its reviewer sees
 //! how far. `INSTA_UPDATE=always cargo test -p headend --test golden` writes them anew.
 
 mod from_text;
@@ -6,6 +6,7 @@ mod from_text;
 use std::fmt::Write;
 
 use from_text::{Tables, scenario};
+use headend::congestion::CongestionConfig;
 use headend::qdisc::QueueConfig;
 
 /// Everything upstream: three uploads that begin apart, a call, and a transfer that answers marks.
@@ -94,25 +95,97 @@ fn table(link: &str) -> String {
     rows
 }
 
-fn assert_table(name: &str, link: &str) {
+fn assert_table(name: &str, table: &str) {
     let mut settings = insta::Settings::new();
     settings.set_snapshot_path("golden");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, table(link)));
+    settings.bind(|| insta::assert_snapshot!(name, table));
+}
+
+/// Two uploads on 10 Mbit/s and 40 ms, where one bandwidth-delay product is 50 kB.
+const PAIR: &str = r#"
+title = "Two uploads"
+duration = "40 s"
+warmup = "10 s"
+[link.line.point_to_point]
+up.rate = "10 Mbit/s"
+down.rate = "100 Mbit/s"
+[flow.one]
+application = "bulk"
+rtt = "40 ms"
+start = { from = "0 s", to = "3 s" }
+[flow.other]
+application = "bulk"
+rtt = "40 ms"
+start = { from = "0 s", to = "3 s" }
+"#;
+
+/// Half, one and four bandwidth-delay products, and AQM.
+const PLACES: [(&str, &str); 6] = [
+    ("0.5 BDP", "{ drop_tail = { limit = \"25 kB\" } }"),
+    ("1 BDP", "{ drop_tail = { limit = \"50 kB\" } }"),
+    ("4 BDP", "{ drop_tail = { limit = \"200 kB\" } }"),
+    ("codel", "\"codel\""),
+    ("pie", "\"pie\""),
+    ("dualpi2", "\"dualpi2\""),
+];
+
+/// What each congestion control gets beside CUBIC, or beside another of its kind: its share of the goodput in thousandths, the median queue delay in units of
+/// 0.1 ms, and the drops.
+fn competition(beside: Option<&str>) -> String {
+    let mut rows = format!("{:<17}", "share delay drops");
+    for (place, _) in PLACES {
+        write!(rows, " {place:>16}").expect("text can be written to");
+    }
+    for control in CongestionConfig::all() {
+        let name = control.name();
+        write!(rows, "\n{name:<17}").expect("text can be written to");
+        for (_, queue) in PLACES {
+            let controls = [name, beside.unwrap_or(name)].map(|name| format!("\"{name}\""));
+            let settings = [
+                ("queue", queue),
+                ("flow.one.tcp.congestion", &controls[0]),
+                ("flow.other.tcp.congestion", &controls[1]),
+            ];
+            let tables = Tables::finish(scenario(PAIR, &settings).build(1));
+            let directions = tables.texts("flows", "direction");
+            let goodputs: Vec<f64> = (tables.floats("flows", "goodput_bps").iter())
+                .zip(directions)
+                .filter(|(_, direction)| *direction == "up")
+                .map(|(rate, _)| *rate)
+                .collect();
+            let share = (goodputs[0] / (goodputs[0] + goodputs[1]) * 1e3).round();
+            let delay = (tables.floats("queues", "delay_p50_ns")[0] / 1e5).round();
+            let counted = |column| tables.integers("queues", column)[0];
+            let drops = counted("discarded_congested") + counted("discarded_overlimit");
+            write!(rows, " {share:>5} {delay:>5} {drops:>4}").expect("text can be written to");
+        }
+    }
+    rows
+}
+
+#[test]
+fn controls_beside_cubic() {
+    assert_table("beside_cubic", &competition(Some("cubic")));
+}
+
+#[test]
+fn controls_beside_themselves() {
+    assert_table("beside_itself", &competition(None));
 }
 
 #[test]
 fn queues_on_a_plain_link() {
-    assert_table("plain_link", PLAIN);
+    assert_table("plain_link", &table(PLAIN));
 }
 
 #[test]
 fn queues_on_a_cable_line_of_docsis_31() {
-    assert_table("docsis31", DOCSIS31);
+    assert_table("docsis31", &table(DOCSIS31));
 }
 
 #[test]
 fn queues_on_a_cable_line_of_docsis_30() {
-    assert_table("docsis30", DOCSIS30);
+    assert_table("docsis30", &table(DOCSIS30));
 }

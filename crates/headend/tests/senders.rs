@@ -96,6 +96,28 @@ fn fast_flows_that_know_their_path_share_evenly_whatever_its_length() {
     assert!((backlog - 40.0).abs() < 3.0, "{backlog:.2}");
 }
 
+/// A flow that joins when another has its α segments in the queue takes their delay δ = α/C for part of its path, and rests with α segments beyond it:
+/// α/q + α/(q − δ) = C, whose root is q = δ(3 + √5)/2. The late comer gets the golden section of the link. Tolerance: as above, a segment of each one's α of 20.
+#[test]
+fn a_late_fast_flow_gets_the_golden_section() {
+    let flow = |name: &str, start: u32| {
+        let text = upload(name, "50 ms", "congestion.fast.alpha = 20.0");
+        text.replace("rtt =", &format!("start = \"{start} s\"\nrtt ="))
+    };
+    let tables = run_after(60, 10, DEEP, &(flow("first", 0) + &flow("late", 20)));
+    let rates = goodputs(&tables);
+    let (_, backlog) = measured(&tables);
+    let root = f64::midpoint(3.0, 5.0_f64.sqrt());
+    let share = rates[1] / (rates[0] + rates[1]);
+    let expected = 1.0 - 1.0 / root;
+    eprintln!(
+        "FAST: {share:.4} for {expected:.4}, {backlog:.2} segments for {:.2}",
+        20.0 * root
+    );
+    assert!((share / expected - 1.0).abs() < 0.05, "{share:.4}");
+    assert!((backlog - 20.0 * root).abs() < 3.0, "{backlog:.2}");
+}
+
 /// LEDBAT rests where the queue waits for the target. It comes near it ever more slowly, with a time constant of the target's segments times the round trip, 12 s at most here: eight of them pass first.
 /// Tolerance: two segments, for the delay is the smallest of four samples.
 #[test]
