@@ -259,13 +259,16 @@ def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 
 
 def _grade_responsiveness(evidence: _Evidence) -> tuple[Grade, str, float | None]:
-    found = [_read_statistic(evidence, name, "p50") for name in ("rpm", "rpm_down")]
-    worst = min((rpm for rpm in found if rpm is not None), default=None)
-    if worst is None:
+    found = {
+        direction: rpm
+        for direction, name in (("up", "rpm"), ("down", "rpm_down"))
+        if (rpm := _read_statistic(evidence, name, "p50")) is not None
+    }
+    if not found:
         return Grade.NONE, "no test finished with answers", 0.0
-    text = (
-        f"{write_quantity(worst, 'number')} round trips a minute ({write_quantity(60e9 / worst)})"
-    )
+    worst = min(found.values())
+    each = ", ".join(f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items())
+    text = f"round trips a minute: {each} ({write_quantity(60e9 / worst)} each)"
     return _grade_rising(worst, (1000, 500, 200)), text, -worst
 
 

@@ -11,8 +11,8 @@
 //! RPM     = (foreign + loaded) / 2
 //! ```
 //!
-//! A sender of load hands its connection little ahead of time, as the draft asks of servers, so that a self probe waits in the network and not in the
-//! sender. What deviates: no probes in the first interval, when nothing says what the line can carry (the draft bounds their share of it);
+//! A sender of load hands its connection no more ahead of time than what leaves within 5 ms, so that a self probe waits in the network and not in the
+//! sender; the draft asks for `TCP_NOTSENT_LOWAT`, its next revision for these 5 ms. What deviates: no probes in the first interval, when nothing says what the line can carry (the draft bounds their share of it);
 //! load-generating connections begin without a TLS handshake.
 
 use super::config::{Definition, Fault, ensure, ensure_span};
@@ -162,6 +162,8 @@ struct Load {
     written: [u64; 2],
     /// Received by the end of the interval before.
     received: u64,
+    /// What is handed over at a time.
+    chunk: u64,
     /// Self probes on their way to the server, by when they were made, and where it sends the load, the request for that. Then their answers.
     requests: Marks<Option<Instant>>,
     answers: Marks<Instant>,
@@ -221,6 +223,7 @@ impl Responsiveness {
             connected: false,
             written: [0; 2],
             received: 0,
+            chunk: SEGMENT,
             requests: Marks::with_capacity(16),
             answers: Marks::with_capacity(16),
         });
@@ -233,8 +236,11 @@ impl Responsiveness {
         let mut bytes = 0;
         for load in &mut self.loads {
             let received = cx.received(load.flow, reader);
-            bytes += received - load.received;
+            let own = received - load.received;
             load.received = received;
+            bytes += own;
+            let ahead = own as f64 * (AHEAD.as_secs_f64() / self.config.interval.as_secs_f64());
+            load.chunk = (ahead as u64).next_multiple_of(SEGMENT).max(SEGMENT);
         }
         let rpm = self.times.close_interval();
         let stable = self.stability.take(bytes as f64, rpm);
@@ -407,9 +413,9 @@ impl Responsiveness {
 impl Load {
     /// More of the load, and again when there is room.
     fn write(&mut self, from: Side, cx: &mut AppContext<'_>) {
-        self.written[from.index()] += CHUNK;
-        cx.send(self.flow, from, CHUNK);
-        cx.await_room(self.flow, from, CHUNK);
+        self.written[from.index()] += self.chunk;
+        cx.send(self.flow, from, self.chunk);
+        cx.await_room(self.flow, from, 0);
     }
 
     /// A request: a probe made now, or one for the load.
@@ -639,8 +645,9 @@ const REQUEST: u64 = 100;
 const ANSWER: u64 = 100;
 /// What a pair of probes takes: 5000 B and 1000 B.
 const PAIR_BYTES: u64 = 6000;
-/// What a sender of load hands over at a time, and ahead.
-const CHUNK: u64 = 16 * 1024;
+/// What a sender of load hands over ahead of time, at the rate of its connection; at least a full segment.
+const AHEAD: Duration = Duration::from_millis(5);
+const SEGMENT: u64 = 1448;
 /// Tokens of wake-ups.
 const INTERVAL: u64 = 0;
 const NEXT_TEST: u64 = 1;
