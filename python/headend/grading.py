@@ -268,7 +268,7 @@ def _grade_responsiveness(evidence: _Evidence) -> tuple[Grade, str, float | None
         return Grade.NONE, "no test finished with answers", 0.0
     worst = min(found.values())
     each = ", ".join(f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items())
-    text = f"round trips a minute: {each} ({write_quantity(60e9 / worst)} each)"
+    text = f"round trips a minute: {each} (one takes {write_quantity(60e9 / worst)})"
     return _grade_rising(worst, (1000, 500, 200)), text, -worst
 
 

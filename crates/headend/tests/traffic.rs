@@ -275,8 +275,7 @@ fn a_speed_test_shows_slow_start_at_first_and_the_line_later() {
     };
     for direction in [Direction::Up, Direction::Down] {
         let text = "[speed_test]\nlength = \"20 s\"\ntests = 1";
-        let test = build_in(text, direction);
-        let mut simulation = line.simulate(vec![test], 1);
+        let mut simulation = line.simulate(vec![build_in(text, direction)], 1);
         simulation.run_until(simulation.end());
         let seen = ["speed_1s", "speed_5s", "speed_20s", "speed"].map(|name| {
             let found = samples(&mut simulation, name);
@@ -392,6 +391,6 @@ fn isochronous_probes_of_an_idle_line_see_its_delay_and_no_variation() {
     );
     for measure in ["ipdv", "ipdv_down"] {
         let variation = samples(&mut simulation, measure);
-        assert!(variation.len() > 740 && variation.iter().all(|&change| change == 0.0));
+        assert!(variation.len() > 740 && variation.iter().all(|change| change.abs() < 0.5));
     }
 }

@@ -223,7 +223,10 @@ mod tests {
         let rtts = desk.samples("rtt");
         assert_eq!(rtts.len(), 50);
         assert_eq!(rtts.iter().filter(|rtt| rtt.is_nan()).count(), 2);
-        assert!(rtts.iter().all(|rtt| rtt.is_nan() || *rtt == 5e6));
+        assert!(
+            rtts.iter()
+                .all(|rtt| rtt.is_nan() || (rtt - 5e6).abs() < 1.0)
+        );
     }
 
     #[test]
@@ -243,7 +246,7 @@ mod tests {
         assert!(
             desk.samples("ipdv_down")
                 .iter()
-                .all(|&change| change == 0.0)
+                .all(|change| change.abs() < 0.5)
         );
     }
 }

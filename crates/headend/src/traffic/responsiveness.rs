@@ -381,7 +381,7 @@ impl Responsiveness {
             }
             News::Received { at: Side::Host, .. } => {
                 probe.exchanges += 1;
-                let handshake = probe.handshake(&self.config);
+                let handshake = self.config.tls.map_or(0, Tls::round_trips);
                 if probe.exchanges == handshake {
                     let time = (cx.now - probe.connected_at) / u64::from(handshake);
                     self.times.add(Kind::Tls, time);
@@ -442,16 +442,6 @@ impl Load {
 }
 
 impl Foreign {
-    /// Round trips of the TLS handshake.
-    fn handshake(&self, config: &Config) -> u32 {
-        let is_over = |number: &u32| {
-            (config.tls)
-                .and_then(|tls| tls.flights(*number, 1))
-                .is_none()
-        };
-        (0..).find(is_over).unwrap_or(0)
-    }
-
     /// Bytes of the round trip under way, up and down.
     fn flights(&self, config: &Config) -> (u64, u64) {
         let tls = (config.tls).and_then(|tls| tls.flights(self.exchanges, config.certificates.0));
@@ -551,9 +541,9 @@ impl Times {
         let foreign = if self.has_tls {
             (tcp? + tls? + http?) / 3.0
         } else {
-            (tcp? + http?) / 2.0
+            f64::midpoint(tcp?, http?)
         };
-        Some((60_000.0 / foreign + 60_000.0 / loaded?) / 2.0)
+        Some(f64::midpoint(60_000.0 / foreign, 60_000.0 / loaded?))
     }
 
     fn trimmed_mean(&mut self, kind: Kind) -> Option<f64> {
@@ -673,10 +663,7 @@ mod tests {
         ] {
             times.add(kind, milliseconds(ms));
         }
-        assert_eq!(
-            times.close_interval(),
-            Some((60_000.0 / 25.0 + 600.0) / 2.0)
-        );
+        assert_eq!(times.close_interval(), Some(f64::midpoint(2400.0, 600.0)));
         // They count for four intervals, and then nothing is known.
         for _ in 0..3 {
             assert!(times.close_interval().is_some());
@@ -694,7 +681,7 @@ mod tests {
         for (kind, ms) in [(Kind::Tcp, 20), (Kind::Http, 30), (Kind::Loaded, 60)] {
             times.add(kind, milliseconds(ms));
         }
-        assert_eq!(times.close_interval(), Some((2400.0 + 1000.0) / 2.0));
+        assert_eq!(times.close_interval(), Some(f64::midpoint(2400.0, 1000.0)));
     }
 
     #[test]
@@ -717,13 +704,13 @@ mod tests {
         assert!(!stability.saturated);
         assert!(!rests(&mut stability, 500.0));
         assert!(stability.saturated);
-        assert_eq!(stability.confidence(), 0.0);
+        assert!(stability.confidence() < 0.5);
         for rpm in [900.0, 500.0, 505.0, 495.0] {
             assert!(!rests(&mut stability, rpm));
         }
-        assert_eq!(stability.confidence(), 1.0);
+        assert!((0.5..1.5).contains(&stability.confidence()));
         assert!(rests(&mut stability, 500.0));
-        assert_eq!(stability.confidence(), 2.0);
+        assert!(stability.confidence() > 1.5);
     }
 
     #[test]

@@ -189,14 +189,14 @@ mod tests {
 
     /// Runs a test whose connections bring `bytes(seconds)` together, half each.
     fn run(text: &str, bytes: impl Fn(u64) -> u64) -> Desk {
-        let mut test = SpeedTest::new(config(text), Side::Host);
+        let mut tester = SpeedTest::new(config(text), Side::Host);
         let mut desk = Desk::new(1);
-        desk.tell(&mut test, AppEvent::Started);
+        desk.tell(&mut tester, AppEvent::Started);
         while let Some((at, token)) = desk.next_timer() {
             let total = bytes(at.as_nanos() / 1_000_000_000);
             desk.arrived(FlowId(0), Side::Peer, total / 2);
             desk.arrived(FlowId(1), Side::Peer, total - total / 2);
-            desk.tell(&mut test, AppEvent::Timer { token });
+            desk.tell(&mut tester, AppEvent::Timer { token });
         }
         desk
     }

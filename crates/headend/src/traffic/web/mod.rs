@@ -593,9 +593,9 @@ mod tests {
         fn step(&mut self) -> bool {
             self.desk.now += Duration::from_millis(1);
             if !self.datagrams.is_empty() {
-                let (flow, side, number, size) = self.datagrams.remove(0);
+                let (flow, from, number, size) = self.datagrams.remove(0);
                 let news = News::Delivered {
-                    at: side.other(),
+                    at: from.other(),
                     number,
                     size,
                     sent_at: self.desk.now,

@@ -72,7 +72,7 @@ pub(super) struct Names {
     config: Config,
     flow: Option<FlowId>,
     /// By server.
-    names: Vec<Name>,
+    servers: Vec<Name>,
     questions: u64,
 }
 
@@ -82,22 +82,22 @@ impl Names {
         Self {
             config,
             flow: None,
-            names: Vec::with_capacity(servers),
+            servers: Vec::with_capacity(servers),
             questions: 0,
         }
     }
 
     /// Whether `server` can be connected to; if not, its name is looked up at remote host `resolver`.
     pub(super) fn find(&mut self, server: usize, resolver: usize, cx: &mut AppContext<'_>) -> bool {
-        if self.names.len() <= server {
-            self.names.resize(server + 1, Name::Known(Instant::ZERO));
+        if self.servers.len() <= server {
+            self.servers.resize(server + 1, Name::Known(Instant::ZERO));
         }
-        match self.names[server] {
+        match self.servers[server] {
             Name::Known(until) if until > cx.now => true,
             Name::Asked(_) => false,
             Name::Known(_) => {
                 self.flow.get_or_insert_with(|| cx.open_datagrams(resolver));
-                self.names[server] = Name::Asked(self.questions);
+                self.servers[server] = Name::Asked(self.questions);
                 self.questions += 1;
                 self.ask(self.questions - 1, cx);
                 false
@@ -131,10 +131,10 @@ impl Names {
             Side::Peer if self.config.time.is_zero() => self.answer(number, cx),
             Side::Peer => cx.wake_at(cx.now + self.config.time, ANSWER | number),
             Side::Host => {
-                let server = (self.names.iter()).position(|name| *name == Name::Asked(number))?;
+                let server = (self.servers.iter()).position(|name| *name == Name::Asked(number))?;
                 // What was waited for is of use also where nothing is remembered.
                 let lifetime = self.config.lifetime.max(Duration::from_nanos(1));
-                self.names[server] = Name::Known(cx.now + lifetime);
+                self.servers[server] = Name::Known(cx.now + lifetime);
                 return Some(server);
             }
         }
@@ -151,7 +151,7 @@ impl Names {
         let number = token & (ANSWER - 1);
         if token & TIMEOUT == 0 {
             self.answer(number, cx);
-        } else if self.names.contains(&Name::Asked(number)) {
+        } else if self.servers.contains(&Name::Asked(number)) {
             self.ask(number, cx);
         }
     }

@@ -18,10 +18,17 @@ pub enum Tls {
 impl Tls {
     /// Bytes of round trip `number`, up and down, where the server's certificates and what comes with them take `certificates`.
     pub(in crate::traffic) fn flights(self, number: u32, certificates: u64) -> Option<(u64, u64)> {
-        match (self, number) {
-            (Self::Tls12 | Self::Tls13, 0) => Some((CLIENT_HELLO, certificates)),
-            (Self::Tls12, 1) => Some((KEY_EXCHANGE, SERVER_FINISHED)),
-            _ => None,
+        (number < self.round_trips()).then_some(match number {
+            0 => (CLIENT_HELLO, certificates),
+            _ => (KEY_EXCHANGE, SERVER_FINISHED),
+        })
+    }
+
+    /// How many round trips it takes.
+    pub(in crate::traffic) fn round_trips(self) -> u32 {
+        match self {
+            Self::Tls12 => 2,
+            Self::Tls13 => 1,
         }
     }
 
@@ -36,9 +43,9 @@ impl Tls {
 
 /// What browsers pad it to (RFC 7685), with the record's header.
 const CLIENT_HELLO: u64 = 517;
-/// TLS 1.2: ClientKeyExchange with an elliptic curve's point, ChangeCipherSpec and Finished, each in its record.
+/// TLS 1.2: `ClientKeyExchange` with an elliptic curve's point, `ChangeCipherSpec` and Finished, each in its record.
 const KEY_EXCHANGE: u64 = 126;
-/// TLS 1.2: ChangeCipherSpec and Finished.
+/// TLS 1.2: `ChangeCipherSpec` and Finished.
 const SERVER_FINISHED: u64 = 51;
-/// TLS 1.3: ChangeCipherSpec for old middleboxes (RFC 8446 appendix D.4) and Finished.
+/// TLS 1.3: `ChangeCipherSpec` for old middleboxes (RFC 8446 appendix D.4) and Finished.
 const CLIENT_FINISHED: u64 = 64;
