@@ -10,7 +10,9 @@
 
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
 ``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
-statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``completion_time``.
+statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``completion_time``, ``speed``
+(and ``speed_10s``, …), ``rpm``, ``rpm_down`` and how sure they are, ``ipdv``, ``ipdv_down``, and of a video
+``startup_delay``, ``stall``, ``stalled``, ``video_rate``, ``switches``.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
 ``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``.
@@ -66,6 +68,9 @@ FLOW_METRICS: dict[str, Metric] = {
     "retransmitted": Metric("retransmitted", "number", adds_up=True),
 }
 
+#: What a speed test shows at its end, and after so many seconds.
+SPEEDS = ("speed", *(f"speed_{seconds}s" for seconds in (1, 2, 5, 7, 10, 18, 20, 25, 50, 100)))
+
 MEASURES: dict[str, Metric] = {
     "rtt": Metric("{}", "time", _SAMPLE_STATISTICS),
     "page_load_time": Metric("{}", "time", _SAMPLE_STATISTICS),
@@ -74,6 +79,18 @@ MEASURES: dict[str, Metric] = {
     "mos_down": Metric("{}", "number", _SAMPLE_STATISTICS),
     "late": Metric("{}", "ratio", _SAMPLE_STATISTICS),
     "late_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "ipdv": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "ipdv_down": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "rpm": Metric("{}", "number", _SAMPLE_STATISTICS),
+    "rpm_down": Metric("{}", "number", _SAMPLE_STATISTICS),
+    "rpm_confidence": Metric("{}", "number", _SAMPLE_STATISTICS),
+    "rpm_confidence_down": Metric("{}", "number", _SAMPLE_STATISTICS),
+    **{name: Metric("{}", "rate", _SAMPLE_STATISTICS) for name in SPEEDS},
+    "stall": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "stalled": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "startup_delay": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "switches": Metric("{}", "number", _SAMPLE_STATISTICS),
+    "video_rate": Metric("{}", "rate", _SAMPLE_STATISTICS),
 }
 
 QUEUE_METRICS: dict[str, Metric] = {
@@ -103,7 +120,12 @@ RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number")}
 #: Which measures an application reports; one that is not named here may report any.
 APPLICATION_MEASURES: dict[str, tuple[str, ...]] = {
     "bulk": ("completion_time",),
+    "isochronous": ("rtt", "ipdv", "ipdv_down"),
     "ping": ("rtt",),
+    "responsiveness": ("rpm", "rpm_down", "rpm_confidence", "rpm_confidence_down"),
+    "speed_test": SPEEDS,
+    "streaming": ("startup_delay", "stall", "stalled", "video_rate", "switches"),
+    "torrent": (),
     "voice": ("mos", "mos_down", "late", "late_down"),
     "web": ("page_load_time",),
 }

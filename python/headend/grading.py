@@ -8,6 +8,8 @@ Marks, and where they come from:
 - ping: 130 ms round trip, what games ask for, then 250 and 400 ms;
 - loss of pings and datagrams: 1, 2.5 and 5 %, ours;
 - page load: 2, 4 and 10 s, ours; of a page that never came, the time waited for it;
+- a video: the same until the first picture, and 0.1, 1 and 5 % of the time standing still, ours;
+- responsiveness: 1000, 500 and 200 round trips per minute (60, 120 and 300 ms), ours;
 - whatever sent and got nothing through is bad.
 """
 
@@ -167,6 +169,10 @@ def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         return _grade_call(evidence)
     if evidence.application == "web" or evidence.has("page_load_time"):
         return _grade_pages(evidence)
+    if evidence.application == "streaming":
+        return _grade_video(evidence)
+    if evidence.application == "responsiveness":
+        return _grade_responsiveness(evidence)
     if "rtt" in evidence.stats:
         return _grade_ping(evidence)
     if evidence.rows["transport"][0] == "udp":
@@ -233,6 +239,44 @@ def _grade_pages(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     return _grade_falling(waited, marks), f"no page finished in {write_quantity(waited)}", waited
 
 
+def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    marks = (2e9, 4e9, 10e9)
+    delay = _read_statistic(evidence, "startup_delay", "p50")
+    stood = _read_statistic(evidence, "stalled", "mean")
+    if delay is None and stood is None:
+        if not (evidence.rows["packets_sent"] > 0).any():
+            return Grade.NONE, "no video asked for", 0.0
+        waited = evidence.waited_ns
+        return _grade_falling(waited, marks), f"no picture in {write_quantity(waited)}", waited
+    by_start, by_stalls = _grade_falling(delay, marks), _grade_falling(stood, (0.001, 0.01, 0.05))
+    parts = [] if delay is None else [f"starts in {write_quantity(delay)}"]
+    rate = _read_statistic(evidence, "video_rate", "mean")
+    if rate is not None:
+        parts.append(write_quantity(rate, "rate"))
+    if stood:
+        parts.append(f"stands still {write_quantity(stood, 'ratio')} of the time")
+    return max(by_start, by_stalls, key=ORDER.index), ", ".join(parts), stood or 0.0
+
+
+def _grade_responsiveness(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    found = {
+        direction: rpm
+        for direction, name in (("up", "rpm"), ("down", "rpm_down"))
+        if (rpm := _read_statistic(evidence, name, "p50")) is not None
+    }
+    if not found:
+        return Grade.NONE, "no test finished with answers", 0.0
+    worst = min(found.values())
+    each = ", ".join(f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items())
+    text = f"round trips a minute: {each} (one takes {write_quantity(60e9 / worst)})"
+    return _grade_rising(worst, (1000, 500, 200)), text, -worst
+
+
+def _read_statistic(evidence: _Evidence, measure: str, statistic: str) -> float | None:
+    row = evidence.stats.get(measure)
+    return read_number(row[statistic]) if row else None
+
+
 def _grade_ping(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     loss = evidence.loss
     if not evidence.has("rtt"):
@@ -264,6 +308,9 @@ def _grade_transfer(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.has("completion_time"):
         file = write_quantity(evidence.stats["completion_time"]["p50"])
         return Grade.NONE, f"{rate}, a file in {file}", strain
+    if evidence.has("speed"):
+        shown = read_number(evidence.stats["speed"]["p50"]) or 0.0
+        return Grade.NONE, f"a test shows {write_quantity(shown, 'rate')}", -shown
     return Grade.NONE, rate, strain
 
 

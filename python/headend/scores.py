@@ -49,6 +49,12 @@ _MEASURED = (
     _Measured("round trip p50", ("rtt",), "p50", "time"),
     _Measured("round trip p99", ("rtt",), "p99", "time"),
     _Measured("file p50", ("completion_time",), "p50", "time"),
+    _Measured("delay variation p99", ("ipdv", "ipdv_down"), "p99", "time"),
+    _Measured("round trips per minute", ("rpm", "rpm_down"), "p50", "number", rising=True),
+    _Measured("speed shown", ("speed",), "p50", "rate", rising=True),
+    _Measured("until the first picture", ("startup_delay",), "p50", "time"),
+    _Measured("video stood still", ("stalled",), "mean", "ratio"),
+    _Measured("video rate", ("video_rate",), "mean", "rate", rising=True),
 )
 
 #: Figures of the queue that runs are compared by: name, column, unit, whether more is better.
@@ -88,7 +94,7 @@ def _score(
         yield from _score_flows(rows, groups, figure.name, figure.kind, rising=figure.rising)
     data = result.flows.filter((pl.col("carries") == "data") & (pl.col("packets_sent") > 0))
     bulk = (
-        data.filter(pl.col("application") == "bulk")
+        data.filter(pl.col("application").is_in(["bulk", "torrent"]))
         .group_by("flow")
         .agg(value=pl.col("goodput_bps").sum())
     )

@@ -824,3 +824,55 @@ proptest! {
         }
     }
 }
+
+/// Names of browsers and pages stand for keys that are not written, and a torrent brings its congestion control along: the resolved scenario shows both.
+#[test]
+fn names_in_applications_fill_in_what_is_not_written() {
+    let resolved = |application: &str, tcp: &str| {
+        let overrides = [
+            ("flow.upload.application", application),
+            ("flow.upload.tcp", tcp),
+        ];
+        let scenario = right(
+            PLAIN.replace("[flow.stream]", "[flow.upload]").as_str(),
+            &overrides,
+        );
+        let flow = scenario.raw().flow["upload"].clone();
+        serde_json::to_value(flow).expect("a flow can be written")
+    };
+    let web = "{ web = { browser = \"chrome_13\", site = \"buffer_control\", servers = 2 } }";
+    let web = &resolved(web, "{}")["application"]["web"];
+    assert_eq!(web["persistent"], false);
+    assert_eq!(web["html"], "20 KiB");
+    assert_eq!(web["servers"], 2, "what is written stays");
+    let modern = &resolved("{ web = { browser = \"modern\", tls = \"tls12\" } }", "{}");
+    assert_eq!(modern["application"]["web"]["http2"]["streams"], 100);
+    assert_eq!(modern["application"]["web"]["tls"], "tls12");
+    for (application, tcp, control) in [
+        ("torrent", "{}", "ledbat"),
+        (
+            "{ torrent = { connections = 3 } }",
+            "{ system = \"linux\" }",
+            "ledbat",
+        ),
+        ("torrent", "{ congestion = \"reno\" }", "reno"),
+        ("bulk", "{}", "cubic"),
+    ] {
+        let flow = resolved(application, tcp);
+        assert!(
+            !flow["tcp"]["congestion"][control].is_null(),
+            "{application}: {flow}"
+        );
+    }
+    let wrong = [(
+        "flow.stream.application",
+        "{ web = { browser = \"lynx\" } }",
+    )];
+    let error = parse(PLAIN, &wrong)
+        .expect_err("nobody knows it")
+        .to_string();
+    assert!(
+        error.contains("unknown variant `lynx`") || error.contains("chrome_13"),
+        "{error}"
+    );
+}

@@ -8,15 +8,24 @@ use headend::qdisc::BacklogLimit;
 use headend::simulation::Simulation;
 use headend::time::{Duration, Instant};
 use headend::trace::TraceEvent;
-use headend::traffic::{Application, ApplicationConfig};
+use headend::traffic::{Application, ApplicationConfig, Direction};
 use headend::units::Rate;
 use one_link::{Listener, Setup};
 
 fn build(text: &str) -> Box<dyn Application> {
+    build_in(text, read(text).default_direction())
+}
+
+fn build_in(text: &str, direction: Direction) -> Box<dyn Application> {
+    read(text)
+        .build(direction)
+        .expect("a direction it can have")
+}
+
+fn read(text: &str) -> ApplicationConfig {
     let config: ApplicationConfig = toml::from_str(text).expect("a good application");
     assert_eq!(config.check(), Ok(()));
-    let direction = config.default_direction();
-    config.build(direction).expect("its own direction")
+    config
 }
 
 fn setup(rate: Rate, limit: BacklogLimit) -> Setup {
@@ -196,4 +205,192 @@ fn a_connection_for_every_image_costs_two_round_trips_each() {
     assert!((0.68..1.0).contains(&kept[0]), "{kept:?}");
     assert!((1.36..1.8).contains(&fresh[0]), "{fresh:?}");
     assert!(ten[0] < 0.75 * kept[0], "{ten:?}");
+}
+
+/// The one load time of a page over an idle line, in seconds.
+fn load_time(text: &str, peers: u32) -> f64 {
+    load_times(&format!("[web]\nloads = 1\n{text}"), peers)[0]
+}
+
+#[test]
+fn an_http2_browser_needs_one_slow_start_for_the_whole_page() {
+    let page = "html = \"20 KiB\"\npage = \"354780 B\"\nservers = 1\n";
+    let http1 = load_time(page, 1);
+    for order in ["in_order", "round_robin"] {
+        let http2 = load_time(&format!("{page}http2.order = \"{order}\""), 1);
+        // A handshake, two rounds for the HTML, four or five for windows of 30 segments and more to bring 230; the bytes alone take 0.15 s.
+        assert!(
+            (0.24..0.6 * http1).contains(&http2),
+            "{order}: {http2} s, {http1} s"
+        );
+    }
+    // Two at a time leave the connection idle most of the time: 50 rounds.
+    let narrow = load_time(&format!("{page}http2.streams = 2"), 1);
+    assert!((2.0..3.0).contains(&narrow), "{narrow} s");
+}
+
+#[test]
+fn tls_and_names_cost_their_round_trips_and_no_more() {
+    let page = "html = \"1 kB\"\npage = \"1 kB\"\nresources = 0\nservers = 1\n";
+    let plain = load_time(page, 2);
+    // Round trips of 40 ms; a flight of 4 kB takes three packets of up to 1500 B, 1.7 ms on this line.
+    for (option, round_trips, packets) in [
+        ("tls = \"tls13\"", 1.0, 4.5e-3),
+        ("tls = \"tls12\"", 2.0, 4.5e-3),
+        ("dns = {}", 1.0, 0.1e-3),
+        ("dns = { time = \"30 ms\" }", 1.75, 0.1e-3),
+    ] {
+        let cost = load_time(&format!("{page}{option}"), 2) - plain;
+        let fewest = round_trips * 0.04;
+        assert!(
+            (fewest..fewest + packets).contains(&cost),
+            "{option}: {cost} s"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_writes_in_pieces_is_as_fast() {
+    let time = |text: &str| {
+        let line = setup(Rate(10_000_000), BacklogLimit::Bytes(125_000));
+        let mut simulation = line.simulate(vec![build(text)], 1);
+        simulation.run_until(simulation.end());
+        samples(&mut simulation, "completion_time")[0] / 1e9
+    };
+    let file = "[bulk]\nsize = \"8 MiB\"\nfiles = 1";
+    let (whole, pieces) = (time(file), time(&format!("{file}\nwrite = \"4 KiB\"")));
+    // Short segments while the window is open: their headers, in the first round trips.
+    assert!(
+        (pieces - whole).abs() < 0.05 * whole,
+        "{pieces} s, {whole} s"
+    );
+}
+
+#[test]
+fn a_speed_test_shows_slow_start_at_first_and_the_line_later() {
+    // Without losses, behind which nothing arrives in order.
+    let line = Setup {
+        duration: Duration::from_secs(30),
+        ..setup(Rate(10_000_000), BacklogLimit::Unlimited)
+    };
+    for direction in [Direction::Up, Direction::Down] {
+        let text = "[speed_test]\nlength = \"20 s\"\ntests = 1";
+        let mut simulation = line.simulate(vec![build_in(text, direction)], 1);
+        simulation.run_until(simulation.end());
+        let seen = ["speed_1s", "speed_5s", "speed_20s", "speed"].map(|name| {
+            let found = samples(&mut simulation, name);
+            assert_eq!(found.len(), 1, "{name}");
+            found[0] / (10e6 / OVERHEAD)
+        });
+        // A handshake and half a round trip, 60 ms, until the first byte; two windows of ten segments that do not fill the line's 50 kB.
+        assert!((0.85..0.94).contains(&seen[0]), "{seen:?}");
+        assert!((0.99..1.0).contains(&seen[2]), "{seen:?}");
+        assert!(seen[0] < seen[1] && seen[1] < seen[2], "{seen:?}");
+        assert_eq!(seen[2].to_bits(), seen[3].to_bits());
+    }
+}
+
+#[test]
+fn a_torrent_keeps_its_cap_on_a_line_that_has_more() {
+    let line = setup(Rate(20_000_000), BacklogLimit::Bytes(250_000));
+    let text = "[torrent]\nconnections = 20\nrate = \"2 Mbit/s\"";
+    let mut simulation = line.simulate(vec![build(text)], 20);
+    let (listener, bytes) = Listener::new(0_u64, |bytes: &mut u64, _, event: &TraceEvent| {
+        if let TraceEvent::Delivered { packet, .. } = event {
+            *bytes += u64::from(packet.payload);
+        }
+    });
+    simulation.add_sink(Box::new(listener));
+    simulation.run_until(simulation.end());
+    let bytes = *bytes.lock().expect("one run, one thread") as f64;
+    // 15 s of the cap and the burst, less the first handshake and what is under way.
+    let most = 15.0 * 250_000.0 + 65_536.0;
+    assert!(
+        (most - 150_000.0..=most).contains(&bytes),
+        "{bytes} of {most}"
+    );
+}
+
+#[test]
+fn a_video_settles_at_what_the_line_carries_and_does_not_stand_still() {
+    let line = Setup {
+        duration: Duration::from_secs(900),
+        ..setup(Rate(3_000_000), BacklogLimit::Bytes(62_500))
+    };
+    let watch = |text: &str| {
+        let mut simulation = line.simulate(vec![build(text)], 1);
+        simulation.run_until(simulation.end());
+        // The throughput rule trusts its first segment, and asks for the second at a rate that just misses the 4 s in the buffer.
+        let stalls: f64 = samples(&mut simulation, "stall").iter().sum();
+        assert!(
+            stalls < if text == "[streaming]" { 1.0 } else { 0.1e9 },
+            "{text}: {stalls}"
+        );
+        assert!(samples(&mut simulation, "startup_delay")[0] < 1e9, "{text}");
+        samples(&mut simulation, "video_rate")
+    };
+    let late = |rates: &[f64]| {
+        let late = &rates[rates.len() / 2..];
+        late.iter().sum::<f64>() / late.len() as f64
+    };
+    // 2.9 Mbit/s of goodput, less a round trip for each segment. BBA-0 goes back and forth around it.
+    let by_buffer = watch("[streaming]");
+    assert!(
+        (2.35e6..2.9e6).contains(&late(&by_buffer)),
+        "{}",
+        late(&by_buffer)
+    );
+    let by_throughput = watch("[streaming]\nrule = \"throughput\"");
+    assert!(
+        (2.3e6..=2.35e6).contains(&late(&by_throughput)),
+        "{}",
+        late(&by_throughput)
+    );
+}
+
+#[test]
+fn responsiveness_falls_with_the_queue_that_a_line_keeps() {
+    let rpm = |limit| {
+        let line = Setup {
+            duration: Duration::from_secs(60),
+            ..setup(Rate(20_000_000), limit)
+        };
+        let config: ApplicationConfig =
+            toml::from_str("[responsiveness]\ntests = 1").expect("good");
+        let both = headend::traffic::Direction::Both;
+        let mut simulation = line.simulate(vec![config.build(both).expect("it can")], 1);
+        simulation.run_until(simulation.end());
+        ["rpm", "rpm_down"].map(|name| {
+            let found = samples(&mut simulation, name);
+            assert_eq!(found.len(), 1, "{name}");
+            found[0]
+        })
+    };
+    // 40 ms of path, and a queue of up to 200 ms, more than half full; or of up to 12 ms. Of self probes some wait for a repair as well.
+    let (deep, shallow) = (
+        rpm(BacklogLimit::Bytes(500_000)),
+        rpm(BacklogLimit::Bytes(30_000)),
+    );
+    for (deep, shallow) in deep.into_iter().zip(shallow) {
+        assert!((150.0..430.0).contains(&deep), "{deep}");
+        assert!((800.0..1500.0).contains(&shallow), "{shallow}");
+    }
+}
+
+#[test]
+fn isochronous_probes_of_an_idle_line_see_its_delay_and_no_variation() {
+    let line = setup(Rate(8_800_000), BacklogLimit::Unlimited);
+    let mut simulation = line.simulate(vec![build("[isochronous]")], 1);
+    simulation.run_until(simulation.end());
+    let rtts = samples(&mut simulation, "rtt");
+    assert!((745..=750).contains(&rtts.len()), "{}", rtts.len());
+    assert!(
+        rtts.iter().all(|rtt| (rtt - 40.16e6).abs() < 2.0),
+        "{:?}",
+        rtts.first()
+    );
+    for measure in ["ipdv", "ipdv_down"] {
+        let variation = samples(&mut simulation, measure);
+        assert!(variation.len() > 740 && variation.iter().all(|change| change.abs() < 0.5));
+    }
 }

@@ -16,6 +16,7 @@ FIGURES = (
     life.draw_life,
     experience.draw_voice,
     experience.draw_pages,
+    experience.draw_video,
     experience.draw_ping,
     delay.draw_flow_delay,
     over_time.draw_queue_over_time,
@@ -24,6 +25,7 @@ FIGURES = (
     over_time.draw_line_rate,
     experience.draw_loss,
     experience.draw_files,
+    experience.draw_speed,
     over_time.draw_windows,
     over_time.draw_internals,
 )

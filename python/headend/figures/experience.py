@@ -140,6 +140,58 @@ def draw_files(results: Sequence[Result]) -> Figure | None:
     )
 
 
+def draw_video(results: Sequence[Result]) -> Figure | None:
+    """Draw the rate of each segment of a video over time."""
+    title, scale = "video rate (Mbit/s)", alt.Scale(zero=True)
+    alone = _leave_groups_out(results)
+    frames = {result.label: _gather(result, {"video_rate": ""}, 1e-6) for result in alone}
+    panels, note = lay_out(
+        frames, lambda rows: _draw_samples(rows, title, scale, line=True), place_flows(results)
+    )
+    members = draw_members(results, {"video_rate": ""}, 1e-6, title, scale, rising=True)
+    panels, note = _join_panels(panels, members, note)
+    if not panels:
+        return None
+    return Figure(
+        "video",
+        "Video rate over time",
+        "The rate at which each segment was asked for, when it was. It should climb and stay; a player that follows its"
+        f" buffer climbs slowly, and goes back and forth between two rates of its ladder.{note}",
+        panels,
+    )
+
+
+def draw_speed(results: Sequence[Result]) -> Figure | None:
+    """Draw what a speed test shows against how long it has run."""
+    frames = {result.label: _gather_speeds(result) for result in _leave_groups_out(results)}
+    title, scale = "throughput seen (Mbit/s)", alt.Scale(zero=True)
+    panels, note = lay_out(
+        frames, lambda rows: _draw_samples(rows, title, scale, line=True), place_flows(results)
+    )
+    if not panels:
+        return None
+    return Figure(
+        "speed",
+        "What a speed test shows",
+        "The mean throughput since the start of a test, by the time it has run; of several tests the one in the middle. The"
+        " first second is slow start; a service with a burst then shows its peak rate, and falls towards its sustained"
+        f" one the longer the test watches.{note}",
+        panels,
+    )
+
+
+def _gather_speeds(result: Result) -> pl.DataFrame:
+    """Take what tests show in the middle, by the seconds they have run."""
+    seconds = pl.col("measure").str.extract(r"^speed_(\d+)s$").cast(pl.Float64)
+    rows = result.measures.with_columns(time_s=seconds).filter(
+        pl.col("time_s").is_not_null() & pl.col("p50").is_not_nan()
+    )
+    if rows.is_empty():
+        return pl.DataFrame()
+    value = (pl.col("p50") * 1e-6).round_sig_figs(4)
+    return rows.select("time_s", value=value, key="flow").sort("key", "time_s")
+
+
 def draw_loss(results: Sequence[Result]) -> Figure | None:
     """Draw which share of each flow's packets was lost, by reason."""
     groups = find_flow_groups(results)
@@ -270,8 +322,9 @@ def _find_timeout(result: Result, flow: str) -> float:
     flows = result.manifest["scenario"].get("flow", {})
     application = flows.get(flow, flows.get(flow.rpartition(".")[0], {})).get("application")
     try:
-        return parse_quantity(application["ping"]["timeout"], "time").value
-    except (KeyError, TypeError, ValueError):
+        (parameters,) = application.values()
+        return parse_quantity(parameters["timeout"], "time").value
+    except (AttributeError, KeyError, TypeError, ValueError):
         return PING_TIMEOUT_NS
 
 

@@ -27,6 +27,10 @@ pub trait Endpoint: Debug + Send {
     }
     /// Its application wants something.
     fn command(&mut self, command: Command, cx: &mut Context<'_>);
+    /// Bytes of the stream that have arrived here in order.
+    fn received(&self) -> u64 {
+        0
+    }
     /// Its state for the series, if it is a connection that has one.
     fn sample(&self) -> Option<ConnectionSample> {
         None
@@ -36,6 +40,11 @@ pub trait Endpoint: Debug + Send {
 /// What an application asks of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
+    /// Tell me once no more than so many bytes of what I wrote wait to be sent for the first time: then I write on.
+    Await {
+        /// How many may wait.
+        unsent: u64,
+    },
     /// No more data will be sent from this side (TCP: FIN after the last byte).
     Close,
     /// Send one datagram.
@@ -98,6 +107,11 @@ pub enum News {
         at: Side,
         /// Stream offset reached.
         total: u64,
+    },
+    /// There is room to write on: no more than was awaited is left unsent.
+    Writable {
+        /// On which side.
+        at: Side,
     },
 }
 

@@ -41,7 +41,11 @@ impl Endpoint for Udp {
                 let (flow, side) = cx.endpoint();
                 cx.emit(Packet::datagram(flow, side, number, size, payload));
             }
-            Command::Close | Command::Expect { .. } | Command::Open | Command::Send { .. } => {
+            Command::Await { .. }
+            | Command::Close
+            | Command::Expect { .. }
+            | Command::Open
+            | Command::Send { .. } => {
                 panic!("a datagram socket has no stream: {command:?}")
             }
         }

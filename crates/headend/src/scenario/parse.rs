@@ -10,6 +10,7 @@ use super::error::{Origin, Problem, ScenarioError};
 use super::raw::Raw;
 use crate::congestion::CongestionConfig;
 use crate::tcp::systems::System;
+use crate::traffic::presets;
 
 /// How a scenario is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,30 +48,39 @@ pub(super) struct Document {
     places: BTreeMap<String, Place>,
 }
 
-/// Writes what the end systems named in flows set, where nothing else is written.
-fn fill_in_systems(tree: &mut Value) {
+/// Writes what the names in flows stand for (end systems, browsers, pages) and what applications set of TCP, where nothing else is written.
+fn fill_in_names(tree: &mut Value) {
     let flows = tree.get_mut("flow").and_then(Value::as_object_mut);
-    for flow in flows.into_iter().flat_map(Map::values_mut) {
-        let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) else {
-            continue;
-        };
-        let name = tcp.get("system").cloned().unwrap_or_default();
-        // A name that nobody has is found when the scenario is read.
-        if let Ok(system) = serde_json::from_value::<System>(name) {
-            let control = match tcp.get("congestion") {
-                Some(Value::String(name)) => Some(name),
-                Some(Value::Object(named)) => named.keys().next(),
-                _ => None,
-            };
-            let counts_marks = (CongestionConfig::all().iter())
-                .any(|of| control.is_some_and(|name| of.name() == name) && of.counts_marks());
-            for (key, value) in system.keys() {
-                if let Some(written) = tcp.get_mut(&key) {
-                    fill_in(written, value);
-                } else if key != "ecn" || !counts_marks {
-                    tcp.insert(key, value);
-                }
-            }
+    for flow in flows
+        .into_iter()
+        .flat_map(Map::values_mut)
+        .filter_map(Value::as_object_mut)
+    {
+        presets::fill_in(flow);
+        if let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) {
+            fill_in_system(tcp);
+        }
+    }
+}
+
+fn fill_in_system(tcp: &mut Map<String, Value>) {
+    let name = tcp.get("system").cloned().unwrap_or_default();
+    // A name that nobody has is found when the scenario is read.
+    let Ok(system) = serde_json::from_value::<System>(name) else {
+        return;
+    };
+    let control = match tcp.get("congestion") {
+        Some(Value::String(name)) => Some(name),
+        Some(Value::Object(named)) => named.keys().next(),
+        _ => None,
+    };
+    let counts_marks = (CongestionConfig::all().iter())
+        .any(|of| control.is_some_and(|name| of.name() == name) && of.counts_marks());
+    for (key, value) in system.keys() {
+        if let Some(written) = tcp.get_mut(&key) {
+            fill_in(written, value);
+        } else if key != "ecn" || !counts_marks {
+            tcp.insert(key, value);
         }
     }
 }
@@ -116,7 +126,7 @@ impl Document {
         for (path, value) in overrides {
             document.replace(path, value, read_override(value))?;
         }
-        fill_in_systems(&mut document.tree);
+        fill_in_names(&mut document.tree);
         Ok(document)
     }
 

@@ -249,6 +249,8 @@ pub struct Connection {
     syn_deadline: Instant,
     /// The application waits for so many bytes.
     expected: Option<u64>,
+    /// The application writes on once no more than so many bytes are unsent.
+    awaited: Option<u64>,
     /// Header bytes of a packet without SACK blocks.
     header: u16,
     window: u32,
@@ -275,6 +277,7 @@ impl Connection {
             syn_sent_at: Instant::ZERO,
             syn_deadline: Instant::ZERO,
             expected: None,
+            awaited: None,
             header: config.header(),
             window: config.window(),
             identity: None,
@@ -382,6 +385,7 @@ impl Connection {
         // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
         let repeated = (tries > 0).then(|| self.config.control(1, self.rng.clone()));
         self.sender.handshake_done(rtt, repeated);
+        self.tell_if_writable(cx);
     }
 
     /// Takes in a segment that is not part of the opening.
@@ -437,6 +441,9 @@ impl Connection {
         if matches!(self.state, State::Open) {
             while let Some(transmit) = self.sender.poll_transmit(cx.now) {
                 self.send_segment(transmit, cx);
+            }
+            if self.awaited.is_some() {
+                self.tell_if_writable(cx);
             }
             if self.receiver.owes_ack(cx.now) {
                 self.send_ack(cx);
@@ -552,6 +559,15 @@ impl Connection {
         }
     }
 
+    fn tell_if_writable(&mut self, cx: &mut Context<'_>) {
+        if self.state == State::Open
+            && (self.awaited).is_some_and(|unsent| self.sender.bytes_unsent() <= unsent)
+        {
+            self.awaited = None;
+            self.tell(News::Writable { at: self.side }, cx);
+        }
+    }
+
     fn tell(&self, news: News, cx: &mut Context<'_>) {
         let app = cx.header(self.flow).app;
         cx.notify(Notice {
@@ -633,12 +649,21 @@ impl Endpoint for Connection {
                 self.tell_if_expected(cx);
                 return;
             }
+            Command::Await { unsent } => {
+                self.awaited = Some(unsent);
+                self.tell_if_writable(cx);
+                return;
+            }
             Command::Datagram { .. } => panic!("a connection sends no datagrams: {command:?}"),
         }
         if self.state == State::Open {
             self.identify(cx);
             self.proceed(cx);
         }
+    }
+
+    fn received(&self) -> u64 {
+        self.receiver.read()
     }
 
     fn sample(&self) -> Option<ConnectionSample> {

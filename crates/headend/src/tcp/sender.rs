@@ -945,6 +945,11 @@ impl Sender {
         self.board.is_empty() && self.end == End::Open && self.written == self.board.nxt()
     }
 
+    /// Bytes written that wait to be sent for the first time.
+    pub(super) fn bytes_unsent(&self) -> u64 {
+        self.written - self.board.nxt().min(self.written)
+    }
+
     /// Next sequence number to be sent.
     pub(super) fn nxt(&self) -> u64 {
         self.board.nxt()

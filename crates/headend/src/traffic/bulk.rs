@@ -1,6 +1,7 @@
-//! Bulk transfer: a file over TCP, then perhaps the next one; or one transfer that never ends.
+//! Bulk transfer: a file over TCP, then perhaps the next one; groups of files with a rest after each; or one transfer that never ends.
 
 use super::config::{Definition, Fault, ensure, ensure_span};
+use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::metrics::Measure;
@@ -10,32 +11,53 @@ use crate::units::ByteCount;
 
 /// Parameters of a bulk transfer.
 ///
-/// Use it for uploads, downloads and backups: what fills a line and its queue.
+/// Use it for uploads, downloads and backups: what fills a line and its queue. FTP is files with a `size`, each over a connection of its
+/// own; nttcp is `{ size = "8 MiB", files = 3, write = "4 KiB" }`; bursts above a sustained rate are groups of files with a `rest`.
 ///
 /// Source: a choice of ours; with `size`, the file transfers of CM-GL-Buffer's measurements.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// Groups start so far apart, or when the one before and its rest are over, if that is later: flows with the same value stay in step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
     /// How many files, one after the other. Without it files follow each other until the flow's stop time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
+    /// Files in a group, after which there is a rest instead of a pause. Without it there are no groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<u64>,
     /// Time between the end of a file and the start of the next.
     pub pause: Duration,
     /// Whether all files go over one connection. Otherwise each has a fresh one, and starts slowly.
     pub persistent: bool,
-    /// Size of a file. Without it the transfer never ends.
+    /// Time between the end of a group and the start of the next, at least. A longer one fills the token bucket further.
+    pub rest: Duration,
+    /// Spread of the files' sizes, which are log-normal: standard deviation of their natural logarithm. 0 makes all equal, 1 has one in twenty
+    /// above three times the mean.
+    pub sigma: f64,
+    /// Size of a file, on the mean. Without it the transfer never ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
+    /// The program hands over so many bytes at a time, the next once no more than these wait to be sent. Each write ends in a segment of its own
+    /// while the window has room for all. Without it, a file at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<ByteCount>,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
+            every: None,
             files: None,
+            group: None,
             // A choice: about what a program takes to open the next file.
             pause: Duration::from_millis(100),
             persistent: false,
+            rest: Duration::ZERO,
+            sigma: 0.0,
             size: None,
+            write: None,
         }
     }
 }
@@ -70,6 +92,34 @@ impl Definition for Config {
             "files",
             "a size beside it: a transfer without a size never ends",
         )?;
+        ensure(
+            (0.0..=5.0).contains(&self.sigma) && (self.sigma == 0.0 || self.size.is_some()),
+            "sigma",
+            "0 to 5, with a size beside it where it is not 0",
+        )?;
+        ensure(
+            self.group
+                .is_none_or(|files| files > 0 && self.size.is_some()),
+            "group",
+            "at least 1 file, with a size beside it",
+        )?;
+        ensure(
+            self.group.is_some() || self.rest.is_zero(),
+            "rest",
+            "a group beside it: how many files come before a rest",
+        )?;
+        ensure(
+            self.group.is_some() || self.every.is_none(),
+            "every",
+            "a group beside it: how many files start so often",
+        )?;
+        ensure(
+            self.write.is_none_or(|write| write.0 > 0),
+            "write",
+            "at least 1 B",
+        )?;
+        ensure_span(self.rest, "rest")?;
+        ensure_span(self.every.unwrap_or_default(), "every")?;
         ensure_span(self.pause, "pause")
     }
 
@@ -85,11 +135,17 @@ pub struct Bulk {
     from: Side,
     /// The connection, while there is one.
     flow: Option<FlowId>,
-    /// Bytes written to it.
-    written: u64,
+    /// Bytes of its files so far, the one under way included.
+    promised: u64,
+    /// Size of the file under way.
+    size: u64,
+    /// Bytes of it still to be handed over.
+    left: u64,
     /// Whether a file is under way.
     busy: bool,
     started_at: Instant,
+    /// When the group under way began.
+    group_started_at: Instant,
     files_done: u64,
     stopped: bool,
 }
@@ -101,9 +157,12 @@ impl Bulk {
             config,
             from,
             flow: None,
-            written: 0,
+            promised: 0,
+            size: 0,
+            left: 0,
             busy: false,
             started_at: Instant::ZERO,
+            group_started_at: Instant::ZERO,
             files_done: 0,
             stopped: false,
         }
@@ -111,23 +170,53 @@ impl Bulk {
 
     fn begin(&mut self, cx: &mut AppContext<'_>) {
         self.started_at = cx.now;
+        if self.is_between_groups() {
+            self.group_started_at = cx.now;
+        }
         self.busy = true;
-        self.write(cx);
+        // Sizes follow each other as they are drawn, whatever becomes of the files.
+        self.size = match self.config.size {
+            None => u64::MAX,
+            Some(ByteCount(size)) if self.config.sigma == 0.0 => size,
+            Some(ByteCount(mean)) => {
+                let size = mean as f64 * log_normal(self.config.sigma, cx.rng);
+                (size.round() as u64).clamp(1, LARGEST_FILE)
+            }
+        };
+        self.start_file(cx);
     }
 
-    fn write(&mut self, cx: &mut AppContext<'_>) {
+    fn is_between_groups(&self) -> bool {
+        (self.config.group).is_some_and(|files| self.files_done.is_multiple_of(files))
+    }
+
+    fn start_file(&mut self, cx: &mut AppContext<'_>) {
         let flow = self.flow.unwrap_or_else(|| {
-            self.written = 0;
+            self.promised = 0;
             cx.connect(0, self.from)
         });
         self.flow = Some(flow);
-        match self.config.size {
-            Some(ByteCount(size)) => {
-                self.written += size;
-                cx.expect(flow, self.from.other(), self.written);
-                cx.send(flow, self.from, size);
-            }
-            None => cx.send(flow, self.from, u64::MAX),
+        if self.config.size.is_some() {
+            self.promised += self.size;
+            cx.expect(flow, self.from.other(), self.promised);
+        }
+        self.left = self.size;
+        self.write(cx);
+    }
+
+    /// Hands over what is left of the file, or the next part of it.
+    fn write(&mut self, cx: &mut AppContext<'_>) {
+        let Some(flow) = self.flow.filter(|_| self.left > 0) else {
+            return;
+        };
+        let Some(ByteCount(write)) = self.config.write else {
+            return cx.send(flow, self.from, std::mem::take(&mut self.left));
+        };
+        let bytes = self.left.min(write);
+        self.left -= bytes;
+        cx.send(flow, self.from, bytes);
+        if self.left > 0 {
+            cx.await_room(flow, self.from, write);
         }
     }
 
@@ -140,9 +229,16 @@ impl Bulk {
         if !more || !self.config.persistent {
             self.hang_up(cx);
         }
-        if more {
-            cx.wake_at(cx.now + self.config.pause, NEXT_FILE);
+        if !more {
+            return;
         }
+        let next = if self.is_between_groups() {
+            let every = self.config.every.unwrap_or_default();
+            (cx.now + self.config.rest).max(self.group_started_at + every)
+        } else {
+            cx.now + self.config.pause
+        };
+        cx.wake_at(next, NEXT_FILE);
     }
 
     /// A file under way is finished; an endless transfer, or a connection that waits for the next file, ends here.
@@ -157,15 +253,13 @@ impl Bulk {
     fn lost(&mut self, cx: &mut AppContext<'_>) {
         self.flow = None;
         if self.busy && !self.stopped {
-            self.write(cx);
+            self.start_file(cx);
         }
     }
 
     fn hang_up(&mut self, cx: &mut AppContext<'_>) {
         if let Some(flow) = self.flow.take() {
-            for side in Side::BOTH {
-                cx.close(flow, side);
-            }
+            cx.hang_up(flow);
         }
     }
 }
@@ -180,6 +274,10 @@ impl Application for Bulk {
                 flow,
                 news: News::Received { .. },
             } if self.flow == Some(flow) => self.finish(cx),
+            AppEvent::Flow {
+                flow,
+                news: News::Writable { .. },
+            } if self.flow == Some(flow) => self.write(cx),
             AppEvent::Flow {
                 flow,
                 news: News::Closed,
@@ -317,5 +415,64 @@ mod tests {
         let (_, token) = desk.next_timer().expect("the next file was due");
         desk.tell(&mut bulk, AppEvent::Timer { token });
         assert_eq!(desk.commands(), []);
+    }
+
+    #[test]
+    fn after_a_group_there_is_a_rest_and_groups_keep_in_step() {
+        let text = "size = \"1 MB\"\npause = \"0 s\"\ngroup = 2\nrest = \"2 s\"\nevery = \"10 s\"";
+        let (mut bulk, mut desk) = started(text);
+        let mut starts = Vec::new();
+        // Each file takes 1 s, those of the third group 5 s.
+        for file in 0..7 {
+            starts.push(desk.now.as_nanos() / 1_000_000_000);
+            desk.now += Duration::from_secs(if file / 2 == 2 { 5 } else { 1 });
+            desk.tell(&mut bulk, received(FlowId(file), 1_000_000));
+            let (_, token) = desk.next_timer().expect("another file follows");
+            desk.tell(&mut bulk, AppEvent::Timer { token });
+        }
+        assert_eq!(starts, [0, 1, 10, 11, 20, 25, 32]);
+    }
+
+    #[test]
+    fn a_program_writes_on_when_there_is_room() {
+        let (mut bulk, mut desk) = started("size = \"10 KiB\"\nfiles = 1\nwrite = \"4 KiB\"");
+        let mut sent = Vec::new();
+        loop {
+            let commands = desk.commands();
+            sent.extend(commands.iter().filter_map(|command| match command.2 {
+                Command::Send { bytes } => Some(bytes),
+                _ => None,
+            }));
+            if commands.last().map(|last| last.2) != Some(Command::Await { unsent: 4096 }) {
+                break;
+            }
+            let news = News::Writable { at: Side::Host };
+            desk.tell(&mut bulk, AppEvent::Flow { flow: FLOW, news });
+        }
+        assert_eq!(sent, [4096, 4096, 2048]);
+    }
+
+    #[test]
+    fn sizes_have_the_mean_and_the_spread_asked_for() {
+        let (mut bulk, mut desk) = started("size = \"1 MB\"\nsigma = 0.8\npersistent = true");
+        let mut logs = Vec::new();
+        let mut total = 0;
+        for _ in 0..10_000 {
+            for (.., command) in desk.commands() {
+                if let Command::Send { bytes } = command {
+                    logs.push(crate::math::ln(bytes as f64));
+                    total += bytes;
+                }
+            }
+            desk.tell(&mut bulk, received(FLOW, total));
+            let (_, token) = desk.next_timer().expect("another file follows");
+            desk.tell(&mut bulk, AppEvent::Timer { token });
+        }
+        let mean = logs.iter().sum::<f64>() / 1e4;
+        let squares = logs.iter().map(|log| (log - mean) * (log - mean));
+        // μ = ln 10⁶ − 0.32; standard errors 0.008 and 0.64·√2/100, and of the plain mean 0.95 % (√(e^0.64 − 1)/100).
+        assert!((mean - 13.4955).abs() < 0.032, "{mean}");
+        assert!((squares.sum::<f64>() / 1e4 - 0.64).abs() < 0.036);
+        assert!((total as f64 / 1e10 - 1.0).abs() < 0.038, "{total}");
     }
 }

@@ -1,6 +1,9 @@
 //! The applications a scenario can name, and what each answers about itself.
 
-use super::{Application, Direction, bulk, cbr, game, ping, poisson, voice, web};
+use super::{
+    Application, Direction, bulk, cbr, game, isochronous, ping, poisson, responsiveness,
+    speed_test, streaming, torrent, voice, web,
+};
 use crate::flow::Protocol;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
@@ -15,10 +18,20 @@ pub enum ApplicationConfig {
     Cbr(cbr::Config),
     /// A game's small packets, both ways.
     Game(game::Config),
+    /// Datagrams at even intervals that are returned at once, as irtt sends them.
+    Isochronous(isochronous::Config),
     /// Echo requests and their answers.
     Ping(ping::Config),
     /// Datagrams at random times, of equal or random size.
     Poisson(poisson::Config),
+    /// Round trips per minute on a line that is filled for the purpose.
+    Responsiveness(responsiveness::Config),
+    /// Transfers for a time, and the throughput that is seen.
+    SpeedTest(speed_test::Config),
+    /// A video in segments, at a rate that follows the line.
+    Streaming(streaming::Config),
+    /// Connections to many peers that share one cap.
+    Torrent(torrent::Config),
     /// A telephone call, scored by the E-model.
     Voice(voice::Config),
     /// Web pages, one after the other.
@@ -87,7 +100,7 @@ impl ApplicationConfig {
 
     /// Whether it takes what it can get, and so counts for Jain's index.
     pub fn is_bulk(&self) -> bool {
-        matches!(self, Self::Bulk(_))
+        matches!(self, Self::Bulk(_) | Self::SpeedTest(_))
     }
 
     /// Finds values that their types allow and that make no sense.
@@ -127,8 +140,13 @@ impl ApplicationConfig {
             Self::Bulk(config) => config,
             Self::Cbr(config) => config,
             Self::Game(config) => config,
+            Self::Isochronous(config) => config,
             Self::Ping(config) => config,
             Self::Poisson(config) => config,
+            Self::Responsiveness(config) => config,
+            Self::SpeedTest(config) => config,
+            Self::Streaming(config) => config,
+            Self::Torrent(config) => config,
             Self::Voice(config) => config,
             Self::Web(config) => config,
         }
@@ -187,9 +205,22 @@ mod tests {
         toml::from_str(text).expect("a good application")
     }
 
-    fn all() -> [ApplicationConfig; 7] {
-        ["bulk", "cbr", "game", "ping", "poisson", "voice", "web"]
-            .map(|name| read(&format!("[{name}]")))
+    fn all() -> [ApplicationConfig; 12] {
+        [
+            "bulk",
+            "cbr",
+            "game",
+            "isochronous",
+            "ping",
+            "poisson",
+            "responsiveness",
+            "speed_test",
+            "streaming",
+            "torrent",
+            "voice",
+            "web",
+        ]
+        .map(|name| read(&format!("[{name}]")))
     }
 
     #[test]
@@ -253,7 +284,37 @@ mod tests {
             ("[bulk]\nsize = \"0 B\"", "size"),
             ("[bulk]\nsize = \"1 MB\"\nfiles = 0", "files"),
             ("[bulk]\nfiles = 3", "files"),
+            ("[bulk]\nsigma = 1.0", "sigma"),
+            ("[bulk]\ngroup = 4", "group"),
+            ("[bulk]\nsize = \"1 MB\"\nrest = \"1 s\"", "rest"),
+            ("[bulk]\nsize = \"1 MB\"\nevery = \"1 s\"", "every"),
+            ("[bulk]\nwrite = \"0 B\"", "write"),
+            ("[isochronous]\ninterval = \"0 s\"", "interval"),
+            ("[isochronous]\nsize = \"28 B\"", "size"),
+            ("[responsiveness]\ninitial = 17", "initial"),
+            ("[responsiveness]\ndistance = 1", "distance"),
+            ("[responsiveness]\nlimit = \"1 s\"", "limit"),
+            ("[responsiveness]\nshare = \"0 %\"", "share"),
+            ("[speed_test]\nlength = \"0 s\"", "length"),
+            ("[speed_test]\nconnections = 0", "connections"),
+            ("[streaming]\nladder = []", "ladder"),
+            (
+                "[streaming]\nladder = [\"2 Mbit/s\", \"1 Mbit/s\"]",
+                "ladder",
+            ),
+            ("[streaming]\nbuffer = \"30 s\"", "rule.buffer.cushion"),
+            ("[streaming]\nstartup = \"0 s\"", "startup"),
+            (
+                "[streaming.rule.throughput]\nsafety = 0.0",
+                "rule.throughput.safety",
+            ),
+            ("[torrent]\nburst = \"1 kB\"", "burst"),
+            ("[torrent]\nrate = \"0 bit/s\"", "rate"),
             ("[web]\nconnections = 0", "connections"),
+            ("[web]\npersistent = false\nhttp2 = {}", "persistent"),
+            ("[web]\nhttp2 = { streams = 0 }", "http2.streams"),
+            ("[web]\ndns = { timeout = \"0 s\" }", "dns.timeout"),
+            ("[web]\ncertificates = \"0 B\"", "certificates"),
             ("[web]\nservers = 0", "servers"),
             ("[web]\nhtml = \"0 B\"", "html"),
             ("[web]\npage = \"69307 B\"", "page"),

@@ -23,12 +23,21 @@ pub use config::{ApplicationConfig, Fault};
 pub mod bulk;
 pub mod cbr;
 mod config;
+mod echo;
 pub mod game;
+pub mod isochronous;
+mod marks;
 pub mod ping;
 pub mod poisson;
+pub(crate) mod presets;
+pub mod responsiveness;
+mod sizes;
+pub mod speed_test;
 mod stream;
+pub mod streaming;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod torrent;
 pub mod voice;
 pub mod web;
 
@@ -233,6 +242,28 @@ impl AppContext<'_> {
     /// Asks for [`News::Received`] once `total` bytes of the stream have arrived at `at`.
     pub fn expect(&mut self, flow: FlowId, at: Side, total: u64) {
         self.command(flow, at, Command::Expect { total });
+    }
+
+    /// Asks for [`News::Writable`] once no more than `unsent` bytes of what `from` wrote wait to be sent: who writes on only then leaves it to
+    /// the last moment what is sent next, as a program does that sets `TCP_NOTSENT_LOWAT`. Before the connection is open nothing is writable.
+    pub fn await_room(&mut self, flow: FlowId, from: Side, unsent: u64) {
+        self.command(flow, from, Command::Await { unsent });
+    }
+
+    /// Bytes of the stream that have arrived at `at`, in order, so far.
+    pub fn received(&self, flow: FlowId, at: Side) -> u64 {
+        #[cfg(test)]
+        if let Some(bytes) = testing::received(flow, at) {
+            return bytes;
+        }
+        self.endpoints[flow.0 as usize][at.index()].received()
+    }
+
+    /// Closes a connection: neither side sends more than it has written.
+    pub fn hang_up(&mut self, flow: FlowId) {
+        for side in Side::BOTH {
+            self.close(flow, side);
+        }
     }
 
     /// Says that `from` will send no more.

@@ -1,13 +1,11 @@
 //! Ping: echo requests at even intervals, answered by the peer; one round-trip time each, NaN for one that has no answer in time.
 
-use std::collections::VecDeque;
-
 use super::config::{Definition, Fault, ensure, ensure_gap, ensure_span};
+use super::echo::Requests;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
-use crate::metrics::Measure;
 use crate::packet::Side;
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 use crate::units::ByteCount;
 
 /// Parameters of a series of pings.
@@ -68,8 +66,7 @@ impl Definition for Config {
         ensure_gap(self.interval, "interval")?;
         ensure_span(self.timeout, "timeout")?;
         ensure(
-            !self.timeout.is_zero()
-                && self.timeout.as_nanos() / self.interval.as_nanos() <= MOST_OUTSTANDING,
+            Requests::fit(self.interval, self.timeout),
             "timeout",
             "more than 0 s and at most 100 000 intervals",
         )
@@ -85,28 +82,17 @@ impl Definition for Config {
 pub struct Ping {
     config: Config,
     flow: Option<FlowId>,
-    number: u64,
-    /// Requests that may still be answered, oldest first; those answered out of order stay until they are the oldest.
-    outstanding: VecDeque<Request>,
+    requests: Requests,
     stopped: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Request {
-    number: u64,
-    sent_at: Instant,
-    answered: bool,
 }
 
 impl Ping {
     /// Pings that begin when they are started.
     pub fn new(config: Config) -> Self {
-        let most = config.timeout.as_nanos() / config.interval.as_nanos() + 2;
         Self {
+            requests: Requests::new(config.interval, config.timeout, TIMEOUT),
             config,
             flow: None,
-            number: 0,
-            outstanding: VecDeque::with_capacity(most as usize),
             stopped: false,
         }
     }
@@ -122,51 +108,9 @@ impl Ping {
     }
 
     fn request(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
-        // What times out now is settled first, whichever wake-up comes first.
-        self.expire(cx);
-        let first = self.outstanding.is_empty();
-        self.outstanding.push_back(Request {
-            number: self.number,
-            sent_at: cx.now,
-            answered: false,
-        });
-        if first {
-            cx.wake_at(cx.now + self.config.timeout, TIMEOUT);
-        }
-        cx.datagram(flow, Side::Host, self.number, self.packet());
-        self.number += 1;
+        let number = self.requests.make(cx);
+        cx.datagram(flow, Side::Host, number, self.packet());
         cx.wake_at(cx.now + self.config.interval, REQUEST);
-    }
-
-    fn answered(&mut self, number: u64, cx: &mut AppContext<'_>) {
-        let position = self
-            .outstanding
-            .binary_search_by_key(&number, |request| request.number);
-        if let Ok(index) = position {
-            let request = &mut self.outstanding[index];
-            request.answered = true;
-            let rtt = cx.now - request.sent_at;
-            cx.measure(Measure::Rtt, rtt.as_nanos() as f64);
-        }
-        // The oldest request stays, answered or not, until its time-out: the one pending wake-up stands for it.
-    }
-
-    /// Forgets the requests whose time is over, and keeps a wake-up for the oldest that is left.
-    fn expire(&mut self, cx: &mut AppContext<'_>) {
-        let before = self.outstanding.len();
-        while let Some(oldest) = self.outstanding.front()
-            && cx.now >= oldest.sent_at + self.config.timeout
-        {
-            if !oldest.answered {
-                cx.measure(Measure::Rtt, f64::NAN);
-            }
-            self.outstanding.pop_front();
-        }
-        if let Some(oldest) = self.outstanding.front()
-            && self.outstanding.len() < before
-        {
-            cx.wake_at(oldest.sent_at + self.config.timeout, TIMEOUT);
-        }
     }
 
     /// IP bytes of a request.
@@ -180,7 +124,7 @@ impl Application for Ping {
         match event {
             AppEvent::Started => self.start(cx),
             AppEvent::Stopped => self.stopped = true,
-            AppEvent::Timer { token: TIMEOUT } => self.expire(cx),
+            AppEvent::Timer { token: TIMEOUT } => self.requests.expire(cx),
             AppEvent::Timer { .. } => {
                 if let (Some(flow), false) = (self.flow, self.stopped) {
                     self.request(flow, cx);
@@ -193,7 +137,7 @@ impl Application for Ping {
                 },
             } => match at {
                 Side::Peer => cx.datagram(flow, Side::Peer, number, size),
-                Side::Host => self.answered(number, cx),
+                Side::Host => self.requests.answered(number, cx),
             },
             AppEvent::Flow { .. } => {}
         }
@@ -204,8 +148,6 @@ const REQUEST: u64 = 0;
 const TIMEOUT: u64 = 1;
 /// IPv4 header without options.
 const IP_HEADER: u16 = 20;
-/// Requests that may wait for their answers at the same time.
-const MOST_OUTSTANDING: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
@@ -213,6 +155,7 @@ mod tests {
     use crate::endpoint::Command;
     use crate::flow::Protocol;
     use crate::packet::Ecn;
+    use crate::time::Instant;
     use crate::traffic::testing::Desk;
 
     fn delivered(at: Side, number: u64) -> AppEvent {

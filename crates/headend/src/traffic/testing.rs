@@ -16,6 +16,8 @@ use crate::tcp;
 use crate::time::{Duration, Instant};
 
 thread_local! {
+    /// What the desk says has arrived, by flow and side.
+    static RECEIVED: RefCell<Vec<(FlowId, Side, u64)>> = const { RefCell::new(Vec::new()) };
     /// What was asked of endpoints since it was last read; `None` while no desk is set up on this thread.
     static COMMANDS: RefCell<Option<Vec<(FlowId, Side, Command)>>> = const { RefCell::new(None) };
 }
@@ -28,6 +30,16 @@ pub(super) fn intercept(flow: FlowId, side: Side, command: Command) -> bool {
             true
         }
         None => false,
+    })
+}
+
+/// What has arrived, while there is a desk.
+pub(super) fn received(flow: FlowId, at: Side) -> Option<u64> {
+    COMMANDS.with_borrow(Option::is_some).then(|| {
+        RECEIVED.with_borrow(|received| {
+            let own = (received.iter()).find(|own| (own.0, own.1) == (flow, at));
+            own.map_or(0, |own| own.2)
+        })
     })
 }
 
@@ -44,6 +56,7 @@ impl Desk {
     /// A desk whose group has so many remote hosts.
     pub(crate) fn new(peers: u32) -> Self {
         COMMANDS.set(Some(Vec::new()));
+        RECEIVED.set(Vec::new());
         let info = GroupInfo {
             name: "test".to_owned(),
             application: "test",
@@ -110,6 +123,15 @@ impl Desk {
     )]
     pub(crate) fn commands(&mut self) -> Vec<(FlowId, Side, Command)> {
         COMMANDS.with_borrow_mut(|commands| commands.as_mut().map_or_else(Vec::new, std::mem::take))
+    }
+
+    /// Says how much of a stream has arrived.
+    #[allow(clippy::unused_self, reason = "nothing arrives where there is no desk")]
+    pub(crate) fn arrived(&mut self, flow: FlowId, at: Side, total: u64) {
+        RECEIVED.with_borrow_mut(|received| {
+            received.retain(|own| (own.0, own.1) != (flow, at));
+            received.push((flow, at, total));
+        });
     }
 
     /// Which remote host a flow leads to.

@@ -24,6 +24,10 @@ use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds
 pub enum Measure {
     /// One file of a bulk transfer, nanoseconds.
     CompletionTime,
+    /// Difference of the upstream delays of two probes that follow each other, nanoseconds.
+    Ipdv,
+    /// The same downstream.
+    IpdvDown,
     /// Share of a scoring period's upstream packets that came too late.
     Late,
     /// The same downstream.
@@ -34,29 +38,93 @@ pub enum Measure {
     MosDown,
     /// One page, nanoseconds.
     PageLoadTime,
+    /// Round trips per minute while the upstream is filled; NaN where probes had no answer.
+    Rpm,
+    /// How sure that is: 0 (low), 1 (medium), 2 (high).
+    RpmConfidence,
+    /// The same while the downstream is filled.
+    RpmConfidenceDown,
+    /// Round trips per minute while the downstream is filled.
+    RpmDown,
     /// One ping, nanoseconds; NaN without an answer.
     Rtt,
+    /// Mean throughput of a whole speed test, bit/s.
+    Speed,
+    /// Mean throughput of a speed test up to one of [`Self::SPEED_AFTER`], by its place there, bit/s.
+    SpeedAfter(u8),
+    /// Each time a video stood still, nanoseconds.
+    Stall,
+    /// Share of a period in which a video stood still.
+    Stalled,
+    /// Time from the start of a video to its first picture, nanoseconds.
+    StartupDelay,
+    /// Changes of a video's rate in a period.
+    Switches,
+    /// The rate of a segment of a video, bit/s.
+    VideoRate,
 }
 
 impl Measure {
+    /// When somebody looks at a speed test, in seconds, and what it is called then: the times of the AQM study, between 1 and 100 s.
+    pub const SPEED_AFTER: [(u64, &'static str); 10] = [
+        (1, "speed_1s"),
+        (2, "speed_2s"),
+        (5, "speed_5s"),
+        (7, "speed_7s"),
+        (10, "speed_10s"),
+        (18, "speed_18s"),
+        (20, "speed_20s"),
+        (25, "speed_25s"),
+        (50, "speed_50s"),
+        (100, "speed_100s"),
+    ];
+
     /// Its name in result tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CompletionTime => "completion_time",
+            Self::Ipdv => "ipdv",
+            Self::IpdvDown => "ipdv_down",
             Self::Late => "late",
             Self::LateDown => "late_down",
             Self::Mos => "mos",
             Self::MosDown => "mos_down",
             Self::PageLoadTime => "page_load_time",
+            Self::Rpm => "rpm",
+            Self::RpmConfidence => "rpm_confidence",
+            Self::RpmConfidenceDown => "rpm_confidence_down",
+            Self::RpmDown => "rpm_down",
             Self::Rtt => "rtt",
+            Self::Speed => "speed",
+            Self::SpeedAfter(place) => Self::SPEED_AFTER[place as usize].1,
+            Self::Stall => "stall",
+            Self::Stalled => "stalled",
+            Self::StartupDelay => "startup_delay",
+            Self::Switches => "switches",
+            Self::VideoRate => "video_rate",
         }
     }
 
     /// Its unit in result tables.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::CompletionTime | Self::PageLoadTime | Self::Rtt => "ns",
-            Self::Late | Self::LateDown | Self::Mos | Self::MosDown => "1",
+            Self::CompletionTime
+            | Self::Ipdv
+            | Self::IpdvDown
+            | Self::PageLoadTime
+            | Self::Rtt
+            | Self::Stall
+            | Self::StartupDelay => "ns",
+            Self::Speed | Self::SpeedAfter(_) | Self::VideoRate => "bit/s",
+            Self::Rpm | Self::RpmDown => "1/min",
+            Self::Late
+            | Self::LateDown
+            | Self::Mos
+            | Self::MosDown
+            | Self::RpmConfidence
+            | Self::RpmConfidenceDown
+            | Self::Stalled
+            | Self::Switches => "1",
         }
     }
 }

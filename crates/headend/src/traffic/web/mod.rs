@@ -1,16 +1,27 @@
 //! A web page: HTML from one server, then its resources from all of them over a few connections each; a pause; the next load.
 //!
 //! A browser's scheduling as the two studies describe it: at most so many connections to a server, one request at a time on each (HTTP/1.1
-//! without pipelining), connections kept or made anew for every resource. The load time runs from the first SYN to the last byte of the last
+//! without pipelining), connections kept or made anew for every resource. Or, as today, one connection to a server that [many requests
+//! share](http2), [names that are looked up](names) first and a [TLS handshake](tls). The load time runs from the first packet to the last byte of the last
 //! resource. docs/models/web.md says what is left out.
 
+mod connection;
+pub mod http2;
+mod names;
+mod presets;
+mod tls;
+
+use self::connection::Connection;
+pub use self::names::Config as DnsConfig;
+use self::names::Names;
+pub use self::presets::{Browser, Site};
+pub use self::tls::Tls;
 use super::config::{Definition, Fault, ensure, ensure_span};
+use super::sizes::share_out;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
-use crate::math;
 use crate::metrics::Measure;
 use crate::packet::Side;
-use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
@@ -22,10 +33,21 @@ use crate::units::ByteCount;
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Connections to a server at the same time. More of them take a larger share of the line and start slowly more often.
+    /// A browser by name, whose way with connections stands where nothing else is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub browser: Option<Browser>,
+    /// Size of what a server answers to a TLS handshake, most of it certificates.
+    pub certificates: ByteCount,
+    /// Connections to a server at the same time. More of them take a larger share of the line and start slowly more often. HTTP/2 has one.
     pub connections: u32,
+    /// Servers have names, which are looked up at a resolver of its own before anything is sent to them. Without it names are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns: Option<DnsConfig>,
     /// Size of the HTML, which comes first and alone.
     pub html: ByteCount,
+    /// HTTP/2: one connection to a server, which its requests share. Without it HTTP/1.1, one request at a time on each connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http2: Option<http2::Config>,
     /// How often the page is loaded. Without it, until the flow's stop time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loads: Option<u64>,
@@ -44,17 +66,28 @@ pub struct Config {
     /// Spread of the resources' sizes: standard deviation of their natural logarithm. 0 makes all equal, 1 has one in twenty above three times
     /// the mean.
     pub sigma: f64,
+    /// A published page by name, whose sizes stand where nothing else is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<Site>,
     /// Time a server takes between a request and its answer.
     pub think: Duration,
+    /// The TLS handshake on each connection, before its first request. Without it requests go in the clear.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
 }
 
 impl Default for Config {
     /// The page of White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), with choices where it is silent.
     fn default() -> Self {
         Self {
+            browser: None,
+            // A choice: a chain of two or three certificates.
+            certificates: ByteCount(4000),
             connections: 6,
+            dns: None,
             // A choice: one 101st of the page, as large as the mean resource.
             html: ByteCount(69_307),
+            http2: None,
             loads: None,
             page: ByteCount(7_000_000),
             pause: Duration::from_secs(5),
@@ -66,7 +99,9 @@ impl Default for Config {
             servers: 4,
             // A choice: the study says log-normal and no more.
             sigma: 1.0,
+            site: None,
             think: Duration::ZERO,
+            tls: None,
         }
     }
 }
@@ -90,7 +125,7 @@ impl Definition for Config {
     }
 
     fn peers_wanted(&self) -> usize {
-        self.servers as usize
+        self.servers as usize + usize::from(self.dns.is_some())
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -101,6 +136,7 @@ impl Definition for Config {
         ensure(self.resources <= 100_000, "resources", "at most 100 000")?;
         ensure(size(self.html), "html", "1 B to 1000 GB")?;
         ensure(size(self.request), "request", "1 B to 1000 GB")?;
+        ensure(size(self.certificates), "certificates", "1 B to 1000 GB")?;
         ensure(
             size(self.page) && self.page.0 >= self.html.0 + u64::from(self.resources),
             "page",
@@ -113,12 +149,30 @@ impl Definition for Config {
         )?;
         ensure((0.0..=5.0).contains(&self.sigma), "sigma", "0 to 5")?;
         ensure(self.loads != Some(0), "loads", "at least 1")?;
+        self.http2.as_ref().map_or(Ok(()), http2::Config::check)?;
+        self.dns.as_ref().map_or(Ok(()), DnsConfig::check)?;
+        ensure(
+            self.http2.is_none() || self.persistent,
+            "persistent",
+            "true with HTTP/2, whose one connection serves everything",
+        )?;
         ensure_span(self.pause, "pause")?;
         ensure_span(self.think, "think")
     }
 
     fn build(&self, _direction: Direction) -> Box<dyn Application> {
         Box::new(Web::new(self.clone()))
+    }
+}
+
+impl Config {
+    /// How many it may have at the same time (RFC 9113 §9.1: one).
+    fn connections_to_a_server(&self) -> usize {
+        if self.http2.is_some() {
+            1
+        } else {
+            self.connections as usize
+        }
     }
 }
 
@@ -133,7 +187,9 @@ pub struct Web {
     /// Open connections. A browser has a few dozen: finding one by looking at all is as fast as an index.
     connections: Vec<Connection>,
     stage: Stage,
-    /// When this load's first SYN left.
+    /// What is known of the servers' names, where they have to be looked up.
+    names: Option<Names>,
+    /// When this load's first packet left.
     started_at: Instant,
     loads_done: u64,
     /// No further load begins.
@@ -151,31 +207,16 @@ enum Stage {
     Resources(usize),
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Connection {
-    flow: FlowId,
-    /// Which of the page's servers it leads to.
-    server: usize,
-    /// Whether the handshake is over: until then nothing has been asked for.
-    connected: bool,
-    /// Bytes of all requests so far: how far the server has to read.
-    asked: u64,
-    /// Bytes of all answers so far: how far the browser has to read.
-    promised: u64,
-    /// Size of the answer to the latest request.
-    answer: u64,
-    /// Whether that answer is still to come.
-    waits: bool,
-}
-
 impl Web {
     /// Loads that begin when it is started.
     pub fn new(config: Config) -> Self {
         let (resources, servers) = (config.resources as usize, config.servers as usize);
+        let connections = config.connections_to_a_server();
         Self {
             sizes: Vec::with_capacity(resources),
             next: Vec::with_capacity(servers),
-            connections: Vec::with_capacity(servers * config.connections as usize),
+            connections: Vec::with_capacity(servers * connections),
+            names: (config.dns.clone()).map(|dns| Names::new(dns, servers)),
             config,
             stage: Stage::Idle,
             started_at: Instant::ZERO,
@@ -188,7 +229,7 @@ impl Web {
     fn begin(&mut self, cx: &mut AppContext<'_>) {
         // All random numbers of a load are drawn at its start: what the line does to this load cannot change the sizes of the next.
         let resources_in_all = self.config.page.0 - self.config.html.0;
-        draw_sizes(
+        share_out(
             &mut self.sizes,
             self.config.resources as usize,
             resources_in_all,
@@ -196,24 +237,35 @@ impl Web {
             cx.rng,
         );
         // The scenario may name fewer servers than the page is made for.
-        let servers = (self.config.servers as usize).min(cx.peers());
+        let resolvers = usize::from(self.names.is_some() && cx.peers() > 1);
+        let servers = (self.config.servers as usize).min(cx.peers() - resolvers);
         self.next.clear();
         self.next.extend(0..servers);
         self.stage = Stage::Html;
         self.started_at = cx.now;
-        self.open(0, cx);
+        if self.knows(0, cx) {
+            self.open(0, cx);
+        }
+    }
+
+    /// Whether the name of `server` is known; if not, it is asked for.
+    fn knows(&mut self, server: usize, cx: &mut AppContext<'_>) -> bool {
+        let resolver = cx.peers() - 1;
+        (self.names.as_mut()).is_none_or(|names| names.find(server, resolver, cx))
+    }
+
+    /// The name of `server` has become known.
+    fn found(&mut self, server: usize, cx: &mut AppContext<'_>) {
+        match self.stage {
+            Stage::Html if server == 0 && self.connections.is_empty() => self.open(0, cx),
+            Stage::Resources(_) if server < self.next.len() => self.open_more(server, cx),
+            Stage::Html | Stage::Idle | Stage::Resources(_) => {}
+        }
     }
 
     fn open(&mut self, server: usize, cx: &mut AppContext<'_>) {
-        self.connections.push(Connection {
-            flow: cx.connect(server, Side::Host),
-            server,
-            connected: false,
-            asked: 0,
-            promised: 0,
-            answer: 0,
-            waits: false,
-        });
+        let connection = Connection::open(server, &self.config, cx);
+        self.connections.push(connection);
     }
 
     /// Opens connections to `server` while there are resources that those being opened will not take up.
@@ -222,12 +274,12 @@ impl Web {
         let mut opening = 0;
         for connection in &self.connections {
             here += usize::from(connection.server == server);
-            opening += usize::from(connection.server == server && !connection.connected);
+            opening += usize::from(connection.server == server && !connection.ready);
         }
         // Each connection being opened takes up a resource once it is open; which one is settled only then, as in a browser, where the first
         // connection that is free takes what is next.
         let wanted = self.unasked(server).saturating_sub(opening);
-        let allowed = (self.config.connections as usize).saturating_sub(here);
+        let allowed = (self.config.connections_to_a_server()).saturating_sub(here);
         for _ in 0..wanted.min(allowed) {
             self.open(server, cx);
         }
@@ -241,77 +293,70 @@ impl Web {
             .div_ceil(self.next.len())
     }
 
-    /// A connection has nothing to do: asks it for what is next, if anything is.
+    /// Asks a connection that has nothing to do, or can do more, for what is next, if anything is.
     fn employ(&mut self, index: usize, cx: &mut AppContext<'_>) {
-        let server = self.connections[index].server;
-        let answer = match self.stage {
-            Stage::Html => self.config.html.0,
-            Stage::Resources(_) if self.unasked(server) > 0 => {
-                let resource = self.next[server];
-                self.next[server] += self.next.len();
-                self.sizes[resource]
-            }
-            Stage::Resources(_) | Stage::Idle => return,
-        };
-        let connection = &mut self.connections[index];
-        connection.asked += self.config.request.0;
-        connection.promised += answer;
-        connection.answer = answer;
-        connection.waits = true;
-        let Connection {
-            flow,
-            asked,
-            promised,
-            ..
-        } = *connection;
-        // Offsets count from the start of the stream, over all requests and answers on this connection.
-        cx.expect(flow, Side::Peer, asked);
-        cx.expect(flow, Side::Host, promised);
-        cx.send(flow, Side::Host, self.config.request.0);
+        while self.connections[index].takes_requests() {
+            let server = self.connections[index].server;
+            let answer = match self.stage {
+                Stage::Html if self.connections[index].is_idle() => self.config.html.0,
+                Stage::Resources(_) if self.unasked(server) > 0 => {
+                    let resource = self.next[server];
+                    self.next[server] += self.next.len();
+                    self.sizes[resource]
+                }
+                Stage::Resources(_) | Stage::Html | Stage::Idle => return,
+            };
+            self.connections[index].ask(self.config.request.0, answer, cx);
+        }
     }
 
-    /// A request has reached its server.
-    fn asked(&self, index: usize, cx: &mut AppContext<'_>) {
-        let Connection { flow, answer, .. } = self.connections[index];
-        if self.config.think.is_zero() {
-            cx.send(flow, Side::Peer, answer);
-        } else {
-            cx.wake_at(cx.now + self.config.think, u64::from(flow.0));
+    /// Requests have reached their server.
+    fn asked(&mut self, index: usize, total: u64, cx: &mut AppContext<'_>) {
+        for _ in 0..self.connections[index].take_requests(total, cx) {
+            if self.config.think.is_zero() {
+                self.connections[index].answer(cx);
+            } else {
+                let flow = self.connections[index].flow;
+                cx.wake_at(cx.now + self.config.think, u64::from(flow.0));
+            }
         }
     }
 
     /// A server has its answer ready.
-    fn answer(&self, flow: FlowId, cx: &mut AppContext<'_>) {
+    fn answer(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
         if let Some(index) = self.find(flow) {
-            cx.send(flow, Side::Peer, self.connections[index].answer);
+            self.connections[index].answer(cx);
         }
     }
 
-    /// The HTML or a resource is there in full.
-    fn answered(&mut self, index: usize, cx: &mut AppContext<'_>) {
-        self.connections[index].waits = false;
+    /// The HTML or resources are there in full.
+    fn answered(&mut self, index: usize, total: u64, cx: &mut AppContext<'_>) {
         let had_html = self.stage != Stage::Html;
-        self.stage = match self.stage {
-            Stage::Html => Stage::Resources(self.sizes.len()),
-            Stage::Resources(left) => Stage::Resources(left - 1),
-            Stage::Idle => unreachable!("a connection outlived its page"),
-        };
-        if self.stage == Stage::Resources(0) {
-            self.finish(cx);
-            return;
+        while self.connections[index].take_answer(total, cx) {
+            self.stage = match self.stage {
+                Stage::Html => Stage::Resources(self.sizes.len()),
+                Stage::Resources(left) => Stage::Resources(left - 1),
+                Stage::Idle => unreachable!("a connection outlived its page"),
+            };
+            if self.stage == Stage::Resources(0) {
+                self.finish(cx);
+                return;
+            }
         }
         let server = self.connections[index].server;
         if self.config.persistent {
             self.employ(index, cx);
         } else {
-            hang_up(self.connections.swap_remove(index).flow, cx);
+            cx.hang_up(self.connections.swap_remove(index).flow);
         }
         // The HTML names the resources: now all servers are connected to. Later only this one's connections have changed.
         if had_html {
             self.open_more(server, cx);
         } else {
-            for server in 0..self.next.len() {
-                self.open_more(server, cx);
+            for other in 0..self.next.len() {
+                if other == server || self.knows(other, cx) {
+                    self.open_more(other, cx);
+                }
             }
         }
     }
@@ -323,14 +368,14 @@ impl Web {
             self.open(lost.server, cx);
             return;
         }
-        if lost.waits {
+        for &size in lost.missing() {
             // The places before the next resource are those of resources asked for: nobody needs their sizes.
             self.next[lost.server] -= self.next.len();
-            self.sizes[self.next[lost.server]] = lost.answer;
+            self.sizes[self.next[lost.server]] = size;
         }
         for index in 0..self.connections.len() {
-            let connection = self.connections[index];
-            if connection.server == lost.server && connection.connected && !connection.waits {
+            let connection = &self.connections[index];
+            if connection.server == lost.server && connection.ready && connection.is_idle() {
                 self.employ(index, cx);
             }
         }
@@ -342,7 +387,7 @@ impl Web {
         let time = cx.now - self.started_at;
         cx.measure(Measure::PageLoadTime, time.as_nanos() as f64);
         for connection in self.connections.drain(..) {
-            hang_up(connection.flow, cx);
+            cx.hang_up(connection.flow);
         }
         self.stage = Stage::Idle;
         self.loads_done += 1;
@@ -359,15 +404,35 @@ impl Web {
     }
 
     fn news(&mut self, index: usize, news: News, cx: &mut AppContext<'_>) {
+        let connection = &mut self.connections[index];
         match news {
-            News::Connected => {
-                self.connections[index].connected = true;
-                self.employ(index, cx);
+            News::Connected => connection.shake_hands(cx),
+            News::Received { at, .. } if !connection.ready => match at {
+                Side::Peer => connection.answer_handshake(cx),
+                Side::Host => connection.handshake_answered(cx),
+            },
+            News::Received { at, total } => {
+                return match at {
+                    Side::Peer => self.asked(index, total, cx),
+                    Side::Host => self.answered(index, total, cx),
+                };
             }
-            News::Received { at: Side::Peer, .. } => self.asked(index, cx),
-            News::Received { at: Side::Host, .. } => self.answered(index, cx),
-            News::Closed => self.lost(index, cx),
-            News::Delivered { .. } => {}
+            News::Writable { .. } => return connection.writable(cx),
+            News::Closed => return self.lost(index, cx),
+            News::Delivered { .. } => return,
+        }
+        if connection.ready {
+            self.employ(index, cx);
+        }
+    }
+
+    fn flow_news(&mut self, flow: FlowId, news: News, cx: &mut AppContext<'_>) {
+        if let Some(names) = self.names.as_mut().filter(|names| names.owns(flow)) {
+            if let Some(server) = names.news(news, cx) {
+                self.found(server, cx);
+            }
+        } else if let Some(index) = self.find(flow) {
+            self.news(index, news, cx);
         }
     }
 }
@@ -383,60 +448,41 @@ impl Application for Web {
                     self.begin(cx);
                 }
             }
-            AppEvent::Timer { token } => self.answer(FlowId(token as u32), cx),
-            AppEvent::Flow { flow, news } => {
-                if let Some(index) = self.find(flow) {
-                    self.news(index, news, cx);
+            AppEvent::Timer { token } if token < NEXT_LOAD => {
+                self.answer(FlowId(token as u32), cx);
+            }
+            AppEvent::Timer { token } => {
+                if let Some(names) = &mut self.names {
+                    names.wake(token, cx);
                 }
             }
+            AppEvent::Flow { flow, news } => self.flow_news(flow, news, cx),
         }
     }
 }
 
-fn hang_up(flow: FlowId, cx: &mut AppContext<'_>) {
-    for side in Side::BOTH {
-        cx.close(flow, side);
-    }
-}
-
-/// Draws `count` log-normal sizes that come to exactly `total`, each at least 1 B.
-fn draw_sizes(sizes: &mut Vec<u64>, count: usize, total: u64, sigma: f64, rng: &mut Rng) {
-    // Weights first, in fixed point: 2^32 stands for the median, and what is 2^32 times larger still is cut to that.
-    sizes.clear();
-    sizes.extend((0..count).map(|_| (math::exp(sigma * rng.normal()) * 4_294_967_296.0) as u64));
-    let weights: u128 = sizes.iter().map(|&weight| u128::from(weight)).sum();
-    if weights == 0 {
-        return;
-    }
-    // Everyone has one byte; the rest is dealt out by weight, rounded so that the sum is exact.
-    let rest = u128::from(total - count as u64);
-    let (mut weight_so_far, mut dealt) = (0, 0);
-    for size in sizes {
-        weight_so_far += u128::from(*size);
-        let share = rest * weight_so_far / weights;
-        *size = 1 + (share - dealt) as u64;
-        dealt = share;
-    }
-}
-
-/// Token of the wake-up that starts the next load; smaller ones are flows whose server has been thinking.
+/// Token of the wake-up that starts the next load; smaller ones are flows whose server has been thinking, larger ones those of [`names`].
 const NEXT_LOAD: u64 = 1 << 32;
 /// 1000 GB.
 const LARGEST: u64 = 1_000_000_000_000;
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::endpoint::Command;
-    use crate::rng::Rng;
+    use crate::packet::Ecn;
     use crate::traffic::testing::Desk;
 
     /// A network without delay or limits: carries out what the application asks for, one command a millisecond, and keeps the books.
     struct Network {
         desk: Desk,
         web: Web,
+        /// Datagrams on their way.
+        datagrams: Vec<(FlowId, Side, u64, u16)>,
+        /// Of datagrams to the resolver, so many are lost first.
+        lose: usize,
+        /// The connection whose turn it is.
+        turn: usize,
         /// Per flow: stream offsets waited for, written and told, by side that reads; whether it is open.
         flows: Vec<Books>,
         /// Most connections open to one server at the same time.
@@ -448,6 +494,7 @@ mod tests {
         server: u32,
         open: bool,
         closes: u32,
+        awaits: bool,
         expected: [u64; 2],
         written: [u64; 2],
         told: [u64; 2],
@@ -459,11 +506,40 @@ mod tests {
             let mut network = Self {
                 desk: Desk::new(peers),
                 web: Web::new(config),
+                datagrams: Vec::new(),
+                lose: 0,
+                turn: 0,
                 flows: Vec::new(),
                 most_open: 0,
             };
             network.tell(AppEvent::Started);
             network
+        }
+
+        /// The news that is due of a connection, if any.
+        fn due(&mut self, index: usize) -> Option<News> {
+            let exact = self.web.config.http2.is_none() && self.web.config.tls.is_none();
+            let books = &mut self.flows[index];
+            if !books.open {
+                return None;
+            }
+            // A connection that has asked for nothing is new: told once, and again without harm.
+            if books.expected == [0; 2] && books.told == [0; 2] {
+                books.told = [1, 0];
+                return Some(News::Connected);
+            }
+            if std::mem::take(&mut books.awaits) {
+                return Some(News::Writable { at: Side::Peer });
+            }
+            Side::BOTH.into_iter().find_map(|at| {
+                let (total, written) = (books.expected[at.index()], books.written[at.index()]);
+                if total <= books.told[at.index()].max(1) || written < total {
+                    return None;
+                }
+                assert!(!exact || written == total, "no more than asked for");
+                books.told[at.index()] = total;
+                Some(News::Received { at, total })
+            })
         }
 
         fn tell(&mut self, event: AppEvent) {
@@ -479,6 +555,18 @@ mod tests {
 
         fn note(&mut self, flow: FlowId, side: Side, command: Command) {
             let index = flow.0 as usize;
+            if let Command::Datagram { number, size } = command {
+                // The questions' flow is no connection, and is opened at the first of them.
+                if index == self.flows.len() {
+                    self.flows.push(Books::default());
+                }
+                if self.lose > 0 {
+                    self.lose -= 1;
+                } else {
+                    self.datagrams.push((flow, side, number, size));
+                }
+                return;
+            }
             if command == Command::Open {
                 assert_eq!((index, side), (self.flows.len(), Side::Host));
                 self.flows.push(Books {
@@ -496,6 +584,7 @@ mod tests {
                     books.closes += 1;
                     books.open = false;
                 }
+                Command::Await { .. } => books.awaits = true,
                 Command::Open | Command::Datagram { .. } => panic!("not of a page: {command:?}"),
             }
         }
@@ -503,28 +592,27 @@ mod tests {
         /// One thing happens; false if nothing is left to happen.
         fn step(&mut self) -> bool {
             self.desk.now += Duration::from_millis(1);
-            for index in 0..self.flows.len() {
-                let flow = FlowId(index as u32);
-                let books = &mut self.flows[index];
-                if !books.open {
-                    continue;
-                }
-                // A connection that has asked for nothing is new: told once, and again without harm.
-                if books.expected == [0; 2] && books.told == [0; 2] {
-                    books.told = [1, 0];
-                    let news = News::Connected;
+            if !self.datagrams.is_empty() {
+                let (flow, from, number, size) = self.datagrams.remove(0);
+                let news = News::Delivered {
+                    at: from.other(),
+                    number,
+                    size,
+                    sent_at: self.desk.now,
+                    delay: Duration::ZERO,
+                    ecn: Ecn::NotEct,
+                };
+                self.tell(AppEvent::Flow { flow, news });
+                return true;
+            }
+            // Connections take turns, as packets do.
+            let count = self.flows.len();
+            for index in (self.turn..self.turn + count).map(|turn| turn % count) {
+                if let Some(news) = self.due(index) {
+                    self.turn = (index + 1) % count;
+                    let flow = FlowId(index as u32);
                     self.tell(AppEvent::Flow { flow, news });
                     return true;
-                }
-                for at in Side::BOTH {
-                    let total = books.expected[at.index()];
-                    if total > books.told[at.index()].max(1) && books.written[at.index()] >= total {
-                        assert_eq!(books.written[at.index()], total, "no more than asked for");
-                        books.told[at.index()] = total;
-                        let news = News::Received { at, total };
-                        self.tell(AppEvent::Flow { flow, news });
-                        return true;
-                    }
                 }
             }
             false
@@ -542,9 +630,13 @@ mod tests {
         }
 
         fn next_load(&mut self) {
-            let (_, token) = self.desk.next_timer().expect("another load");
-            assert_eq!(token, NEXT_LOAD);
-            self.tell(AppEvent::Timer { token });
+            loop {
+                let (_, token) = self.desk.next_timer().expect("another load");
+                self.tell(AppEvent::Timer { token });
+                if token == NEXT_LOAD {
+                    return;
+                }
+            }
         }
 
         fn downloaded(&self) -> u64 {
@@ -738,44 +830,111 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_log_normal() {
-        let mut sizes = Vec::new();
-        let mut rng = Rng::for_path(3, "sizes");
-        draw_sizes(&mut sizes, 40_000, 40_000 * 69_307, 1.0, &mut rng);
-        let logs: Vec<f64> = sizes.iter().map(|&size| math::ln(size as f64)).collect();
-        let mean = logs.iter().sum::<f64>() / 4e4;
-        let variance = logs
-            .iter()
-            .map(|log| (log - mean) * (log - mean))
-            .sum::<f64>()
-            / 4e4;
-        // μ = ln 69307 − ½. Standard errors: 1/√40000 and √(2/40000), and that of the mean the sizes were scaled by, 1.31/√40000.
-        assert!((mean - 10.646).abs() < 0.03, "{mean}");
-        assert!((variance - 1.0).abs() < 0.03, "{variance}");
-    }
-
-    proptest! {
-        #[test]
-        fn sizes_come_to_the_total_and_none_is_empty(
-            count in 1_usize..300,
-            spare in 0_u64..100_000_000,
-            sigma in 0.0_f64..5.0,
-            seed: u64,
-        ) {
-            let mut sizes = Vec::new();
-            let total = count as u64 + spare;
-            draw_sizes(&mut sizes, count, total, sigma, &mut Rng::for_path(seed, "sizes"));
-            prop_assert_eq!(sizes.len(), count);
-            prop_assert_eq!(sizes.iter().sum::<u64>(), total);
-            prop_assert!(sizes.iter().all(|&size| size > 0));
+    fn an_http2_browser_has_one_connection_to_a_server_and_loads_the_same_page() {
+        for order in [http2::Order::InOrder, http2::Order::RoundRobin] {
+            let config = Config {
+                http2: Some(http2::Config {
+                    order,
+                    streams: 7,
+                    ..http2::Config::default()
+                }),
+                ..Config::default()
+            };
+            let mut network = Network::new(config, 4);
+            network.load();
+            assert_eq!((network.flows.len(), network.most_open), (4, 1));
+            assert_eq!(network.requested(), 101 * 328 + 4 * http2::PREFACE);
+            // Each frame has a header of 9 B, and a frame is 16384 B at most.
+            let headers = network.downloaded() - 7_000_000;
+            let fewest = 9 * 7_000_000_u64.div_ceil(16_384);
+            assert!(headers.is_multiple_of(9));
+            assert!(
+                (fewest..fewest + 9 * 101).contains(&headers),
+                "{order:?}: {headers}"
+            );
         }
     }
 
     #[test]
-    fn equal_sizes_differ_by_rounding_alone() {
-        let mut sizes = Vec::new();
-        draw_sizes(&mut sizes, 7, 1000, 0.0, &mut Rng::for_path(1, "sizes"));
-        assert!(sizes.iter().all(|&size| size == 142 || size == 143));
-        assert_eq!(sizes.iter().sum::<u64>(), 1000);
+    fn what_a_lost_http2_connection_should_have_brought_comes_over_another() {
+        let config = Config {
+            http2: Some(http2::Config::default()),
+            servers: 1,
+            sigma: 0.0,
+            ..Config::default()
+        };
+        let mut network = Network::new(config, 1);
+        for _ in 0..60 {
+            network.step();
+        }
+        let books = &mut network.flows[0];
+        books.open = false;
+        assert!(books.told[0] > 69_307, "resources were on their way");
+        let flow = FlowId(0);
+        let news = News::Closed;
+        network.tell(AppEvent::Flow { flow, news });
+        network.load();
+        assert_eq!(network.flows.len(), 2);
+        assert!(network.requested() > 101 * 328, "some were asked for again");
+    }
+
+    #[test]
+    fn a_tls_handshake_comes_before_the_first_request_of_a_connection() {
+        for (tls, certificates, up, down) in [
+            (Tls::Tls13, 4000, 517 + 64, 4000),
+            (Tls::Tls12, 3000, 517 + 126, 3000 + 51),
+        ] {
+            let config = Config {
+                certificates: ByteCount(certificates),
+                tls: Some(tls),
+                ..buffer_control_page()
+            };
+            let mut network = Network::new(config, 1);
+            network.load();
+            assert_eq!(network.flows.len(), 6);
+            assert_eq!(network.requested(), 101 * 328 + 6 * up, "{tls:?}");
+            assert_eq!(network.downloaded(), 354_780 + 6 * down, "{tls:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_looked_up_once_and_again_when_they_are_forgotten() {
+        let config = Config {
+            dns: Some(DnsConfig {
+                lifetime: Duration::from_secs(8),
+                ..DnsConfig::default()
+            }),
+            pause: Duration::from_secs(5),
+            ..Config::default()
+        };
+        let mut network = Network::new(config, 5);
+        let resolver = network.desk.peer_of(FlowId(0));
+        assert_eq!(resolver, 4, "the last of the remote hosts");
+        for questions in [4, 4, 8] {
+            network.load();
+            assert_eq!(
+                network.web.names.as_ref().map(Names::questions),
+                Some(questions)
+            );
+            network.next_load();
+        }
+    }
+
+    #[test]
+    fn a_question_without_answer_is_asked_again_and_the_load_waits() {
+        let config = Config {
+            dns: Some(DnsConfig::default()),
+            resources: 0,
+            page: ByteCount(1000),
+            html: ByteCount(1000),
+            ..Config::default()
+        };
+        let mut network = Network::new(config, 2);
+        network.datagrams.clear();
+        network.lose = 1;
+        network.load();
+        let times = network.desk.samples("page_load_time");
+        // The first question was lost, and the second.
+        assert!((10e9..10.1e9).contains(&times[0]), "{times:?}");
     }
 }

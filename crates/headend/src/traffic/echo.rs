@@ -1,0 +1,97 @@
+//! Requests that wait for their answers: what ping and isochronous probes have in common.
+//!
+//! Each request has one round-trip time, NaN where no answer came in time.
+
+use std::collections::VecDeque;
+
+use super::AppContext;
+use crate::metrics::Measure;
+use crate::time::{Duration, Instant};
+
+/// The requests of a prober that may still be answered.
+#[derive(Debug)]
+pub(super) struct Requests {
+    timeout: Duration,
+    /// Token of the wake-up for [`Self::expire`].
+    token: u64,
+    number: u64,
+    /// Oldest first; those answered out of order stay until they are the oldest.
+    outstanding: VecDeque<Request>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    number: u64,
+    sent_at: Instant,
+    answered: bool,
+}
+
+impl Requests {
+    /// None yet; one will be made every `interval`.
+    pub(super) fn new(interval: Duration, timeout: Duration, token: u64) -> Self {
+        let most = timeout.as_nanos() / interval.as_nanos() + 2;
+        Self {
+            timeout,
+            token,
+            number: 0,
+            outstanding: VecDeque::with_capacity(most as usize),
+        }
+    }
+
+    /// Whether no more requests wait at the same time than fit.
+    pub(super) fn fit(interval: Duration, timeout: Duration) -> bool {
+        !timeout.is_zero() && timeout.as_nanos() / interval.as_nanos() <= MOST_OUTSTANDING
+    }
+
+    /// A request is made now: its number.
+    pub(super) fn make(&mut self, cx: &mut AppContext<'_>) -> u64 {
+        // What times out now is settled first, whichever wake-up comes first.
+        self.expire(cx);
+        let first = self.outstanding.is_empty();
+        self.outstanding.push_back(Request {
+            number: self.number,
+            sent_at: cx.now,
+            answered: false,
+        });
+        if first {
+            cx.wake_at(cx.now + self.timeout, self.token);
+        }
+        self.number += 1;
+        self.number - 1
+    }
+
+    /// The answer to a request is there; one to a request whose time is over is ignored.
+    pub(super) fn answered(&mut self, number: u64, cx: &mut AppContext<'_>) {
+        let position = self
+            .outstanding
+            .binary_search_by_key(&number, |request| request.number);
+        if let Ok(index) = position {
+            let request = &mut self.outstanding[index];
+            request.answered = true;
+            let rtt = cx.now - request.sent_at;
+            cx.measure(Measure::Rtt, rtt.as_nanos() as f64);
+        }
+        // The oldest request stays, answered or not, until its time-out: the one pending wake-up stands for it.
+    }
+
+    /// Forgets the requests whose time is over, and keeps a wake-up for the oldest that is left.
+    pub(super) fn expire(&mut self, cx: &mut AppContext<'_>) {
+        let before = self.outstanding.len();
+        while let Some(oldest) = self.outstanding.front()
+            && cx.now >= oldest.sent_at + self.timeout
+        {
+            if !oldest.answered {
+                cx.measure(Measure::Rtt, f64::NAN);
+            }
+            self.outstanding.pop_front();
+        }
+        if let Some(oldest) = self.outstanding.front()
+            && self.outstanding.len() < before
+        {
+            cx.wake_at(oldest.sent_at + self.timeout, self.token);
+        }
+    }
+}
+
+/// Requests that may wait for their answers at the same time.
+const MOST_OUTSTANDING: u64 = 100_000;

@@ -1,0 +1,252 @@
+//! Isochronous probes: datagrams at even intervals, each returned at once, as irtt sends them.
+//!
+//! One round-trip time for each (NaN without an answer in time), and each way's packet delay variation between two probes that follow each other (IPDV, RFC 3393). One-way
+//! delays and losses of each way are those of the flow's packets: clocks agree here, which irtt has to hope for.
+
+use super::config::{Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
+use super::echo::Requests;
+use super::{AppContext, AppEvent, Application, Direction, News};
+use crate::flow::FlowId;
+use crate::metrics::Measure;
+use crate::packet::Side;
+use crate::time::Duration;
+use crate::units::ByteCount;
+
+/// Parameters of isochronous probes.
+///
+/// Use it for what real-time traffic meets: delay each way, its variation and loss, at the pace of a call. For hardly any load take ping.
+///
+/// Source: irtt (Isochronous Round-Trip Tester) and RFC 3393.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Time between two probes. A shorter one sees shorter disturbances, and loads the line.
+    pub interval: Duration,
+    /// Size of a probe and of its answer, IP bytes.
+    pub size: ByteCount,
+    /// A probe without an answer by then is a sample without a value; a later answer is ignored.
+    pub timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // A choice: a call's. (irtt's own default is 1 s.)
+            interval: Duration::from_millis(20),
+            // A choice: IP, UDP and the 60 B that irtt needs for its timestamps.
+            size: ByteCount(88),
+            // A choice: as ping.
+            timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "isochronous"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Both]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure_datagram(self.size, "size")?;
+        ensure_gap(self.interval, "interval")?;
+        ensure_span(self.timeout, "timeout")?;
+        ensure(
+            Requests::fit(self.interval, self.timeout),
+            "timeout",
+            "more than 0 s and at most 100 000 intervals",
+        )
+    }
+
+    fn build(&self, _direction: Direction) -> Box<dyn Application> {
+        Box::new(Isochronous::new(self.clone()))
+    }
+}
+
+/// Somebody who probes.
+#[derive(Debug)]
+pub struct Isochronous {
+    config: Config,
+    flow: Option<FlowId>,
+    requests: Requests,
+    /// The latest that arrived, by the side it arrived at: its number and delay.
+    latest: [Option<(u64, Duration)>; 2],
+    stopped: bool,
+}
+
+impl Isochronous {
+    /// Probes that begin when they are started.
+    pub fn new(config: Config) -> Self {
+        Self {
+            requests: Requests::new(config.interval, config.timeout, TIMEOUT),
+            config,
+            flow: None,
+            latest: [None; 2],
+            stopped: false,
+        }
+    }
+
+    /// The first probe leaves at a random point of the first interval: probes that start together do not meet.
+    fn start(&mut self, cx: &mut AppContext<'_>) {
+        self.flow = Some(cx.open_datagrams(0));
+        let offset = cx.rng.span(self.config.interval);
+        cx.wake_at(cx.now + offset, PROBE);
+    }
+
+    fn probe(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
+        let number = self.requests.make(cx);
+        cx.datagram(flow, Side::Host, number, self.config.size.0 as u16);
+        cx.wake_at(cx.now + self.config.interval, PROBE);
+    }
+
+    /// RFC 3393 §4.1 with packets that follow each other as the selection: the difference of their delays, without its sign.
+    fn note_delay(&mut self, at: Side, number: u64, delay: Duration, cx: &mut AppContext<'_>) {
+        let before = self.latest[at.index()].replace((number, delay));
+        if let Some((earlier, other)) = before
+            && earlier + 1 == number
+        {
+            let variation = delay.as_nanos().abs_diff(other.as_nanos());
+            let measure = match at {
+                Side::Peer => Measure::Ipdv,
+                Side::Host => Measure::IpdvDown,
+            };
+            cx.measure(measure, variation as f64);
+        }
+    }
+}
+
+impl Application for Isochronous {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.start(cx),
+            AppEvent::Stopped => self.stopped = true,
+            AppEvent::Timer { token: TIMEOUT } => self.requests.expire(cx),
+            AppEvent::Timer { .. } => {
+                if let (Some(flow), false) = (self.flow, self.stopped) {
+                    self.probe(flow, cx);
+                }
+            }
+            AppEvent::Flow {
+                flow,
+                news:
+                    News::Delivered {
+                        at,
+                        number,
+                        size,
+                        delay,
+                        ..
+                    },
+            } => {
+                self.note_delay(at, number, delay, cx);
+                match at {
+                    Side::Peer => cx.datagram(flow, Side::Peer, number, size),
+                    Side::Host => self.requests.answered(number, cx),
+                }
+            }
+            AppEvent::Flow { .. } => {}
+        }
+    }
+}
+
+const PROBE: u64 = 0;
+const TIMEOUT: u64 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::packet::Ecn;
+    use crate::time::Instant;
+    use crate::traffic::testing::Desk;
+
+    /// Probes for 1 s of 20 ms; `delays` gives each its delay up and down in ms, if it gets through.
+    fn run(delays: impl Fn(u64) -> (Option<u64>, Option<u64>)) -> Desk {
+        let mut probes = Isochronous::new(Config::default());
+        let mut desk = Desk::new(1);
+        desk.tell(&mut probes, AppEvent::Started);
+        let flow = FlowId(0);
+        let mut sent = 0;
+        while let Some((at, token)) = desk.next_timer()
+            && at < Instant::ZERO + Duration::from_secs(7)
+        {
+            if token == PROBE && sent == 50 {
+                desk.tell(&mut probes, AppEvent::Stopped);
+            }
+            desk.tell(&mut probes, AppEvent::Timer { token });
+            for (_, side, command) in desk.commands() {
+                assert_eq!(
+                    (side, command),
+                    (
+                        Side::Host,
+                        Command::Datagram {
+                            number: sent,
+                            size: 88
+                        }
+                    )
+                );
+                let (up, down) = delays(sent);
+                sent += 1;
+                for (at_side, delay) in [(Side::Peer, up), (Side::Host, up.and(down))] {
+                    let Some(delay) = delay else { break };
+                    let delay = Duration::from_millis(delay);
+                    desk.now += delay;
+                    let news = News::Delivered {
+                        at: at_side,
+                        number: sent - 1,
+                        size: 88,
+                        sent_at: at,
+                        delay,
+                        ecn: Ecn::NotEct,
+                    };
+                    desk.tell(&mut probes, AppEvent::Flow { flow, news });
+                    desk.commands();
+                }
+            }
+        }
+        desk
+    }
+
+    #[test]
+    fn every_probe_has_a_round_trip_time_and_none_where_it_was_lost() {
+        let mut desk = run(|number| match number {
+            7 => (None, None),
+            9 => (Some(3), None),
+            _ => (Some(3), Some(2)),
+        });
+        let rtts = desk.samples("rtt");
+        assert_eq!(rtts.len(), 50);
+        assert_eq!(rtts.iter().filter(|rtt| rtt.is_nan()).count(), 2);
+        assert!(
+            rtts.iter()
+                .all(|rtt| rtt.is_nan() || (rtt - 5e6).abs() < 1.0)
+        );
+    }
+
+    #[test]
+    fn delay_variation_is_that_of_neighbours_each_way() {
+        let mut desk = run(|number| match number {
+            3 => (Some(7), Some(2)),
+            7 => (None, None),
+            8 => (Some(9), Some(2)),
+            _ => (Some(4), Some(2)),
+        });
+        // Up and down again around the third; 7 has no neighbours, 8 one.
+        let up = desk.samples("ipdv");
+        assert_eq!(up.len(), 49 - 2);
+        let mut changes: Vec<f64> = up.into_iter().filter(|&change| change > 0.0).collect();
+        changes.sort_by(f64::total_cmp);
+        assert_eq!(changes, [3e6, 3e6, 5e6]);
+        assert!(
+            desk.samples("ipdv_down")
+                .iter()
+                .all(|change| change.abs() < 0.5)
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! A speed test: several transfers at the same time for a while, and the throughput that somebody who watches has seen so far.
+//!
+//! The figure is what all connections together have brought their receivers since the test began, handshakes included, over the time since then. A test
+//! that watches longer sees less of slow start, and less of what a token bucket lets pass at first.
+
+use super::config::{Definition, Fault, ensure, ensure_span};
+use super::{AppContext, AppEvent, Application, Direction, News};
+use crate::flow::FlowId;
+use crate::metrics::Measure;
+use crate::packet::Side;
+use crate::time::{Duration, Instant};
+
+/// Parameters of a speed test.
+///
+/// Use it for what a customer reads off: throughput as a test shows it that stops early or late.
+///
+/// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014), §2.2.2: two uploads of up to 100 s.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Transfers at the same time. More of them fill a long or lossy line better.
+    pub connections: u32,
+    /// How long a test takes. What is seen is reported at 1, 2, 5, 7, 10, 18, 20, 25, 50 and 100 s and at the end.
+    pub length: Duration,
+    /// Time between the end of a test and the start of the next.
+    pub pause: Duration,
+    /// How many tests. Without it they follow each other until the flow's stop time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<u64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            connections: 2,
+            // The study's headline is the mean of the first 10 s.
+            length: Duration::from_secs(10),
+            // A choice: a bucket that refills within it is full again.
+            pause: Duration::from_secs(20),
+            tests: None,
+        }
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "speed_test"
+    }
+
+    fn transport(&self) -> &'static str {
+        "tcp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Up, Direction::Down]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let connections = (1..=1000).contains(&self.connections);
+        ensure(connections, "connections", "1 to 1000")?;
+        ensure(!self.length.is_zero(), "length", "more than 0 s")?;
+        ensure(self.tests != Some(0), "tests", "at least 1")?;
+        ensure_span(self.length, "length")?;
+        ensure_span(self.pause, "pause")
+    }
+
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(SpeedTest::new(self.clone(), direction.sender()))
+    }
+}
+
+/// Somebody who tests their line.
+#[derive(Debug)]
+pub struct SpeedTest {
+    config: Config,
+    from: Side,
+    flows: Vec<FlowId>,
+    /// What connections brought that TCP has given up since.
+    brought: u64,
+    started_at: Instant,
+    /// The next of [`Measure::SPEED_AFTER`].
+    mark: usize,
+    tests_done: u64,
+    running: bool,
+    stopped: bool,
+}
+
+impl SpeedTest {
+    /// Tests by transfers from side `from`, which begin when they are started.
+    pub fn new(config: Config, from: Side) -> Self {
+        Self {
+            flows: Vec::with_capacity(config.connections as usize),
+            config,
+            from,
+            brought: 0,
+            started_at: Instant::ZERO,
+            mark: 0,
+            tests_done: 0,
+            running: false,
+            stopped: false,
+        }
+    }
+
+    fn begin(&mut self, cx: &mut AppContext<'_>) {
+        self.started_at = cx.now;
+        self.running = true;
+        (self.brought, self.mark) = (0, 0);
+        for _ in 0..self.config.connections {
+            self.open(cx);
+        }
+        self.wake_next(cx);
+    }
+
+    fn open(&mut self, cx: &mut AppContext<'_>) {
+        let flow = cx.connect(0, self.from);
+        cx.send(flow, self.from, u64::MAX);
+        self.flows.push(flow);
+    }
+
+    /// The next time at which something is to be reported.
+    fn wake_next(&self, cx: &mut AppContext<'_>) {
+        let mark = Measure::SPEED_AFTER.get(self.mark);
+        let mark = mark.map_or(Duration::MAX, |&(seconds, _)| Duration::from_secs(seconds));
+        cx.wake_at(self.started_at + mark.min(self.config.length), 0);
+    }
+
+    /// Reports what has been seen so far, and ends the test when its time is over.
+    fn report(&mut self, cx: &mut AppContext<'_>) {
+        let passed = cx.now - self.started_at;
+        let reader = self.from.other();
+        let bytes: u64 = (self.flows.iter())
+            .map(|&flow| cx.received(flow, reader))
+            .sum();
+        let speed = (self.brought + bytes) as f64 * 8e9 / passed.as_nanos() as f64;
+        if let Some(&(seconds, _)) = Measure::SPEED_AFTER.get(self.mark)
+            && passed == Duration::from_secs(seconds)
+        {
+            cx.measure(Measure::SpeedAfter(self.mark as u8), speed);
+            self.mark += 1;
+        }
+        if passed < self.config.length {
+            return self.wake_next(cx);
+        }
+        cx.measure(Measure::Speed, speed);
+        for flow in self.flows.drain(..) {
+            cx.hang_up(flow);
+        }
+        self.running = false;
+        self.tests_done += 1;
+        if !self.stopped && self.config.tests.is_none_or(|n| self.tests_done < n) {
+            cx.wake_at(cx.now + self.config.pause, 0);
+        }
+    }
+}
+
+impl Application for SpeedTest {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.begin(cx),
+            // A test under way is carried to its end.
+            AppEvent::Stopped => self.stopped = true,
+            AppEvent::Timer { .. } if self.running => self.report(cx),
+            AppEvent::Timer { .. } if !self.stopped => self.begin(cx),
+            AppEvent::Flow {
+                flow,
+                news: News::Closed,
+            } => {
+                // TCP has given it up: another takes its place.
+                if let Some(index) = self.flows.iter().position(|&own| own == flow) {
+                    self.flows.swap_remove(index);
+                    self.brought += cx.received(flow, self.from.other());
+                    self.open(cx);
+                }
+            }
+            AppEvent::Flow { .. } | AppEvent::Timer { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::traffic::testing::Desk;
+
+    fn config(text: &str) -> Config {
+        toml::from_str(text).expect("a good configuration")
+    }
+
+    /// Runs a test whose connections bring `bytes(seconds)` together, half each.
+    fn run(text: &str, bytes: impl Fn(u64) -> u64) -> Desk {
+        let mut tester = SpeedTest::new(config(text), Side::Host);
+        let mut desk = Desk::new(1);
+        desk.tell(&mut tester, AppEvent::Started);
+        while let Some((at, token)) = desk.next_timer() {
+            let total = bytes(at.as_nanos() / 1_000_000_000);
+            desk.arrived(FlowId(0), Side::Peer, total / 2);
+            desk.arrived(FlowId(1), Side::Peer, total - total / 2);
+            desk.tell(&mut tester, AppEvent::Timer { token });
+        }
+        desk
+    }
+
+    #[test]
+    fn what_is_seen_is_the_mean_since_the_start_of_all_connections() {
+        // 10 Mbit/s for 5 s, then 5 Mbit/s.
+        let bytes = |seconds: u64| 1_250_000 * seconds.min(5) + 625_000 * seconds.saturating_sub(5);
+        let mut desk = run("length = \"20 s\"\ntests = 1", bytes);
+        for (name, expected) in [
+            ("speed_1s", 10e6),
+            ("speed_2s", 10e6),
+            ("speed_5s", 10e6),
+            ("speed_7s", 60e6 / 7.0),
+            ("speed_10s", 7.5e6),
+            ("speed_18s", 115e6 / 18.0),
+            ("speed_20s", 6.25e6),
+            ("speed", 6.25e6),
+        ] {
+            let samples = desk.samples(name);
+            assert_eq!(samples.len(), 1, "{name}");
+            assert!((samples[0] - expected).abs() < 1.0, "{name}: {samples:?}");
+        }
+        assert!(desk.samples("speed_25s").is_empty());
+    }
+
+    #[test]
+    fn a_test_ends_in_time_and_closes_what_it_opened() {
+        let mut desk = run("length = \"1500 ms\"\ntests = 1", |_| 3_000_000);
+        assert_eq!(desk.samples("speed_1s"), [24e6]);
+        assert_eq!(desk.samples("speed"), [16e6]);
+        let commands = desk.commands();
+        let closed = commands.iter().filter(|each| each.2 == Command::Close);
+        assert_eq!(
+            (desk.now, closed.count()),
+            (Instant::ZERO + Duration::from_millis(1500), 4)
+        );
+    }
+
+    #[test]
+    fn what_a_connection_brought_that_was_given_up_counts() {
+        let mut test = SpeedTest::new(config("tests = 1"), Side::Peer);
+        let mut desk = Desk::new(1);
+        desk.tell(&mut test, AppEvent::Started);
+        desk.arrived(FlowId(0), Side::Host, 1_000_000);
+        let news = News::Closed;
+        desk.tell(
+            &mut test,
+            AppEvent::Flow {
+                flow: FlowId(0),
+                news,
+            },
+        );
+        desk.arrived(FlowId(2), Side::Host, 250_000);
+        let (_, token) = desk.next_timer().expect("the first mark");
+        desk.tell(&mut test, AppEvent::Timer { token });
+        assert_eq!(desk.samples("speed_1s"), [10e6]);
+    }
+}

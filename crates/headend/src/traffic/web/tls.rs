@@ -1,0 +1,51 @@
+//! TLS as a page sees it: the round trips before the first request on a connection, and their bytes.
+//!
+//! Full handshakes with one certificate chain; sessions are not resumed, and no data goes with the first flight (0-RTT). Records add nothing to what follows.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of TLS on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tls {
+    /// TLS 1.2 (RFC 5246 §7.3): two round trips.
+    Tls12,
+    /// TLS 1.3 (RFC 8446 §2): one round trip.
+    Tls13,
+}
+
+impl Tls {
+    /// Bytes of round trip `number`, up and down, where the server's certificates and what comes with them take `certificates`.
+    pub(in crate::traffic) fn flights(self, number: u32, certificates: u64) -> Option<(u64, u64)> {
+        (number < self.round_trips()).then_some(match number {
+            0 => (CLIENT_HELLO, certificates),
+            _ => (KEY_EXCHANGE, SERVER_FINISHED),
+        })
+    }
+
+    /// How many round trips it takes.
+    pub(in crate::traffic) fn round_trips(self) -> u32 {
+        match self {
+            Self::Tls12 => 2,
+            Self::Tls13 => 1,
+        }
+    }
+
+    /// Bytes of the client that go with its first request.
+    pub(in crate::traffic) fn rest(self) -> u64 {
+        match self {
+            Self::Tls12 => 0,
+            Self::Tls13 => CLIENT_FINISHED,
+        }
+    }
+}
+
+/// What browsers pad it to (RFC 7685), with the record's header.
+const CLIENT_HELLO: u64 = 517;
+/// TLS 1.2: `ClientKeyExchange` with an elliptic curve's point, `ChangeCipherSpec` and Finished, each in its record.
+const KEY_EXCHANGE: u64 = 126;
+/// TLS 1.2: `ChangeCipherSpec` and Finished.
+const SERVER_FINISHED: u64 = 51;
+/// TLS 1.3: `ChangeCipherSpec` for old middleboxes (RFC 8446 appendix D.4) and Finished.
+const CLIENT_FINISHED: u64 = 64;
