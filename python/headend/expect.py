@@ -12,7 +12,7 @@ Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` 
 ``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
 statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``completion_time``, ``speed``
 (and ``speed_10s``, …), ``rpm``, ``rpm_down`` and how sure they are, ``ipdv``, ``ipdv_down``, and of a video
-``startup_delay``, ``stall``, ``stalled``, ``video_rate``, ``switches``.
+``startup_delay``, ``stall``, ``stalled``, ``segment_rate``, ``switches``.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
 ``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``.
@@ -90,7 +90,7 @@ MEASURES: dict[str, Metric] = {
     "stalled": Metric("{}", "ratio", _SAMPLE_STATISTICS),
     "startup_delay": Metric("{}", "time", _SAMPLE_STATISTICS),
     "switches": Metric("{}", "number", _SAMPLE_STATISTICS),
-    "video_rate": Metric("{}", "rate", _SAMPLE_STATISTICS),
+    "segment_rate": Metric("{}", "rate", _SAMPLE_STATISTICS),
 }
 
 QUEUE_METRICS: dict[str, Metric] = {
@@ -124,7 +124,7 @@ APPLICATION_MEASURES: dict[str, tuple[str, ...]] = {
     "ping": ("rtt",),
     "responsiveness": ("rpm", "rpm_down", "rpm_confidence", "rpm_confidence_down"),
     "speed_test": SPEEDS,
-    "streaming": ("startup_delay", "stall", "stalled", "video_rate", "switches"),
+    "streaming": ("startup_delay", "stall", "stalled", "segment_rate", "switches"),
     "torrent": (),
     "voice": ("mos", "mos_down", "late", "late_down"),
     "web": ("page_load_time",),

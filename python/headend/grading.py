@@ -250,7 +250,7 @@ def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         return _grade_falling(waited, marks), f"no picture in {write_quantity(waited)}", waited
     by_start, by_stalls = _grade_falling(delay, marks), _grade_falling(stood, (0.001, 0.01, 0.05))
     parts = [] if delay is None else [f"starts in {write_quantity(delay)}"]
-    rate = _read_statistic(evidence, "video_rate", "mean")
+    rate = _read_statistic(evidence, "segment_rate", "mean")
     if rate is not None:
         parts.append(write_quantity(rate, "rate"))
     if stood:

@@ -54,7 +54,7 @@ _MEASURED = (
     _Measured("speed shown", ("speed",), "p50", "rate", rising=True),
     _Measured("until the first picture", ("startup_delay",), "p50", "time"),
     _Measured("video stood still", ("stalled",), "mean", "ratio"),
-    _Measured("video rate", ("video_rate",), "mean", "rate", rising=True),
+    _Measured("video rate", ("segment_rate",), "mean", "rate", rising=True),
 )
 
 #: Figures of the queue that runs are compared by: name, column, unit, whether more is better.

@@ -327,7 +327,7 @@ fn a_video_settles_at_what_the_line_carries_and_does_not_stand_still() {
             "{text}: {stalls}"
         );
         assert!(samples(&mut simulation, "startup_delay")[0] < 1e9, "{text}");
-        samples(&mut simulation, "video_rate")
+        samples(&mut simulation, "segment_rate")
     };
     let late = |rates: &[f64]| {
         let late = &rates[rates.len() / 2..];

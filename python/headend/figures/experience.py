@@ -144,11 +144,11 @@ def draw_video(results: Sequence[Result]) -> Figure | None:
     """Draw the rate of each segment of a video over time."""
     title, scale = "video rate (Mbit/s)", alt.Scale(zero=True)
     alone = _leave_groups_out(results)
-    frames = {result.label: _gather(result, {"video_rate": ""}, 1e-6) for result in alone}
+    frames = {result.label: _gather(result, {"segment_rate": ""}, 1e-6) for result in alone}
     panels, note = lay_out(
         frames, lambda rows: _draw_samples(rows, title, scale, line=True), place_flows(results)
     )
-    members = draw_members(results, {"video_rate": ""}, 1e-6, title, scale, rising=True)
+    members = draw_members(results, {"segment_rate": ""}, 1e-6, title, scale, rising=True)
     panels, note = _join_panels(panels, members, note)
     if not panels:
         return None

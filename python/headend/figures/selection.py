@@ -33,7 +33,7 @@ def name_flow_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[st
     both = set(rows["flow"].value_counts().filter(pl.col("count") > 1)["flow"])
     ranks = dict.fromkeys(result.flows.filter(pl.col("transport") == "udp")["flow"], 2)
     for flow, measure in result.measures.select("flow", "measure").iter_rows():
-        rank = {"mos": 0, "mos_down": 0, "page_load_time": 1, "rtt": 1, "video_rate": 1}.get(
+        rank = {"mos": 0, "mos_down": 0, "page_load_time": 1, "rtt": 1, "segment_rate": 1}.get(
             measure, 3
         )
         ranks[flow] = min(ranks.get(flow, 3), rank)

@@ -292,7 +292,7 @@ impl Streaming {
         if self.player.begun && rung != self.rung {
             self.switches += 1;
         }
-        cx.measure(Measure::VideoRate, rate.0 as f64);
+        cx.measure(Measure::SegmentRate, rate.0 as f64);
         self.segment = Some((rung, bytes, cx.now));
         self.send_request(cx);
     }
@@ -578,7 +578,7 @@ mod tests {
                 .iter()
                 .all(|share| share.abs() < 1e-12)
         );
-        let rates = desk.samples("video_rate");
+        let rates = desk.samples("segment_rate");
         assert_eq!(rates.last(), Some(&5.8e6));
         // 240 s ahead: in 600 s the buffer and 600 s of playing, at 4 s each.
         assert!((207..=210).contains(&rates.len()), "{}", rates.len());
@@ -625,7 +625,7 @@ mod tests {
             let is_fast = now.as_nanos() < 30_000_000_000;
             Rate(if is_fast { 5_000_000 } else { 1_200_000 }).time_for(bytes)
         });
-        let rates = desk.samples("video_rate");
+        let rates = desk.samples("segment_rate");
         let changes = rates
             .windows(2)
             .filter(|pair| (pair[0] - pair[1]).abs() > 0.5)

@@ -61,7 +61,7 @@ pub enum Measure {
     /// Changes of a video's rate in a period.
     Switches,
     /// The rate of a segment of a video, bit/s.
-    VideoRate,
+    SegmentRate,
 }
 
 impl Measure {
@@ -101,7 +101,7 @@ impl Measure {
             Self::Stalled => "stalled",
             Self::StartupDelay => "startup_delay",
             Self::Switches => "switches",
-            Self::VideoRate => "video_rate",
+            Self::SegmentRate => "segment_rate",
         }
     }
 
@@ -115,7 +115,7 @@ impl Measure {
             | Self::Rtt
             | Self::Stall
             | Self::StartupDelay => "ns",
-            Self::Speed | Self::SpeedAfter(_) | Self::VideoRate => "bit/s",
+            Self::Speed | Self::SpeedAfter(_) | Self::SegmentRate => "bit/s",
             Self::Rpm | Self::RpmDown => "1/min",
             Self::Late
             | Self::LateDown
