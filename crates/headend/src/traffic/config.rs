@@ -1,7 +1,10 @@
 //! The applications a scenario can name, and what each answers about itself.
 
-use super::{Application, Direction, bulk, cbr, game, ping, poisson, voice, web};
+use super::{
+    Application, Direction, bulk, cbr, game, half_life, lld_game, ping, poisson, quake3, voice, web,
+};
 use crate::flow::Protocol;
+use crate::metrics::deadline;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
@@ -15,10 +18,16 @@ pub enum ApplicationConfig {
     Cbr(cbr::Config),
     /// A game's small packets, both ways.
     Game(game::Config),
+    /// Half-Life: a player and the server, by published distributions.
+    HalfLife(half_life::Config),
+    /// A modern game: a player and the server, as in the studies of low-latency DOCSIS.
+    LldGame(lld_game::Config),
     /// Echo requests and their answers.
     Ping(ping::Config),
     /// Datagrams at random times, of equal or random size.
     Poisson(poisson::Config),
+    /// Quake III: a player and the server, by published distributions.
+    Quake3(quake3::Config),
     /// A telephone call, scored by the E-model.
     Voice(voice::Config),
     /// Web pages, one after the other.
@@ -127,8 +136,11 @@ impl ApplicationConfig {
             Self::Bulk(config) => config,
             Self::Cbr(config) => config,
             Self::Game(config) => config,
+            Self::HalfLife(config) => config,
+            Self::LldGame(config) => config,
             Self::Ping(config) => config,
             Self::Poisson(config) => config,
+            Self::Quake3(config) => config,
             Self::Voice(config) => config,
             Self::Web(config) => config,
         }
@@ -167,6 +179,20 @@ pub(super) fn ensure_span(span: Duration, key: &str) -> Result<(), Fault> {
     ensure(span <= LONGEST_SPAN, key, "at most 24 h")
 }
 
+/// A deadline that a packet can meet, and periods that hold packets enough to take a share of.
+pub(super) fn ensure_scoring(scoring: &deadline::Config) -> Result<(), Fault> {
+    ensure(
+        (SHORTEST_DEADLINE..=LONGEST_DEADLINE).contains(&scoring.deadline),
+        "scoring.deadline",
+        "a time of 1 ms to 60 s",
+    )?;
+    ensure(
+        (SHORTEST_PERIOD..=LONGEST_SPAN).contains(&scoring.period),
+        "scoring.period",
+        "a time of 100 ms to 24 h",
+    )
+}
+
 /// A rate at which packets of `size` are neither too dense nor too rare.
 pub(super) fn ensure_rate(rate: Rate, size: ByteCount, key: &str) -> Result<(), Fault> {
     ensure(
@@ -177,6 +203,9 @@ pub(super) fn ensure_rate(rate: Rate, size: ByteCount, key: &str) -> Result<(), 
 }
 
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
+const SHORTEST_DEADLINE: Duration = Duration::from_millis(1);
+const LONGEST_DEADLINE: Duration = Duration::from_secs(60);
+const SHORTEST_PERIOD: Duration = Duration::from_millis(100);
 const LONGEST_SPAN: Duration = Duration::from_secs(24 * 3600);
 
 #[cfg(test)]
@@ -187,9 +216,20 @@ mod tests {
         toml::from_str(text).expect("a good application")
     }
 
-    fn all() -> [ApplicationConfig; 7] {
-        ["bulk", "cbr", "game", "ping", "poisson", "voice", "web"]
-            .map(|name| read(&format!("[{name}]")))
+    fn all() -> [ApplicationConfig; 10] {
+        [
+            "bulk",
+            "cbr",
+            "game",
+            "half_life",
+            "lld_game",
+            "ping",
+            "poisson",
+            "quake3",
+            "voice",
+            "web",
+        ]
+        .map(|name| read(&format!("[{name}]")))
     }
 
     #[test]
@@ -198,7 +238,7 @@ mod tests {
             assert_eq!(application.check(), Ok(()), "{}", application.name());
             let text = toml::to_string(&application).expect("it can be written");
             assert!(
-                text.starts_with(&format!("[{}]", application.name())),
+                text.starts_with(&format!("[{}", application.name())),
                 "{text}"
             );
             assert_eq!(read(&text), application);
@@ -241,6 +281,11 @@ mod tests {
             ("[poisson]\nsize = \"70 kB\"", "size"),
             ("[poisson]\ngap = \"0 s\"", "gap"),
             ("[game]\ninterval = \"0 s\"", "interval"),
+            ("[game.scoring]\ndeadline = \"0 s\"", "scoring.deadline"),
+            ("[game.scoring]\nperiod = \"1 ms\"", "scoring.period"),
+            ("[half_life]\nsigma = -1.0", "sigma"),
+            ("[quake3]\nplayers = 1", "players"),
+            ("[quake3]\nclient_interval = \"0 s\"", "client_interval"),
             ("[ping]\nsize = \"7 B\"", "size"),
             ("[ping]\ninterval = \"0 s\"", "interval"),
             ("[ping]\ntimeout = \"0 s\"", "timeout"),

@@ -23,9 +23,14 @@ pub use config::{ApplicationConfig, Fault};
 pub mod bulk;
 pub mod cbr;
 mod config;
+mod drawn;
 pub mod game;
+pub mod half_life;
+pub mod lld_game;
 pub mod ping;
 pub mod poisson;
+pub mod quake3;
+mod scored;
 mod stream;
 #[cfg(test)]
 pub(crate) mod testing;

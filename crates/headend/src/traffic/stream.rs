@@ -2,6 +2,7 @@
 //!
 //! Nothing that happens on the line changes when such a stream sends.
 
+use super::scored::Source;
 use super::{AppContext, AppEvent, Application};
 use crate::flow::FlowId;
 use crate::packet::Side;
@@ -111,6 +112,20 @@ impl Stream {
     /// Sends no more.
     pub(super) fn stop(&mut self) {
         self.flow = None;
+    }
+}
+
+impl Source for Stream {
+    fn start(&mut self, cx: &mut AppContext<'_>) {
+        Self::start(self, cx);
+    }
+
+    fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) -> Option<Side> {
+        Self::tick(self, token, cx).map(|(side, _)| side)
+    }
+
+    fn stop(&mut self) {
+        Self::stop(self);
     }
 }
 

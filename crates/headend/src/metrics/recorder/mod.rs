@@ -24,10 +24,26 @@ use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds
 pub enum Measure {
     /// One file of a bulk transfer, nanoseconds.
     CompletionTime,
+    /// Mean time from a video frame's encoding to its last packet's arrival, over the frames of an upstream scoring period that came whole; nanoseconds.
+    FrameDelay,
+    /// The same downstream.
+    FrameDelayDown,
+    /// Share of an upstream scoring period's video frames that were not whole at their deadline.
+    FramesLate,
+    /// The same downstream.
+    FramesLateDown,
+    /// Share of an upstream scoring period in which the receiver's picture stood still.
+    Frozen,
+    /// The same downstream.
+    FrozenDown,
     /// Share of a scoring period's upstream packets that came too late.
     Late,
     /// The same downstream.
     LateDown,
+    /// Share of a scoring period's upstream packets that were lost or came after their deadline.
+    Missed,
+    /// The same downstream.
+    MissedDown,
     /// Mean opinion score of a scoring period, upstream.
     Mos,
     /// The same downstream.
@@ -36,6 +52,10 @@ pub enum Measure {
     PageLoadTime,
     /// One ping, nanoseconds; NaN without an answer.
     Rtt,
+    /// Video that arrived of what was sent upstream in a scoring period, bit/s.
+    VideoRate,
+    /// The same downstream.
+    VideoRateDown,
 }
 
 impl Measure {
@@ -43,20 +63,44 @@ impl Measure {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CompletionTime => "completion_time",
+            Self::FrameDelay => "frame_delay",
+            Self::FrameDelayDown => "frame_delay_down",
+            Self::FramesLate => "frames_late",
+            Self::FramesLateDown => "frames_late_down",
+            Self::Frozen => "frozen",
+            Self::FrozenDown => "frozen_down",
             Self::Late => "late",
             Self::LateDown => "late_down",
+            Self::Missed => "missed",
+            Self::MissedDown => "missed_down",
             Self::Mos => "mos",
             Self::MosDown => "mos_down",
             Self::PageLoadTime => "page_load_time",
             Self::Rtt => "rtt",
+            Self::VideoRate => "video_rate",
+            Self::VideoRateDown => "video_rate_down",
         }
     }
 
     /// Its unit in result tables.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::CompletionTime | Self::PageLoadTime | Self::Rtt => "ns",
-            Self::Late | Self::LateDown | Self::Mos | Self::MosDown => "1",
+            Self::CompletionTime
+            | Self::FrameDelay
+            | Self::FrameDelayDown
+            | Self::PageLoadTime
+            | Self::Rtt => "ns",
+            Self::FramesLate
+            | Self::FramesLateDown
+            | Self::Frozen
+            | Self::FrozenDown
+            | Self::Late
+            | Self::LateDown
+            | Self::Missed
+            | Self::MissedDown
+            | Self::Mos
+            | Self::MosDown => "1",
+            Self::VideoRate | Self::VideoRateDown => "bit/s",
         }
     }
 }
