@@ -3,6 +3,7 @@
 pub mod channel;
 pub mod deadline;
 pub mod delay;
+pub(crate) mod frames;
 pub(crate) mod periods;
 pub mod recorder;
 pub mod table;

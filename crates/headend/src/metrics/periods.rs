@@ -64,9 +64,9 @@ impl<T: Default + Clone> Periods<T> {
         (ended > self.next).then(|| self.end(ended - 1) + self.grace)
     }
 
-    /// How long a period is.
-    pub(crate) fn length(&self) -> Duration {
-        self.length
+    /// When the period that `at` is in ends.
+    pub(crate) fn end_of(&self, at: Instant) -> Instant {
+        self.end((at - self.start).as_nanos() / self.length.as_nanos())
     }
 
     fn end(&self, number: u64) -> Instant {

@@ -22,9 +22,12 @@ pub use config::{ApplicationConfig, Fault};
 
 pub mod bulk;
 pub mod cbr;
+pub mod cloud_gaming;
+pub mod conference;
 mod config;
 mod drawn;
 pub mod game;
+mod gcc;
 pub mod half_life;
 pub mod lld_game;
 pub mod ping;
@@ -34,6 +37,8 @@ mod scored;
 mod stream;
 #[cfg(test)]
 pub(crate) mod testing;
+mod video;
+pub mod video_call;
 pub mod voice;
 pub mod web;
 

@@ -25,6 +25,14 @@ impl Pace {
         }
     }
 
+    /// So many a second.
+    pub(super) fn per_second(count: u32) -> Self {
+        Self {
+            nanos: 1_000_000_000,
+            per: u64::from(count),
+        }
+    }
+
     /// Packets of `size` at `rate`.
     pub(super) fn at_rate(rate: Rate, size: ByteCount) -> Self {
         Self {
@@ -34,13 +42,13 @@ impl Pace {
     }
 
     /// When packet `number` is due after the first.
-    fn due(self, number: u64) -> Duration {
+    pub(super) fn due(self, number: u64) -> Duration {
         let nanos = u128::from(self.nanos) * u128::from(number) / u128::from(self.per);
         Duration::from_nanos(nanos as u64)
     }
 
     /// Time between two packets, rounded down.
-    fn gap(self) -> Duration {
+    pub(super) fn gap(self) -> Duration {
         Duration::from_nanos(self.nanos / self.per)
     }
 }
