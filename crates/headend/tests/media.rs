@@ -38,9 +38,11 @@ fn mean(tables: &Tables, measure: &str, first: u64, last: u64) -> f64 {
         .find(|(name, _)| *name == "samples")
         .expect("a table of samples")
         .1;
-    let (Some(Column::Text(measures)), Some(Column::Float(values)), Some(Column::Integer(times))) =
-        (samples.get("measure"), samples.get("value"), samples.get("time_ns"))
-    else {
+    let (Some(Column::Text(measures)), Some(Column::Float(values)), Some(Column::Integer(times))) = (
+        samples.get("measure"),
+        samples.get("value"),
+        samples.get("time_ns"),
+    ) else {
         panic!("samples have measures, values and times")
     };
     let chosen: Vec<f64> = (measures.iter().zip(values).zip(times))

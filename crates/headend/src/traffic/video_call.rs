@@ -307,9 +307,9 @@ impl Way {
     fn new(config: &Config, from: Side) -> Self {
         let interval = Pace::per_second(config.frame_rate).gap();
         let rate = |rate: Rate| rate.0 as f64;
-        // As many of the smallest mean packets as there can be in the time for which they are remembered.
-        let most = rate(config.most_rate) / 8.0 / 200.0 * MEMORY.as_secs_f64();
-        let room = most as usize + 1024;
+        // Packets a second: full ones, the rest of each frame, and sound.
+        let full = rate(config.most_rate) / 8.0 / config.packet.0 as f64;
+        let packets = full + f64::from(config.frame_rate) + 1.0 / AUDIO_INTERVAL.as_secs_f64();
         Self {
             from,
             scorer: Scorer::new(Scoring {
@@ -332,14 +332,14 @@ impl Way {
             frames: 0,
             first_sound: Instant::ZERO,
             sounds: 0,
-            backlog: VecDeque::with_capacity(1024),
+            backlog: VecDeque::with_capacity(256),
             backlog_bytes: 0,
             budget: 0.0,
             is_pacing: false,
-            sent: VecDeque::with_capacity(room),
+            sent: VecDeque::with_capacity((packets * MEMORY.as_secs_f64()) as usize),
             first_sent: 0,
-            arrivals: VecDeque::with_capacity(room),
-            reports: VecDeque::with_capacity(1024),
+            arrivals: VecDeque::with_capacity(packets as usize),
+            reports: VecDeque::with_capacity(REPORTS),
             next_report: 0,
             next_covered: 0,
         }
@@ -473,7 +473,7 @@ impl Way {
             .count() as u64;
         let size = feedback_size(end - report.covered[0], told);
         // Those that were never answered for, as their reports were lost, are forgotten.
-        if self.reports.len() == self.reports.capacity() {
+        if self.reports.len() == REPORTS {
             self.reports.pop_front();
         }
         self.reports.push_back(report);
@@ -533,6 +533,8 @@ const FEEDBACK: u64 = 1 << 63;
 const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
 /// How long packets sent are remembered: their feedback, if it comes, comes before.
 const MEMORY: Duration = Duration::from_secs(5);
+/// Feedback messages under way, at most.
+const REPORTS: usize = 256;
 /// Tokens of wake-ups; each plus its side's index.
 const AUDIO: u64 = 0;
 const FRAME: u64 = 2;
