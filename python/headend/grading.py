@@ -296,7 +296,9 @@ def _grade_game(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 
 def _find_worse(evidence: _Evidence, measure: str) -> str:
     """Find the direction in which a share is larger: the suffix of its measures."""
-    return max(("", "_down"), key=lambda way: _mean(evidence, f"{measure}{way}") or -1.0)
+    shares = {way: _mean(evidence, f"{measure}{way}") for way in ("", "_down")}
+    known = {way: share for way, share in shares.items() if share is not None}
+    return max(known, key=known.__getitem__, default="")
 
 
 def _mean(evidence: _Evidence, measure: str) -> float | None:

@@ -83,10 +83,10 @@ fn a_game_beside_an_upload_misses_what_it_sends_behind_a_deep_buffer() {
     for game in ["game", "quake3", "half_life", "lld_game"] {
         let flow = format!("application = \"{game}\"");
         let (bloated, pie) = (run(BLOATED, &flow), run(PIE, &flow));
-        assert_eq!(mean(&bloated, "missed", 10, 30), 0.0, "{game}");
+        assert!(mean(&bloated, "missed", 10, 30) < 1e-9, "{game}");
         assert!(mean(&bloated, "missed", 60, 115) > 0.9, "{game}");
         assert!(mean(&pie, "missed", 60, 115) < 0.15, "{game}");
-        assert_eq!(mean(&bloated, "missed_down", 60, 115), 0.0, "{game}");
+        assert!(mean(&bloated, "missed_down", 60, 115) < 1e-9, "{game}");
     }
 }
 

@@ -106,21 +106,21 @@ mod tests {
 
     /// Scores of packets sent every 20 ms for 31 s; `delay` of each packet's number, if it arrives.
     fn scores(delay: impl Fn(u64) -> Option<Duration>) -> Vec<Score> {
-        let mut scorer = Scorer::new(&Config::default());
+        let mut judge = Scorer::new(&Config::default());
         let mut scores = Vec::new();
         let mut arrivals: Vec<(Instant, Instant)> = Vec::new();
-        scorer.start(Instant::ZERO);
+        judge.start(Instant::ZERO);
         for number in 0..1550 {
             let now = Instant::ZERO + ms(20 * number);
             arrivals.retain(|&(sent_at, at)| {
                 if at <= now {
-                    scores.extend(std::iter::from_fn(|| scorer.score_due(at)));
-                    scorer.arrived(sent_at, at - sent_at);
+                    scores.extend(std::iter::from_fn(|| judge.score_due(at)));
+                    judge.arrived(sent_at, at - sent_at);
                 }
                 at > now
             });
-            scores.extend(std::iter::from_fn(|| scorer.score_due(now)));
-            scorer.sent(now);
+            scores.extend(std::iter::from_fn(|| judge.score_due(now)));
+            judge.sent(now);
             arrivals.extend(delay(number).map(|delay| (now, now + delay)));
         }
         scores

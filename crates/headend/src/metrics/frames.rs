@@ -202,6 +202,10 @@ impl Scorer {
 const GRACE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "what is expected is computed as it is measured, or nothing at all"
+)]
 mod tests {
     use super::*;
 
@@ -217,13 +221,13 @@ mod tests {
 
     /// Scores of frames of two packets, 20 ms apart, for 10 s; each packet's delay in ms by its frame's number and its own, if it arrives.
     fn scores(delay: impl Fn(u64, u64) -> Option<u64>) -> Vec<Score> {
-        let mut scorer = Scorer::new(SCORING);
+        let mut judge = Scorer::new(SCORING);
         let (mut scores, mut arrivals) = (Vec::new(), Vec::new());
-        scorer.start(at(0));
+        judge.start(at(0));
         for ms in 0..10_000 {
-            scores.extend(std::iter::from_fn(|| scorer.score_due(at(ms))));
+            scores.extend(std::iter::from_fn(|| judge.score_due(at(ms))));
             if ms % 20 == 0 {
-                let frame = scorer.encoded(at(ms), 2);
+                let frame = judge.encoded(at(ms), 2);
                 assert_eq!(frame, ms / 20);
                 for packet in 0..2 {
                     arrivals.extend(delay(frame, packet).map(|delay| (ms + delay, frame)));
@@ -233,7 +237,7 @@ mod tests {
             while let Some(&(due, frame)) = arrivals.first()
                 && due <= ms
             {
-                scorer.arrived(frame, 500, at(ms));
+                judge.arrived(frame, 500, at(ms));
                 arrivals.remove(0);
             }
         }

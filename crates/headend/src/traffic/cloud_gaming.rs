@@ -20,7 +20,7 @@ use crate::units::{ByteCount, Rate};
 /// Use it for the most demanding thing a home does: a large steady load down that is useless when late, and answers to what goes up.
 ///
 /// Source: measurements of Stadia (Carrascosa and Bellalta, "Cloud-gaming: Analysis of Google Stadia traffic", 2020; Di Domenico et al., "A Network Analysis on
-/// Cloud Gaming: Stadia, `GeForce` Now and `PSNow`", 2021); CableLabs, "Cable Modem Buffer Control", §5.2.1, for the deadline.
+/// Cloud Gaming", 2021); CableLabs, "Cable Modem Buffer Control", §5.2.1, for the deadline.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -214,6 +214,10 @@ impl Application for CloudGaming {
 const REPORT: u64 = 6;
 
 #[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "what is expected is computed as it is measured, or nothing at all"
+)]
 mod tests {
     use super::*;
     use crate::time::Instant;

@@ -179,6 +179,10 @@ const REPORT: u64 = 6;
 const LARGEST: u16 = 1500;
 
 #[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "what is expected is computed as it is measured, or nothing at all"
+)]
 mod tests {
     use super::*;
     use crate::traffic::drawn::testing::{assert_near, moments, watch};

@@ -114,49 +114,45 @@ struct Variation {
 #[derive(Debug, Default)]
 struct Groups {
     current: Option<Group>,
-    previous: Option<Group>,
+    /// The last packet of the group before.
+    previous: Option<Reported>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Group {
-    first_sent_at: Instant,
-    first_arrived_at: Instant,
-    /// T(i): when its last packet was sent.
-    sent_at: Instant,
-    /// t(i): when its last packet arrived.
-    arrived_at: Instant,
+    first: Reported,
+    last: Reported,
 }
 
 impl Groups {
     /// Adds a packet; the variation of the group before, if this packet begins another.
     fn add(&mut self, packet: Reported) -> Option<Variation> {
         let begun = Group {
-            first_sent_at: packet.sent_at,
-            first_arrived_at: packet.arrived_at,
-            sent_at: packet.sent_at,
-            arrived_at: packet.arrived_at,
+            first: packet,
+            last: packet,
         };
-        let Some(group) = &mut self.current else {
+        let Some(Group { first, last }) = &mut self.current else {
             self.current = Some(begun);
             return None;
         };
-        if packet.sent_at < group.sent_at {
+        if packet.sent_at < last.sent_at {
             // §5.1: packets that come out of order are ignored.
             return None;
         }
-        let departure = packet.sent_at - group.sent_at;
-        let arrival = packet.arrived_at - group.arrived_at;
+        let departure = packet.sent_at - last.sent_at;
+        let arrival = packet.arrived_at - last.arrived_at;
         // Those that were sent together are together, whatever joined them to others.
-        let is_sent_in_burst = packet.sent_at - group.first_sent_at < BURST || departure.is_zero();
+        let is_sent_in_burst = packet.sent_at - first.sent_at < BURST || departure.is_zero();
         let is_received_in_burst = arrival < BURST
             && arrival < departure
-            && packet.arrived_at - group.first_arrived_at < LONGEST_BURST;
+            && packet.arrived_at - first.arrived_at < LONGEST_BURST;
         if is_sent_in_burst || is_received_in_burst {
-            (group.sent_at, group.arrived_at) = (packet.sent_at, packet.arrived_at);
+            *last = packet;
             return None;
         }
-        let complete = self.current.replace(begun)?;
+        let complete = self.current.replace(begun)?.last;
         let before = self.previous.replace(complete)?;
+        // T(i) and t(i) are those of a group's last packet.
         let departure = milliseconds(complete.sent_at - before.sent_at);
         Some(Variation {
             delay: milliseconds(complete.arrived_at - before.arrived_at) - departure,
@@ -173,7 +169,7 @@ struct ArrivalFilter {
     estimate: f64,
     /// e(i), the error covariance.
     error: f64,
-    /// var_v(i), the variance of the measurement's noise.
+    /// `var_v(i)`, the variance of the measurement's noise.
     noise: f64,
     /// Groups so far.
     groups: u32,
@@ -587,7 +583,7 @@ mod tests {
         };
         filter.update(&variation(10.0));
         // alpha = 0.99^0.15; var = alpha · 50 + (1 − alpha) · 10²; k = 0.101 / (var + 0.101).
-        let alpha = 0.99_f64.powf(0.15);
+        let alpha = math::powf(0.99, 0.15);
         let noise = alpha * 50.0 + (1.0 - alpha) * 100.0;
         let gain = 0.101 / (noise + 0.101);
         assert_near(filter.noise, noise, 1e-12);
@@ -679,7 +675,7 @@ mod tests {
         assert_near(control.rate, before, 0.0);
         // Far above what was known: multiplicative again.
         update(&mut control, Signal::Normal, 1.5e6);
-        assert_near(control.rate, before * 1.08_f64.powf(0.1), 1.0);
+        assert_near(control.rate, before * math::powf(1.08, 0.1), 1.0);
         // Never beyond 1.5 times what arrives.
         for _ in 0..100 {
             update(&mut control, Signal::Normal, 6e5);

@@ -543,6 +543,10 @@ const PACE: u64 = 4;
 const REPORT: u64 = 6;
 
 #[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "what is expected is computed as it is measured, or nothing at all"
+)]
 mod tests {
     use super::*;
     use crate::traffic::drawn::testing::assert_near;
