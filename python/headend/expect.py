@@ -11,8 +11,9 @@
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
 ``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
 statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``completion_time``, ``speed``
-(and ``speed_10s``, …), ``rpm``, ``rpm_down`` and how sure they are, ``ipdv``, ``ipdv_down``, and of a video
-``startup_delay``, ``stall``, ``stalled``, ``segment_rate``, ``switches``.
+(and ``speed_10s``, …), ``rpm``, ``rpm_down`` and how sure they are, ``ipdv``, ``ipdv_down``; of a streamed video
+``startup_delay``, ``stall``, ``stalled``, ``segment_rate``, ``switches``; of a game ``missed``, ``missed_down``; of video
+``frame_delay``, ``frames_late``, ``frozen``, ``video_rate`` and the same with ``_down``.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
 ``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``.
@@ -91,6 +92,16 @@ MEASURES: dict[str, Metric] = {
     "startup_delay": Metric("{}", "time", _SAMPLE_STATISTICS),
     "switches": Metric("{}", "number", _SAMPLE_STATISTICS),
     "segment_rate": Metric("{}", "rate", _SAMPLE_STATISTICS),
+    "missed": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "missed_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "frame_delay": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "frame_delay_down": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "frames_late": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "frames_late_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "frozen": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "frozen_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "video_rate": Metric("{}", "rate", _SAMPLE_STATISTICS),
+    "video_rate_down": Metric("{}", "rate", _SAMPLE_STATISTICS),
 }
 
 QUEUE_METRICS: dict[str, Metric] = {
@@ -117,15 +128,26 @@ QUEUE_METRICS: dict[str, Metric] = {
 
 RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number")}
 
+_MISSED = ("missed", "missed_down")
+_VIDEO_DOWN = ("frame_delay_down", "frames_late_down", "frozen_down", "video_rate_down")
+_VIDEO = ("frame_delay", "frames_late", "frozen", "video_rate", *_VIDEO_DOWN)
+
 #: Which measures an application reports; one that is not named here may report any.
 APPLICATION_MEASURES: dict[str, tuple[str, ...]] = {
     "bulk": ("completion_time",),
+    "cloud_gaming": (*_VIDEO_DOWN, "missed"),
+    "conference": _VIDEO,
+    "game": _MISSED,
+    "half_life": _MISSED,
     "isochronous": ("rtt", "ipdv", "ipdv_down"),
+    "lld_game": _MISSED,
     "ping": ("rtt",),
+    "quake3": _MISSED,
     "responsiveness": ("rpm", "rpm_down", "rpm_confidence", "rpm_confidence_down"),
     "speed_test": SPEEDS,
     "streaming": ("startup_delay", "stall", "stalled", "segment_rate", "switches"),
     "torrent": (),
+    "video_call": _VIDEO,
     "voice": ("mos", "mos_down", "late", "late_down"),
     "web": ("page_load_time",),
 }

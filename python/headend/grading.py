@@ -7,6 +7,9 @@ Marks, and where they come from:
 - one-way delay: ITU-T G.114's 150 ms (good) and 400 ms (unacceptable);
 - ping: 130 ms round trip, what games ask for, then 250 and 400 ms;
 - loss of pings and datagrams: 1, 2.5 and 5 %, ours;
+- packets of a game that were lost or came after their deadline, in the mean over the scoring periods: 5, 20 and 50 %, ours;
+- video: frames that were late or never whole, in the mean over the scoring periods: 1, 5 and 20 %, ours; time in which the picture stood still: 0.5,
+  2 and 5 %, ours;
 - page load: 2, 4 and 10 s, ours; of a page that never came, the time waited for it;
 - a video: the same until the first picture, and 0.1, 1 and 5 % of the time standing still, ours;
 - responsiveness: 1000, 500 and 200 round trips per minute (60, 120 and 300 ms), ours;
@@ -30,6 +33,16 @@ if TYPE_CHECKING:
 
 #: Loss of pings and of datagrams, as shares.
 LOSS_MARKS = (0.01, 0.025, 0.05)
+
+#: Applications whose delay is judged by what games ask for, where nothing of theirs was scored.
+GAMES = ("game", "half_life", "lld_game", "quake3")
+
+#: Packets of a game, or of a cloud game's input, that were lost or came after their deadline, as shares.
+PLAY_MARKS = (0.05, 0.2, 0.5)
+
+#: Frames that were late or never whole, and time in which the picture stood still, as shares.
+FRAME_MARKS = (0.01, 0.05, 0.2)
+FREEZE_MARKS = (0.005, 0.02, 0.05)
 
 #: Share of a call's packets, lost or late, from which they are named as what spoils it.
 AUDIBLE_LOSS = 0.005
@@ -175,6 +188,10 @@ def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         return _grade_responsiveness(evidence)
     if "rtt" in evidence.stats:
         return _grade_ping(evidence)
+    if evidence.has("frames_late") or evidence.has("frames_late_down"):
+        return _grade_video(evidence)
+    if evidence.has("missed") or evidence.has("missed_down"):
+        return _grade_game(evidence)
     if evidence.rows["transport"][0] == "udp":
         return _grade_datagrams(evidence)
     return _grade_transfer(evidence)
@@ -291,10 +308,52 @@ def _grade_ping(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     return max(by_time, by_loss, key=ORDER.index), text, slow
 
 
+def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    way = _find_worse(evidence, "frames_late")
+    late, frozen = _mean(evidence, f"frames_late{way}"), _mean(evidence, f"frozen{way}")
+    grades = [_grade_falling(late, FRAME_MARKS), _grade_falling(frozen, FREEZE_MARKS)]
+    parts = [f"{write_quantity(_mean(evidence, f'video_rate{way}'), 'rate')} of video"]
+    delay = _mean(evidence, f"frame_delay{way}")
+    if delay is not None:
+        parts.append(f"frames in {write_quantity(delay)}")
+    parts.append(f"{write_quantity(late, 'ratio')} late or lost")
+    if frozen:
+        parts.append(f"picture still {write_quantity(frozen, 'ratio')} of the time")
+    if evidence.has("missed"):
+        missed = _mean(evidence, "missed")
+        grades.append(_grade_falling(missed, PLAY_MARKS))
+        if missed:
+            parts.append(f"{write_quantity(missed, 'ratio')} of the input late or lost")
+    # Among those whose frames are as late, who sees a still picture suffers more.
+    return max(grades, key=ORDER.index), ", ".join(parts), (late or 0.0) + (frozen or 0.0)
+
+
+def _grade_game(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    if evidence.is_cut_off():
+        return Grade.BAD, "no packet arrived", math.inf
+    missed = _mean(evidence, f"missed{_find_worse(evidence, 'missed')}")
+    by_deadline = _grade_falling(missed, PLAY_MARKS)
+    by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
+    text = f"1 packet in 20 over {write_quantity(evidence.delay_p95)}, {write_quantity(missed, 'ratio')} lost or too late"
+    return max(by_deadline, by_loss, key=ORDER.index), text, evidence.delay_p95
+
+
+def _find_worse(evidence: _Evidence, measure: str) -> str:
+    """Find the direction in which a share is larger: the suffix of its measures."""
+    shares = {way: _mean(evidence, f"{measure}{way}") for way in ("", "_down")}
+    known = {way: share for way, share in shares.items() if share is not None}
+    return max(known, key=known.__getitem__, default="")
+
+
+def _mean(evidence: _Evidence, measure: str) -> float | None:
+    row = evidence.stats.get(measure)
+    return read_number(row["mean"]) if row else None
+
+
 def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
         return Grade.BAD, "no packet arrived", math.inf
-    marks = (65e6, 125e6, 200e6) if evidence.application == "game" else (150e6, 275e6, 400e6)
+    marks = (65e6, 125e6, 200e6) if evidence.application in GAMES else (150e6, 275e6, 400e6)
     by_delay = _grade_falling(evidence.delay_p95, marks)
     by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
     text = f"1 packet in 20 over {write_quantity(evidence.delay_p95)}, {write_quantity(evidence.loss, 'ratio')} lost"

@@ -55,7 +55,16 @@ _MEASURED = (
     _Measured("until the first picture", ("startup_delay",), "p50", "time"),
     _Measured("video stood still", ("stalled",), "mean", "ratio"),
     _Measured("video rate", ("segment_rate",), "mean", "rate", rising=True),
+    _Measured("lost or late", ("missed", "missed_down"), "mean", "ratio"),
+    _Measured("frame delay p50", ("frame_delay", "frame_delay_down"), "p50", "time"),
+    _Measured("frame delay p95", ("frame_delay", "frame_delay_down"), "p95", "time"),
+    _Measured("frames late", ("frames_late", "frames_late_down"), "mean", "ratio"),
+    _Measured("picture still", ("frozen", "frozen_down"), "mean", "ratio"),
+    _Measured("video rate", ("video_rate", "video_rate_down"), "mean", "rate", rising=True),
 )
+
+#: Measures beside which a flow's delay and loss still tell something.
+_BESIDE_DELAY = ("missed", "missed_down")
 
 #: Figures of the queue that runs are compared by: name, column, unit, whether more is better.
 _OF_QUEUE: tuple[tuple[str, str, Kind, bool], ...] = (
@@ -99,7 +108,8 @@ def _score(
         .agg(value=pl.col("goodput_bps").sum())
     )
     yield from _score_flows(bulk.sort(places), groups, "goodput", "rate", rising=True)
-    reporting = result.measures["flow"].unique().to_list()
+    scores = result.measures.filter(~pl.col("measure").is_in(_BESIDE_DELAY))
+    reporting = scores["flow"].unique().to_list()
     silent = data.filter((pl.col("transport") == "udp") & ~pl.col("flow").is_in(reporting))
     for name, column, kind in (
         ("delay p50", "delay_p50_ns", "time"),

@@ -28,6 +28,15 @@ impl Rng {
         Self(Pcg64Mcg::from_seed(bytes))
     }
 
+    /// A stream of its own, seeded by the next two draws of this one: how far either is drawn from here on changes nothing in the other.
+    #[must_use]
+    pub fn fork(&mut self) -> Self {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.0.next_u64().to_le_bytes());
+        bytes[8..].copy_from_slice(&self.0.next_u64().to_le_bytes());
+        Self(Pcg64Mcg::from_seed(bytes))
+    }
+
     /// Uniform over 0 ≤ u < 1, with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
@@ -78,6 +87,17 @@ mod tests {
         assert_eq!(draw(1, "a").to_bits(), draw(1, "a").to_bits());
         assert_ne!(draw(1, "a").to_bits(), draw(2, "a").to_bits());
         assert_ne!(draw(1, "a").to_bits(), draw(1, "b").to_bits());
+    }
+
+    #[test]
+    fn a_fork_is_no_continuation_and_what_is_drawn_from_it_changes_nothing() {
+        let mut parent = Rng::for_path(1, "a");
+        let mut fork = parent.fork();
+        let mut alone = parent.clone();
+        let draws: Vec<u64> = (0..100).map(|_| fork.below(1 << 60)).collect();
+        let parents: Vec<u64> = (0..100).map(|_| parent.below(1 << 60)).collect();
+        assert!(draws.iter().zip(&parents).all(|(one, other)| one != other));
+        assert!(parents.iter().all(|&draw| draw == alone.below(1 << 60)));
     }
 
     #[test]

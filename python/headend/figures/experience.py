@@ -114,6 +114,31 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     )
 
 
+def draw_video(results: Sequence[Result]) -> Figure | None:
+    """Draw how long each video's frames took over time."""
+    arrows = {"frame_delay": " ↑", "frame_delay_down": " ↓"}
+    alone = _leave_groups_out(results)
+    frames = {result.label: _gather(result, arrows, 1e-6) for result in alone}
+    title, scale = "frame delay (ms)", alt.Scale(zero=True)
+
+    def draw(rows: pl.DataFrame) -> AnyChart:
+        return _draw_samples(rows, title, scale, line=True)
+
+    panels, note = lay_out(frames, draw, place_flows(results))
+    members = draw_members(results, arrows, 1e-6, title, scale)
+    panels, note = _join_panels(panels, members, note)
+    if not panels:
+        return None
+    return Figure(
+        "video",
+        "Frame delay over time" if len(panels) > len(members) else "Frame delay",
+        "How long a video frame takes from its encoding until its last packet is there, in the mean of each scoring period."
+        " A call is at its ease below 150 ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in which"
+        f" no frame came whole.{note}",
+        panels,
+    )
+
+
 def draw_pages(results: Sequence[Result]) -> Figure | None:
     """Draw how long pages took to load."""
     return _draw_durations(

@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from headend.result import Result
 
 
+#: What answers to a person stands first: calls, then what somebody watches or waits for.
+RANKS = {
+    "mos": 0,
+    "mos_down": 0,
+    "frame_delay": 0,
+    "frame_delay_down": 0,
+    "page_load_time": 1,
+    "rtt": 1,
+}
+
+
 def find_flow_groups(results: Sequence[Result]) -> dict[str, Group]:
     """Find the flows that are drawn together because there are many of their kind."""
     return find_groups(*(result.flows["flow"].unique() for result in results))
@@ -33,9 +44,7 @@ def name_flow_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[st
     both = set(rows["flow"].value_counts().filter(pl.col("count") > 1)["flow"])
     ranks = dict.fromkeys(result.flows.filter(pl.col("transport") == "udp")["flow"], 2)
     for flow, measure in result.measures.select("flow", "measure").iter_rows():
-        rank = {"mos": 0, "mos_down": 0, "page_load_time": 1, "rtt": 1, "segment_rate": 1}.get(
-            measure, 3
-        )
+        rank = RANKS.get(measure, 3)
         ranks[flow] = min(ranks.get(flow, 3), rank)
     sent: dict[str, int] = {}
     for flow, size in rows.select("flow", "bytes_sent").iter_rows():

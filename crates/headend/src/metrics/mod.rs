@@ -1,7 +1,10 @@
 //! What a run measures: counters, delay histograms, series over time and the scores of applications.
 
 pub mod channel;
+pub mod deadline;
 pub mod delay;
+pub(crate) mod frames;
+pub(crate) mod periods;
 pub mod recorder;
 pub mod table;
 pub mod voice;

@@ -1,10 +1,13 @@
 //! The applications a scenario can name, and what each answers about itself.
 
+use super::stream::Pace;
 use super::{
-    Application, Direction, bulk, cbr, game, isochronous, ping, poisson, responsiveness,
-    speed_test, streaming, torrent, voice, web,
+    Application, Direction, bulk, cbr, cloud_gaming, conference, game, half_life, isochronous,
+    lld_game, ping, poisson, quake3, responsiveness, speed_test, streaming, torrent, video,
+    video_call, voice, web,
 };
 use crate::flow::Protocol;
+use crate::metrics::deadline;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
@@ -16,14 +19,24 @@ pub enum ApplicationConfig {
     Bulk(bulk::Config),
     /// Datagrams at a constant rate.
     Cbr(cbr::Config),
+    /// A cloud game: video down, input up, both with a deadline.
+    CloudGaming(cloud_gaming::Config),
+    /// A video conference of fixed rate, both ways.
+    Conference(conference::Config),
     /// A game's small packets, both ways.
     Game(game::Config),
+    /// Half-Life: a player and the server, by published distributions.
+    HalfLife(half_life::Config),
     /// Datagrams at even intervals that are returned at once, as irtt sends them.
     Isochronous(isochronous::Config),
+    /// A modern game: a player and the server, as in the studies of low-latency DOCSIS.
+    LldGame(lld_game::Config),
     /// Echo requests and their answers.
     Ping(ping::Config),
     /// Datagrams at random times, of equal or random size.
     Poisson(poisson::Config),
+    /// Quake III: a player and the server, by published distributions.
+    Quake3(quake3::Config),
     /// Round trips per minute on a line that is filled for the purpose.
     Responsiveness(responsiveness::Config),
     /// Transfers for a time, and the throughput that is seen.
@@ -32,6 +45,8 @@ pub enum ApplicationConfig {
     Streaming(streaming::Config),
     /// Connections to many peers that share one cap.
     Torrent(torrent::Config),
+    /// A video call whose rate follows the line, by Google Congestion Control.
+    VideoCall(video_call::Config),
     /// A telephone call, scored by the E-model.
     Voice(voice::Config),
     /// Web pages, one after the other.
@@ -139,14 +154,20 @@ impl ApplicationConfig {
         match self {
             Self::Bulk(config) => config,
             Self::Cbr(config) => config,
+            Self::CloudGaming(config) => config,
+            Self::Conference(config) => config,
             Self::Game(config) => config,
+            Self::HalfLife(config) => config,
             Self::Isochronous(config) => config,
+            Self::LldGame(config) => config,
             Self::Ping(config) => config,
             Self::Poisson(config) => config,
+            Self::Quake3(config) => config,
             Self::Responsiveness(config) => config,
             Self::SpeedTest(config) => config,
             Self::Streaming(config) => config,
             Self::Torrent(config) => config,
+            Self::VideoCall(config) => config,
             Self::Voice(config) => config,
             Self::Web(config) => config,
         }
@@ -185,6 +206,47 @@ pub(super) fn ensure_span(span: Duration, key: &str) -> Result<(), Fault> {
     ensure(span <= LONGEST_SPAN, key, "at most 24 h")
 }
 
+/// A deadline that a packet can meet, and periods that hold packets enough to take a share of.
+pub(super) fn ensure_scoring(scoring: &deadline::Config) -> Result<(), Fault> {
+    ensure(
+        (SHORTEST_DEADLINE..=LONGEST_DEADLINE).contains(&scoring.deadline),
+        "scoring.deadline",
+        "a time of 1 ms to 60 s",
+    )?;
+    ensure(
+        (SHORTEST_PERIOD..=LONGEST_SPAN).contains(&scoring.period),
+        "scoring.period",
+        "a time of 100 ms to 24 h",
+    )
+}
+
+/// Video whose frames and packets are neither too many nor too large to be told apart.
+pub(super) fn ensure_video(format: &video::Format) -> Result<(), Fault> {
+    ensure(
+        (1..=1000).contains(&format.frame_rate),
+        "frame_rate",
+        "1 to 1000",
+    )?;
+    ensure((0.0..=1.0).contains(&format.sigma), "sigma", "0 to 1")?;
+    ensure(
+        (100..=u64::from(u16::MAX)).contains(&u64::from(format.packet)),
+        "packet",
+        "an IP packet of 100 B to 65535 B",
+    )?;
+    let frame = format.rate.0 / 8 / u64::from(format.frame_rate);
+    ensure(
+        (100..=1_000_000).contains(&frame),
+        "rate",
+        "a rate at which a frame has 100 B to 1 MB",
+    )?;
+    let interval = Pace::per_second(format.frame_rate).gap();
+    ensure(
+        format.spread <= interval,
+        "spread",
+        "at most the time between two frames",
+    )
+}
+
 /// A rate at which packets of `size` are neither too dense nor too rare.
 pub(super) fn ensure_rate(rate: Rate, size: ByteCount, key: &str) -> Result<(), Fault> {
     ensure(
@@ -195,6 +257,9 @@ pub(super) fn ensure_rate(rate: Rate, size: ByteCount, key: &str) -> Result<(), 
 }
 
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
+const SHORTEST_DEADLINE: Duration = Duration::from_millis(1);
+const LONGEST_DEADLINE: Duration = Duration::from_secs(60);
+const SHORTEST_PERIOD: Duration = Duration::from_millis(100);
 const LONGEST_SPAN: Duration = Duration::from_secs(24 * 3600);
 
 #[cfg(test)]
@@ -205,18 +270,24 @@ mod tests {
         toml::from_str(text).expect("a good application")
     }
 
-    fn all() -> [ApplicationConfig; 12] {
+    fn all() -> [ApplicationConfig; 18] {
         [
             "bulk",
             "cbr",
+            "cloud_gaming",
+            "conference",
             "game",
+            "half_life",
             "isochronous",
+            "lld_game",
             "ping",
             "poisson",
+            "quake3",
             "responsiveness",
             "speed_test",
             "streaming",
             "torrent",
+            "video_call",
             "voice",
             "web",
         ]
@@ -229,7 +300,7 @@ mod tests {
             assert_eq!(application.check(), Ok(()), "{}", application.name());
             let text = toml::to_string(&application).expect("it can be written");
             assert!(
-                text.starts_with(&format!("[{}]", application.name())),
+                text.starts_with(&format!("[{}", application.name())),
                 "{text}"
             );
             assert_eq!(read(&text), application);
@@ -272,9 +343,28 @@ mod tests {
             ("[poisson]\nsize = \"70 kB\"", "size"),
             ("[poisson]\ngap = \"0 s\"", "gap"),
             ("[game]\ninterval = \"0 s\"", "interval"),
+            ("[game.scoring]\ndeadline = \"0 s\"", "scoring.deadline"),
+            ("[game.scoring]\nperiod = \"1 ms\"", "scoring.period"),
+            ("[cloud_gaming]\nrate = \"0 bit/s\"", "rate"),
+            ("[cloud_gaming]\nframe_rate = 0", "frame_rate"),
+            ("[cloud_gaming]\nspread = \"17 ms\"", "spread"),
+            ("[cloud_gaming]\nkey_ratio = 0.5", "key_ratio"),
+            ("[cloud_gaming]\nkey_interval = \"25 h\"", "key_interval"),
+            ("[cloud_gaming]\npacket = \"28 B\"", "packet"),
+            ("[conference]\nrate = \"20 kbit/s\"", "rate"),
+            ("[conference]\nsigma = 2.0", "sigma"),
+            ("[conference]\naudio = \"0 bit/s\"", "audio"),
+            ("[half_life]\nsigma = -1.0", "sigma"),
+            ("[quake3]\nplayers = 1", "players"),
+            ("[quake3]\nclient_interval = \"0 s\"", "client_interval"),
             ("[ping]\nsize = \"7 B\"", "size"),
             ("[ping]\ninterval = \"0 s\"", "interval"),
             ("[ping]\ntimeout = \"0 s\"", "timeout"),
+            ("[video_call]\naudio = \"0 bit/s\"", "audio"),
+            ("[video_call]\nleast_rate = \"40 kbit/s\"", "least_rate"),
+            ("[video_call]\nmost_rate = \"0 bit/s\"", "most_rate"),
+            ("[video_call]\nstart_rate = \"3 Mbit/s\"", "start_rate"),
+            ("[video_call]\nframe_rate = 0", "frame_rate"),
             ("[voice]\ninterval = \"20 s\"", "scoring.period"),
             ("[voice.scoring]\ngrace = \"11 s\"", "scoring.grace"),
             (

@@ -1,16 +1,19 @@
-//! A game: small packets at even intervals, both ways. What it suffers is read from its delays, which every flow has.
+//! A game: small packets at even intervals, both ways.
 //!
-//! The class of traffic that game and voice share in the AQM study: small, regular, and useless when late.
+//! The class of traffic that game and voice share in the AQM study: small, regular, and useless when late. How much of it was late or lost is
+//! [`crate::metrics::deadline`]'s score.
 
-use super::config::{Definition, Fault, ensure_datagram, ensure_gap};
+use super::config::{Definition, Fault, ensure_datagram, ensure_gap, ensure_scoring};
+use super::scored::Scored;
 use super::stream::{Pace, Phase, Stream};
 use super::{AppContext, AppEvent, Application, Direction};
+use crate::metrics::deadline;
 use crate::time::Duration;
 use crate::units::ByteCount;
 
 /// Parameters of a game.
 ///
-/// Use it for the delay that players feel; read its delays.
+/// Use it for the delay that players feel, where no particular game is meant; `quake3`, `half_life` and `lld_game` are games that were measured.
 ///
 /// Source: White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): 218 B at 50 packets/s.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -18,6 +21,8 @@ use crate::units::ByteCount;
 pub struct Config {
     /// Time between two packets of a side.
     pub interval: Duration,
+    /// How the game is scored.
+    pub scoring: deadline::Config,
     /// Size of a packet, IP bytes: 200 B are 218 B on a DOCSIS line.
     pub size: ByteCount,
 }
@@ -27,6 +32,7 @@ impl Default for Config {
         Self {
             // White, "Active Queue Management in DOCSIS 3.x Cable Modems" (CableLabs, 2014): VoIP and gaming are 218 B at 50 packets/s.
             interval: Duration::from_millis(20),
+            scoring: deadline::Config::default(),
             size: ByteCount(200),
         }
     }
@@ -47,7 +53,8 @@ impl Definition for Config {
 
     fn check(&self) -> Result<(), Fault> {
         ensure_datagram(self.size, "size")?;
-        ensure_gap(self.interval, "interval")
+        ensure_gap(self.interval, "interval")?;
+        ensure_scoring(&self.scoring)
     }
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
@@ -57,18 +64,14 @@ impl Definition for Config {
 
 /// Somebody who plays.
 #[derive(Debug)]
-pub struct Game(Stream);
+pub struct Game(Scored<Stream>);
 
 impl Game {
     /// A game that begins when it is started.
     pub fn new(config: &Config, direction: Direction) -> Self {
         let pace = Pace::every(config.interval);
-        Self(Stream::new(
-            pace,
-            config.size,
-            Phase::Random,
-            direction.sides(),
-        ))
+        let stream = Stream::new(pace, config.size, Phase::Random, direction.sides());
+        Self(Scored::new(stream, &config.scoring))
     }
 }
 

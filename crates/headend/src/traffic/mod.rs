@@ -22,15 +22,23 @@ pub use config::{ApplicationConfig, Fault};
 
 pub mod bulk;
 pub mod cbr;
+pub mod cloud_gaming;
+pub mod conference;
 mod config;
+mod drawn;
 mod echo;
 pub mod game;
+mod gcc;
+pub mod half_life;
 pub mod isochronous;
+pub mod lld_game;
 mod marks;
 pub mod ping;
 pub mod poisson;
 pub(crate) mod presets;
+pub mod quake3;
 pub mod responsiveness;
+mod scored;
 mod sizes;
 pub mod speed_test;
 mod stream;
@@ -38,6 +46,8 @@ pub mod streaming;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod torrent;
+mod video;
+pub mod video_call;
 pub mod voice;
 pub mod web;
 

@@ -2,6 +2,7 @@
 //!
 //! Nothing that happens on the line changes when such a stream sends.
 
+use super::scored::Source;
 use super::{AppContext, AppEvent, Application};
 use crate::flow::FlowId;
 use crate::packet::Side;
@@ -24,6 +25,14 @@ impl Pace {
         }
     }
 
+    /// So many a second.
+    pub(super) fn per_second(count: u32) -> Self {
+        Self {
+            nanos: 1_000_000_000,
+            per: u64::from(count),
+        }
+    }
+
     /// Packets of `size` at `rate`.
     pub(super) fn at_rate(rate: Rate, size: ByteCount) -> Self {
         Self {
@@ -33,13 +42,13 @@ impl Pace {
     }
 
     /// When packet `number` is due after the first.
-    fn due(self, number: u64) -> Duration {
+    pub(super) fn due(self, number: u64) -> Duration {
         let nanos = u128::from(self.nanos) * u128::from(number) / u128::from(self.per);
         Duration::from_nanos(nanos as u64)
     }
 
     /// Time between two packets, rounded down.
-    fn gap(self) -> Duration {
+    pub(super) fn gap(self) -> Duration {
         Duration::from_nanos(self.nanos / self.per)
     }
 }
@@ -111,6 +120,20 @@ impl Stream {
     /// Sends no more.
     pub(super) fn stop(&mut self) {
         self.flow = None;
+    }
+}
+
+impl Source for Stream {
+    fn start(&mut self, cx: &mut AppContext<'_>) {
+        Self::start(self, cx);
+    }
+
+    fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) -> Option<Side> {
+        Self::tick(self, token, cx).map(|(side, _)| side)
+    }
+
+    fn stop(&mut self) {
+        Self::stop(self);
     }
 }
 

@@ -1,8 +1,10 @@
 //! A desk to test applications at: they are told what happens, and what they ask for is written down instead of carried out.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-use super::{AppContext, AppEvent, Application, Endpoints, GroupSetup, Peer};
+use super::{AppContext, AppEvent, Application, Endpoints, GroupSetup, News, Peer};
 use crate::context::World;
 use crate::endpoint::Command;
 use crate::event::{AppId, EventQueue};
@@ -10,7 +12,7 @@ use crate::flow::{FlowId, FlowTable, Hop};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::GroupInfo;
 use crate::metrics::table::Column;
-use crate::packet::Side;
+use crate::packet::{Ecn, Side};
 use crate::rng::Rng;
 use crate::tcp;
 use crate::time::{Duration, Instant};
@@ -116,6 +118,25 @@ impl Desk {
         Some((event.at, event.token))
     }
 
+    /// The earlier of the wake-up that is held and the next one it asked for; the other is asked for again.
+    fn earliest_timer(&mut self, held: Option<(Instant, u64)>) -> Option<(Instant, u64)> {
+        let now = self.now;
+        let next = self.next_timer();
+        self.now = now;
+        match (held, next) {
+            (Some(held), Some(next)) => {
+                let (first, later) = if held.0 <= next.0 {
+                    (held, next)
+                } else {
+                    (next, held)
+                };
+                self.context().wake_at(later.0, later.1);
+                Some(first)
+            }
+            (held, next) => held.or(next),
+        }
+    }
+
     /// What it has asked of endpoints since the last call.
     #[allow(
         clippy::unused_self,
@@ -163,6 +184,66 @@ impl Desk {
             .collect()
     }
 }
+
+/// Runs an application to `end` on a network that delivers each datagram after the delay it gives it by sender, time of sending and size, if it does.
+pub(crate) fn deliver(
+    desk: &mut Desk,
+    app: &mut dyn Application,
+    end: Duration,
+    network: impl Fn(Side, Instant, u16) -> Option<Duration>,
+) {
+    // Packets under way, the next to arrive first.
+    let mut under_way: BinaryHeap<Reverse<Arrival>> = BinaryHeap::new();
+    let mut entered = 0;
+    desk.tell(app, AppEvent::Started);
+    let mut timer = desk.next_timer();
+    loop {
+        for (flow, from, command) in desk.commands() {
+            let Command::Datagram { number, size } = command else {
+                panic!("a stream of datagrams sends datagrams: {command:?}")
+            };
+            if let Some(delay) = network(from, desk.now, size) {
+                entered += 1;
+                under_way.push(Reverse((
+                    desk.now + delay,
+                    entered,
+                    desk.now,
+                    flow,
+                    from,
+                    number,
+                    size,
+                )));
+            }
+        }
+        let wakes_at = timer.map_or(Instant::FAR_FUTURE, |(at, _)| at);
+        let arrives_at = (under_way.peek()).map_or(Instant::FAR_FUTURE, |next| next.0.0);
+        if wakes_at.min(arrives_at) >= Instant::ZERO + end {
+            return;
+        }
+        desk.now = wakes_at.min(arrives_at);
+        if arrives_at <= wakes_at
+            && let Some(Reverse((_, _, sent_at, flow, from, number, size))) = under_way.pop()
+        {
+            let news = News::Delivered {
+                at: from.other(),
+                number,
+                size,
+                sent_at,
+                delay: desk.now - sent_at,
+                ecn: Ecn::NotEct,
+            };
+            desk.tell(app, AppEvent::Flow { flow, news });
+        } else if let Some((_, token)) = timer {
+            desk.tell(app, AppEvent::Timer { token });
+            timer = None;
+        }
+        // What was just asked for may come before the wake-up that is held.
+        timer = desk.earliest_timer(timer);
+    }
+}
+
+/// When it arrives, its place among those that arrive together, when it was sent, and the packet.
+type Arrival = (Instant, u64, Instant, FlowId, Side, u64, u16);
 
 impl Drop for Desk {
     fn drop(&mut self) {

@@ -24,6 +24,18 @@ use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds
 pub enum Measure {
     /// One file of a bulk transfer, nanoseconds.
     CompletionTime,
+    /// Mean time from a video frame's encoding to its last packet's arrival, over the frames of an upstream scoring period that came whole; nanoseconds.
+    FrameDelay,
+    /// The same downstream.
+    FrameDelayDown,
+    /// Share of an upstream scoring period's video frames that were not whole at their deadline.
+    FramesLate,
+    /// The same downstream.
+    FramesLateDown,
+    /// Share of an upstream scoring period in which the receiver's picture stood still.
+    Frozen,
+    /// The same downstream.
+    FrozenDown,
     /// Difference of the upstream delays of two probes that follow each other, nanoseconds.
     Ipdv,
     /// The same downstream.
@@ -32,6 +44,10 @@ pub enum Measure {
     Late,
     /// The same downstream.
     LateDown,
+    /// Share of a scoring period's upstream packets that were lost or came after their deadline.
+    Missed,
+    /// The same downstream.
+    MissedDown,
     /// Mean opinion score of a scoring period, upstream.
     Mos,
     /// The same downstream.
@@ -48,6 +64,8 @@ pub enum Measure {
     RpmDown,
     /// One ping, nanoseconds; NaN without an answer.
     Rtt,
+    /// The rate of a segment of a video, bit/s.
+    SegmentRate,
     /// Mean throughput of a whole speed test, bit/s.
     Speed,
     /// Mean throughput of a speed test up to one of [`Self::SPEED_AFTER`], by its place there, bit/s.
@@ -60,8 +78,10 @@ pub enum Measure {
     StartupDelay,
     /// Changes of a video's rate in a period.
     Switches,
-    /// The rate of a segment of a video, bit/s.
-    SegmentRate,
+    /// Video that arrived of what was sent upstream in a scoring period, bit/s.
+    VideoRate,
+    /// The same downstream.
+    VideoRateDown,
 }
 
 impl Measure {
@@ -83,10 +103,18 @@ impl Measure {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CompletionTime => "completion_time",
+            Self::FrameDelay => "frame_delay",
+            Self::FrameDelayDown => "frame_delay_down",
+            Self::FramesLate => "frames_late",
+            Self::FramesLateDown => "frames_late_down",
+            Self::Frozen => "frozen",
+            Self::FrozenDown => "frozen_down",
             Self::Ipdv => "ipdv",
             Self::IpdvDown => "ipdv_down",
             Self::Late => "late",
             Self::LateDown => "late_down",
+            Self::Missed => "missed",
+            Self::MissedDown => "missed_down",
             Self::Mos => "mos",
             Self::MosDown => "mos_down",
             Self::PageLoadTime => "page_load_time",
@@ -95,13 +123,15 @@ impl Measure {
             Self::RpmConfidenceDown => "rpm_confidence_down",
             Self::RpmDown => "rpm_down",
             Self::Rtt => "rtt",
+            Self::SegmentRate => "segment_rate",
             Self::Speed => "speed",
             Self::SpeedAfter(place) => Self::SPEED_AFTER[place as usize].1,
             Self::Stall => "stall",
             Self::Stalled => "stalled",
             Self::StartupDelay => "startup_delay",
             Self::Switches => "switches",
-            Self::SegmentRate => "segment_rate",
+            Self::VideoRate => "video_rate",
+            Self::VideoRateDown => "video_rate_down",
         }
     }
 
@@ -109,16 +139,28 @@ impl Measure {
     pub const fn unit(self) -> &'static str {
         match self {
             Self::CompletionTime
+            | Self::FrameDelay
+            | Self::FrameDelayDown
             | Self::Ipdv
             | Self::IpdvDown
             | Self::PageLoadTime
             | Self::Rtt
             | Self::Stall
             | Self::StartupDelay => "ns",
-            Self::Speed | Self::SpeedAfter(_) | Self::SegmentRate => "bit/s",
+            Self::SegmentRate
+            | Self::Speed
+            | Self::SpeedAfter(_)
+            | Self::VideoRate
+            | Self::VideoRateDown => "bit/s",
             Self::Rpm | Self::RpmDown => "1/min",
-            Self::Late
+            Self::FramesLate
+            | Self::FramesLateDown
+            | Self::Frozen
+            | Self::FrozenDown
+            | Self::Late
             | Self::LateDown
+            | Self::Missed
+            | Self::MissedDown
             | Self::Mos
             | Self::MosDown
             | Self::RpmConfidence

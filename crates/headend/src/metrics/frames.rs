@@ -1,0 +1,313 @@
+//! Video as its receiver sees it: frames that came whole and in time, how long they took, and how long the picture stood still.
+//!
+//! A frame is sent as several packets; it is of use once the last of them has arrived, and to somebody who acts on what he sees only if that is
+//! soon. A frame that is whole is shown at once, late or not, unless a later one was shown before it; one that never is whole is passed over.
+//! The picture *stands still* in what W3C's WebRTC statistics call a freeze: no frame is shown for max(3 δ, δ + 150 ms), δ being the time between
+//! two frames; all of that time counts.
+
+use std::collections::VecDeque;
+
+use crate::metrics::periods::Periods;
+use crate::time::{Duration, Instant};
+
+/// How video is scored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Scoring {
+    /// Time from a frame's encoding to its last packet's arrival up to which it is in time.
+    pub(crate) deadline: Duration,
+    /// Length of a scoring period.
+    pub(crate) period: Duration,
+    /// Time between two frames.
+    pub(crate) interval: Duration,
+}
+
+/// What one scoring period of one direction came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Score {
+    /// When the period was over.
+    pub(crate) ended: Instant,
+    /// Mean time from encoding to the last packet's arrival, over the frames that came whole, nanoseconds; NaN if none did.
+    pub(crate) delay: f64,
+    /// Share of the frames that were not whole at their deadline.
+    pub(crate) late: f64,
+    /// Share of the period in which the picture stood still.
+    pub(crate) frozen: f64,
+    /// Video that arrived of what was sent in the period, bit/s of IP packets.
+    pub(crate) rate: f64,
+}
+
+/// Scores the video of one direction, period by period.
+#[derive(Debug)]
+pub(crate) struct Scorer {
+    scoring: Scoring,
+    periods: Periods<Tally>,
+    /// The frames from the first that is not whole on: so many as are encoded in a grace.
+    frames: VecDeque<Frame>,
+    room: usize,
+    /// Number of the first of them.
+    first: u64,
+    /// Number of the next frame that may be shown.
+    next_shown: u64,
+    /// When the picture last changed.
+    shown_at: Instant,
+    /// Up to when a freeze that goes on has been counted.
+    counted_to: Instant,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    frames: u64,
+    whole: u64,
+    in_time: u64,
+    delay_sum: u64,
+    frozen: Duration,
+    bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    encoded_at: Instant,
+    missing: u32,
+}
+
+impl Scorer {
+    /// A scorer of video whose first frame is still to come.
+    pub(crate) fn new(scoring: Scoring) -> Self {
+        let grace = GRACE.max(scoring.deadline);
+        let room = (grace.as_nanos() / scoring.interval.as_nanos()) as usize + 2;
+        Self {
+            scoring,
+            periods: Periods::new(scoring.period, grace),
+            frames: VecDeque::with_capacity(room),
+            room,
+            first: 0,
+            next_shown: 0,
+            shown_at: Instant::ZERO,
+            counted_to: Instant::ZERO,
+        }
+    }
+
+    /// The first period begins.
+    pub(crate) fn start(&mut self, now: Instant) {
+        self.periods.start(now);
+        self.shown_at = now;
+    }
+
+    /// The next frame was encoded, as so many packets: its number. Ask for the scores that are due before.
+    pub(crate) fn encoded(&mut self, now: Instant, packets: u32) -> u64 {
+        if let Some(tally) = self.periods.tally(now) {
+            tally.frames += 1;
+        }
+        // What has not come in all this time is given up.
+        if self.frames.len() == self.room {
+            self.pop();
+        }
+        self.frames.push_back(Frame {
+            encoded_at: now,
+            missing: packets,
+        });
+        self.first + self.frames.len() as u64 - 1
+    }
+
+    /// A packet of `size` of frame `number` arrived. Ask for the scores that are due before.
+    pub(crate) fn arrived(&mut self, number: u64, size: u16, now: Instant) {
+        let Some(place) = number.checked_sub(self.first) else {
+            return;
+        };
+        let frame = &mut self.frames[place as usize];
+        frame.missing -= 1;
+        let Frame {
+            encoded_at,
+            missing,
+        } = *frame;
+        if let Some(tally) = self.periods.tally(encoded_at) {
+            tally.bytes += u64::from(size);
+            if missing == 0 {
+                let delay = now - encoded_at;
+                tally.whole += 1;
+                tally.in_time += u64::from(delay <= self.scoring.deadline);
+                tally.delay_sum += delay.as_nanos();
+            }
+        }
+        if missing == 0 {
+            if number >= self.next_shown {
+                self.next_shown = number + 1;
+                self.show(now);
+            }
+            while self.frames.front().is_some_and(|frame| frame.missing == 0) {
+                self.pop();
+            }
+        }
+    }
+
+    /// The score of a period that is over and whose frames have all had their time. Periods without a frame have none.
+    pub(crate) fn score_due(&mut self, now: Instant) -> Option<Score> {
+        loop {
+            let (ended, mut tally) = self.periods.due(now)?;
+            // A picture that still stands has stood in this period too: when it moves again, this tally is gone.
+            let since = self.shown_at.max(self.counted_to);
+            if now - self.shown_at >= self.freeze() && since < ended {
+                tally.frozen += (ended - since).min(self.scoring.period);
+                self.counted_to = ended;
+            }
+            if tally.frames > 0 {
+                return Some(self.score(ended, &tally));
+            }
+        }
+    }
+
+    /// No further frame is encoded: when the last score will be due, if one still is.
+    pub(crate) fn stop(&mut self, now: Instant) -> Option<Instant> {
+        self.periods.stop(now)
+    }
+
+    fn show(&mut self, now: Instant) {
+        if now - self.shown_at >= self.freeze() {
+            let mut since = self.shown_at.max(self.counted_to);
+            while since < now {
+                let until = self.periods.end_of(since).min(now);
+                if let Some(tally) = self.periods.tally(since) {
+                    tally.frozen += until - since;
+                }
+                since = until;
+            }
+        }
+        self.shown_at = now;
+    }
+
+    /// W3C, "Identifiers for WebRTC's Statistics API", freezeCount.
+    fn freeze(&self) -> Duration {
+        let interval = self.scoring.interval;
+        (interval + interval + interval).max(interval + Duration::from_millis(150))
+    }
+
+    fn pop(&mut self) {
+        self.frames.pop_front();
+        self.first += 1;
+    }
+
+    fn score(&self, ended: Instant, tally: &Tally) -> Score {
+        let (frames, seconds) = (tally.frames as f64, self.scoring.period.as_secs_f64());
+        Score {
+            ended,
+            delay: tally.delay_sum as f64 / tally.whole as f64,
+            late: (tally.frames - tally.in_time) as f64 / frames,
+            frozen: tally.frozen.as_secs_f64() / seconds,
+            rate: tally.bytes as f64 * 8.0 / seconds,
+        }
+    }
+}
+
+/// How long a frame is waited for, beyond its deadline too: longer than the deepest buffers of access lines hold a packet back.
+const GRACE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "what is expected is computed as it is measured, or nothing at all"
+)]
+mod tests {
+    use super::*;
+
+    const SCORING: Scoring = Scoring {
+        deadline: Duration::from_millis(100),
+        period: Duration::from_secs(1),
+        interval: Duration::from_millis(20),
+    };
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Scores of frames of two packets, 20 ms apart, for 10 s; each packet's delay in ms by its frame's number and its own, if it arrives.
+    fn scores(delay: impl Fn(u64, u64) -> Option<u64>) -> Vec<Score> {
+        let mut judge = Scorer::new(SCORING);
+        let (mut scores, mut arrivals) = (Vec::new(), Vec::new());
+        judge.start(at(0));
+        for ms in 0..10_000 {
+            scores.extend(std::iter::from_fn(|| judge.score_due(at(ms))));
+            if ms % 20 == 0 {
+                let frame = judge.encoded(at(ms), 2);
+                assert_eq!(frame, ms / 20);
+                for packet in 0..2 {
+                    arrivals.extend(delay(frame, packet).map(|delay| (ms + delay, frame)));
+                }
+            }
+            arrivals.sort_unstable();
+            while let Some(&(due, frame)) = arrivals.first()
+                && due <= ms
+            {
+                judge.arrived(frame, 500, at(ms));
+                arrivals.remove(0);
+            }
+        }
+        scores
+    }
+
+    #[test]
+    fn a_frame_takes_as_long_as_its_last_packet() {
+        let scores = scores(|_, packet| Some(30 + 10 * packet));
+        assert_eq!(scores.len(), 7);
+        for (second, score) in scores.iter().enumerate() {
+            assert_eq!(score.ended, at(1000 * (second as u64 + 1)));
+            assert_eq!((score.delay, score.late, score.frozen), (40e6, 0.0, 0.0));
+            assert_eq!(score.rate, 400_000.0);
+        }
+    }
+
+    #[test]
+    fn a_frame_that_lacks_a_packet_is_as_late_as_one_that_comes_too_late() {
+        let scores = scores(|frame, packet| match (frame % 10, packet) {
+            (3, 1) => None,
+            (7, _) => Some(101),
+            _ => Some(100),
+        });
+        assert_eq!(scores[2].late, 0.2);
+        // Of the nine that are whole one takes 101 ms.
+        assert!((scores[2].delay - (901e6 / 9.0)).abs() < 1.0);
+        // No two frames are missed one after the other: the picture never stands for 170 ms.
+        assert_eq!(scores[2].frozen, 0.0);
+        assert_eq!(scores[2].rate, 380_000.0);
+    }
+
+    #[test]
+    fn the_picture_stands_still_from_the_last_frame_shown_to_the_next() {
+        // Frames 40 to 59 are lost: nothing new from 39's arrival at 790 ms to 60's at 1210 ms.
+        let scores = scores(|frame, _| (!(40..60).contains(&frame)).then_some(10));
+        let frozen: Vec<f64> = scores.iter().map(|score| score.frozen).collect();
+        assert!((frozen[0] - 0.21).abs() < 1e-9, "{frozen:?}");
+        assert!((frozen[1] - 0.21).abs() < 1e-9, "{frozen:?}");
+        assert_eq!(frozen[2..], [0.0; 5]);
+        // Below the threshold of 170 ms a gap is no freeze: seven frames missing are 160 ms.
+        let short = self::scores(|frame, _| (!(40..47).contains(&frame)).then_some(10));
+        assert!(short.iter().all(|score| score.frozen == 0.0));
+    }
+
+    #[test]
+    fn a_picture_that_never_comes_back_stands_still_in_every_period() {
+        let scores = scores(|frame, _| (frame < 75).then_some(10));
+        let frozen: Vec<f64> = scores.iter().map(|score| score.frozen).collect();
+        assert!((frozen[1] - 0.51).abs() < 1e-9, "{frozen:?}");
+        assert_eq!(frozen[2..], [1.0; 5]);
+        assert!(scores[3].delay.is_nan());
+        assert_eq!(scores[3].late, 1.0);
+    }
+
+    #[test]
+    fn a_freeze_longer_than_the_grace_is_counted_once() {
+        let scores = scores(|frame, _| (!(50..250).contains(&frame)).then_some(10));
+        let frozen: f64 = scores.iter().map(|score| score.frozen).sum();
+        // From 990 ms to 5010 ms.
+        assert!((frozen - 4.02).abs() < 1e-9, "{frozen}");
+        assert!(scores.iter().all(|score| score.frozen <= 1.0));
+    }
+
+    #[test]
+    fn late_frames_are_shown_when_they_come_unless_a_later_one_was() {
+        // All take 500 ms: nothing is in time, and nothing stands still but the start.
+        let late = scores(|_, _| Some(500));
+        assert!(late.iter().all(|score| score.late == 1.0));
+        assert_eq!(late[1].frozen, 0.0);
+        assert!((late[0].frozen - 0.5).abs() < 1e-9);
+    }
+}

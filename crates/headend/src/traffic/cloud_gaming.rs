@@ -1,0 +1,317 @@
+//! A cloud game: the picture comes down as video, the player's input goes up, and both are worth nothing once they are late.
+//!
+//! The server draws a frame at even intervals and sends it as a burst of packets; the client sends its input at even intervals of its own. The
+//! rate does not give way: what a line does to the game is seen in frames that come late or not whole. docs/models/video.md has the model.
+
+use super::config::{
+    Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_scoring, ensure_span,
+    ensure_video,
+};
+use super::stream::{Pace, Phase, Stream};
+use super::video::{Format, Video};
+use super::{AppContext, AppEvent, Application, Direction, News};
+use crate::metrics::{Measure, deadline};
+use crate::packet::Side;
+use crate::time::Duration;
+use crate::units::{ByteCount, Rate};
+
+/// Parameters of a cloud game.
+///
+/// Use it for the most demanding thing a home does: a large steady load down that is useless when late, and answers to what goes up.
+///
+/// Source: measurements of Stadia (Carrascosa and Bellalta, "Cloud-gaming: Analysis of Google Stadia traffic", 2020; Di Domenico et al., "A Network Analysis on
+/// Cloud Gaming", 2021); CableLabs, "Cable Modem Buffer Control", §5.2.1, for the deadline.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Frames a second.
+    pub frame_rate: u32,
+    /// Size of an input packet, IP bytes.
+    pub input: ByteCount,
+    /// Time between two input packets.
+    pub input_interval: Duration,
+    /// Time between two key frames, rounded to whole frames; 0 for none.
+    pub key_interval: Duration,
+    /// Size of a key frame, in those of other frames. A larger one is a larger burst; the rate stays.
+    pub key_ratio: f64,
+    /// Largest video packet, IP bytes.
+    pub packet: ByteCount,
+    /// Rate of the video in IP bytes. It does not give way: a rate above the line's loses most frames.
+    pub rate: Rate,
+    /// How the game is scored: the deadline is that of a frame, from its encoding to its last packet's arrival, and that of an input packet.
+    pub scoring: deadline::Config,
+    /// Spread of the frames' sizes: standard deviation of their natural logarithm. 0 makes all (but key frames) equal.
+    pub sigma: f64,
+    /// Time over which the packets of a frame are sent, at most that between two frames. 0 sends them as a burst.
+    pub spread: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            frame_rate: 60,
+            // A choice: keys and mouse movements in an RTP or DTLS packet.
+            input: ByteCount(100),
+            // A choice: USB input devices are asked 125 times a second.
+            input_interval: Duration::from_millis(8),
+            // A choice: one at the start and then every ten seconds. Services send them on demand.
+            key_interval: Duration::from_secs(10),
+            // A choice.
+            key_ratio: 4.0,
+            // WebRTC's largest RTP packet, 1200 B, with UDP and IP.
+            packet: ByteCount(1228),
+            // What NVIDIA asks for 1080p at 60 frames/s; Stadia was measured at 20 to 30 Mbit/s.
+            rate: Rate(25_000_000),
+            scoring: deadline::Config {
+                // CableLabs, "Cable Modem Buffer Control", §5.2.1: "a maximum of 20-50 ms round-trip time" across the operator's network.
+                deadline: Duration::from_millis(50),
+                // A choice: 60 frames, and stutter of a second shows.
+                period: Duration::from_secs(1),
+            },
+            // A choice: an encoder of constant rate.
+            sigma: 0.15,
+            spread: Duration::ZERO,
+        }
+    }
+}
+
+impl Config {
+    /// The video, as the server sends it.
+    fn format(&self) -> Format {
+        let frames = self.key_interval.as_secs_f64() * f64::from(self.frame_rate);
+        Format {
+            rate: self.rate,
+            frame_rate: self.frame_rate,
+            sigma: self.sigma,
+            key_every: frames.round() as u64,
+            key_ratio: self.key_ratio,
+            packet: self.packet.0 as u16,
+            spread: self.spread,
+        }
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "cloud_gaming"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Down]
+    }
+
+    /// The picture comes down; input goes up.
+    fn carries_data(&self, _direction: Direction) -> [bool; 2] {
+        [true; 2]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure_datagram(self.input, "input")?;
+        ensure_gap(self.input_interval, "input_interval")?;
+        ensure_datagram(self.packet, "packet")?;
+        ensure_span(self.key_interval, "key_interval")?;
+        ensure_scoring(&self.scoring)?;
+        ensure(
+            (1.0..=20.0).contains(&self.key_ratio),
+            "key_ratio",
+            "1 to 20",
+        )?;
+        ensure_video(&self.format())
+    }
+
+    fn build(&self, _direction: Direction) -> Box<dyn Application> {
+        Box::new(CloudGaming::new(self))
+    }
+}
+
+/// Somebody who plays a cloud game.
+#[derive(Debug)]
+pub struct CloudGaming {
+    video: Video,
+    input: Stream,
+    answers: deadline::Scorer,
+}
+
+impl CloudGaming {
+    /// A game that begins when it is started.
+    pub fn new(config: &Config) -> Self {
+        let deadline::Config { deadline, period } = config.scoring;
+        Self {
+            video: Video::new(config.format(), [false, true], deadline, period),
+            input: Stream::new(
+                Pace::every(config.input_interval),
+                config.input,
+                Phase::Random,
+                [true, false],
+            ),
+            answers: deadline::Scorer::new(&config.scoring),
+        }
+    }
+
+    fn report(&mut self, cx: &mut AppContext<'_>) {
+        self.video.report(cx);
+        while let Some(score) = self.answers.score_due(cx.now) {
+            cx.measure_at(score.ended, Measure::Missed, score.missed);
+        }
+    }
+
+    fn stop(&mut self, cx: &mut AppContext<'_>) {
+        self.input.stop();
+        self.video.stop(REPORT, cx);
+        if let Some(due) = self.answers.stop(cx.now) {
+            cx.wake_at(due.max(cx.now), REPORT);
+        }
+    }
+}
+
+impl Application for CloudGaming {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => {
+                self.answers.start(cx.now);
+                self.input.start(cx);
+                self.video.start(cx);
+            }
+            AppEvent::Stopped => self.stop(cx),
+            AppEvent::Timer { token } => {
+                self.report(cx);
+                if token < Side::BOTH.len() as u64 {
+                    if self.input.tick(token, cx).is_some() {
+                        self.answers.sent(cx.now);
+                    }
+                } else if token != REPORT {
+                    self.video.wake(token, cx);
+                }
+            }
+            AppEvent::Flow {
+                news:
+                    News::Delivered {
+                        at,
+                        number,
+                        size,
+                        sent_at,
+                        delay,
+                        ..
+                    },
+                ..
+            } => match at {
+                Side::Host => {
+                    self.report(cx);
+                    self.video.arrived(Side::Peer, number, size, cx.now);
+                }
+                Side::Peer => self.answers.arrived(sent_at, delay),
+            },
+            AppEvent::Flow { .. } => {}
+        }
+    }
+}
+
+/// Token of the wake-up that scores what is left.
+const REPORT: u64 = 6;
+
+#[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "what is expected is computed as it is measured, or nothing at all"
+)]
+mod tests {
+    use super::*;
+    use crate::time::Instant;
+    use crate::traffic::drawn::testing::{assert_near, moments, watch};
+    use crate::traffic::testing::{Desk, deliver};
+
+    /// Plays for `seconds`; each packet arrives at once, after the delay `network` gives it.
+    fn play(
+        config: &Config,
+        seconds: u64,
+        network: impl Fn(Side, Instant, u16) -> Option<Duration>,
+    ) -> Desk {
+        let (mut game, mut desk) = (CloudGaming::new(config), Desk::new(1));
+        deliver(&mut desk, &mut game, Duration::from_secs(seconds), network);
+        desk
+    }
+
+    #[test]
+    fn the_video_keeps_its_rate_and_the_input_its_intervals() {
+        let [up, down] = watch(&mut CloudGaming::new(&Config::default()), 60);
+        assert_near(up.rate(), 125.0, 0.1);
+        assert!(up.sizes.iter().all(|&size| size == 100.0));
+        assert_near(down.kbits(), 25_000.0, 200.0);
+        assert!(down.sizes.iter().all(|&size| size <= 1228.0));
+        // A frame of 52 kB is 43 packets, sent at the same time.
+        let bursts = down.gaps.iter().filter(|&&gap| gap > 0.0).count();
+        assert!((3590..3600).contains(&bursts), "{bursts}");
+    }
+
+    #[test]
+    fn frames_vary_and_key_frames_are_larger_by_their_ratio() {
+        let config = Config {
+            key_interval: Duration::from_secs(1),
+            spread: Duration::from_millis(8),
+            ..Config::default()
+        };
+        let [_, down] = watch(&mut CloudGaming::new(&config), 120);
+        let mut frames = vec![down.sizes[0]];
+        for (size, gap) in down.sizes[1..].iter().zip(&down.gaps) {
+            match frames.last_mut() {
+                // Within a frame packets are 0.2 ms apart and less.
+                Some(frame) if *gap < 0.002 => *frame += size,
+                _ => frames.push(*size),
+            }
+        }
+        assert!((7199..=7200).contains(&frames.len()), "{}", frames.len());
+        let (keys, others): (Vec<_>, Vec<_>) = frames
+            .iter()
+            .enumerate()
+            .partition(|(number, _)| number % 60 == 0);
+        let sizes = |frames: Vec<(usize, &f64)>| -> Vec<f64> {
+            frames.into_iter().map(|(_, &size)| size).collect()
+        };
+        let (keys, others) = (moments(&sizes(keys)), moments(&sizes(others)));
+        assert_near(keys.0 / others.0, 4.0, 0.15);
+        assert_near(others.1 / others.0, 0.15, 0.01);
+        assert_near(down.kbits(), 25_000.0, 200.0);
+    }
+
+    #[test]
+    fn a_quiet_line_shows_its_delay_and_nothing_late() {
+        let mut desk = play(&Config::default(), 5, |_, _, _| {
+            Some(Duration::from_millis(20))
+        });
+        assert!(!desk.samples("frame_delay_down").is_empty());
+        assert!(
+            desk.samples("frame_delay_down")
+                .iter()
+                .all(|&delay| delay == 20e6)
+        );
+        assert!(
+            desk.samples("frames_late_down")
+                .iter()
+                .all(|&late| late == 0.0)
+        );
+        assert!(
+            desk.samples("frozen_down")
+                .iter()
+                .all(|&frozen| frozen == 0.0)
+        );
+        assert_eq!(desk.samples("missed"), [0.0; 4]);
+        assert_eq!(desk.samples("frame_delay"), [0.0; 0], "no video goes up");
+    }
+
+    #[test]
+    fn an_outage_of_a_second_shows_in_its_periods() {
+        let outage = Duration::from_secs(2)..Duration::from_secs(3);
+        let mut desk = play(&Config::default(), 8, |_, at, _| {
+            let lost = outage.contains(&(at - Instant::ZERO));
+            (!lost).then_some(Duration::from_millis(20))
+        });
+        let late = desk.samples("frames_late_down");
+        assert_eq!(late[..5], [0.0, 0.0, 1.0, 0.0, 0.0]);
+        assert_near(desk.samples("frozen_down").iter().sum(), 1.0, 0.05);
+        assert_eq!(desk.samples("missed")[..5], [0.0, 0.0, 1.0, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,235 @@
+//! A video conference of the nineties: sound and a small picture at a fixed rate, both ways.
+//!
+//! Intel's `ProShare`, as in the experiments on class-based thresholds: traffic that neither slows down nor asks for much, and is spoilt by a
+//! full queue. docs/models/video.md has the model.
+
+use super::config::{Definition, Fault, ensure, ensure_scoring, ensure_video};
+use super::stream::{Pace, Phase, Stream};
+use super::video::{Format, Video};
+use super::{AppContext, AppEvent, Application, Direction, News};
+use crate::metrics::deadline;
+use crate::packet::Side;
+use crate::time::Duration;
+use crate::units::{ByteCount, Rate};
+
+/// Parameters of a conference.
+///
+/// Use it for continuous media that do not give way, as in the study of class-based thresholds; `video_call` is a call of today.
+///
+/// Source: Parris, Jeffay and Smith, "Lightweight Active Router-Queue Management for Multimedia Networking" (MMCN 1999), §4: approximately 210 kbit/s a
+/// connection.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Rate of the sound, before headers.
+    pub audio: Rate,
+    /// Time of sound in an audio packet. Longer ones are fewer and larger.
+    pub audio_interval: Duration,
+    /// Frames a second.
+    pub frame_rate: u32,
+    /// Rate of a side in IP bytes, sound and picture: 210 kbit/s, or 267 kbit/s where six are to make the 1.6 Mbit/s that the study gave them in CBQ.
+    pub rate: Rate,
+    /// How the picture is scored: the deadline is that of a frame, from its encoding to its last packet's arrival.
+    pub scoring: deadline::Config,
+    /// Spread of the frames' sizes: standard deviation of their natural logarithm.
+    pub sigma: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // ProShare's audio codec (from memory; the study gives the sum alone).
+            audio: Rate(16_000),
+            // A choice: six conferences are then 380 packets/s of 415 B, near the 10 packets in 22 ms from which the study takes its threshold.
+            audio_interval: Duration::from_millis(30),
+            // A choice, as in later descriptions of the same experiments.
+            frame_rate: 30,
+            rate: Rate(210_000),
+            scoring: deadline::Config {
+                // ITU-T G.114: up to 150 ms one way a conversation is at its ease.
+                deadline: Duration::from_millis(150),
+                // A choice: 30 frames, and stutter of a second shows.
+                period: Duration::from_secs(1),
+            },
+            // A choice: a codec of constant rate.
+            sigma: 0.15,
+        }
+    }
+}
+
+impl Config {
+    /// Size of an audio packet, IP bytes: the sound in RTP (12 B), UDP (8 B) and IP (20 B).
+    fn audio_packet(&self) -> u64 {
+        self.audio.0 * self.audio_interval.as_nanos() / 8_000_000_000 + 40
+    }
+
+    /// The picture: what the sound leaves of the rate; `None` if it leaves nothing.
+    fn format(&self) -> Option<Format> {
+        let packet = self.audio_packet() * 8;
+        let sound = packet as f64 / self.audio_interval.as_secs_f64();
+        let rate = self.rate.0.checked_sub(sound.ceil() as u64)?;
+        Some(Format {
+            rate: Rate(rate),
+            frame_rate: self.frame_rate,
+            sigma: self.sigma,
+            key_every: 0,
+            key_ratio: 1.0,
+            packet: LARGEST,
+            spread: Duration::ZERO,
+        })
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "conference"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Both, Direction::Up, Direction::Down]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure(
+            (Duration::from_millis(1)..=Duration::from_secs(1)).contains(&self.audio_interval),
+            "audio_interval",
+            "a time of 1 ms to 1 s",
+        )?;
+        ensure(
+            (41..=u64::from(LARGEST)).contains(&self.audio_packet()),
+            "audio",
+            "a rate at which an audio packet has 1 B to 1460 B of sound",
+        )?;
+        ensure_scoring(&self.scoring)?;
+        let expected = "more than the sound takes with its headers";
+        let format = self.format();
+        ensure_video(&format.ok_or_else(|| ("rate".to_owned(), expected.to_owned()))?)
+    }
+
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(Conference::new(self, direction))
+    }
+}
+
+/// A conference of two.
+#[derive(Debug)]
+pub struct Conference {
+    audio: Stream,
+    video: Video,
+}
+
+impl Conference {
+    /// A conference that begins when it is started. Its parameters have been checked.
+    pub fn new(config: &Config, direction: Direction) -> Self {
+        let format = config.format().expect("a rate with room for the picture");
+        let deadline::Config { deadline, period } = config.scoring;
+        let sides = direction.sides();
+        Self {
+            audio: Stream::new(
+                Pace::every(config.audio_interval),
+                ByteCount(config.audio_packet()),
+                Phase::Random,
+                sides,
+            ),
+            video: Video::new(format, sides, deadline, period),
+        }
+    }
+}
+
+impl Application for Conference {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => {
+                self.audio.start(cx);
+                self.video.start(cx);
+            }
+            AppEvent::Stopped => {
+                self.audio.stop();
+                self.video.stop(REPORT, cx);
+            }
+            AppEvent::Timer { token } => {
+                self.video.report(cx);
+                if token < Side::BOTH.len() as u64 {
+                    self.audio.tick(token, cx);
+                } else if token != REPORT {
+                    self.video.wake(token, cx);
+                }
+            }
+            AppEvent::Flow {
+                flow,
+                news: News::Delivered {
+                    at, number, size, ..
+                },
+            } if self.video.owns(flow) => {
+                self.video.report(cx);
+                self.video.arrived(at.other(), number, size, cx.now);
+            }
+            AppEvent::Flow { .. } => {}
+        }
+    }
+}
+
+/// Token of the wake-up that scores what is left.
+const REPORT: u64 = 6;
+/// The largest packet, IP bytes: an Ethernet frame's.
+const LARGEST: u16 = 1500;
+
+#[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "what is expected is computed as it is measured, or nothing at all"
+)]
+mod tests {
+    use super::*;
+    use crate::traffic::drawn::testing::{assert_near, moments, watch};
+    use crate::traffic::testing::{Desk, deliver};
+
+    #[test]
+    fn each_side_takes_210_kilobits_in_63_packets_a_second() {
+        let mut conference = Conference::new(&Config::default(), Direction::Both);
+        for sent in watch(&mut conference, 300) {
+            assert_near(sent.kbits(), 210.0, 1.0);
+            assert_near(sent.rate(), 30.0 + 100.0 / 3.0, 0.02);
+            let (sound, picture): (Vec<f64>, Vec<f64>) =
+                sent.sizes.iter().partition(|&&size| size == 100.0);
+            assert_near(sound.len() as f64 / 300.0, 100.0 / 3.0, 0.02);
+            let (mean, deviation) = moments(&picture);
+            assert_near(mean, (210_000.0 - 800.0 / 0.03) / 240.0, 4.0);
+            assert_near(deviation / mean, 0.15, 0.01);
+        }
+    }
+
+    #[test]
+    fn six_of_them_at_the_other_rate_make_the_study_s_share() {
+        let config = Config {
+            rate: Rate(267_000),
+            ..Config::default()
+        };
+        assert_eq!(config.check(), Ok(()));
+        let [up, _] = watch(&mut Conference::new(&config, Direction::Up), 300);
+        assert_near(6.0 * up.kbits(), 1600.0, 8.0);
+    }
+
+    #[test]
+    fn each_direction_is_scored_by_itself() {
+        let mut conference = Conference::new(&Config::default(), Direction::Both);
+        let mut desk = Desk::new(1);
+        let end = Duration::from_secs(6);
+        deliver(&mut desk, &mut conference, end, |side, _, _| {
+            Some(Duration::from_millis(match side {
+                Side::Host => 200,
+                Side::Peer => 50,
+            }))
+        });
+        // Late frames count as late, and are shown when they come.
+        assert_eq!(desk.samples("frames_late"), [1.0; 3]);
+        assert_eq!(desk.samples("frames_late_down"), [0.0; 3]);
+        assert_eq!(desk.samples("frame_delay"), [200e6; 3]);
+        assert_eq!(desk.samples("frozen")[1..], [0.0; 2]);
+        assert_near(desk.samples("video_rate_down")[1], 183_000.0, 20_000.0);
+    }
+}

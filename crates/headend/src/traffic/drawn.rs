@@ -1,0 +1,294 @@
+//! Datagrams whose sizes and intervals are drawn, each side by laws of its own: what published models of games have in common.
+//!
+//! Each side draws from a stream of random numbers of its own, forked from the application's at its start: what a side sends, and when, depends
+//! neither on the line nor on the other side.
+
+use super::AppContext;
+use super::scored::Source;
+use crate::flow::FlowId;
+use crate::math;
+use crate::packet::Side;
+use crate::rng::Rng;
+use crate::time::Duration;
+
+/// A law by which numbers are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Law {
+    /// Always the same.
+    Always(f64),
+    /// One of two, each half of the time.
+    Either(f64, f64),
+    /// Log-normal: its mean, and the standard deviation of its natural logarithm.
+    LogNormal { mean: f64, sigma: f64 },
+    /// Normal.
+    Normal { mean: f64, deviation: f64 },
+    /// Uniform between two bounds.
+    Uniform { low: f64, high: f64 },
+}
+
+impl Law {
+    /// The log-normal law with this mean and standard deviation.
+    pub(super) fn log_normal(mean: f64, deviation: f64) -> Self {
+        let spread = deviation / mean;
+        Self::LogNormal {
+            mean,
+            sigma: math::ln(1.0 + spread * spread).sqrt(),
+        }
+    }
+
+    /// The next number.
+    pub(super) fn draw(self, rng: &mut Rng) -> f64 {
+        match self {
+            Self::Always(value) => value,
+            Self::Either(one, other) => [one, other][rng.below(2) as usize],
+            Self::LogNormal { mean, sigma } => {
+                // E[exp(sigma · N)] = exp(sigma² / 2).
+                mean * math::exp(sigma * (rng.normal() - sigma / 2.0))
+            }
+            Self::Normal { mean, deviation } => mean + deviation * rng.normal(),
+            Self::Uniform { low, high } => low + (high - low) * rng.uniform(),
+        }
+    }
+}
+
+/// What one side sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Half {
+    /// Time between two packets, seconds.
+    pub(super) gap: Law,
+    /// Size of a packet, IP bytes.
+    pub(super) size: Law,
+}
+
+impl Half {
+    /// A gap, at least 1 µs: where a law reaches below, it is cut off.
+    fn gap(&self, rng: &mut Rng) -> Duration {
+        Duration::from_nanos((self.gap.draw(rng).max(1e-6) * 1e9).round() as u64)
+    }
+
+    /// A size in whole bytes, cut off where it would be no IP packet with a byte of data in it.
+    fn size(&self, rng: &mut Rng) -> u16 {
+        self.size.draw(rng).round().clamp(29.0, 65535.0) as u16
+    }
+}
+
+/// The two halves of a stream of datagrams.
+#[derive(Debug)]
+pub(super) struct DrawnStream {
+    halves: [Half; 2],
+    /// Which sides send.
+    sides: [bool; 2],
+    /// Each side's own, once it is started.
+    rngs: Option<[Rng; 2]>,
+    /// Number of each side's next packet.
+    next: [u64; 2],
+    flow: Option<FlowId>,
+}
+
+impl DrawnStream {
+    /// A stream that begins when it is started; by sending side.
+    pub(super) fn new(halves: [Half; 2], sides: [bool; 2]) -> Self {
+        Self {
+            halves,
+            sides,
+            rngs: None,
+            next: [0; 2],
+            flow: None,
+        }
+    }
+}
+
+impl Source for DrawnStream {
+    fn start(&mut self, cx: &mut AppContext<'_>) {
+        self.flow = Some(cx.open_datagrams(0));
+        // Both sides draw in any case: a side sends the same alone and with the other.
+        let mut rngs = [cx.rng.fork(), cx.rng.fork()];
+        for side in Side::BOTH {
+            let rng = &mut rngs[side.index()];
+            // The first packet leaves at a random point of an interval.
+            let gap = self.halves[side.index()].gap(rng);
+            let wait = rng.span(gap);
+            if self.sides[side.index()] {
+                cx.wake_at(cx.now + wait, side.index() as u64);
+            }
+        }
+        self.rngs = Some(rngs);
+    }
+
+    fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) -> Option<Side> {
+        let (flow, rngs) = (self.flow?, self.rngs.as_mut()?);
+        let side = Side::BOTH[token as usize];
+        let (half, rng) = (&self.halves[side.index()], &mut rngs[side.index()]);
+        let number = &mut self.next[side.index()];
+        cx.datagram(flow, side, *number, half.size(rng));
+        *number += 1;
+        cx.wake_at(cx.now + half.gap(rng), token);
+        Some(side)
+    }
+
+    fn stop(&mut self) {
+        self.flow = None;
+    }
+}
+
+/// Draws what a side sends, for tests that hold it against the published distribution.
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::time::Instant;
+    use crate::traffic::testing::Desk;
+    use crate::traffic::{AppEvent, Application};
+
+    /// What one side sent: sizes in bytes, and gaps between them in seconds.
+    #[derive(Debug, Default, Clone)]
+    pub(in crate::traffic) struct Sent {
+        pub(in crate::traffic) sizes: Vec<f64>,
+        pub(in crate::traffic) gaps: Vec<f64>,
+        seconds: f64,
+    }
+
+    impl Sent {
+        /// Packets a second.
+        pub(in crate::traffic) fn rate(&self) -> f64 {
+            self.sizes.len() as f64 / self.seconds
+        }
+
+        /// kbit/s of IP packets.
+        pub(in crate::traffic) fn kbits(&self) -> f64 {
+            self.sizes.iter().sum::<f64>() * 8.0 / 1000.0 / self.seconds
+        }
+    }
+
+    /// What an application sends in so many seconds, by side.
+    pub(in crate::traffic) fn watch(app: &mut dyn Application, seconds: u64) -> [Sent; 2] {
+        let mut sent = [Sent::default(), Sent::default()];
+        let mut last = [None; 2];
+        let end = Instant::ZERO + Duration::from_secs(seconds);
+        let mut desk = Desk::new(1);
+        desk.tell(app, AppEvent::Started);
+        while let Some((at, token)) = desk.next_timer()
+            && at < end
+        {
+            desk.tell(app, AppEvent::Timer { token });
+            for (_, side, command) in desk.commands() {
+                let Command::Datagram { size, .. } = command else {
+                    panic!("only datagrams are sent")
+                };
+                let own = &mut sent[side.index()];
+                own.sizes.push(f64::from(size));
+                let before: Option<Instant> = last[side.index()].replace(at);
+                own.gaps
+                    .extend(before.map(|before| (at - before).as_secs_f64()));
+                own.seconds = seconds as f64;
+            }
+        }
+        sent
+    }
+
+    /// Mean and standard deviation.
+    pub(in crate::traffic) fn moments(values: &[f64]) -> (f64, f64) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let square = |value: &f64| (value - mean) * (value - mean);
+        (
+            mean,
+            (values.iter().map(square).sum::<f64>() / values.len() as f64).sqrt(),
+        )
+    }
+
+    /// The value that a share of all does not exceed.
+    pub(in crate::traffic) fn quantile(values: &[f64], share: f64) -> f64 {
+        let mut ordered = values.to_vec();
+        ordered.sort_by(f64::total_cmp);
+        ordered[((ordered.len() - 1) as f64 * share).round() as usize]
+    }
+
+    #[track_caller]
+    pub(in crate::traffic) fn assert_near(value: f64, expected: f64, tolerance: f64) {
+        assert!(
+            (value - expected).abs() <= tolerance,
+            "{value} is not {expected} ± {tolerance}"
+        );
+    }
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "what is expected is computed as it is measured, or nothing at all"
+)]
+mod tests {
+    use super::testing::{assert_near, moments, quantile};
+    use super::*;
+    use crate::traffic::testing::Desk;
+
+    fn draws(law: Law) -> Vec<f64> {
+        let mut rng = Rng::for_path(1, "law");
+        (0..100_000).map(|_| law.draw(&mut rng)).collect()
+    }
+
+    #[test]
+    fn laws_have_their_moments_and_quantiles() {
+        let normal = draws(Law::Normal {
+            mean: 100.0,
+            deviation: 10.0,
+        });
+        let (mean, deviation) = moments(&normal);
+        assert_near(mean, 100.0, 0.15);
+        assert_near(deviation, 10.0, 0.1);
+        assert_near(quantile(&normal, 0.975), 119.6, 0.3);
+
+        let log_normal = draws(Law::log_normal(100.0, 30.0));
+        let (mean, deviation) = moments(&log_normal);
+        assert_near(mean, 100.0, 0.4);
+        assert_near(deviation, 30.0, 0.4);
+        // Its median is the mean over the square root of 1 + 0.3².
+        assert_near(quantile(&log_normal, 0.5), 95.78, 0.4);
+
+        let either = draws(Law::Either(1.0, 2.0));
+        assert_near(moments(&either).0, 1.5, 0.006);
+        assert!(either.iter().all(|&value| value == 1.0 || value == 2.0));
+
+        let uniform = draws(Law::Uniform {
+            low: 2.0,
+            high: 4.0,
+        });
+        let (mean, deviation) = moments(&uniform);
+        assert_near(mean, 3.0, 0.01);
+        assert_near(deviation, 2.0 / 12.0_f64.sqrt(), 0.005);
+        assert!(uniform.iter().all(|value| (2.0..4.0).contains(value)));
+        assert!(draws(Law::Always(7.0)).iter().all(|&value| value == 7.0));
+    }
+
+    fn sends(sides: [bool; 2]) -> Vec<(u64, Side, crate::endpoint::Command)> {
+        let half = Half {
+            gap: Law::Uniform {
+                low: 0.01,
+                high: 0.03,
+            },
+            size: Law::log_normal(200.0, 50.0),
+        };
+        let mut stream = DrawnStream::new([half; 2], sides);
+        let mut desk = Desk::new(1);
+        stream.start(&mut desk.context());
+        (0..200)
+            .map(|_| {
+                let (at, token) = desk.next_timer().expect("it goes on");
+                stream.tick(token, &mut desk.context()).expect("running");
+                let (_, side, command) = desk.commands()[0];
+                (at.as_nanos(), side, command)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_side_sends_the_same_alone_and_with_the_other() {
+        let both = sends([true; 2]);
+        for (side, sides) in [(Side::Host, [true, false]), (Side::Peer, [false, true])] {
+            let alone = sends(sides);
+            let own: Vec<_> = both.iter().filter(|sent| sent.1 == side).copied().collect();
+            assert!(own.len() > 90);
+            assert_eq!(alone[..own.len()], own);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Half-Life: one player and the server, by the packet lengths and intervals that were measured on real games.
+//!
+//! The map that is played decides how long the server's packets are. docs/models/games.md has the distributions and the checks.
+
+use super::config::{Definition, Fault, ensure, ensure_scoring};
+use super::drawn::{DrawnStream, Half, Law};
+use super::scored::Scored;
+use super::{AppContext, AppEvent, Application, Direction};
+use crate::metrics::deadline;
+
+/// Parameters of a player of Half-Life.
+///
+/// Use it for a game that was measured, with fewer and larger packets than Quake III's.
+///
+/// Source: Lang, Armitage, Branch and Choo, "A Synthetic Traffic Model for Half-Life" (ATNAC 2003), as Nguyen and Armitage, "Quantitative
+/// Assessment of IP Service Quality in 802.11b and DOCSIS networks", §IV.B, state it.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The map: how long the server's packets are.
+    pub map: Map,
+    /// How the game is scored.
+    pub scoring: deadline::Config,
+    /// Spread of the packet lengths of both sides: standard deviation of their natural logarithm. 0 makes all equal.
+    pub sigma: f64,
+}
+
+/// A map of Half-Life.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Map {
+    /// 202.9 B on the mean.
+    ChilDm,
+    /// 154.1 B.
+    Odyssey,
+    /// 129.6 B.
+    Rats3,
+    /// 109.7 B.
+    Xflight,
+}
+
+impl Map {
+    /// Mean length of the server's packets, bytes.
+    const fn mean(self) -> f64 {
+        match self {
+            Self::ChilDm => 202.9,
+            Self::Odyssey => 154.1,
+            Self::Rats3 => 129.6,
+            Self::Xflight => 109.7,
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            // A choice: the map with the longest packets.
+            map: Map::ChilDm,
+            scoring: deadline::Config::default(),
+            // A choice: the study gives the means alone.
+            sigma: 0.3,
+        }
+    }
+}
+
+impl Config {
+    /// What the client and the server send, by side.
+    fn halves(&self) -> [Half; 2] {
+        let size = |mean| Law::LogNormal {
+            mean,
+            sigma: self.sigma,
+        };
+        let client = Half {
+            gap: Law::Either(0.033, 0.05),
+            size: size(72.3),
+        };
+        let server = Half {
+            gap: Law::Always(0.06),
+            size: size(self.map.mean()),
+        };
+        [client, server]
+    }
+}
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "half_life"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Both, Direction::Up, Direction::Down]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        // Beyond 0.5 so many lengths would be cut off at 29 B that the mean moves.
+        ensure((0.0..=0.5).contains(&self.sigma), "sigma", "0 to 0.5")?;
+        ensure_scoring(&self.scoring)
+    }
+
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(HalfLife::new(self, direction))
+    }
+}
+
+/// Somebody who plays Half-Life.
+#[derive(Debug)]
+pub struct HalfLife(Scored<DrawnStream>);
+
+impl HalfLife {
+    /// A game that begins when it is started.
+    pub fn new(config: &Config, direction: Direction) -> Self {
+        let stream = DrawnStream::new(config.halves(), direction.sides());
+        Self(Scored::new(stream, &config.scoring))
+    }
+}
+
+impl Application for HalfLife {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        self.0.on(event, cx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math;
+    use crate::traffic::drawn::testing::{Sent, assert_near, moments, quantile, watch};
+
+    const MAPS: [Map; 4] = [Map::ChilDm, Map::Odyssey, Map::Rats3, Map::Xflight];
+
+    /// What a player and the server send in half an hour.
+    fn play(map: Map) -> [Sent; 2] {
+        let config = Config {
+            map,
+            ..Config::default()
+        };
+        watch(&mut HalfLife::new(&config, Direction::Both), 1800)
+    }
+
+    #[test]
+    fn half_of_the_client_s_intervals_are_33_and_half_50_milliseconds() {
+        let [up, _] = play(Map::ChilDm);
+        let count = up.gaps.len() as f64;
+        let near = |gap: f64| up.gaps.iter().filter(|&g| (g - gap).abs() < 1e-12).count() as f64;
+        assert_near(near(0.033) / count, 0.5, 0.01);
+        assert_near((near(0.033) + near(0.05)) / count, 1.0, 0.0);
+        // Mean interval 41.5 ms: the study's 25 packets/s averages the two rates instead.
+        assert_near(up.rate(), 1.0 / 0.0415, 0.1);
+    }
+
+    #[test]
+    fn lengths_are_log_normal_with_the_published_means() {
+        for map in MAPS {
+            let [up, down] = play(map);
+            assert_near(down.rate(), 1.0 / 0.06, 0.01);
+            for (sent, expected) in [(&up, 72.3), (&down, map.mean())] {
+                let (mean, deviation) = moments(&sent.sizes);
+                assert_near(mean, expected, 0.006 * expected);
+                let spread = expected * (math::exp(0.09) - 1.0).sqrt();
+                assert_near(deviation, spread, 0.03 * spread);
+                let median = expected * math::exp(-0.045);
+                assert_near(quantile(&sent.sizes, 0.5), median, 0.012 * median);
+            }
+        }
+    }
+
+    /// WLN Fig. 12, nominal at 20 players: computed with the study's rates, 25 and 16 packets/s.
+    #[test]
+    fn twenty_players_take_the_published_bandwidth() {
+        for (map, expected) in MAPS.into_iter().zip([809.0, 684.0, 621.0, 570.0]) {
+            let [up, down] = play(map);
+            let mean = |sent: &Sent| moments(&sent.sizes).0;
+            let nominal = 20.0 * 8.0 * (25.0 * mean(&up) + 16.0 * mean(&down)) / 1000.0;
+            assert_near(nominal, expected, 0.006 * expected);
+            // With the intervals that the study states, 24.1 and 16.7 packets/s, it is 0 to 2 % more or less.
+            let real = 20.0 * (up.kbits() + down.kbits());
+            assert_near(real, expected, 0.025 * expected);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A modern game: one player and the server, as in CableLabs' studies of low-latency DOCSIS.
+//!
+//! Larger and fewer packets than the games of twenty years before, and more down than up. docs/models/games.md has the distributions and the
+//! checks.
+
+use super::config::{Definition, Fault, ensure_scoring};
+use super::drawn::{DrawnStream, Half, Law};
+use super::scored::Scored;
+use super::{AppContext, AppEvent, Application, Direction};
+use crate::metrics::deadline;
+
+/// Parameters of a player of a modern game.
+///
+/// Use it for the game of today, also where low-latency DOCSIS is the question: give it a DSCP or an L4S queue of its own.
+///
+/// Source: the gaming model of CableLabs' simulations of low-latency DOCSIS, by its published parameters.
+#[derive(
+    Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How the game is scored.
+    pub scoring: deadline::Config,
+}
+
+/// What the client and the server send, by side. The model gives each law by mean and variance in bytes, and 33 ms "± 3" and "± 5": read as even between them.
+const HALVES: [Half; 2] = [
+    Half {
+        gap: Law::Uniform {
+            low: 0.03,
+            high: 0.036,
+        },
+        size: Law::Normal {
+            mean: 82.0,
+            deviation: 20.0,
+        },
+    },
+    Half {
+        gap: Law::Uniform {
+            low: 0.028,
+            high: 0.038,
+        },
+        size: Law::Normal {
+            mean: 404.0,
+            deviation: 120.0,
+        },
+    },
+];
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "lld_game"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Both, Direction::Up, Direction::Down]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure_scoring(&self.scoring)
+    }
+
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(LldGame::new(self, direction))
+    }
+}
+
+/// Somebody who plays a modern game.
+#[derive(Debug)]
+pub struct LldGame(Scored<DrawnStream>);
+
+impl LldGame {
+    /// A game that begins when it is started.
+    pub fn new(config: &Config, direction: Direction) -> Self {
+        let stream = DrawnStream::new(HALVES, direction.sides());
+        Self(Scored::new(stream, &config.scoring))
+    }
+}
+
+impl Application for LldGame {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        self.0.on(event, cx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::drawn::testing::{assert_near, moments, quantile, watch};
+
+    #[test]
+    fn both_sides_have_their_published_distributions() {
+        let sent = watch(&mut LldGame::new(&Config::default(), Direction::Both), 1800);
+        let published = [(82.0, 20.0, 0.003), (404.0, 120.0, 0.005)];
+        for (own, (mean, deviation, jitter)) in sent.iter().zip(published) {
+            assert_near(own.rate(), 1.0 / 0.033, 0.05);
+            let (gap, spread) = moments(&own.gaps);
+            assert_near(gap, 0.033, 5e-5);
+            assert_near(spread, jitter / 3.0_f64.sqrt(), 0.02 * jitter);
+            assert!(
+                own.gaps
+                    .iter()
+                    .all(|gap| (gap - 0.033).abs() <= jitter + 1e-9)
+            );
+            let found = moments(&own.sizes);
+            assert_near(found.0, mean, 0.004 * mean);
+            assert_near(found.1, deviation, 0.02 * deviation);
+            for (share, deviations) in [(0.05, -1.645), (0.5, 0.0), (0.95, 1.645)] {
+                let expected = mean + deviations * deviation;
+                assert_near(
+                    quantile(&own.sizes, share),
+                    expected,
+                    0.05 * deviation + 0.5,
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A game: a source of datagrams, each direction scored by the packets that came in time. What all games share.
+
+use super::{AppContext, AppEvent, Application, News};
+use crate::metrics::Measure;
+use crate::metrics::deadline::{Config, Scorer};
+use crate::packet::Side;
+
+/// What sends datagrams by itself, whatever becomes of them.
+pub(super) trait Source: std::fmt::Debug + Send {
+    /// Opens the flow; wake-ups for [`Self::tick`] follow, with the sending side's index as their token.
+    fn start(&mut self, cx: &mut AppContext<'_>);
+    /// Sends the packet that is due and asks for the next wake-up: who sent. `None` once it is stopped.
+    fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) -> Option<Side>;
+    /// Sends no more.
+    fn stop(&mut self);
+}
+
+/// A source whose packets are worth nothing once they are late.
+#[derive(Debug)]
+pub(super) struct Scored<S> {
+    source: S,
+    /// By the side that sends.
+    scorers: [Scorer; 2],
+}
+
+impl<S: Source> Scored<S> {
+    /// A game that begins when it is started.
+    pub(super) fn new(source: S, scoring: &Config) -> Self {
+        Self {
+            source,
+            scorers: [Scorer::new(scoring), Scorer::new(scoring)],
+        }
+    }
+
+    fn report(&mut self, cx: &mut AppContext<'_>) {
+        let measures = [Measure::Missed, Measure::MissedDown];
+        for (scorer, measure) in self.scorers.iter_mut().zip(measures) {
+            while let Some(score) = scorer.score_due(cx.now) {
+                cx.measure_at(score.ended, measure, score.missed);
+            }
+        }
+    }
+}
+
+impl<S: Source> Application for Scored<S> {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => {
+                for scorer in &mut self.scorers {
+                    scorer.start(cx.now);
+                }
+                self.source.start(cx);
+            }
+            AppEvent::Stopped => {
+                self.source.stop();
+                for scorer in &mut self.scorers {
+                    if let Some(due) = scorer.stop(cx.now) {
+                        cx.wake_at(due.max(cx.now), REPORT);
+                    }
+                }
+            }
+            AppEvent::Timer { token: REPORT } => self.report(cx),
+            AppEvent::Timer { token } => {
+                self.report(cx);
+                if let Some(side) = self.source.tick(token, cx) {
+                    self.scorers[side.index()].sent(cx.now);
+                }
+            }
+            AppEvent::Flow {
+                news: News::Delivered {
+                    at, sent_at, delay, ..
+                },
+                ..
+            } => self.scorers[at.other().index()].arrived(sent_at, delay),
+            AppEvent::Flow { .. } => {}
+        }
+    }
+}
+
+/// Token of the wake-up that scores what is left; smaller ones are sides.
+const REPORT: u64 = Side::BOTH.len() as u64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::flow::FlowId;
+    use crate::packet::Ecn;
+    use crate::time::{Duration, Instant};
+    use crate::traffic::stream::{Pace, Phase, Stream};
+    use crate::traffic::testing::Desk;
+    use crate::units::ByteCount;
+
+    fn game(sides: [bool; 2]) -> Scored<Stream> {
+        let pace = Pace::every(Duration::from_millis(20));
+        let stream = Stream::new(pace, ByteCount(200), Phase::Random, sides);
+        Scored::new(stream, &Config::default())
+    }
+
+    fn delivered(from: Side, number: u64, sent_at: Instant, delay: Duration) -> AppEvent {
+        AppEvent::Flow {
+            flow: FlowId(0),
+            news: News::Delivered {
+                at: from.other(),
+                number,
+                size: 200,
+                sent_at,
+                delay,
+                ecn: Ecn::NotEct,
+            },
+        }
+    }
+
+    /// Plays to `end`, then stops; each packet is told to have arrived at once, after the delay `network` gives it.
+    fn play(sides: [bool; 2], end: u64, network: impl Fn(Side, u64) -> Option<Duration>) -> Desk {
+        let (mut game, mut desk) = (game(sides), Desk::new(1));
+        desk.tell(&mut game, AppEvent::Started);
+        let mut stopped = false;
+        while let Some((at, token)) = desk.next_timer() {
+            if !stopped && at >= Instant::ZERO + Duration::from_secs(end) {
+                stopped = true;
+                desk.tell(&mut game, AppEvent::Stopped);
+            }
+            desk.tell(&mut game, AppEvent::Timer { token });
+            for (_, side, command) in desk.commands() {
+                let Command::Datagram { number, .. } = command else {
+                    panic!("only datagrams are sent")
+                };
+                if let Some(delay) = network(side, number) {
+                    desk.tell(&mut game, delivered(side, number, at, delay));
+                }
+            }
+        }
+        desk
+    }
+
+    #[test]
+    fn each_direction_is_scored_by_itself_every_ten_seconds() {
+        let mut desk = play([true; 2], 31, |side, number| match side {
+            Side::Host => (number % 4 != 0).then_some(Duration::from_millis(40)),
+            Side::Peer => Some(Duration::from_millis(if number < 50 { 100 } else { 40 })),
+        });
+        assert_eq!(desk.samples("missed"), [0.25, 0.25, 0.25]);
+        let down = desk.samples("missed_down");
+        assert_eq!(down, [0.1, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_silent_side_has_no_score_and_a_period_under_way_at_the_end_neither() {
+        let mut desk = play([false, true], 19, |_, _| None);
+        assert_eq!(desk.samples("missed"), [0.0; 0]);
+        assert_eq!(desk.samples("missed_down"), [1.0]);
+    }
+}

@@ -1,0 +1,97 @@
+"""Games and videos from the engine to the reader: what they report, the grade of it, the figures by which runs compare, and the picture."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import headend
+from headend.expect import APPLICATION_MEASURES
+from headend.figures.catalogue import draw_figures
+from headend.grading import Finding, Grade, judge_flows
+from headend.result import Result
+from headend.scores import score_runs
+
+LINE = """
+duration = "30 s"
+bottleneck = "cable.up"
+
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "10 Mbit/s"
+upstream.queue.drop_tail.limit = "500 ms"
+downstream.rate = "100 Mbit/s"
+"""
+
+#: A flood that keeps the queue up full.
+FLOOD = '[flow.flood]\napplication.cbr = { rate = "12 Mbit/s" }\n'
+
+GAMES = ("game", "half_life", "lld_game", "quake3")
+VIDEOS = ("cloud_gaming", "conference", "video_call")
+
+
+def run(tmp_path: Path, *, flooded: bool) -> Result:
+    """Run one of each; their names are those of their applications."""
+    flows = [f'[flow.{name}]\napplication = "{name}"\nrtt = "20 ms"' for name in GAMES + VIDEOS]
+    path = tmp_path / "line.toml"
+    path.write_text("\n".join([LINE, *flows, FLOOD if flooded else ""]))
+    return headend.run(path)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
+    """The same flows on a quiet line and on a flooded one."""
+    folder = tmp_path_factory.mktemp("media")
+    return run(folder, flooded=False), run(folder, flooded=True)
+
+
+def judge(result: Result) -> dict[str, Finding]:
+    return {finding.flow: finding for finding in judge_flows(result)}
+
+
+def test_each_reports_the_measures_that_expectations_may_name(runs: tuple[Result, Result]) -> None:
+    for result in runs:
+        for name in GAMES + VIDEOS:
+            rows = result.measures.filter(flow=name)
+            assert set(rows["measure"]) == set(APPLICATION_MEASURES[name]), name
+
+
+def test_on_a_quiet_line_all_are_well(runs: tuple[Result, Result]) -> None:
+    findings = judge(runs[0])
+    for name in GAMES + VIDEOS:
+        assert findings[name].grade is Grade.GOOD, findings[name]
+    assert "0 % lost or too late" in findings["quake3"].experience
+    words = r"2[45](\.\d)? Mbit/s of video, frames in 1\d(\.\d)? ms, 0 % late or lost$"
+    assert re.match(words, findings["cloud_gaming"].experience)
+
+
+def test_behind_a_full_buffer_none_that_sends_upstream_is_well(
+    runs: tuple[Result, Result],
+) -> None:
+    findings = judge(runs[1])
+    for name in (*GAMES, "conference", "video_call", "cloud_gaming"):
+        assert findings[name].grade is Grade.BAD, findings[name]
+    assert "of the input late or lost" in findings["cloud_gaming"].experience
+    assert "late or lost" in findings["conference"].experience
+
+
+def test_runs_are_compared_by_what_was_missed_and_by_frames(runs: tuple[Result, Result]) -> None:
+    quiet, flooded = (
+        {(figure.subject, figure.name): value for figure, value in scores.items()}
+        for scores in score_runs(list(runs))
+    )
+    assert quiet["quake3", "lost or late"] == 0.0
+    assert flooded["quake3", "lost or late"] > 0.9
+    # Beside it stands its delay, as of any datagrams; a video's packets say less than its frames.
+    assert flooded["game", "delay p50"] > 400e6
+    assert ("video_call", "delay p50") not in flooded
+    assert quiet["video_call", "frames late"] < 0.01
+    assert flooded["video_call", "frames late"] > 0.9
+    assert flooded["video_call", "video rate"] < quiet["video_call", "video rate"]
+
+
+def test_frames_are_drawn(runs: tuple[Result, Result]) -> None:
+    figures = {figure.name: figure for figure in draw_figures([runs[1]])}
+    assert figures["video"].panels
