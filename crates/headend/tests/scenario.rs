@@ -620,7 +620,7 @@ fn a_trace_is_read_from_its_file_and_kept() {
     let needed = required_files(&text, Format::Toml, &[]);
     assert_eq!(needed, Ok(vec!["cell.up".to_owned()]));
     let with = |contents: &str| {
-        let files = BTreeMap::from([("cell.up".to_owned(), contents.to_owned())]);
+        let files = BTreeMap::from([("cell.up".to_owned(), contents.into())]);
         Scenario::parse(&text, Format::Toml, &[], &files)
     };
     let scenario = with("0\n4\n4\n\n12\n").expect("the trace is right");

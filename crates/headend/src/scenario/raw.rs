@@ -16,7 +16,8 @@ use crate::qdisc::QueueConfig;
 use crate::tcp;
 use crate::time::Duration;
 use crate::traffic::{ApplicationConfig, Direction};
-use crate::units::{Probability, Rate};
+use crate::units::{ByteCount, Probability, Rate};
+use crate::wire;
 
 /// A scenario: the whole experiment in one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,10 +82,41 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Results {
+    /// Packets to be captured. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
     /// Length of an interval of the series over time. Default: a round number near duration / 600, at least 10 ms; near duration / 60 where there
     /// are thousands of queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
+}
+
+/// A capture: the packets that pass chosen points, with real headers, as pcapng files in the folder `capture` of the results, for Wireshark and its like. Data is zeros.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Capture {
+    /// Where. A flow or one of its ends (`"upload"`, `"upload.host"`, `"upload.peer"`), a named host (all it sends and receives), a queue or one
+    /// of the things that happen there (`"cable.up"`, `"cable.up.enqueue"`, `"cable.up.dequeue"`, `"cable.up.drop"`). Each has a file of
+    /// its own. `*` stands for any number: `"cable.home.*.up"`.
+    pub points: Vec<String>,
+    /// Bytes kept of a packet at most. The default holds the longest headers; `"65535 B"` keeps the data's zeros too, and with them all that Wireshark needs to verify checksums.
+    pub snaplen: ByteCount,
+    /// When it begins.
+    pub start: Duration,
+    /// When it ends. Default: the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self {
+            points: Vec::new(),
+            snaplen: ByteCount(wire::headers::LONGEST as u64),
+            start: Duration::ZERO,
+            stop: None,
+        }
+    }
 }
 
 /// A link, by its kind.

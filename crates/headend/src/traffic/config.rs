@@ -1,6 +1,6 @@
 //! The applications a scenario can name, and what each answers about itself.
 
-use super::{Application, Direction, bulk, cbr, game, ping, poisson, voice, web};
+use super::{Application, Direction, bulk, cbr, game, ping, poisson, replay, voice, web};
 use crate::flow::Protocol;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
@@ -19,6 +19,8 @@ pub enum ApplicationConfig {
     Ping(ping::Config),
     /// Datagrams at random times, of equal or random size.
     Poisson(poisson::Config),
+    /// Packets of a capture, sent again at their times.
+    Replay(replay::Config),
     /// A telephone call, scored by the E-model.
     Voice(voice::Config),
     /// Web pages, one after the other.
@@ -129,6 +131,7 @@ impl ApplicationConfig {
             Self::Game(config) => config,
             Self::Ping(config) => config,
             Self::Poisson(config) => config,
+            Self::Replay(config) => config,
             Self::Voice(config) => config,
             Self::Web(config) => config,
         }
@@ -187,9 +190,15 @@ mod tests {
         toml::from_str(text).expect("a good application")
     }
 
-    fn all() -> [ApplicationConfig; 7] {
-        ["bulk", "cbr", "game", "ping", "poisson", "voice", "web"]
-            .map(|name| read(&format!("[{name}]")))
+    fn all() -> [ApplicationConfig; 8] {
+        let parameters = |name| match name {
+            "replay" => "up = '0 200'",
+            _ => "",
+        };
+        [
+            "bulk", "cbr", "game", "ping", "poisson", "replay", "voice", "web",
+        ]
+        .map(|name| read(&format!("[{name}]\n{}", parameters(name))))
     }
 
     #[test]

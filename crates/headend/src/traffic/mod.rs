@@ -26,6 +26,7 @@ mod config;
 pub mod game;
 pub mod ping;
 pub mod poisson;
+pub mod replay;
 mod stream;
 #[cfg(test)]
 pub(crate) mod testing;

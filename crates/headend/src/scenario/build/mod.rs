@@ -65,7 +65,14 @@ const FEW_LINES: usize = 256;
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
     pub fn build(&self, seed: u64) -> Simulation {
-        Simulation::new(self.parts(seed))
+        let mut simulation = Simulation::new(self.parts(seed));
+        if let Some(plan) = &self.capture {
+            let capture = plan.build(|queue| {
+                (simulation.find_queue(queue)).expect("every queue that was planned is built")
+            });
+            simulation.capture(capture);
+        }
+        simulation
     }
 
     /// The parts of that simulation, for whoever wants to change one.

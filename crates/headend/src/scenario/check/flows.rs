@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
 
-use super::links::{self, Attachment, LinkPlan, PortPlan, check_delay};
+use super::links::{self, Attachment, LinkPlan, PortPlan, check_delay, find_file};
 use super::unknown;
 use crate::flow::TunnelId;
 use crate::rng::Rng;
@@ -13,7 +13,7 @@ use crate::scenario::named::{Named, OrTable};
 use crate::scenario::raw::{Flow, Host, Raw, RttFrom, StartRange};
 use crate::tcp::{self, EcnMode, FastRecovery};
 use crate::time::Duration;
-use crate::traffic::{ApplicationConfig, Direction};
+use crate::traffic::{ApplicationConfig, Direction, replay};
 use crate::units::Probability;
 
 /// One application with its hosts, ready to be built.
@@ -227,6 +227,31 @@ fn plan_via(
         via.push(place);
     }
     Ok(via)
+}
+
+/// The replays that name a capture, by their path.
+pub(super) fn replays(raw: &mut Raw) -> impl Iterator<Item = (String, &mut replay::Config)> {
+    raw.flow.iter_mut().filter_map(|(name, flow)| {
+        let Named(ApplicationConfig::Replay(replay)) = &mut flow.application else {
+            return None;
+        };
+        let path = format!("flow.{name}.application.replay");
+        replay.capture.is_some().then_some((path, replay))
+    })
+}
+
+/// Puts what is replayed of captures in their place, so that the scenario needs no file any more.
+pub(super) fn embed_captures(
+    raw: &mut Raw,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> Result<(), ScenarioError> {
+    for (path, replay) in replays(raw) {
+        let name = replay.capture.clone().unwrap_or_default();
+        let content = find_file(&format!("{path}.capture"), &name, files)?;
+        let embedded = replay.embed(content);
+        embedded.map_err(|(key, why)| ScenarioError::invalid(format!("{path}.{key}"), why))?;
+    }
+    Ok(())
 }
 
 struct Planner {
