@@ -481,6 +481,7 @@ impl Simulation {
             now: self.now,
             rng: &mut setup.rng,
             app,
+            mark: 0,
             group: &mut setup.group,
             endpoints: &mut self.endpoints,
             world: &mut self.world,

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cable::Docsis;
+use super::distance::RttFrom;
 use super::named::{Named, OrTable};
-use super::sites::Place;
 use super::span::Selection;
 use crate::qdisc::QueueConfig;
 use crate::tcp;
@@ -242,14 +242,6 @@ pub struct Emulation {
     pub lateness: Option<Duration>,
 }
 
-/// Where a round-trip time is drawn from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RttFrom {
-    /// The mean round-trip times to popular sites of one city, or of all three, each site as likely as the other.
-    pub sites: Place,
-}
-
 /// A flow: one application, or `count` of them, between a host and a peer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -285,12 +277,16 @@ pub struct Flow {
     /// How many of them there are; they are called `NAME.1`, `NAME.2`, … and have random streams of their own.
     #[serde(default = "one")]
     pub count: u32,
-    /// When it starts: a time, or a table `{ from, to }` to draw one from, evenly.
+    /// When it starts: a time, a table `{ from, to }` to draw one from, evenly, or a table `{ from, every }` by which its members start one after
+    /// the other.
     #[serde(default = "at_zero")]
-    pub start: OrTable<Duration, StartRange>,
+    pub start: OrTable<Duration, Starts>,
     /// When it takes up no more work. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
+    /// Several times from and until which it is there, in place of `start` and `stop`: `[["20 s", "95 s"], ["120 s", "150 s"]]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub periods: Vec<(Duration, Duration)>,
     /// TCP, for applications that use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<tcp::Config>,
@@ -314,8 +310,22 @@ fn https() -> u16 {
     443
 }
 
-fn at_zero() -> OrTable<Duration, StartRange> {
+fn at_zero() -> OrTable<Duration, Starts> {
     OrTable::Plain(Duration::ZERO)
+}
+
+/// When the members of a flow start: `to` or `every` stands beside `from`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Starts {
+    /// The earliest.
+    pub from: Duration,
+    /// The latest: each draws a time between the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Duration>,
+    /// Time between the starts of two members: `NAME.1` starts at `from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
 }
 
 /// A time between two.

@@ -24,6 +24,7 @@ pub mod bulk;
 pub mod cbr;
 mod config;
 pub mod game;
+pub(crate) mod periods;
 pub mod ping;
 pub mod poisson;
 pub mod replay;
@@ -159,6 +160,8 @@ pub struct AppContext<'a> {
     /// Its own stream of random numbers.
     pub rng: &'a mut Rng,
     pub(crate) app: AppId,
+    /// Put into the tokens of its wake-ups: which of an application's [periods] asks for them.
+    pub(crate) mark: u64,
     pub(crate) group: &'a mut GroupSetup,
     pub(crate) endpoints: &'a mut Endpoints,
     pub(crate) world: &'a mut World,
@@ -171,6 +174,8 @@ impl AppContext<'_> {
             token < STOP,
             "the two largest tokens start and stop applications"
         );
+        debug_assert_eq!(token & self.mark, 0, "the highest byte is the period's");
+        let token = token | self.mark;
         self.world.events.push(at, Source::App(self.app), token);
     }
 

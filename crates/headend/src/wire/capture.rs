@@ -187,15 +187,12 @@ impl Capture {
 
 impl Point {
     /// Whether the event happens here, and then which way the packet goes, if one can say so.
-    fn sees(
-        &self,
-        event: &TraceEvent,
-        packet: &Packet,
-        flow: &FlowHeader,
-    ) -> Option<Option<Way>> {
+    fn sees(&self, event: &TraceEvent, packet: &Packet, flow: &FlowHeader) -> Option<Option<Way>> {
         let (moment, queue) = match *event {
             TraceEvent::Delivered { .. } => {
-                return self.is_end(packet.from.other(), flow).then_some(Some(Way::In));
+                return self
+                    .is_end(packet.from.other(), flow)
+                    .then_some(Some(Way::In));
             }
             TraceEvent::Sent { .. } => {
                 return self.is_end(packet.from, flow).then_some(Some(Way::Out));
@@ -216,9 +213,7 @@ impl Point {
     /// Whether this is where `side` of the flow is.
     fn is_end(&self, side: Side, flow: &FlowHeader) -> bool {
         match &self.watched {
-            Watched::Host(first, last) => {
-                (*first..=*last).contains(&flow.addresses[side.index()])
-            }
+            Watched::Host(first, last) => (*first..=*last).contains(&flow.addresses[side.index()]),
             Watched::Queues(..) => false,
             Watched::Side(groups, watched) => *watched == side && groups.contains(&flow.group),
         }
@@ -233,7 +228,9 @@ const ROOM: usize = 1 << 18;
 /// Why a packet ended, as its comment says it.
 fn explain(reason: DropReason) -> &'static str {
     match reason {
-        DropReason::AckThinned => "dropped: a newer acknowledgement made it superfluous (ack_thinned)",
+        DropReason::AckThinned => {
+            "dropped: a newer acknowledgement made it superfluous (ack_thinned)"
+        }
         DropReason::Congested => "dropped by the AQM (congested)",
         DropReason::Corrupted => "damaged on the way (corrupted)",
         DropReason::Filtered => "dropped: forbidden by a classifier (filtered)",
@@ -241,6 +238,8 @@ fn explain(reason: DropReason) -> &'static str {
         DropReason::NotRegistered => "dropped: the modem is not registered yet (not_registered)",
         DropReason::Overlimit => "dropped: the buffer is full (overlimit)",
         DropReason::RetryLimit => "dropped: retries used up (retry_limit)",
-        DropReason::Unresponsive => "dropped: its flow does not respond to congestion (unresponsive)",
+        DropReason::Unresponsive => {
+            "dropped: its flow does not respond to congestion (unresponsive)"
+        }
     }
 }

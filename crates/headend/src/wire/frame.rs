@@ -75,7 +75,11 @@ pub fn datagram(packet: &Captured<'_>) -> Result<Option<Datagram>, String> {
         source,
         destination,
         // A host that leaves cutting to its network card leaves the length to it as well.
-        length: if said == 0 { packet.length.saturating_sub(behind as u32) } else { said },
+        length: if said == 0 {
+            packet.length.saturating_sub(behind as u32)
+        } else {
+            said
+        },
         protocol,
         ports,
         segment_header,

@@ -156,7 +156,9 @@ impl<'a> Packets<'a> {
         let interface = interface.clone();
         let Some(header) = self.bytes.take(16) else {
             let left = self.bytes.len();
-            return self.fault(format!("cut off: {left} of the 16 bytes before it are there"));
+            return self.fault(format!(
+                "cut off: {left} of the 16 bytes before it are there"
+            ));
         };
         let [seconds, fraction, kept, length] = [0, 4, 8, 12].map(|at| header.u32(at));
         let Some(bytes) = self.bytes.take(kept as usize) else {
@@ -164,7 +166,10 @@ impl<'a> Packets<'a> {
             return self.fault(format!("cut off: {left} of its {kept} bytes are there"));
         };
         let ticks = u128::from(seconds) * interface.ticks + u128::from(fraction);
-        let Some(nanos) = u64::try_from(ticks).ok().and_then(|ticks| interface.nanos(ticks)) else {
+        let Some(nanos) = u64::try_from(ticks)
+            .ok()
+            .and_then(|ticks| interface.nanos(ticks))
+        else {
             return self.fault("its time is out of range");
         };
         Ok(Captured {
@@ -181,7 +186,9 @@ impl<'a> Packets<'a> {
     fn block(&mut self) -> Result<Option<Captured<'a>>, Fault> {
         let left = self.bytes.len();
         if left < 12 {
-            return self.fault(format!("cut off: a block has 12 bytes at least, {left} are there"));
+            return self.fault(format!(
+                "cut off: a block has 12 bytes at least, {left} are there"
+            ));
         }
         if self.bytes.u32(0) == SECTION_HEADER {
             self.bytes.order(self.bytes.u32(8), BYTE_ORDER);
@@ -194,7 +201,9 @@ impl<'a> Packets<'a> {
             return self.fault(format!("a block of {length} bytes cannot be"));
         }
         let Some(block) = self.bytes.take(length) else {
-            return self.fault(format!("cut off: {left} of a block's {length} bytes are there"));
+            return self.fault(format!(
+                "cut off: {left} of a block's {length} bytes are there"
+            ));
         };
         if block.u32(length - 4) as usize != length {
             return self.fault("a block whose two lengths differ");
@@ -266,7 +275,10 @@ impl<'a> Iterator for Packets<'a> {
 fn pcap(content: &[u8], is_big: bool) -> Result<(Bytes<'_>, Kind<'_>), Fault> {
     let mut bytes = Bytes::of(content, is_big);
     let Some(header) = bytes.take(24) else {
-        let what = format!("cut off: {} of the file header's 24 bytes are there", content.len());
+        let what = format!(
+            "cut off: {} of the file header's 24 bytes are there",
+            content.len()
+        );
         return Err(Fault { packet: None, what });
     };
     let interface = Interface {
@@ -411,7 +423,9 @@ mod tests {
 
     fn times(file: &[u8]) -> Vec<u64> {
         let packets = Packets::of(file).expect("it is a capture");
-        packets.map(|packet| packet.expect("it is whole").nanos).collect()
+        packets
+            .map(|packet| packet.expect("it is whole").nanos)
+            .collect()
     }
 
     fn fault(file: &[u8]) -> String {
@@ -430,10 +444,22 @@ mod tests {
         let packets = [(1, 5), (2, 7)];
         let micros = [1_000_005_000, 2_000_007_000];
         let nanos = [1_000_000_005, 2_000_000_007];
-        assert_eq!(times(&pcap_file(MICROSECONDS, &packets, u32::to_le_bytes)), micros);
-        assert_eq!(times(&pcap_file(MICROSECONDS, &packets, u32::to_be_bytes)), micros);
-        assert_eq!(times(&pcap_file(NANOSECONDS, &packets, u32::to_le_bytes)), nanos);
-        assert_eq!(times(&pcap_file(NANOSECONDS, &packets, u32::to_be_bytes)), nanos);
+        assert_eq!(
+            times(&pcap_file(MICROSECONDS, &packets, u32::to_le_bytes)),
+            micros
+        );
+        assert_eq!(
+            times(&pcap_file(MICROSECONDS, &packets, u32::to_be_bytes)),
+            micros
+        );
+        assert_eq!(
+            times(&pcap_file(NANOSECONDS, &packets, u32::to_le_bytes)),
+            nanos
+        );
+        assert_eq!(
+            times(&pcap_file(NANOSECONDS, &packets, u32::to_be_bytes)),
+            nanos
+        );
         let file = pcap_file(MICROSECONDS, &packets, u32::to_be_bytes);
         let second = Packets::of(&file).unwrap().nth(1).unwrap().unwrap();
         let expected = Captured {
@@ -470,12 +496,7 @@ mod tests {
             let length = (body.len() as u32 + 12).to_be_bytes();
             [&kind.to_be_bytes(), &length, body, &length].concat()
         };
-        let section = [
-            &BYTE_ORDER.to_be_bytes()[..],
-            &[0, 1, 0, 0],
-            &[0xff; 8],
-        ]
-        .concat();
+        let section = [&BYTE_ORDER.to_be_bytes()[..], &[0, 1, 0, 0], &[0xff; 8]].concat();
         let interface = [
             &[0, 1, 0, 0, 0, 0, 0xff, 0xff][..],
             &[0, 9, 0, 1, resolution, 0, 0, 0],
@@ -533,7 +554,11 @@ mod tests {
         assert_eq!([found[0].nanos, found[1].nanos], [5, u64::MAX / 2]);
         assert!(found.iter().all(|packet| packet.bytes == [1, 2, 3]));
         let cut = &file[..file.len() - 4];
-        assert!(fault(cut).starts_with("packet 2: cut off"), "{}", fault(cut));
+        assert!(
+            fault(cut).starts_with("packet 2: cut off"),
+            "{}",
+            fault(cut)
+        );
     }
 
     #[test]

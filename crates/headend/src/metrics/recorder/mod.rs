@@ -23,6 +23,8 @@ use crate::wire::capture::{Capture, Surroundings};
 /// What an application measures about its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measure {
+    /// 1 for a call that could not be set up, 0 for one that could.
+    CallFailed,
     /// One file of a bulk transfer, nanoseconds.
     CompletionTime,
     /// Share of a scoring period's upstream packets that came too late.
@@ -37,12 +39,15 @@ pub enum Measure {
     PageLoadTime,
     /// One ping, nanoseconds; NaN without an answer.
     Rtt,
+    /// From asking for a call to its answer, nanoseconds; NaN if it failed.
+    SetUpTime,
 }
 
 impl Measure {
     /// Its name in result tables.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::CallFailed => "call_failed",
             Self::CompletionTime => "completion_time",
             Self::Late => "late",
             Self::LateDown => "late_down",
@@ -50,14 +55,15 @@ impl Measure {
             Self::MosDown => "mos_down",
             Self::PageLoadTime => "page_load_time",
             Self::Rtt => "rtt",
+            Self::SetUpTime => "set_up_time",
         }
     }
 
     /// Its unit in result tables.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::CompletionTime | Self::PageLoadTime | Self::Rtt => "ns",
-            Self::Late | Self::LateDown | Self::Mos | Self::MosDown => "1",
+            Self::CompletionTime | Self::PageLoadTime | Self::Rtt | Self::SetUpTime => "ns",
+            Self::CallFailed | Self::Late | Self::LateDown | Self::Mos | Self::MosDown => "1",
         }
     }
 }

@@ -70,7 +70,10 @@ pub(super) fn plan(
     for (index, text) in capture.points.iter().enumerate() {
         let path = format!("results.capture.points[{index}]");
         for plan in names.resolve(&path, text)? {
-            if points.iter().any(|other| other.point.name == plan.point.name) {
+            if points
+                .iter()
+                .any(|other| other.point.name == plan.point.name)
+            {
                 let why = format!("\"{}\" is captured already", plan.point.name);
                 return Err(ScenarioError::invalid(path, why));
             }
@@ -112,7 +115,10 @@ fn check(raw: &Raw, capture: &RawCapture) -> Result<(), ScenarioError> {
     }
     match capture.stop {
         Some(stop) if stop <= capture.start => {
-            let why = format!("a capture that starts at {} cannot stop at {stop}", capture.start);
+            let why = format!(
+                "a capture that starts at {} cannot stop at {stop}",
+                capture.start
+            );
             refuse("stop", why)
         }
         _ => Ok(()),
@@ -179,8 +185,10 @@ impl Names<'_> {
         };
         let is_member = |name: &str| {
             name == flow
-                || (name.strip_prefix(flow).and_then(|rest| rest.strip_prefix('.')))
-                    .is_some_and(is_numbers)
+                || (name
+                    .strip_prefix(flow)
+                    .and_then(|rest| rest.strip_prefix('.')))
+                .is_some_and(is_numbers)
         };
         let places = self.groups.iter().enumerate();
         let members: Vec<_> = places

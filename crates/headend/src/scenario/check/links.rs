@@ -390,9 +390,7 @@ pub(super) fn find_file<'a>(
     files: &'a BTreeMap<String, Vec<u8>>,
 ) -> Result<&'a [u8], ScenarioError> {
     let found = files.get(name).map(Vec::as_slice);
-    found.ok_or_else(|| {
-        ScenarioError::invalid(path, format!("the file \"{name}\" cannot be read"))
-    })
+    found.ok_or_else(|| ScenarioError::invalid(path, format!("the file \"{name}\" cannot be read")))
 }
 
 fn read_trace(path: &str, name: &str, text: &str) -> Result<Vec<u64>, ScenarioError> {

@@ -21,8 +21,8 @@ use super::parse::{Document, Format, Override, queue_path};
 use super::raw::{FORMAT, Host, Raw};
 use crate::time::Duration;
 
-pub(super) use capture::CapturePlan;
 pub(super) use cable::{CablePlan, ModemPlan, Profile};
+pub(super) use capture::CapturePlan;
 pub(super) use changes::ChangePlan;
 pub(super) use classifiers::rule;
 pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan};

@@ -17,7 +17,9 @@ pub fn choose(config: &Config, content: &[u8]) -> Result<[Packets; 2], Fault> {
     let in_file = |what: String| ("capture".to_owned(), format!("\"{name}\": {what}"));
     let mut customer = match &config.host {
         Some(text) => Some(Network::read(text).ok_or_else(|| {
-            let what = format!("expected an address or a network such as \"192.168.1.0/24\", found \"{text}\"");
+            let what = format!(
+                "expected an address or a network such as \"192.168.1.0/24\", found \"{text}\""
+            );
             ("host".to_owned(), what)
         })?),
         None => None,
@@ -79,7 +81,9 @@ fn explain(config: &Config, seen: u64, fitting: u64) -> String {
     }
     match &config.host {
         Some(host) if fitting > 0 => {
-            format!("of its {fitting} packets that fit otherwise, none is between {host} and another host")
+            format!(
+                "of its {fitting} packets that fit otherwise, none is between {host} and another host"
+            )
         }
         _ => format!("of its {seen} packets, none is an {wanted}").replace("an packet", "a packet"),
     }
@@ -235,17 +239,25 @@ mod tests {
             chosen("host = '192.168.1.0/24'", &some()),
             both("0 200", "1500 70, 2000 40")
         );
-        assert_eq!(chosen("host = '198.18.0.1'", &some()), both("1500 70, 2000 40", "0 200"));
+        assert_eq!(
+            chosen("host = '198.18.0.1'", &some()),
+            both("1500 70, 2000 40", "0 200")
+        );
     }
 
     #[test]
     fn packets_are_chosen_by_protocol_port_and_interface() {
         assert_eq!(chosen("protocol = 'tcp'", &some()), both("0 40", ""));
-        assert_eq!(chosen("protocol = 'udp'", &some()), both("0 200", "500 300"));
+        assert_eq!(
+            chosen("protocol = 'udp'", &some()),
+            both("0 200", "500 300")
+        );
         assert_eq!(chosen("port = 443", &some()), chosen("", &some()));
         assert_eq!(chosen("interface = 'eth0'", &some()), chosen("", &some()));
         let why = |text: &str| chosen(text, &some()).expect_err(text).1;
-        assert!(why("port = 53").contains("of its 4 packets, none is an IP packet from or to port 53"));
+        assert!(
+            why("port = 53").contains("of its 4 packets, none is an IP packet from or to port 53")
+        );
         assert!(why("interface = 'eth1'").contains("at interface \"eth1\""));
         assert!(why("host = '10.0.0.1'").contains("none is between 10.0.0.1 and another host"));
         assert!(why("protocol = 'icmp'").contains("none is a packet of ICMP"));

@@ -103,7 +103,10 @@ impl Config {
     pub fn embed(&mut self, content: &[u8]) -> Result<(), Fault> {
         let fault = |key: &str, what: String| Err((key.to_owned(), what));
         if !self.up.is_empty() || !self.down.is_empty() {
-            return fault("capture", "either a capture, or packets in `up` and `down`".to_owned());
+            return fault(
+                "capture",
+                "either a capture, or packets in `up` and `down`".to_owned(),
+            );
         }
         let [up, down] = choose(self, content)?;
         let name = self.capture.take().unwrap_or_default();
@@ -222,7 +225,10 @@ impl Replay {
         let count = packets.len() as u64;
         let (round, number) = match (count, self.config.period) {
             (0, _) => return None,
-            (_, Some(_)) => (self.next[side.index()] / count, self.next[side.index()] % count),
+            (_, Some(_)) => (
+                self.next[side.index()] / count,
+                self.next[side.index()] % count,
+            ),
             (_, None) => (0, self.next[side.index()]),
         };
         let (nanos, size) = packets.get(number as usize)?;
@@ -293,9 +299,17 @@ mod tests {
         let (up, down) = (Side::Host, Side::Peer);
         assert_eq!(
             sent(config(BOTH), Direction::Both, 1000),
-            [(0, up, 0, 200), (10, down, 0, 1500), (20, up, 1, 300), (20, up, 2, 40)]
+            [
+                (0, up, 0, 200),
+                (10, down, 0, 1500),
+                (20, up, 1, 300),
+                (20, up, 2, 40)
+            ]
         );
-        assert_eq!(sent(config(BOTH), Direction::Down, 1000), [(10, down, 0, 1500)]);
+        assert_eq!(
+            sent(config(BOTH), Direction::Down, 1000),
+            [(10, down, 0, 1500)]
+        );
     }
 
     #[test]
@@ -306,7 +320,11 @@ mod tests {
             .map(|&(at, _, number, size)| (at, number, size))
             .collect();
         let round = |start, first| {
-            [(start, first, 200), (start + 10, first + 1, 300), (start + 10, first + 2, 40)]
+            [
+                (start, first, 200),
+                (start + 10, first + 1, 300),
+                (start + 10, first + 2, 40),
+            ]
         };
         assert_eq!(up[..6], [round(0, 0), round(100, 3)].concat());
         assert_eq!(up[6], (200, 6, 200));
@@ -318,7 +336,10 @@ mod tests {
         assert_eq!(fault(""), "capture");
         assert_eq!(fault("up = '0 200'\nspeed = 0.0"), "speed");
         assert_eq!(fault("up = '0 200'\nspeed = nan"), "speed");
-        assert_eq!(fault("up = '0 200, 5000000 200'\nperiod = '4 ms'"), "period");
+        assert_eq!(
+            fault("up = '0 200, 5000000 200'\nperiod = '4 ms'"),
+            "period"
+        );
         assert_eq!(fault("up = '0 200'\nperiod = '0 s'"), "period");
     }
 }

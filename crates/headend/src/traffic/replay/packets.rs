@@ -77,7 +77,9 @@ impl TryFrom<String> for Packets {
                 ));
             };
             if packets.last().is_some_and(|&(before, _)| packet.0 < before) {
-                return Err(format!("packet {number} comes before the one in front of it"));
+                return Err(format!(
+                    "packet {number} comes before the one in front of it"
+                ));
             }
             packets.push(packet);
         }
