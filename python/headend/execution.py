@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from types import FrameType
 
-    from headend.capture import Capture
-
     from headend._engine import Run, Scenario
+    from headend.capture import Capture
 
 #: How long the engine runs before it is asked again whether to go on; Ctrl-C is answered within it.
 SLICE_SECONDS = 0.1

@@ -145,6 +145,7 @@ def choose_exit_code(results: list[Result]) -> ExitCode:
 
 def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: verdict, tables with a row per flow, queue and measure, expectations."""
+    from headend.fairness import measure_fairness
     from headend.verdict import judge
 
     keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
@@ -160,6 +161,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "queues": result.queues.to_dicts(),
         "channels": result.channels.to_dicts(),
         "measures": result.measures.to_dicts(),
+        "fairness": [share.to_dict() for share in measure_fairness(result)],
         "summary": result.summary.to_dicts()[0],
         **({"steps": result.tables["steps"].to_dicts()} if "steps" in result.tables else {}),
     }
