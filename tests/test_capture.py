@@ -121,7 +121,8 @@ def test_headers_say_what_the_scenario_says(line: Path) -> None:
     requests = [ping.data.seq for ping in pings if ping.type == dpkt.icmp.ICMP_ECHO]
     answers = [ping.data.seq for ping in pings if ping.type == dpkt.icmp.ICMP_ECHOREPLY]
     assert requests == list(range(len(requests)))
-    assert answers and set(answers) <= set(requests)
+    assert answers
+    assert set(answers) <= set(requests)
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
@@ -238,7 +239,8 @@ def test_a_bad_capture_is_one_line_with_file_and_packet(line: Path) -> None:
         with pytest.raises(InputError) as caught:
             headend.run(scenario)
         message = str(caught.value)
-        assert expected in message and name in message
+        assert expected in message
+        assert name in message
         assert "flow.again.application.replay.capture" in message
         assert "line 8" in message
         assert "\n" not in message

@@ -10,7 +10,7 @@ use headend::scenario::{Format, Scenario};
 use headend::time::Instant;
 use headend::wire::read::{Captured, Packets};
 
-/// Uploads that lose packets and get marks, a call, pings and a page, over a cable line behind a plain link.
+/// Uploads that lose packets and get marks, a call, pings and small files, over a cable line behind a plain link.
 const LINE: &str = r#"
 format = 1
 duration = "6 s"
@@ -39,9 +39,10 @@ host = "pc"
 [flow.ping]
 application.ping.interval = "100 ms"
 host = "pc"
-[flow.page]
-application = "web"
+[flow.file]
+application.bulk.size = "50 kB"
 host = "pc"
+direction = "down"
 "#;
 
 fn parse(text: &str) -> Result<Scenario, String> {
@@ -95,7 +96,13 @@ fn assert_sound(packet: &Captured<'_>) {
     assert_eq!(sum(&[&bytes[..20]]), 0xffff, "the IP checksum is right");
     assert!((60..=64).contains(&ip.time_to_live), "{}", ip.time_to_live);
     let length = (rest.len() as u16).to_be_bytes();
-    let pseudo = [&ip.source[..], &ip.destination, &[0, ip.protocol.0], &length].concat();
+    let pseudo = [
+        &ip.source[..],
+        &ip.destination,
+        &[0, ip.protocol.0],
+        &length,
+    ]
+    .concat();
     let found = match ip.protocol {
         IpNumber::ICMP => sum(&[rest]),
         _ => sum(&[&pseudo, rest]),
@@ -107,23 +114,26 @@ fn assert_sound(packet: &Captured<'_>) {
 
 #[test]
 fn every_packet_is_whole_and_its_checksums_are_right() {
-    let (_, files) = capture(LINE, "points = ['pc']\nsnaplen = '65535 B'");
-    let packets = packets(&files["pc"]);
-    assert!(packets.len() > 5000, "{}", packets.len());
-    for packet in &packets {
+    let (_, files) = capture(LINE, "points = ['pc', 'marked.peer']\nsnaplen = '65535 B'");
+    let [host, peer] = ["pc", "marked.peer"].map(|point| packets(&files[point]));
+    assert!(host.len() > 5000, "{}", host.len());
+    assert!((host.windows(2)).all(|pair| pair[0].nanos <= pair[1].nanos));
+    for packet in host.iter().chain(&peer) {
         assert_sound(packet);
     }
-    assert!(packets.windows(2).all(|pair| pair[0].nanos <= pair[1].nanos));
-    let protocols = |wanted: IpNumber| packets.iter().any(|packet| packet.bytes[9] == wanted.0);
+    let protocols = |wanted: IpNumber| host.iter().any(|packet| packet.bytes[9] == wanted.0);
     assert!([IpNumber::ICMP, IpNumber::TCP, IpNumber::UDP].map(protocols) == [true; 3]);
     // Everything the options, flags and the ECN field can say is said.
     let mut seen = [false; 9];
-    for packet in &packets {
+    // Marks are set on the way to the other side.
+    for packet in host.iter().chain(&peer) {
         let sliced = SlicedPacket::from_ip(packet.bytes).expect("checked above");
         let ecn = packet.bytes[1] & 3;
         seen[0] |= ecn == 3;
         seen[1] |= ecn == 1;
-        let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { continue };
+        let Some(TransportSlice::Tcp(tcp)) = sliced.transport else {
+            continue;
+        };
         let data = tcp.payload().len();
         seen[2] |= tcp.fin();
         seen[3] |= tcp.ns() && !tcp.syn();
@@ -157,27 +167,55 @@ fn each_point_sees_what_the_tables_count() {
     let count = |name: &str| packets(&files[name]).len() as u64;
     let of_queue = |column: &str| -> u64 {
         let queues = tables.texts("queues", "queue").iter();
-        let place = queues.zip(0..).find(|(name, _)| *name == "cable.up").expect("its queue").1;
+        let place = queues
+            .zip(0..)
+            .find(|(name, _)| *name == "cable.up")
+            .expect("its queue")
+            .1;
         tables.integers("queues", column)[place]
     };
     assert_eq!(count("cable.up.enqueue"), of_queue("packets_enqueued"));
     assert_eq!(count("cable.up.dequeue"), of_queue("packets_dequeued"));
     assert!(count("cable.up.drop") > 0 && count("home.up.drop") > 0);
     let of_flows = |wanted: &str, up: &str, down: &str| -> u64 {
-        let (flows, ways) = (tables.texts("flows", "flow"), tables.texts("flows", "direction"));
+        let (flows, ways) = (
+            tables.texts("flows", "flow"),
+            tables.texts("flows", "direction"),
+        );
         (0..flows.len())
             .filter(|&row| flows[row].starts_with(wanted))
             .map(|row| tables.integers("flows", if ways[row] == "up" { up } else { down })[row])
             .sum()
     };
-    assert_eq!(count("upload.host"), of_flows("upload", "packets_sent", "packets_delivered"));
-    assert_eq!(count("call.peer"), of_flows("call", "packets_delivered", "packets_sent"));
-    assert_eq!(count("pc"), of_flows("", "packets_sent", "packets_delivered"));
+    assert_eq!(
+        count("upload.host"),
+        of_flows("upload", "packets_sent", "packets_delivered")
+    );
+    assert_eq!(
+        count("call.peer"),
+        of_flows("call", "packets_delivered", "packets_sent")
+    );
+    assert_eq!(
+        count("pc"),
+        of_flows("", "packets_sent", "packets_delivered")
+    );
     // A queue is one link from the host, and two.
-    assert!(packets(&files["home.up.drop"]).iter().all(|packet| packet.bytes[8] == 64));
-    assert!(packets(&files["cable.up.enqueue"]).iter().all(|packet| packet.bytes[8] == 63));
+    assert!(
+        packets(&files["home.up.drop"])
+            .iter()
+            .all(|packet| packet.bytes[8] == 64)
+    );
+    assert!(
+        packets(&files["cable.up.enqueue"])
+            .iter()
+            .all(|packet| packet.bytes[8] == 63)
+    );
     // By default headers are kept, and no more.
-    assert!(packets(&files["pc"]).iter().all(|packet| packet.bytes.len() <= 80));
+    assert!(
+        packets(&files["pc"])
+            .iter()
+            .all(|packet| packet.bytes.len() <= 80)
+    );
     let drops = String::from_utf8_lossy(&files["cable.up.drop"]).into_owned();
     assert!(drops.contains("dropped by the AQM (congested)"));
 }
@@ -189,7 +227,11 @@ fn to_capture_changes_nothing_but_the_number_of_events() {
     for ((name, table), (_, expected)) in captured.0.iter().zip(&plain.0) {
         for ((column, found), (_, other)) in table.columns.iter().zip(&expected.columns) {
             if column != "events" {
-                assert_eq!(format!("{found:?}"), format!("{other:?}"), "{name}.{column}");
+                assert_eq!(
+                    format!("{found:?}"),
+                    format!("{other:?}"),
+                    "{name}.{column}"
+                );
             }
         }
     }
@@ -214,16 +256,25 @@ fn points_that_do_not_exist_and_values_that_make_no_sense_are_refused() {
         parse(&format!("{LINE}\n[results.capture]\n{keys}")).expect_err("it makes no sense")
     };
     let unknown = error("points = ['cable.upp']");
-    assert!(unknown.starts_with("results.capture.points[0]"), "{unknown}");
+    assert!(
+        unknown.starts_with("results.capture.points[0]"),
+        "{unknown}"
+    );
     assert!(unknown.contains("cable.up"), "{unknown}");
     assert!(error("points = ['pc', 'pc']").contains("captured already"));
     assert!(error("points = []").contains("expected 1 to 100 points"));
     assert!(error("points = ['pc']\nsnaplen = '10 B'").starts_with("results.capture.snaplen"));
     assert!(error("points = ['pc']\nstart = '7 s'").starts_with("results.capture.start"));
     assert!(error("points = ['pc']\nstop = '0 s'").starts_with("results.capture.stop"));
-    let both = LINE.replace("host.pc", "host.ping").replace("\"pc\"", "\"ping\"");
+    let both = LINE
+        .replace("host.pc", "host.ping")
+        .replace("\"pc\"", "\"ping\"");
     let ambiguous = parse(&format!("{both}\n[results.capture]\npoints = ['ping']"));
-    assert!(ambiguous.expect_err("two of that name").contains("\"ping.host\""));
+    assert!(
+        ambiguous
+            .expect_err("two of that name")
+            .contains("\"ping.host\"")
+    );
 }
 
 #[test]
@@ -288,8 +339,14 @@ application.replay.capture = \"x.pcap\"
     let last = packets(whole).len();
     assert!(cut.contains(&format!("packet {last}: cut off")), "{cut}");
     let missing = parse(text).expect_err("no file");
-    assert!(missing.contains("the file \"x.pcap\" cannot be read"), "{missing}");
+    assert!(
+        missing.contains("the file \"x.pcap\" cannot be read"),
+        "{missing}"
+    );
     let none = "[link.wire.point_to_point]\nup.rate = \"1 Gbit/s\"\n[flow.again]\napplication = \"replay\"";
     let nothing = parse(none).expect_err("nothing to replay");
-    assert!(nothing.contains("expected a pcap or pcapng file"), "{nothing}");
+    assert!(
+        nothing.contains("expected a pcap or pcapng file"),
+        "{nothing}"
+    );
 }

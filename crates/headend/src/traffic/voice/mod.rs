@@ -111,14 +111,9 @@ impl Definition for Config {
 
     fn check(&self) -> Result<(), Fault> {
         ensure_gap(self.interval, "interval")?;
-        ensure_datagram(
-            self.size(),
-            if self.size.is_some() {
-                "size"
-            } else {
-                "interval"
-            },
-        )?;
+        if let Some(size) = self.size {
+            ensure_datagram(size, "size")?;
+        }
         let scoring = &self.scoring;
         ensure_span(scoring.period, "scoring.period")?;
         ensure(
@@ -127,6 +122,7 @@ impl Definition for Config {
             "scoring.period",
             "a time of 1 to 100 000 packets",
         )?;
+        ensure_datagram(self.size(), "interval")?;
         ensure(
             scoring.grace <= scoring.period,
             "scoring.grace",
