@@ -126,7 +126,7 @@ def test_what_was_not_measured_misses() -> None:
         (
             "upload.mos.p5 > 1",
             'expect.it: "upload.mos.p5": upload has no metric "mos"; there are completion_time, delay, delivered,'
-            " discarded, goodput, jitter, loss, marked, retransmitted, sent, throughput",
+            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, retransmitted, sent, throughput",
         ),
     ],
 )

@@ -181,6 +181,8 @@ def _grade_call(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         if "call_failed" in evidence.stats
         else None
     )
+    if evidence.has("set_up_time"):
+        text = f"{text}; answered in {write_quantity(evidence.stats['set_up_time']['p50'])}"
     if not failed:
         return grade, text, strain
     count = int(evidence.stats["call_failed"]["count"])
