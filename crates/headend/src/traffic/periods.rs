@@ -11,7 +11,8 @@ use crate::time::Instant;
 pub(crate) struct Periods {
     application: ApplicationConfig,
     direction: Direction,
-    periods: Vec<(Instant, Instant)>,
+    /// From when until when, in order.
+    times: Vec<(Instant, Instant)>,
     /// By period: the ordinal its first flow would have, and its application.
     begun: Vec<(u32, Box<dyn Application>)>,
 }
@@ -26,19 +27,19 @@ impl Periods {
     pub(crate) fn new(
         application: ApplicationConfig,
         direction: Direction,
-        periods: Vec<(Instant, Instant)>,
+        times: Vec<(Instant, Instant)>,
     ) -> Self {
-        assert!(periods.len() <= MOST_PERIODS, "the check counts periods");
+        assert!(times.len() <= MOST_PERIODS, "the check counts periods");
         Self {
-            begun: Vec::with_capacity(periods.len()),
+            begun: Vec::with_capacity(times.len()),
             application,
             direction,
-            periods,
+            times,
         }
     }
 
     fn start(&mut self, cx: &mut AppContext<'_>) {
-        for (number, &(from, to)) in self.periods.iter().enumerate() {
+        for (number, &(from, to)) in self.times.iter().enumerate() {
             if number > 0 {
                 cx.wake_at(from, BEGIN);
             }

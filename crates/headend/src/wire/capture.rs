@@ -186,16 +186,14 @@ impl Capture {
 }
 
 impl Point {
-    /// Whether the event happens here, and then which way the packet goes, if one can say so.
-    fn sees(&self, event: &TraceEvent, packet: &Packet, flow: &FlowHeader) -> Option<Option<Way>> {
+    /// Which way the packet goes here, if the event happens here.
+    fn sees(&self, event: &TraceEvent, packet: &Packet, flow: &FlowHeader) -> Option<Way> {
         let (moment, queue) = match *event {
             TraceEvent::Delivered { .. } => {
-                return self
-                    .is_end(packet.from.other(), flow)
-                    .then_some(Some(Way::In));
+                return self.is_end(packet.from.other(), flow).then_some(Way::In);
             }
             TraceEvent::Sent { .. } => {
-                return self.is_end(packet.from, flow).then_some(Some(Way::Out));
+                return self.is_end(packet.from, flow).then_some(Way::Out);
             }
             TraceEvent::Dequeued { queue, .. } => (QueueMoment::Dequeue, queue),
             TraceEvent::Discarded { queue, .. } => (QueueMoment::Drop, queue?),
@@ -204,7 +202,7 @@ impl Point {
         };
         match &self.watched {
             Watched::Queues(queues, watched) if *watched == moment && queues.contains(&queue) => {
-                Some(None)
+                Some(Way::Past)
             }
             _ => None,
         }

@@ -126,7 +126,7 @@ fn past_link(packet: &Captured<'_>) -> Result<Option<usize>, String> {
     Ok(found.filter(|&behind| behind <= bytes.len()))
 }
 
-/// Where IP begins behind the Ethernet type at `at`, past VLAN tags and PPPoE.
+/// Where IP begins behind the Ethernet type at `at`, past VLAN tags and `PPPoE`.
 fn past_ether_type(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match type_at(bytes, at)? {

@@ -22,13 +22,15 @@ const IF_NAME: u16 = 2;
 const IF_DESCRIPTION: u16 = 3;
 const EPB_FLAGS: u16 = 2;
 
-/// Which way a packet went at its interface (§4.3, bits 0 and 1 of the flags).
+/// Which way a packet went at its interface (§4.3: bits 0 and 1 of the flags).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Received.
     In,
     /// Sent.
     Out,
+    /// Neither: nobody is there.
+    Past,
 }
 
 /// A packet at an interface.
@@ -42,8 +44,8 @@ pub struct Record<'a> {
     pub length: u32,
     /// So much of it as is kept.
     pub bytes: &'a [u8],
-    /// Which way it went, where that means something.
-    pub way: Option<Way>,
+    /// Which way it went.
+    pub way: Way,
     /// What is to be said of it.
     pub comment: Option<&'a str>,
 }
@@ -87,14 +89,15 @@ pub fn packet(record: &Record<'_>, out: &mut Vec<u8>) {
         if let Some(comment) = record.comment {
             option(COMMENT, comment.as_bytes(), out);
         }
-        if let Some(way) = record.way {
-            let bits: u32 = match way {
-                Way::In => 1,
-                Way::Out => 2,
-            };
+        let bits: u32 = match record.way {
+            Way::In => 1,
+            Way::Out => 2,
+            Way::Past => 0,
+        };
+        if bits > 0 {
             option(EPB_FLAGS, &bits.to_le_bytes(), out);
         }
-        if record.comment.is_some() || record.way.is_some() {
+        if record.comment.is_some() || bits > 0 {
             option(END, &[], out);
         }
     });
@@ -149,7 +152,7 @@ mod tests {
             at: Instant::from_nanos((7 << 32) + 9),
             length: 1500,
             bytes: &[1, 2, 3, 4, 5],
-            way: Some(Way::Out),
+            way: Way::Out,
             comment: Some("lost"),
         };
         packet(&record, &mut out);

@@ -406,7 +406,7 @@ mod tests {
 
     use super::*;
     use crate::time::Instant;
-    use crate::wire::pcapng::{self, Record};
+    use crate::wire::pcapng::{self, Record, Way};
 
     /// A pcap file of raw IP with packets of one byte at these seconds and fractions.
     fn pcap_file(magic: u32, packets: &[(u32, u32)], number: impl Fn(u32) -> [u8; 4]) -> Vec<u8> {
@@ -431,9 +431,8 @@ mod tests {
     fn fault(file: &[u8]) -> String {
         match Packets::of(file) {
             Err(fault) => fault.to_string(),
-            Ok(packets) => packets
-                .filter_map(Result::err)
-                .next()
+            Ok(mut packets) => packets
+                .find_map(Result::err)
                 .expect("something is wrong with it")
                 .to_string(),
         }
@@ -543,7 +542,7 @@ mod tests {
             at: Instant::from_nanos(nanos),
             length: 200,
             bytes: &[1, 2, 3],
-            way: None,
+            way: Way::Past,
             comment,
         };
         pcapng::packet(&record(1, 5, None), &mut file);
@@ -570,7 +569,7 @@ mod tests {
             at: Instant::ZERO,
             length: 1,
             bytes: &[1],
-            way: None,
+            way: Way::Past,
             comment: None,
         };
         pcapng::packet(&record, &mut file);

@@ -1,5 +1,6 @@
 //! Which packets of a capture are replayed, and which way each goes.
 
+use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use super::{Config, Packets};
@@ -74,10 +75,10 @@ fn explain(config: &Config, seen: u64, fitting: u64) -> String {
         wanted = format!("packet of {}", format!("{protocol:?}").to_uppercase());
     }
     if let Some(port) = config.port {
-        wanted += &format!(" from or to port {port}");
+        let _ = write!(wanted, " from or to port {port}");
     }
     if let Some(interface) = &config.interface {
-        wanted += &format!(" at interface \"{interface}\"");
+        let _ = write!(wanted, " at interface \"{interface}\"");
     }
     match &config.host {
         Some(host) if fitting > 0 => {
@@ -154,7 +155,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::time::Instant;
-    use crate::wire::pcapng::{self, Record};
+    use crate::wire::pcapng::{self, Record, Way};
 
     fn addresses(text: &str) -> Network {
         Network::read(text).expect("a network")
@@ -200,7 +201,7 @@ mod tests {
                 at: Instant::from_nanos(*nanos),
                 length: bytes.len() as u32,
                 bytes,
-                way: None,
+                way: Way::Past,
                 comment: None,
             };
             pcapng::packet(&record, &mut file);
@@ -227,31 +228,32 @@ mod tests {
         choose(&config, content).map(|ways| ways.map(String::from))
     }
 
-    fn both(up: &str, down: &str) -> Result<[String; 2], Fault> {
-        Ok([up.to_owned(), down.to_owned()])
+    fn right(text: &str, content: &[u8]) -> [String; 2] {
+        chosen(text, content).expect("there is something to replay")
+    }
+
+    fn both(up: &str, down: &str) -> [String; 2] {
+        [up.to_owned(), down.to_owned()]
     }
 
     #[test]
     fn what_the_customer_sends_goes_up_and_what_it_is_sent_goes_down() {
         // By default whoever sent the first packet.
-        assert_eq!(chosen("", &some()), both("0 200", "500 300, 2000 40"));
+        assert_eq!(right("", &some()), both("0 200", "500 300, 2000 40"));
         assert_eq!(
-            chosen("host = '192.168.1.0/24'", &some()),
+            right("host = '192.168.1.0/24'", &some()),
             both("0 200", "1500 70, 2000 40")
         );
         assert_eq!(
-            chosen("host = '198.18.0.1'", &some()),
+            right("host = '198.18.0.1'", &some()),
             both("1500 70, 2000 40", "0 200")
         );
     }
 
     #[test]
     fn packets_are_chosen_by_protocol_port_and_interface() {
-        assert_eq!(chosen("protocol = 'tcp'", &some()), both("0 40", ""));
-        assert_eq!(
-            chosen("protocol = 'udp'", &some()),
-            both("0 200", "500 300")
-        );
+        assert_eq!(right("protocol = 'tcp'", &some()), both("0 40", ""));
+        assert_eq!(right("protocol = 'udp'", &some()), both("0 200", "500 300"));
         assert_eq!(chosen("port = 443", &some()), chosen("", &some()));
         assert_eq!(chosen("interface = 'eth0'", &some()), chosen("", &some()));
         let why = |text: &str| chosen(text, &some()).expect_err(text).1;
@@ -287,7 +289,7 @@ mod tests {
             (7, ip(HOME, SERVER, 17, 4000)),
         ]);
         assert_eq!(
-            chosen("", &content),
+            right("", &content),
             both("0 1500, 0 1500, 0 140, 5 1500, 5 1500, 7 4000", "")
         );
     }

@@ -231,9 +231,9 @@ impl Replay {
             ),
             (_, None) => (0, self.next[side.index()]),
         };
-        let (nanos, size) = packets.get(number as usize)?;
+        let (nanos, bytes) = packets.get(number as usize)?;
         let begun = self.started + self.config.period.unwrap_or_default() * round;
-        Some((begun + self.config.scaled(nanos), size))
+        Some((begun + self.config.scaled(nanos), bytes))
     }
 
     /// Sends all that is due.

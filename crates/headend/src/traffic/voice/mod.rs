@@ -477,10 +477,11 @@ mod tests {
             };
             if arrival == Some(next) {
                 let place = under_way.iter().position(|packet| packet.0 == next);
-                let (at, flow, side, number, size, sent_at) = under_way.remove(place.unwrap());
+                let place = place.expect("it is one of them");
+                let (at, flow, from, number, size, sent_at) = under_way.remove(place);
                 desk.now = at;
                 let news = News::Delivered {
-                    at: side.other(),
+                    at: from.other(),
                     number,
                     size,
                     sent_at,

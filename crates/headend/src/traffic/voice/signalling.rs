@@ -183,13 +183,13 @@ impl Signalling {
         match self.caller {
             Caller::Calling(mut invite) => {
                 if cx.now >= invite.end {
-                    return self.fail();
+                    return Some(self.fail());
                 }
                 // Timer A doubles without bound.
                 self.repeat(Side::Host, &mut invite, Duration::MAX, cx);
                 self.caller = Caller::Calling(invite);
             }
-            Caller::Proceeding(end) if cx.now >= end => return self.fail(),
+            Caller::Proceeding(end) if cx.now >= end => return Some(self.fail()),
             Caller::Clearing(mut bye) => {
                 if cx.now >= bye.end {
                     self.give_up();
@@ -202,7 +202,7 @@ impl Signalling {
         }
         if let Callee::Answering(mut ok) = self.callee {
             if cx.now >= ok.end {
-                return self.fail();
+                return Some(self.fail());
             }
             self.repeat(Side::Peer, &mut ok, T2, cx);
             self.callee = Callee::Answering(ok);
@@ -210,9 +210,9 @@ impl Signalling {
         None
     }
 
-    fn fail(&mut self) -> Option<Event> {
+    fn fail(&mut self) -> Event {
         self.give_up();
-        Some(Event::Failed)
+        Event::Failed
     }
 
     fn caller_hears(&mut self, message: Message, cx: &mut AppContext<'_>) -> Option<Event> {
