@@ -79,6 +79,9 @@ class Run:
         self.now = min(self.now, self.scenario.duration_ns)
         return self.now, self.now >= self.scenario.duration_ns
 
+    def take_capture(self) -> dict[str, bytes]:
+        return {}
+
     def finish(self) -> dict[str, Any]:
         tables = _tables(self.scenario, self.now, self.random)
         return tables | {"steps": _steps(self.follow[1])} if self.follow else tables

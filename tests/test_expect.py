@@ -126,7 +126,7 @@ def test_what_was_not_measured_misses() -> None:
         (
             "upload.mos.p5 > 1",
             'expect.it: "upload.mos.p5": upload has no metric "mos"; there are completion_time, delay, delivered,'
-            " discarded, goodput, jitter, loss, marked, retransmitted, sent, throughput",
+            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, retransmitted, sent, throughput",
         ),
     ],
 )
@@ -202,3 +202,53 @@ def test_members_of_a_flow_add_up_or_the_worst_counts() -> None:
     assert worst.measured == pytest.approx(0.02)
     one = parse_expectation("it", "upload.2.loss < 1 %", vocabulary).check(tables)
     assert one.met
+
+
+FAMILY = Vocabulary(
+    {"near": "bulk", "near.1": "bulk", "near.2": "bulk", "far": "bulk", "upload": "bulk"},
+    ["cable.up"],
+    {"near": ["near.1", "near.2"]},
+)
+FAMILY_TABLES = {
+    "flows": pl.DataFrame(
+        {
+            "flow": ["near.1", "near.2", "far"],
+            "direction": ["up"] * 3,
+            "carries": ["data"] * 3,
+            "goodput_bps": [6e6, 2e6, 3e6],
+        }
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "met", "measured"),
+    [
+        ("near.goodput >= 8 Mbit/s", True, 8e6),
+        ("near.mean_goodput >= 5 Mbit/s", False, 4e6),
+        ("near.jain_index >= 0.9", False, 0.8),
+        ("far.goodput / near.mean_goodput >= 50 %", True, 0.75),
+        ("near.goodput / far.goodput < 2.5", False, 8 / 3),
+    ],
+)
+def test_members_of_a_group_are_compared_and_groups_with_each_other(
+    text: str, met: bool, measured: float
+) -> None:
+    outcome = parse_expectation("it", text, FAMILY).check(FAMILY_TABLES)
+    assert outcome.met == met
+    assert outcome.measured == pytest.approx(measured)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("far.jain_index > 0.9", "far has no members"),
+        ("far.goodput / near.loss > 1", "a ratio of a rate and a ratio"),
+        ("far.goodput / nera.goodput > 1", 'called "nera"; did you mean "near"'),
+        ("far.goodput / near.goodput > 1 Mbit/s", "1 Mbit/s"),
+    ],
+)
+def test_ratios_and_groups_that_cannot_be_are_refused(text: str, expected: str) -> None:
+    with pytest.raises(InputError, match="it") as caught:
+        parse_expectation("it", text, FAMILY)
+    assert expected in str(caught.value)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from types import FrameType
 
-    from headend._engine import Scenario
+    from headend._engine import Run, Scenario
+    from headend.capture import Capture
 
 #: How long the engine runs before it is asked again whether to go on; Ctrl-C is answered within it.
 SLICE_SECONDS = 0.1
@@ -34,6 +35,7 @@ class Execution:
     finished: bool
     wall_seconds: float
     engine_version: str
+    capture: Capture | None = None
 
 
 def execute(
@@ -64,8 +66,11 @@ def execute(
     started = time.monotonic()
     run = Run(scenario, seed, follow)
     simulated_ns, finished = 0, False
+    capture = _begin_capture(run)
     while not finished and not (stop and stop.is_set()):
         simulated_ns, finished = run.advance(SLICE_SECONDS)
+        if capture:
+            capture.append(run.take_capture())
         if on_progress:
             on_progress(simulated_ns)
     return Execution(
@@ -74,7 +79,20 @@ def execute(
         finished=finished,
         wall_seconds=time.monotonic() - started,
         engine_version=run.engine_version,
+        capture=capture,
     )
+
+
+def _begin_capture(run: Run) -> Capture | None:
+    """Write the beginning of what the run captures, if it captures anything."""
+    pieces = run.take_capture()
+    if not pieces:
+        return None
+    from headend.capture import Capture
+
+    capture = Capture()
+    capture.append(pieces)
+    return capture
 
 
 def execute_all(

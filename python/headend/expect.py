@@ -2,7 +2,7 @@
 
 ::
 
-    expectation = quantity operator bound
+    expectation = quantity [ "/" quantity ] operator bound
     quantity    = subject "." metric [ "." statistic ]
     subject     = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | "run"
     operator    = ">=" | ">" | "<=" | "<"
@@ -10,10 +10,11 @@
 
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
 ``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
-statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``completion_time``, ``speed``
-(and ``speed_10s``, …), ``rpm``, ``rpm_down`` and how sure they are, ``ipdv``, ``ipdv_down``; of a streamed video
+statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``set_up_time``,
+``call_failed``, ``completion_time``, ``speed`` (and ``speed_10s``, …), ``rpm``, ``rpm_down`` and how sure they are, ``ipdv``, ``ipdv_down``; of a streamed video
 ``startup_delay``, ``stall``, ``stalled``, ``segment_rate``, ``switches``; of a game ``missed``, ``missed_down``; of video
-``frame_delay``, ``frames_late``, ``frozen``, ``video_rate`` and the same with ``_down``.
+``frame_delay``, ``frames_late``, ``frozen``, ``video_rate`` and the same with ``_down``. Of a flow with a
+``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
 ``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``.
@@ -21,18 +22,20 @@ Metric of the run: ``jain_index``.
 
 A flow without a direction means the directions that carry its data. Where there are several, by direction or because the
 flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …), the worst counts; rates and numbers of
-the members add up. The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the delay of nothing) misses every expectation.
+the members add up. Of two quantities of one kind the ratio is taken. The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the delay of nothing) misses every expectation.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, suggest
+from headend.fairness import compute_jain
 from headend.groups import name_group
 from headend.quantity import Kind, format_quantity, parse_quantity
 
@@ -54,10 +57,14 @@ class Metric:
     kind: Kind
     statistics: tuple[str, ...] = ()
     adds_up: bool = False
+    #: What becomes of the values of a flow's members, where they neither add up nor the worst counts.
+    of_members: Callable[[Sequence[float]], float | None] | None = None
 
 
 FLOW_METRICS: dict[str, Metric] = {
     "goodput": Metric("goodput_bps", "rate", adds_up=True),
+    "mean_goodput": Metric("goodput_bps", "rate", of_members=fmean),
+    "jain_index": Metric("goodput_bps", "number", of_members=compute_jain),
     "throughput": Metric("throughput_bps", "rate", adds_up=True),
     "loss": Metric("loss_ratio", "ratio"),
     "jitter": Metric("jitter_ns", "time"),
@@ -102,6 +109,8 @@ MEASURES: dict[str, Metric] = {
     "frozen_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
     "video_rate": Metric("{}", "rate", _SAMPLE_STATISTICS),
     "video_rate_down": Metric("{}", "rate", _SAMPLE_STATISTICS),
+    "set_up_time": Metric("{}", "time", _SAMPLE_STATISTICS),
+    "call_failed": Metric("{}", "ratio", _SAMPLE_STATISTICS),
 }
 
 QUEUE_METRICS: dict[str, Metric] = {
@@ -148,7 +157,7 @@ APPLICATION_MEASURES: dict[str, tuple[str, ...]] = {
     "streaming": ("startup_delay", "stall", "stalled", "segment_rate", "switches"),
     "torrent": (),
     "video_call": _VIDEO,
-    "voice": ("mos", "mos_down", "late", "late_down"),
+    "voice": ("mos", "mos_down", "late", "late_down", "set_up_time", "call_failed"),
     "web": ("page_load_time",),
 }
 
@@ -223,8 +232,11 @@ class Quantity:
             _finite(self._column(rows.filter(pl.col("direction") == direction)))
             for direction in directions
         ]
-        if FLOW_METRICS[self.metric].adds_up:
+        metric = FLOW_METRICS[self.metric]
+        if metric.adds_up:
             return [sum(own) for own in values if own]
+        if metric.of_members:
+            return _finite(metric.of_members(own) for own in values if own)
         return [value for own in values for value in own]
 
     def _column(self, rows: pl.DataFrame) -> list[float]:
@@ -246,10 +258,14 @@ class Expectation:
     quantity: Quantity
     operator: str
     bound: float
+    divisor: Quantity | None = None
 
     def check(self, tables: Mapping[str, pl.DataFrame]) -> Outcome:
         """Compare with what was measured."""
         values = self.quantity.read(tables)
+        if self.divisor:
+            others = self.divisor.read(tables)
+            values = [value / other for value in values for other in others if other]
         if not values:
             return Outcome(self.name, self.text, None, "nothing measured", met=False)
         measured = min(values) if self.operator.startswith(">") else max(values)
@@ -259,9 +275,8 @@ class Expectation:
             "<=": measured <= self.bound,
             "<": measured < self.bound,
         }[self.operator]
-        return Outcome(
-            self.name, self.text, measured, format_quantity(measured, self.quantity.kind), met=met
-        )
+        kind: Kind = "number" if self.divisor else self.quantity.kind
+        return Outcome(self.name, self.text, measured, format_quantity(measured, kind), met=met)
 
 
 @dataclass(frozen=True)
@@ -306,11 +321,17 @@ def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectati
             f' found "{text}"'
         )
     try:
-        quantity = parse_quantity_name(parts[0].strip(), vocabulary)
-        bound = parse_quantity(parts[2].strip(), quantity.kind).value
+        left, slash, right = parts[0].partition("/")
+        quantity = parse_quantity_name(left.strip(), vocabulary)
+        divisor = parse_quantity_name(right.strip(), vocabulary) if slash else None
+        if divisor and divisor.kind != quantity.kind:
+            raise InputError(
+                f'"{parts[0].strip()}": a ratio of a {quantity.kind} and a {divisor.kind}'
+            )
+        bound = parse_quantity(parts[2].strip(), "ratio" if divisor else quantity.kind).value
     except ValueError as error:
         raise InputError(f"expect.{name}: {error}") from error
-    return Expectation(name, text, quantity, parts[1], bound)
+    return Expectation(name, text, quantity, parts[1], bound, divisor)
 
 
 def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
@@ -355,6 +376,8 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
         raise InputError(f'"{text}": {metric} has nothing called "{".".join(surplus)}"')
     kind: Kind = "number" if statistic == "count" else definition.kind
     members = tuple(vocabulary.members.get(subject, (subject,)))
+    if definition.of_members and len(members) < 2:
+        raise InputError(f'"{text}": {subject} has no members to take the {metric} of (count = …)')
     return Quantity(text, table, subject, members, direction, metric, statistic, kind)
 
 

@@ -105,7 +105,13 @@ class Plan:
                 flow, since = self.follow
                 at = format_quantity(since, "time")
                 manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
-        return Result(tables, manifest, self.label, wall_seconds=execution.wall_seconds)
+        return Result(
+            tables,
+            manifest,
+            self.label,
+            wall_seconds=execution.wall_seconds,
+            capture=execution.capture,
+        )
 
 
 def plan_run(

@@ -6,7 +6,7 @@ Marks, and where they come from:
   scoring periods (a call is as good as its bad spells);
 - one-way delay: ITU-T G.114's 150 ms (good) and 400 ms (unacceptable);
 - ping: 130 ms round trip, what games ask for, then 250 and 400 ms;
-- loss of pings and datagrams: 1, 2.5 and 5 %, ours;
+- loss of pings and datagrams, and calls that could not be set up: 1, 2.5 and 5 %, ours;
 - packets of a game that were lost or came after their deadline, in the mean over the scoring periods: 5, 20 and 50 %, ours;
 - video: frames that were late or never whole, in the mean over the scoring periods: 1, 5 and 20 %, ours; time in which the picture stood still: 0.5,
   2 and 5 %, ours;
@@ -198,6 +198,25 @@ def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 
 
 def _grade_call(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+    grade, text, strain = _grade_sound(evidence)
+    failed = (
+        read_number(evidence.stats["call_failed"]["mean"])
+        if "call_failed" in evidence.stats
+        else None
+    )
+    if evidence.has("set_up_time"):
+        text = f"{text}; answered in {write_quantity(evidence.stats['set_up_time']['p50'])}"
+    if not failed:
+        return grade, text, strain
+    count = int(evidence.stats["call_failed"]["count"])
+    lost = f"{round(failed * count)} of {count} calls could not be set up"
+    if failed == 1.0:
+        return Grade.BAD, lost, math.inf
+    worse = max(grade, _grade_falling(failed, LOSS_MARKS), key=ORDER.index)
+    return worse, f"{lost}; {text}", strain
+
+
+def _grade_sound(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     scored = [name for name in ("mos", "mos_down") if evidence.has(name)]
     if not scored:
         return (

@@ -14,6 +14,7 @@ from headend.folder import MANIFEST, create_folder, describe
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.capture import Capture
     from headend.expect import Outcome
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
@@ -34,6 +35,8 @@ class Result:
         What to call this run beside others.
     wall_seconds
         How long the run took; not kept in the folder, so that equal runs give equal folders.
+    capture
+        The packets it captured, if it captured any and was not read back from a folder.
     """
 
     tables: dict[str, pl.DataFrame]
@@ -41,6 +44,7 @@ class Result:
     label: str = ""
     folder: Path | None = None
     wall_seconds: float | None = field(default=None, compare=False)
+    capture: Capture | None = field(default=None, compare=False)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -180,9 +184,11 @@ class Result:
         return folder
 
     def write_into(self, folder: Path) -> None:
-        """Write manifest and tables into a folder that exists."""
+        """Write manifest, tables and what was captured into a folder that exists."""
         for name, table in self.tables.items():
             table.write_parquet(folder / f"{name}.parquet", compression="zstd", statistics=False)
+        if self.capture:
+            self.capture.write_into(folder)
         manifest = {**self.manifest, "label": self.label}
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (folder / MANIFEST).write_text(text, encoding="utf-8")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: A scenario larger than this is somebody's disk image, not a scenario.
 LARGEST_SCENARIO_BYTES = 16 * 2**20
 
+#: A file that a scenario names, such as a capture to replay, is held in memory.
+LARGEST_FILE_BYTES = 512 * 2**20
+
 #: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
 QUEUE_ALIAS = "queue"
 
@@ -85,7 +88,7 @@ class Text:
         files, missing = {}, ""
         for name in needed:
             try:
-                files[name] = read_text(self.folder / name)
+                files[name] = _read_bytes(self.folder / name, LARGEST_FILE_BYTES, "file")
             except InputError as error:
                 missing = missing or f": {error}"
         try:
@@ -201,7 +204,7 @@ def _write_toml(value: Any) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Read a file of text, as far as one may be long; nothing that never ends or waits is opened.
+    """Read a file of text, as far as one may be long.
 
     Raises
     ------
@@ -209,22 +212,28 @@ def read_text(path: Path) -> str:
         In one line that begins with the path.
     """
     try:
+        return _read_bytes(path, LARGEST_SCENARIO_BYTES, "scenario").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not a text file (byte {error.start} is not UTF-8); a scenario is TOML"
+        ) from error
+
+
+def _read_bytes(path: Path, most: int, what: str) -> bytes:
+    """Read a file of at most so many bytes; nothing that never ends or waits is opened."""
+    try:
         kind = path.stat().st_mode
         if stat.S_ISDIR(kind):
             raise InputError(f"{path}: expected a file, found a directory")
         if not stat.S_ISREG(kind):
             raise InputError(f"{path}: expected a file, found a pipe or a device")
         with path.open("rb") as file:
-            content = file.read(LARGEST_SCENARIO_BYTES + 1)
-        if len(content) > LARGEST_SCENARIO_BYTES:
+            content = file.read(most + 1)
+        if len(content) > most:
             raise InputError(
-                f"{path}: {path.stat().st_size / 2**20:.0f} MiB is too large for a scenario"
-                f" (at most {LARGEST_SCENARIO_BYTES // 2**20} MiB)"
+                f"{path}: {path.stat().st_size / 2**20:.0f} MiB is too large for a {what}"
+                f" (at most {most // 2**20} MiB)"
             )
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: not a text file (byte {error.start} is not UTF-8); a scenario is TOML"
-        ) from error
+        return content
     except OSError as error:
         raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from headend.bottleneck import find_shared_bottleneck, weigh_queues
+from headend.fairness import measure_fairness
 from headend.groups import Group, find_groups, label_member
 from headend.quantity import Kind
 
@@ -61,6 +62,8 @@ _MEASURED = (
     _Measured("frames late", ("frames_late", "frames_late_down"), "mean", "ratio"),
     _Measured("picture still", ("frozen", "frozen_down"), "mean", "ratio"),
     _Measured("video rate", ("video_rate", "video_rate_down"), "mean", "rate", rising=True),
+    _Measured("call set-up p50", ("set_up_time",), "p50", "time"),
+    _Measured("calls failed", ("call_failed",), "mean", "ratio"),
 )
 
 #: Measures beside which a flow's delay and loss still tell something.
@@ -119,6 +122,13 @@ def _score(
         rows = silent.group_by("flow").agg(value=pl.col(column).fill_nan(None).max())
         yield from _score_flows(rows.sort(places), groups, name, kind)  # type: ignore[arg-type]
     yield from _score_queue(result, queue)
+    shares = measure_fairness(result)
+    for share in shares:
+        # Of a single group that is the run's index.
+        if share.members > 1 and len(shares) > 1:
+            label = f"{share.group} ×{share.members}"
+            index = math.nan if share.jain_index is None else share.jain_index
+            yield Figure(label, "Jain's index within", "number", rising=True), index
     fairness = float(result.summary["jain_index"][0])
     if not math.isnan(fairness):
         yield Figure("run", "Jain's fairness index", "number", rising=True), fairness

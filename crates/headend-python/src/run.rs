@@ -9,7 +9,7 @@ use headend::time::{Duration, Instant};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error::{RunError, catch_panic};
 use crate::scenario::Scenario;
@@ -85,6 +85,19 @@ impl Run {
             state.simulation = Some(simulation);
             Ok(progress)
         })
+    }
+
+    /// What was captured since the last call, by point, to be written behind what came before; empty where nothing is captured.
+    fn take_capture<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut state = self.state();
+        let mut simulation = state.take()?;
+        let pieces = simulation.take_capture();
+        state.simulation = Some(simulation);
+        let all = PyDict::new(py);
+        for (point, bytes) in pieces {
+            all.set_item(point, PyBytes::new(py, &bytes))?;
+        }
+        Ok(all)
     }
 
     /// The result tables: of the whole run, or of what there is of it so far.

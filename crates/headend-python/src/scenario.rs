@@ -96,7 +96,7 @@ impl Scenario {
     }
 }
 
-/// Reads and checks a scenario. `overrides` are pairs of dotted path and value text; `files` holds the text of every file it names.
+/// Reads and checks a scenario. `overrides` are pairs of dotted path and value text; `files` holds the bytes of every file it names.
 #[pyfunction]
 #[pyo3(signature = (text, *, format = "toml", overrides = Vec::new(), files = BTreeMap::new()))]
 pub(crate) fn parse(
@@ -104,7 +104,7 @@ pub(crate) fn parse(
     text: &str,
     format: &str,
     overrides: Vec<Override>,
-    files: BTreeMap<String, String>,
+    files: BTreeMap<String, Vec<u8>>,
 ) -> PyResult<Scenario> {
     let format = read_format(format)?;
     catch_panic(|| scenario::Scenario::parse(text, format, &overrides, &files))?

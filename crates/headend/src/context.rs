@@ -16,6 +16,7 @@ use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::tcp::sack::{SackBlocks, SackPool};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, FrameStore, QueueId};
+use crate::wire::capture::Surroundings;
 
 /// State of a TCP connection for the series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +99,18 @@ impl World {
             discarded: 0,
         }
     }
+
+    /// The recorder, and what the packets it is told of refer to.
+    #[inline]
+    pub(crate) fn record(&mut self) -> (&mut Recorder, Surroundings<'_>) {
+        let Self {
+            recorder,
+            flows,
+            sacks,
+            ..
+        } = self;
+        (recorder, Surroundings { flows, sacks })
+    }
 }
 
 /// The hand a component is given for the time of one call.
@@ -161,7 +174,8 @@ impl<'a> Context<'a> {
         packet.sent_at = self.now;
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
-        self.world.recorder.sent(self.now, &packet, group);
+        let (recorder, around) = self.world.record();
+        recorder.sent(self.now, &packet, group, around);
         match self.world.flows.hop_of(&packet, 0) {
             // What was put out before goes first.
             Hop::Link { link, port } if self.world.outbox.is_empty() => {
@@ -224,10 +238,8 @@ impl<'a> Context<'a> {
 
     /// The only early end of a packet.
     pub fn discard(&mut self, packet: Packet, reason: DropReason) {
-        let group = self.group(&packet);
-        self.world
-            .recorder
-            .discarded(self.now, self.queue, &packet, group, reason);
+        let (recorder, around) = self.world.record();
+        recorder.discarded(self.now, self.queue, &packet, reason, around);
         self.world.discarded += 1;
         if let (Some(frame), Some(frames)) = (packet.frame, &mut self.world.frames) {
             frames.discarded(self.now, frame, reason);
@@ -259,20 +271,16 @@ impl<'a> Context<'a> {
     #[inline]
     pub fn note_enqueued(&mut self, packet: &Packet) {
         if let Some(queue) = self.queue {
-            let World {
-                recorder, flows, ..
-            } = &mut *self.world;
-            recorder.enqueued(self.now, queue, packet, || flows.header(packet.flow).group);
+            let (recorder, around) = self.world.record();
+            recorder.enqueued(self.now, queue, packet, around);
         }
     }
 
     /// The queue this call is in gave a packet up for transmission.
     #[inline]
     pub fn note_dequeued(&mut self, queue: QueueId, packet: &Packet) {
-        let World {
-            recorder, flows, ..
-        } = &mut *self.world;
-        recorder.dequeued(self.now, queue, packet, || flows.header(packet.flow).group);
+        let (recorder, around) = self.world.record();
+        recorder.dequeued(self.now, queue, packet, around);
     }
 
     fn group(&self, packet: &Packet) -> GroupId {
@@ -347,7 +355,8 @@ impl<'a> Context<'a> {
     /// A packet has reached its receiver; the endpoint reads it next, then the simulation calls [`Self::end`].
     pub(crate) fn deliver(&mut self, packet: &Packet) {
         let group = self.group(packet);
-        self.world.recorder.delivered(self.now, packet, group);
+        let (recorder, around) = self.world.record();
+        recorder.delivered(self.now, packet, group, around);
         self.world.delivered += 1;
         if let (Some(frame), Some(frames)) = (packet.frame, &mut self.world.frames) {
             frames.delivered(self.now, frame, packet.ecn);

@@ -190,6 +190,12 @@ impl FlowTable {
         )
     }
 
+    /// Links that a packet has passed on its way to where it is.
+    pub fn links_passed(&self, packet: &Packet) -> u8 {
+        let before = (0..packet.hop).map(|position| self.hop_of(packet, position));
+        before.filter(|hop| matches!(hop, Hop::Link { .. })).count() as u8
+    }
+
     /// The hop at `position` of a route.
     pub fn hop(&self, route: RouteId, position: u8) -> Hop {
         self.hops[route.0 as usize + usize::from(position)]

@@ -38,3 +38,4 @@ pub mod time;
 pub mod trace;
 pub mod traffic;
 pub mod units;
+pub mod wire;

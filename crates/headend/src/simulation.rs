@@ -19,8 +19,9 @@ use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::life::Life;
-use crate::trace::{FrameStore, Sink, TraceKinds};
+use crate::trace::{FrameStore, QueueId, Sink, TraceKinds};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
+use crate::wire::capture::Capture;
 
 /// Connections of a group whose state goes into the series, at most.
 const SAMPLED_CONNECTIONS: u32 = 8;
@@ -147,16 +148,39 @@ impl Simulation {
 
     /// Adds a listener, before the run begins.
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
+        self.listen_for(sink.interest());
+        self.world.recorder.add_sink(sink);
+    }
+
+    /// Captures packets, before the run begins. [`Self::take_capture`] gives the files.
+    pub fn capture(&mut self, mut capture: Capture) {
+        self.listen_for(capture.interest());
+        let groups = self.apps.iter().map(|app| app.group.tcp.options());
+        capture.set_options(groups.collect());
+        self.world.recorder.set_capture(capture);
+    }
+
+    /// What was captured since the last call, by point, to be written behind what came before; nothing where nothing is captured.
+    pub fn take_capture(&mut self) -> Vec<(String, Vec<u8>)> {
+        let capture = self.world.recorder.capture();
+        capture.map(Capture::take).unwrap_or_default()
+    }
+
+    /// Somebody will be told of `kinds`: of departures when they happen, not earlier or later.
+    fn listen_for(&mut self, kinds: TraceKinds) {
         let of_departures = TraceKinds::DEQUEUED
             .union(TraceKinds::DISCARDED)
             .union(TraceKinds::MARKED);
-        if sink.interest().meets(of_departures) {
-            // It is told of them when they happen, not earlier or later.
+        if kinds.meets(of_departures) {
             for link in &mut self.links {
                 link.wake_for_departures();
             }
         }
-        self.world.recorder.add_sink(sink);
+    }
+
+    /// The queue of this name.
+    pub(crate) fn find_queue(&self, name: &str) -> Option<QueueId> {
+        self.world.recorder.find_queue(name)
     }
 
     /// Follows the first packet of `flow` that enters a queue at or after `from`: a table `steps` tells its life. False if there is no
@@ -457,6 +481,7 @@ impl Simulation {
             now: self.now,
             rng: &mut setup.rng,
             app,
+            mark: 0,
             group: &mut setup.group,
             endpoints: &mut self.endpoints,
             world: &mut self.world,

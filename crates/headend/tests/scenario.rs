@@ -621,7 +621,7 @@ fn a_trace_is_read_from_its_file_and_kept() {
     let needed = required_files(&text, Format::Toml, &[]);
     assert_eq!(needed, Ok(vec!["cell.up".to_owned()]));
     let with = |contents: &str| {
-        let files = BTreeMap::from([("cell.up".to_owned(), contents.to_owned())]);
+        let files = BTreeMap::from([("cell.up".to_owned(), contents.into())]);
         Scenario::parse(&text, Format::Toml, &[], &files)
     };
     let scenario = with("0\n4\n4\n\n12\n").expect("the trace is right");
@@ -875,4 +875,150 @@ fn names_in_applications_fill_in_what_is_not_written() {
         error.contains("unknown variant `lynx`") || error.contains("chrome_13"),
         "{error}"
     );
+}
+
+#[test]
+fn members_start_one_after_the_other() {
+    let text = PLAIN.replace(
+        "start = { from = \"0 s\", to = \"10 ms\" }",
+        "count = 3\nstart = { from = \"200 ms\", every = \"300 ms\" }",
+    );
+    let slow = ("flow.stream.application.cbr.rate", "100 kbit/s");
+    let tables = run(
+        &right(
+            &text,
+            &[("results.interval", "100 ms"), ("warmup", "0 s"), slow],
+        ),
+        1,
+    );
+    let series = table(&tables, "flow_series");
+    let (Some(Column::Text(flows)), Some(Column::Float(rates)), Some(Column::Integer(times))) = (
+        series.get("flow"),
+        series.get("throughput_bps"),
+        series.get("time_ns"),
+    ) else {
+        panic!("the series has its columns")
+    };
+    // The end of the interval in which each got something through first: 13 ms of path after its start.
+    let first = |wanted: &str| {
+        let mut rows = flows.iter().zip(rates).zip(times);
+        let found = rows.find(|((flow, rate), _)| *flow == wanted && **rate > 0.0);
+        *found.expect("it has sent").1 / 1_000_000
+    };
+    assert_eq!(
+        ["stream.1", "stream.2", "stream.3"].map(first),
+        [300, 600, 900]
+    );
+}
+
+#[test]
+fn a_flow_comes_and_goes_in_its_periods() {
+    let text = PLAIN.replace(
+        "start = { from = \"0 s\", to = \"10 ms\" }",
+        "periods = [[\"100 ms\", \"400 ms\"], [\"1 s\", \"1200 ms\"]]",
+    );
+    let tables = run(
+        &right(
+            &text,
+            &[
+                ("warmup", "0 s"),
+                ("flow.stream.application.cbr.rate", "400 kbit/s"),
+            ],
+        ),
+        1,
+    );
+    let flows = table(&tables, "flows");
+    // 50 packets a second for half a second, the first of each period at its start.
+    let up = [("flow", "stream"), ("direction", "up")];
+    assert!((value(flows, &up, "packets_sent") - 25.0).abs() < 0.5);
+}
+
+#[test]
+fn members_draw_their_own_round_trips_from_a_range() {
+    let text = PLAIN
+        .replace(
+            "rate = \"1.2 Mbit/s\", size = \"1000 B\"",
+            "rate = \"10 kbit/s\", size = \"100 B\"",
+        )
+        .replace(
+            "[flow.stream]",
+            "[flow.stream]\ncount = 8\nrtt = { from = \"40 ms\", to = \"200 ms\" }",
+        );
+    let tables = run(&right(&text, &[]), 1);
+    let flows = table(&tables, "flows");
+    let mut delays: Vec<f64> = (1..=8)
+        .map(|number| {
+            let name = format!("stream.{number}");
+            value(
+                flows,
+                &[("flow", &name), ("direction", "up")],
+                "delay_min_ns",
+            ) / 1e6
+        })
+        .collect();
+    delays.sort_by(f64::total_cmp);
+    // Half of the round trip, 1 ms of link, 0.8 ms for the packet and for those before it.
+    assert!(delays[0] >= 21.8 && delays[7] <= 109.0, "{delays:?}");
+    assert!(delays[7] - delays[0] > 20.0, "{delays:?}");
+}
+
+#[test]
+fn groups_that_cannot_be_are_refused_with_path_and_line() {
+    let with = |keys: &str| error_where("start = { from = \"0 s\", to = \"10 ms\" }", keys);
+    let cases = [
+        (
+            "start = { from = \"1 s\" }",
+            "flow.stream.start: expected `to` or `every`",
+        ),
+        (
+            "start = { from = \"1 s\", to = \"2 s\", every = \"1 s\" }",
+            "flow.stream.start: expected `to` or `every`",
+        ),
+        (
+            "start = { from = \"0 s\", every = \"0 s\" }",
+            "flow.stream.start.every",
+        ),
+        (
+            "count = 4\nstart = { from = \"0 s\", every = \"1 s\" }",
+            "flow.stream.start: a start of the last of 4 at 3 s is not within a run of",
+        ),
+        (
+            "periods = [[\"2 s\", \"1 s\"]]",
+            "flow.stream.periods[0]: a period that begins at 2 s cannot end at 1 s",
+        ),
+        (
+            "periods = [[\"0 s\", \"1 s\"], [\"500 ms\", \"1 s\"]]",
+            "flow.stream.periods[1]: a period that begins at 500 ms comes before",
+        ),
+        (
+            "periods = [[\"1 h\", \"2 h\"]]",
+            "flow.stream.periods[0]: a start at",
+        ),
+        (
+            "stop = \"1 s\"\nperiods = [[\"0 s\", \"1 s\"]]",
+            "flow.stream.stop: its periods say",
+        ),
+        (
+            "rtt = { from = \"10 ms\" }",
+            "flow.stream.rtt.from: expected a `to`",
+        ),
+        (
+            "rtt = { from = \"10 ms\", to = \"5 ms\" }",
+            "flow.stream.rtt.to",
+        ),
+        ("rtt = {}", "flow.stream.rtt: expected one of"),
+        (
+            "rtt = { from = \"1 ms\", to = \"1 h\" }",
+            "flow.stream.rtt.to: a delay of at most",
+        ),
+        (
+            "rtt = { normal = { mean = \"1 ms\", deviation = \"2 ms\" } }",
+            "flow.stream.rtt.normal.deviation",
+        ),
+    ];
+    for (keys, expected) in cases {
+        let found = with(keys);
+        assert!(found.starts_with(expected), "{keys}: {found}");
+        assert!(found.contains("(line 1"), "{keys}: {found}");
+    }
 }

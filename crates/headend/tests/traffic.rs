@@ -3,6 +3,7 @@
 mod one_link;
 
 use headend::metrics::table::Column;
+use headend::metrics::voice;
 use headend::packet::Side;
 use headend::qdisc::BacklogLimit;
 use headend::simulation::Simulation;
@@ -110,8 +111,12 @@ fn a_call_over_an_idle_line_scores_its_delay_and_nothing_else() {
     simulation.run_until(simulation.end());
     // 20 ms of path, 40 ms of buffer, 20 ms of packet, and the time to send 200 B.
     let delay = Duration::from_millis(80) + Rate(10_000_000).time_for(200);
-    let expected =
-        headend::metrics::voice::mos(headend::metrics::voice::rating(delay, 0.0, 1.0, true));
+    let expected = voice::mos(voice::rating(
+        delay,
+        0.0,
+        1.0,
+        voice::Codec::G711.impairment(true),
+    ));
     for measure in ["mos", "mos_down"] {
         let scores = samples(&mut simulation, measure);
         assert_eq!(scores.len(), 1, "{measure}");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,6 +82,14 @@ def run(
             help="Follow the next packet of a flow from a time on: its requests, grants and bursts as a figure.",
         ),
     ] = None,
+    capture: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--capture",
+            metavar="POINT",
+            help="Write the packets of a flow, a host or a queue to the results as pcapng, for Wireshark; can be given several times.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
@@ -94,6 +103,8 @@ def run(
     from headend.scenario import parse_override
 
     overrides = [parse_override(text) for text in settings or []]
+    if capture:
+        overrides.append(("results.capture.points", json.dumps(capture)))
     plan = plan_run(scenario, overrides, seed=seed, explain=explain)
     target = out or choose_folder(plan.loaded.name, force=force)
     with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
@@ -134,6 +145,7 @@ def choose_exit_code(results: list[Result]) -> ExitCode:
 
 def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: verdict, tables with a row per flow, queue and measure, expectations."""
+    from headend.fairness import measure_fairness
     from headend.verdict import judge
 
     keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
@@ -149,6 +161,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "queues": result.queues.to_dicts(),
         "channels": result.channels.to_dicts(),
         "measures": result.measures.to_dicts(),
+        "fairness": [share.to_dict() for share in measure_fairness(result)],
         "summary": result.summary.to_dicts()[0],
         **({"steps": result.tables["steps"].to_dicts()} if "steps" in result.tables else {}),
     }
@@ -156,6 +169,7 @@ def describe_result(result: Result) -> dict[str, object]:
 
 def print_result(result: Result, *, detail: bool = False) -> None:
     """Print the answer: people, queue, paragraph, expectations, where the rest is."""
+    from headend.capture import FOLDER
     from headend.cli.tables import draw_expectations, draw_members, draw_people, draw_queues, fit
     from headend.verdict import judge
 
@@ -180,6 +194,8 @@ def print_result(result: Result, *, detail: bool = False) -> None:
         picture = result.folder / "life.svg"
         if picture.is_file():
             console.print(f"Life of a packet: {picture}", soft_wrap=True)
+        if result.capture:
+            console.print(f"Packets: {result.folder / FOLDER}", soft_wrap=True)
         print_report(result.folder)
 
 

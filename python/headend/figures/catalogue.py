@@ -23,6 +23,7 @@ FIGURES = (
     over_time.draw_queue_over_time,
     delay.draw_queue_delay,
     over_time.draw_rates,
+    over_time.draw_class_rates,
     over_time.draw_line_rate,
     experience.draw_loss,
     experience.draw_files,

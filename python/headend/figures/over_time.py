@@ -29,7 +29,7 @@ from headend.figures.theme import (
     time_axis,
 )
 from headend.figures.thinning import thin_series
-from headend.groups import label_member
+from headend.groups import label_member, name_group
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
@@ -74,6 +74,35 @@ def draw_rates(results: Sequence[Result]) -> Figure | None:
             " repaired, all of it is read at once, faster than the line (cut off here)."
         )
     return Figure("rates", "Rates over time", text + note, panels)
+
+
+def draw_class_rates(results: Sequence[Result]) -> Figure | None:
+    """Draw what the members of each flow take together over time, where flows have several."""
+    frames = {}
+    for result in results:
+        kinds = {flow: name_group(flow) or flow for flow in result.flows["flow"].unique()}
+        if not 1 < len(set(kinds.values())) < len(kinds):
+            continue
+        kind = pl.col("flow").replace_strict(kinds, return_dtype=pl.String)
+        together = result.flow_series.group_by("time_ns", kind=kind, maintain_order=True).agg(
+            pl.col("throughput_bps").sum()
+        )
+        rows = thin_series(together.sort("kind", "time_ns"), ["kind"], ["throughput_bps"])
+        frames[result.label] = rows.select(
+            "time_s", key="kind", value=_scaled("throughput_bps", 1e-6)
+        )
+    panels, note = lay_out(
+        frames, lambda rows: _draw_lines(rows, "throughput of all (Mbit/s)", results)
+    )
+    if not panels:
+        return None
+    return Figure(
+        "class-rates",
+        "Rates of whole groups over time",
+        "What the members of each flow take together, both ways added up: which kind of traffic has the line."
+        f" Whether its members share that evenly is Jain's index within the group.{note}",
+        panels,
+    )
 
 
 def draw_line_rate(results: Sequence[Result]) -> Figure | None:

@@ -1,4 +1,4 @@
-//! Voice quality: what a line does to a G.711 call, as a mean opinion score per scoring period.
+//! Voice quality: what a line does to a call, as a mean opinion score per scoring period.
 //!
 //! Two steps. The receiver's *de-jitter buffer* turns packet delays into one mouth-to-ear delay and a share of lost packets: what has not
 //! arrived by its playout time is as lost as what was dropped. ITU-T G.107's *E-model* turns the two into a rating R, and R into a score:
@@ -43,6 +43,66 @@ impl Default for Config {
             grace: Duration::from_secs(2),
             // A choice: 500 packets tell shares of 0.2 % apart, and a disturbance of seconds still shows.
             period: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How sound becomes bytes.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Codec {
+    /// ITU-T G.711: 64 kbit/s, no loss of quality.
+    #[default]
+    G711,
+    /// ITU-T G.729 Annex A: 8 kbit/s, which costs 11 points of R; its decoder conceals losses, and they cost more.
+    G729,
+}
+
+/// What a codec does to R (G.113 Appendix I).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Impairment {
+    /// Ie: without loss.
+    pub base: f64,
+    /// Bpl: how well it bears loss.
+    pub robustness: f64,
+}
+
+impl Codec {
+    /// What it does to R.
+    pub const fn impairment(self, concealment: bool) -> Impairment {
+        let (base, robustness) = match (self, concealment) {
+            (Self::G711, false) => (0.0, 4.3),
+            // With the concealment of its Appendix I.
+            (Self::G711, true) => (0.0, 25.1),
+            (Self::G729, _) => (11.0, 19.0),
+        };
+        Impairment { base, robustness }
+    }
+
+    /// Bytes of sound in `span`.
+    pub fn bytes_in(self, span: Duration) -> u64 {
+        let bits_per_second = match self {
+            Self::G711 => 64_000,
+            Self::G729 => 8_000,
+        };
+        crate::units::Rate(bits_per_second).bytes_in(span)
+    }
+
+    /// Sound that the encoder waits for beyond what it encodes.
+    pub const fn look_ahead(self) -> Duration {
+        match self {
+            Self::G711 => Duration::ZERO,
+            Self::G729 => Duration::from_millis(5),
         }
     }
 }
@@ -97,6 +157,7 @@ pub struct Scorer {
     /// Period `k` stands in place `k mod 2`: one is being sent while the one before waits for its last packets.
     periods: [Period; 2],
     config: Config,
+    codec: Codec,
     interval: Duration,
     /// Room to order the delays of a period, if the buffer adapts to them.
     scratch: Vec<u64>,
@@ -114,7 +175,7 @@ struct Period {
 
 impl Scorer {
     /// A scorer of a stream of packets `interval` apart, numbered from 0.
-    pub fn new(config: Config, interval: Duration) -> Self {
+    pub fn new(config: Config, codec: Codec, interval: Duration) -> Self {
         let packets = Self::packets_in(config.period, interval);
         let period = || Period {
             number: 0,
@@ -128,6 +189,7 @@ impl Scorer {
         };
         Self {
             config,
+            codec,
             interval,
             packets,
             sent: 0,
@@ -215,8 +277,8 @@ impl Scorer {
             .filter(|&&delay| delay <= playout)
             .count() as f64;
         let loss = 1.0 - played / packets;
-        // The first sample of a packet waits until the packet is full.
-        let mouth_to_ear = Duration::from_nanos(playout) + self.interval;
+        // The first sample of a packet waits until the packet is full, and for what its encoder wants to have heard.
+        let mouth_to_ear = Duration::from_nanos(playout) + self.interval + self.codec.look_ahead();
         let burst_ratio = match self.config.burst_ratio {
             BurstRatio::Measured => burst_ratio(period.delays.iter().map(|&delay| delay > playout)),
             BurstRatio::Random => 1.0,
@@ -227,7 +289,7 @@ impl Scorer {
                 mouth_to_ear,
                 loss,
                 burst_ratio,
-                self.config.concealment,
+                self.codec.impairment(self.config.concealment),
             )),
             late: (period.arrived as f64 - played) / packets,
             loss,
@@ -253,20 +315,15 @@ impl Scorer {
     }
 }
 
-/// The E-model's rating of a G.711 call: `loss` is a share, `burst_ratio` at least 1.
-pub fn rating(mouth_to_ear: Duration, loss: f64, burst_ratio: f64, concealment: bool) -> f64 {
+/// The E-model's rating of a call: `loss` is a share, `burst_ratio` at least 1.
+pub fn rating(mouth_to_ear: Duration, loss: f64, burst_ratio: f64, codec: Impairment) -> f64 {
     let delay = mouth_to_ear.as_secs_f64() * 1000.0;
-    let robustness = if concealment {
-        BPL_CONCEALED
-    } else {
-        BPL_PLAIN
-    };
     basic_signal_to_noise()
         - SIMULTANEOUS
         - talker_echo(delay)
         - listener_echo(delay)
         - absolute_delay(delay)
-        - equipment(loss, burst_ratio, robustness)
+        - equipment(loss, burst_ratio, codec)
 }
 
 /// Mean opinion score of a rating (G.107 Annex B, B-4).
@@ -321,10 +378,11 @@ fn absolute_delay(delay: f64) -> f64 {
     25.0 * (sixth(x) - 3.0 * sixth(x / 3.0) + 2.0)
 }
 
-/// Ie,eff (7-29) of a codec with Ie = 0; `robustness` is its Bpl. `loss` is a share, Ppl is in percent.
-fn equipment(loss: f64, burst_ratio: f64, robustness: f64) -> f64 {
+/// Ie,eff (7-29) of a codec. `loss` is a share, Ppl is in percent.
+fn equipment(loss: f64, burst_ratio: f64, codec: Impairment) -> f64 {
+    let Impairment { base, robustness } = codec;
     let percent = 100.0 * loss;
-    95.0 * percent / (percent / burst_ratio + robustness)
+    base + (95.0 - base) * percent / (percent / burst_ratio + robustness)
 }
 
 /// `BurstR` (G.107 §7.5): mean length of the bursts of loss, over the mean that random loss of the same share gives, 1 / (1 − share). Not below 1:
@@ -360,16 +418,14 @@ const RECEIVE_LOUDNESS: f64 = 2.0;
 const TALKER_ECHO_LOUDNESS: f64 = 65.0;
 /// WEPL, dB (Table 3).
 const ECHO_PATH_LOSS: f64 = 110.0;
-/// Bpl of G.711 without packet loss concealment (G.113 Appendix I).
-const BPL_PLAIN: f64 = 4.3;
-/// Bpl of G.711 with the concealment of its Appendix I (G.113 Appendix I).
-const BPL_CONCEALED: f64 = 25.1;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const INTERVAL: Duration = Duration::from_millis(20);
+    const CONCEALED: Impairment = Codec::G711.impairment(true);
+    const PLAIN: Impairment = Codec::G711.impairment(false);
 
     #[track_caller]
     fn assert_near(value: f64, expected: f64, tolerance: f64) {
@@ -380,7 +436,7 @@ mod tests {
     }
 
     fn lossless(ms: u64) -> f64 {
-        rating(Duration::from_millis(ms), 0.0, 1.0, true)
+        rating(Duration::from_millis(ms), 0.0, 1.0, CONCEALED)
     }
 
     #[test]
@@ -398,6 +454,28 @@ mod tests {
         assert_near(listener_echo(150.0), 0.840_747, 1e-4);
         assert_near(absolute_delay(150.0), 0.163_531, 1e-4);
         assert_near(lossless(150), 89.539, 1e-3);
+    }
+
+    /// G.113 Appendix I: Ie 11 and Bpl 19, so that 2 % of loss cost 11 + 84 · 2 / 21; G.711 bears it better.
+    #[test]
+    fn g_729_costs_eleven_points_and_more_where_packets_are_lost() {
+        let of = |codec: Codec, loss| {
+            rating(
+                Duration::from_millis(100),
+                loss,
+                1.0,
+                codec.impairment(true),
+            )
+        };
+        assert_near(of(Codec::G711, 0.0) - of(Codec::G729, 0.0), 11.0, 1e-9);
+        assert_near(of(Codec::G711, 0.0) - of(Codec::G729, 0.02), 19.0, 1e-9);
+        assert_near(
+            of(Codec::G711, 0.0) - of(Codec::G711, 0.02),
+            95.0 * 2.0 / 27.1,
+            1e-9,
+        );
+        assert_eq!(Codec::G729.bytes_in(INTERVAL), 20);
+        assert_eq!(Codec::G711.bytes_in(INTERVAL), 160);
     }
 
     /// Default parameters, one-way delay in ms: an independent evaluation of 7-19 to 7-28 in double precision.
@@ -433,10 +511,10 @@ mod tests {
     /// 95·1 / (1 + 25.1), 95·5 / (5 + 25.1), 95·5 / (5/2 + 25.1), 95·1 / (1 + 4.3).
     #[test]
     fn loss_costs_what_equation_7_29_says() {
-        assert_near(equipment(0.01, 1.0, BPL_CONCEALED), 3.639_847, 1e-5);
-        assert_near(equipment(0.05, 1.0, BPL_CONCEALED), 15.780_731, 1e-5);
-        assert_near(equipment(0.05, 2.0, BPL_CONCEALED), 17.210_145, 1e-5);
-        assert_near(equipment(0.01, 1.0, BPL_PLAIN), 17.924_528, 1e-5);
+        assert_near(equipment(0.01, 1.0, CONCEALED), 3.639_847, 1e-5);
+        assert_near(equipment(0.05, 1.0, CONCEALED), 15.780_731, 1e-5);
+        assert_near(equipment(0.05, 2.0, CONCEALED), 17.210_145, 1e-5);
+        assert_near(equipment(0.01, 1.0, PLAIN), 17.924_528, 1e-5);
     }
 
     /// G.107 Table B.1, rounded there to two places.
@@ -469,7 +547,7 @@ mod tests {
             let (delay, loss) = (Duration::from_millis(60), f64::from(percent) / 100.0);
             assert_near(
                 cole_rosenbluth(delay, loss),
-                rating(delay, loss, 1.0, true),
+                rating(delay, loss, 1.0, CONCEALED),
                 1.5,
             );
         }
@@ -483,7 +561,7 @@ mod tests {
         }
         for permille in 1..=1000 {
             let at =
-                |permille: u32| rating(Duration::ZERO, f64::from(permille) / 1000.0, 1.0, false);
+                |permille: u32| rating(Duration::ZERO, f64::from(permille) / 1000.0, 1.0, PLAIN);
             assert!(at(permille) < at(permille - 1), "at {permille} ‰");
         }
     }
@@ -512,7 +590,7 @@ mod tests {
 
     /// Sends a period's packets at 0, 20, … ms; those with a delay arrive (the scorer is told at once).
     fn period(config: Config, delays: &[Option<u64>]) -> Scorer {
-        let mut scorer = Scorer::new(config, INTERVAL);
+        let mut scorer = Scorer::new(config, Codec::G711, INTERVAL);
         for (number, delay) in (0..).zip(delays) {
             scorer.sent(number, at(20 * number));
             if let Some(ms) = delay {
@@ -543,7 +621,7 @@ mod tests {
         assert_eq!(score.ended, at(80), "without the grace");
         assert_near(score.late, 0.25, 1e-12);
         assert_near(score.loss, 0.5, 1e-12);
-        let expected = rating(Duration::from_millis(90), 0.5, 1.0, true);
+        let expected = rating(Duration::from_millis(90), 0.5, 1.0, CONCEALED);
         assert_near(score.mos, mos(expected), 1e-12);
     }
 
@@ -588,7 +666,7 @@ mod tests {
 
     #[test]
     fn a_packet_counts_in_the_period_in_which_it_was_sent() {
-        let mut scorer = Scorer::new(config(2), INTERVAL);
+        let mut scorer = Scorer::new(config(2), Codec::G711, INTERVAL);
         scorer.sent(0, at(0));
         scorer.sent(1, at(20));
         scorer.sent(2, at(40));
@@ -623,7 +701,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_the_call() {
-        let mut scorer = Scorer::new(config(5), INTERVAL);
+        let mut scorer = Scorer::new(config(5), Codec::G711, INTERVAL);
         let room = |scorer: &Scorer| {
             scorer.scratch.capacity()
                 + (scorer.periods.iter())

@@ -10,6 +10,7 @@
 mod build;
 mod cable;
 mod check;
+mod distance;
 mod error;
 pub mod named;
 mod parse;
@@ -20,6 +21,7 @@ mod span;
 
 pub use cable::*;
 pub use check::{Scenario, refuse, required_files};
+pub use distance::{LogNormal, Normal, RttFrom};
 pub use error::{Origin, Problem, ScenarioError};
 pub use named::{Named, OrTable};
 pub use parse::{Format, Override};

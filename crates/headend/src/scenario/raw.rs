@@ -9,14 +9,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cable::Docsis;
+use super::distance::RttFrom;
 use super::named::{Named, OrTable};
-use super::sites::Place;
 use super::span::Selection;
 use crate::qdisc::QueueConfig;
 use crate::tcp;
 use crate::time::Duration;
 use crate::traffic::{ApplicationConfig, Direction};
-use crate::units::{Probability, Rate};
+use crate::units::{ByteCount, Probability, Rate};
+use crate::wire;
 
 /// A scenario: the whole experiment in one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,10 +82,41 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Results {
+    /// Packets to be captured. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
     /// Length of an interval of the series over time. Default: a round number near duration / 600, at least 10 ms; near duration / 60 where there
     /// are thousands of queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
+}
+
+/// A capture: the packets that pass chosen points, with real headers, as pcapng files in the folder `capture` of the results, for Wireshark and its like. Data is zeros.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Capture {
+    /// Where. A flow or one of its ends (`"upload"`, `"upload.host"`, `"upload.peer"`), a named host (all it sends and receives), a queue or one
+    /// of the things that happen there (`"cable.up"`, `"cable.up.enqueue"`, `"cable.up.dequeue"`, `"cable.up.drop"`). Each has a file of
+    /// its own. `*` stands for any number: `"cable.home.*.up"`.
+    pub points: Vec<String>,
+    /// Bytes kept of a packet at most. The default holds the longest headers; `"65535 B"` keeps the data's zeros too, and with them all that Wireshark needs to verify checksums.
+    pub snaplen: ByteCount,
+    /// When it begins.
+    pub start: Duration,
+    /// When it ends. Default: the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self {
+            points: Vec::new(),
+            snaplen: ByteCount(wire::headers::LONGEST as u64),
+            start: Duration::ZERO,
+            stop: None,
+        }
+    }
 }
 
 /// A link, by its kind.
@@ -210,14 +242,6 @@ pub struct Emulation {
     pub lateness: Option<Duration>,
 }
 
-/// Where a round-trip time is drawn from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RttFrom {
-    /// The mean round-trip times to popular sites of one city, or of all three, each site as likely as the other.
-    pub sites: Place,
-}
-
 /// A flow: one application, or `count` of them, between a host and a peer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -253,12 +277,16 @@ pub struct Flow {
     /// How many of them there are; they are called `NAME.1`, `NAME.2`, … and have random streams of their own.
     #[serde(default = "one")]
     pub count: u32,
-    /// When it starts: a time, or a table `{ from, to }` to draw one from, evenly.
+    /// When it starts: a time, a table `{ from, to }` to draw one from, evenly, or a table `{ from, every }` by which its members start one after
+    /// the other.
     #[serde(default = "at_zero")]
-    pub start: OrTable<Duration, StartRange>,
+    pub start: OrTable<Duration, Starts>,
     /// When it takes up no more work. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
+    /// Several times from and until which it is there, in place of `start` and `stop`: `[["20 s", "95 s"], ["120 s", "150 s"]]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub periods: Vec<(Duration, Duration)>,
     /// TCP, for applications that use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<tcp::Config>,
@@ -282,8 +310,22 @@ fn https() -> u16 {
     443
 }
 
-fn at_zero() -> OrTable<Duration, StartRange> {
+fn at_zero() -> OrTable<Duration, Starts> {
     OrTable::Plain(Duration::ZERO)
+}
+
+/// When the members of a flow start: `to` or `every` stands beside `from`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Starts {
+    /// The earliest.
+    pub from: Duration,
+    /// The latest: each draws a time between the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Duration>,
+    /// Time between the starts of two members: `NAME.1` starts at `from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
 }
 
 /// A time between two.

@@ -156,7 +156,31 @@ pub enum EcnMode {
     On,
 }
 
+/// What the SYNs of a connection agree on, for whoever shows its segments as they are on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Largest segment, options not counted (RFC 6691).
+    pub mss: u16,
+    /// Whether SACK is permitted.
+    pub sack: bool,
+    /// Whether segments carry timestamps.
+    pub timestamps: bool,
+    /// Places by which windows are shifted: as few as the largest needs.
+    pub window_scale: u8,
+}
+
 impl Config {
+    /// What its SYNs offer, and both sides accept.
+    pub fn options(&self) -> Options {
+        let bits = u32::BITS - self.window().leading_zeros();
+        Options {
+            mss: self.mtu.max(MIN_MTU) - IP_AND_TCP_BYTES,
+            sack: self.sack,
+            timestamps: self.timestamps,
+            window_scale: bits.saturating_sub(u16::BITS) as u8,
+        }
+    }
+
     /// Header bytes of a packet without SACK blocks: IPv4, TCP, timestamps.
     fn header(&self) -> u16 {
         IP_AND_TCP_BYTES + if self.timestamps { TIMESTAMP_BYTES } else { 0 }

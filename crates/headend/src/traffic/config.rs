@@ -3,7 +3,7 @@
 use super::stream::Pace;
 use super::{
     Application, Direction, bulk, cbr, cloud_gaming, conference, game, half_life, isochronous,
-    lld_game, ping, poisson, quake3, responsiveness, speed_test, streaming, torrent, video,
+    lld_game, ping, poisson, quake3, replay, responsiveness, speed_test, streaming, torrent, video,
     video_call, voice, web,
 };
 use crate::flow::Protocol;
@@ -37,6 +37,8 @@ pub enum ApplicationConfig {
     Poisson(poisson::Config),
     /// Quake III: a player and the server, by published distributions.
     Quake3(quake3::Config),
+    /// Packets of a capture, sent again at their times.
+    Replay(replay::Config),
     /// Round trips per minute on a line that is filled for the purpose.
     Responsiveness(responsiveness::Config),
     /// Transfers for a time, and the throughput that is seen.
@@ -163,6 +165,7 @@ impl ApplicationConfig {
             Self::Ping(config) => config,
             Self::Poisson(config) => config,
             Self::Quake3(config) => config,
+            Self::Replay(config) => config,
             Self::Responsiveness(config) => config,
             Self::SpeedTest(config) => config,
             Self::Streaming(config) => config,
@@ -270,7 +273,11 @@ mod tests {
         toml::from_str(text).expect("a good application")
     }
 
-    fn all() -> [ApplicationConfig; 18] {
+    fn all() -> [ApplicationConfig; 19] {
+        let parameters = |name| match name {
+            "replay" => "up = '0 200'",
+            _ => "",
+        };
         [
             "bulk",
             "cbr",
@@ -283,6 +290,7 @@ mod tests {
             "ping",
             "poisson",
             "quake3",
+            "replay",
             "responsiveness",
             "speed_test",
             "streaming",
@@ -291,7 +299,7 @@ mod tests {
             "voice",
             "web",
         ]
-        .map(|name| read(&format!("[{name}]")))
+        .map(|name| read(&format!("[{name}]\n{}", parameters(name))))
     }
 
     #[test]

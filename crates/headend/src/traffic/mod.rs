@@ -33,10 +33,12 @@ pub mod half_life;
 pub mod isochronous;
 pub mod lld_game;
 mod marks;
+pub(crate) mod periods;
 pub mod ping;
 pub mod poisson;
 pub(crate) mod presets;
 pub mod quake3;
+pub mod replay;
 pub mod responsiveness;
 mod scored;
 mod sizes;
@@ -177,6 +179,8 @@ pub struct AppContext<'a> {
     /// Its own stream of random numbers.
     pub rng: &'a mut Rng,
     pub(crate) app: AppId,
+    /// Put into the tokens of its wake-ups: which of an application's [periods] asks for them.
+    pub(crate) mark: u64,
     pub(crate) group: &'a mut GroupSetup,
     pub(crate) endpoints: &'a mut Endpoints,
     pub(crate) world: &'a mut World,
@@ -189,6 +193,8 @@ impl AppContext<'_> {
             token < STOP,
             "the two largest tokens start and stop applications"
         );
+        debug_assert_eq!(token & self.mark, 0, "the highest byte is the period's");
+        let token = token | self.mark;
         self.world.events.push(at, Source::App(self.app), token);
     }
 

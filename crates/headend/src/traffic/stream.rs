@@ -117,6 +117,11 @@ impl Stream {
         Some((side, number))
     }
 
+    /// Where its packets travel, while it sends.
+    pub(super) fn flow(&self) -> Option<FlowId> {
+        self.flow
+    }
+
     /// Sends no more.
     pub(super) fn stop(&mut self) {
         self.flow = None;

@@ -100,6 +100,7 @@ impl Desk {
             now: self.now,
             rng: &mut self.rng,
             app: AppId(0),
+            mark: 0,
             group: &mut self.group,
             endpoints: &mut self.endpoints,
             world: &mut self.world,
@@ -109,6 +110,11 @@ impl Desk {
     /// Tells the application of `event`.
     pub(crate) fn tell(&mut self, app: &mut dyn Application, event: AppEvent) {
         app.on(event, &mut self.context());
+    }
+
+    /// When the next wake-up is due.
+    pub(crate) fn peek_timer(&mut self) -> Option<Instant> {
+        self.world.events.peek()
     }
 
     /// Moves the time to the next wake-up it asked for.

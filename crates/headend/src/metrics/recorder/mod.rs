@@ -18,10 +18,13 @@ use crate::metrics::delay::Histogram;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
+use crate::wire::capture::{Capture, Surroundings};
 
 /// What an application measures about its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measure {
+    /// 1 for a call that could not be set up, 0 for one that could.
+    CallFailed,
     /// One file of a bulk transfer, nanoseconds.
     CompletionTime,
     /// Mean time from a video frame's encoding to its last packet's arrival, over the frames of an upstream scoring period that came whole; nanoseconds.
@@ -66,6 +69,8 @@ pub enum Measure {
     Rtt,
     /// The rate of a segment of a video, bit/s.
     SegmentRate,
+    /// From asking for a call to its answer, nanoseconds; NaN if it failed.
+    SetUpTime,
     /// Mean throughput of a whole speed test, bit/s.
     Speed,
     /// Mean throughput of a speed test up to one of [`Self::SPEED_AFTER`], by its place there, bit/s.
@@ -102,6 +107,7 @@ impl Measure {
     /// Its name in result tables.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::CallFailed => "call_failed",
             Self::CompletionTime => "completion_time",
             Self::FrameDelay => "frame_delay",
             Self::FrameDelayDown => "frame_delay_down",
@@ -124,6 +130,7 @@ impl Measure {
             Self::RpmDown => "rpm_down",
             Self::Rtt => "rtt",
             Self::SegmentRate => "segment_rate",
+            Self::SetUpTime => "set_up_time",
             Self::Speed => "speed",
             Self::SpeedAfter(place) => Self::SPEED_AFTER[place as usize].1,
             Self::Stall => "stall",
@@ -145,6 +152,7 @@ impl Measure {
             | Self::IpdvDown
             | Self::PageLoadTime
             | Self::Rtt
+            | Self::SetUpTime
             | Self::Stall
             | Self::StartupDelay => "ns",
             Self::SegmentRate
@@ -153,7 +161,8 @@ impl Measure {
             | Self::VideoRate
             | Self::VideoRateDown => "bit/s",
             Self::Rpm | Self::RpmDown => "1/min",
-            Self::FramesLate
+            Self::CallFailed
+            | Self::FramesLate
             | Self::FramesLateDown
             | Self::Frozen
             | Self::FrozenDown
@@ -291,6 +300,7 @@ pub struct Recorder {
     delivered: u64,
     data_delivered: u64,
     sinks: Vec<Box<dyn Sink>>,
+    capture: Option<Box<Capture>>,
     interest: TraceKinds,
 }
 
@@ -345,6 +355,7 @@ impl Recorder {
             delivered: 0,
             data_delivered: 0,
             sinks: Vec::new(),
+            capture: None,
             interest: TraceKinds::NONE,
         }
     }
@@ -353,6 +364,17 @@ impl Recorder {
     pub fn add_sink(&mut self, sink: Box<dyn Sink>) {
         self.interest = self.interest.union(sink.interest());
         self.sinks.push(sink);
+    }
+
+    /// Captures packets from now on.
+    pub(crate) fn set_capture(&mut self, capture: Capture) {
+        self.interest = self.interest.union(capture.interest());
+        self.capture = Some(Box::new(capture));
+    }
+
+    /// What captures packets, if they are captured.
+    pub(crate) fn capture(&mut self) -> Option<&mut Capture> {
+        self.capture.as_deref_mut()
     }
 
     /// The flow of this name, and the side whose packets travel up, or down if none do.
@@ -368,6 +390,12 @@ impl Recorder {
     /// The name of a queue.
     pub fn queue_name(&self, queue: QueueId) -> &str {
         &self.queue_infos[queue.0 as usize].name
+    }
+
+    /// The queue of this name.
+    pub fn find_queue(&self, name: &str) -> Option<QueueId> {
+        let place = self.queue_infos.iter().position(|info| info.name == name)?;
+        Some(QueueId(place as u32))
     }
 
     /// Length of an interval of the series.
@@ -388,20 +416,30 @@ impl Recorder {
 
     /// A host sent a packet.
     #[inline]
-    pub fn sent(&mut self, at: Instant, packet: &Packet, group: GroupId) {
+    pub(crate) fn sent(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        group: GroupId,
+        around: Surroundings<'_>,
+    ) {
         let total = &mut self.flows[direction(group, packet.from)].total;
         total.packets_sent += 1;
         total.bytes_sent += u64::from(packet.size);
         if self.is_heard(TraceKinds::SENT) {
-            self.tell(at, || TraceEvent::Sent {
-                packet: PacketView::of(packet, group),
-            });
+            self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
         }
     }
 
     /// A packet reached its receiver.
     #[inline]
-    pub fn delivered(&mut self, at: Instant, packet: &Packet, group: GroupId) {
+    pub(crate) fn delivered(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        group: GroupId,
+        around: Surroundings<'_>,
+    ) {
         let delay = at - packet.sent_at;
         let nanos = delay.as_nanos();
         let index = direction(group, packet.from);
@@ -420,27 +458,27 @@ impl Recorder {
         self.delivered += 1;
         self.data_delivered += u64::from(packet.payload > 0);
         if self.is_heard(TraceKinds::DELIVERED) {
-            self.tell(at, || TraceEvent::Delivered {
-                packet: PacketView::of(packet, group),
+            self.tell_of(at, packet, around, |packet| TraceEvent::Delivered {
+                packet,
                 delay,
             });
         }
     }
 
-    /// A queue took a packet in; `group` is asked for only if somebody listens.
+    /// A queue took a packet in; what is around it is looked at only if somebody listens.
     #[inline]
-    pub fn enqueued(
+    pub(crate) fn enqueued(
         &mut self,
         at: Instant,
         queue: QueueId,
         packet: &Packet,
-        group: impl FnOnce() -> GroupId,
+        around: Surroundings<'_>,
     ) {
         self.queues[queue.0 as usize].packets_enqueued += 1;
         if self.is_heard(TraceKinds::ENQUEUED) {
-            self.tell(at, || TraceEvent::Enqueued {
+            self.tell_of(at, packet, around, |packet| TraceEvent::Enqueued {
                 queue,
-                packet: PacketView::of(packet, group()),
+                packet,
             });
         }
     }
@@ -457,19 +495,19 @@ impl Recorder {
 
     /// A queue gave a packet up for transmission.
     #[inline]
-    pub fn dequeued(
+    pub(crate) fn dequeued(
         &mut self,
         at: Instant,
         queue: QueueId,
         packet: &Packet,
-        group: impl FnOnce() -> GroupId,
+        around: Surroundings<'_>,
     ) {
         let sojourn = at - packet.enqueued_at;
         self.departed(at, queue, packet.size, sojourn);
         if self.is_heard(TraceKinds::DEQUEUED) {
-            self.tell(at, || TraceEvent::Dequeued {
+            self.tell_of(at, packet, around, |packet| TraceEvent::Dequeued {
                 queue,
-                packet: PacketView::of(packet, group()),
+                packet,
                 sojourn,
             });
         }
@@ -493,23 +531,24 @@ impl Recorder {
     }
 
     /// A packet ended early, in `queue` if in one.
-    pub fn discarded(
+    pub(crate) fn discarded(
         &mut self,
         at: Instant,
         queue: Option<QueueId>,
         packet: &Packet,
-        group: GroupId,
         reason: DropReason,
+        around: Surroundings<'_>,
     ) {
+        let group = around.group(packet);
         let flow = &mut self.flow_records[direction(group, packet.from)];
         flow.ends.discard(reason);
         if let Some(queue) = queue {
             self.queue_records[queue.0 as usize].ends.discard(reason);
         }
         if self.is_heard(TraceKinds::DISCARDED) {
-            self.tell(at, || TraceEvent::Discarded {
+            self.tell_of(at, packet, around, |packet| TraceEvent::Discarded {
                 queue,
-                packet: PacketView::of(packet, group),
+                packet,
                 reason,
             });
         }
@@ -607,6 +646,23 @@ impl Recorder {
                 sink.record(at, &event);
             }
         }
+    }
+
+    /// The same for an event of a packet, which is captured as well where that is wanted.
+    #[cold]
+    #[inline(never)]
+    fn tell_of(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        around: Surroundings<'_>,
+        event: impl FnOnce(PacketView) -> TraceEvent,
+    ) {
+        let event = event(PacketView::of(packet, around.group(packet)));
+        if let Some(capture) = &mut self.capture {
+            capture.record(at, &event, packet, around);
+        }
+        self.tell(at, || event);
     }
 
     /// The receiving application of a direction read `bytes`.

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::check::{
-    DirectionPlan, GroupPlan, HostPlan, LinkPlan, Medium, PathPlan, PeerPlan, Scenario,
+    DirectionPlan, GroupPlan, HostPlan, LONGEST_DELAY, LinkPlan, Medium, PathPlan, PeerPlan,
+    Scenario,
 };
 use super::named::OrTable;
 use super::raw::StartRange;
@@ -24,6 +25,7 @@ use crate::rng::Rng;
 use crate::simulation::{AppSetup, Parts, Simulation};
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
+use crate::traffic::periods::Periods;
 use crate::traffic::{GroupSetup, Peer};
 use crate::units::Rate;
 
@@ -65,7 +67,14 @@ const FEW_LINES: usize = 256;
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
     pub fn build(&self, seed: u64) -> Simulation {
-        Simulation::new(self.parts(seed))
+        let mut simulation = Simulation::new(self.parts(seed));
+        if let Some(plan) = &self.capture {
+            let capture = plan.build(|queue| {
+                (simulation.find_queue(queue)).expect("every queue that was planned is built")
+            });
+            simulation.capture(capture);
+        }
+        simulation
     }
 
     /// The parts of that simulation, for whoever wants to change one.
@@ -262,10 +271,17 @@ impl Builder {
             &plan.start,
             &mut self.rng(&format!("flow.{}.start", plan.name)),
         );
+        let periods = plan.periods.iter();
+        let periods = periods.map(|&(from, to)| (Instant::ZERO + from, Instant::ZERO + to));
         self.apps.push(AppSetup {
-            app: application
-                .build(plan.direction)
-                .expect("the check has built it once"),
+            app: if plan.periods.is_empty() {
+                application
+                    .build(plan.direction)
+                    .expect("the check has built it once")
+            } else {
+                let periods = periods.collect();
+                Box::new(Periods::new(application.clone(), plan.direction, periods))
+            },
             rng: self.rng(&format!("app.{}", plan.name)),
             group: GroupSetup {
                 address: plan.address,
@@ -342,7 +358,7 @@ fn draw_start(start: &OrTable<Duration, StartRange>, rng: &mut Rng) -> Duration 
 fn draw_delays(path: &PathPlan, rng: &mut Rng) -> [Duration; 2] {
     let rtt = match &path.rtt {
         OrTable::Plain(rtt) => *rtt,
-        OrTable::Table(from) => from.sites.draw(rng),
+        OrTable::Table(from) => from.draw(LONGEST_DELAY, rng),
     };
     let half = rtt / 2;
     [path.up.unwrap_or(half), path.down.unwrap_or(rtt - half)]

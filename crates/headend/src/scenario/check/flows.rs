@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
 
-use super::links::{self, Attachment, LinkPlan, PortPlan, check_delay};
-use super::unknown;
+use super::links::{self, Attachment, LinkPlan, PortPlan, check_delay, find_file};
+use super::{LONGEST_RUN, unknown};
 use crate::flow::TunnelId;
 use crate::line::Harm;
 use crate::rng::Rng;
+use crate::scenario::distance::RttFrom;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::named::{Named, OrTable};
-use crate::scenario::raw::{Flow, Host, Raw, RttFrom, StartRange};
+use crate::scenario::raw::{Flow, Host, Raw, StartRange, Starts};
 use crate::tcp::{self, EcnMode, FastRecovery};
 use crate::time::Duration;
-use crate::traffic::{ApplicationConfig, Direction};
+use crate::traffic::periods::MOST_PERIODS;
+use crate::traffic::{ApplicationConfig, Direction, replay};
 
 /// One application with its hosts, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,8 @@ pub(in crate::scenario) struct GroupPlan {
     pub(in crate::scenario) port: u16,
     pub(in crate::scenario) start: OrTable<Duration, StartRange>,
     pub(in crate::scenario) stop: Option<Duration>,
+    /// In place of both, where there is one.
+    pub(in crate::scenario) periods: Vec<(Duration, Duration)>,
     pub(in crate::scenario) address: u32,
     pub(in crate::scenario) peers: Vec<PeerPlan>,
 }
@@ -229,6 +233,31 @@ fn plan_via(
     Ok(via)
 }
 
+/// The replays that name a capture, by their path.
+pub(super) fn replays(raw: &mut Raw) -> impl Iterator<Item = (String, &mut replay::Config)> {
+    raw.flow.iter_mut().filter_map(|(name, flow)| {
+        let Named(ApplicationConfig::Replay(replay)) = &mut flow.application else {
+            return None;
+        };
+        let path = format!("flow.{name}.application.replay");
+        replay.capture.is_some().then_some((path, replay))
+    })
+}
+
+/// Puts what is replayed of captures in their place, so that the scenario needs no file any more.
+pub(super) fn embed_captures(
+    raw: &mut Raw,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> Result<(), ScenarioError> {
+    for (path, replay) in replays(raw) {
+        let name = replay.capture.clone().unwrap_or_default();
+        let content = find_file(&format!("{path}.capture"), &name, files)?;
+        let embedded = replay.embed(content);
+        embedded.map_err(|(key, why)| ScenarioError::invalid(format!("{path}.{key}"), why))?;
+    }
+    Ok(())
+}
+
 struct Planner {
     attachments: BTreeMap<String, Attachment>,
     hosts: BTreeMap<String, HostPlan>,
@@ -246,7 +275,6 @@ impl Planner {
         groups: &mut Vec<GroupPlan>,
     ) -> Result<(), ScenarioError> {
         let at = format!("flow.{name}");
-        self.check_times(&at, flow)?;
         check_path(&at, flow)?;
         check_header(&at, flow)?;
         let tcp = plan_application(&at, flow)?;
@@ -260,9 +288,13 @@ impl Planner {
             &at,
             groups.len() as u64 + numbers.len() as u64 * u64::from(flow.count),
         )?;
+        self.check_times(&at, flow, numbers.len() as u64 * u64::from(flow.count))?;
+        let mut members = 0;
         for &host in &numbers {
             let via = customer.ports(host);
             for number in 1..=flow.count {
+                let start = start_of(flow, members);
+                members += 1;
                 groups.push(GroupPlan {
                     name: numbered(name, customer.count.map(|_| host), flow.count, number),
                     application: flow.application.0.clone(),
@@ -271,8 +303,9 @@ impl Planner {
                     dscp: flow.dscp,
                     port: flow.port,
                     tunnel: self.tunnel(flow),
-                    start: flow.start.clone(),
+                    start,
                     stop: flow.stop,
+                    periods: flow.periods.clone(),
                     address: customer.address + host - 1,
                     peers: self.peers(&at, flow, &via)?,
                 });
@@ -282,29 +315,101 @@ impl Planner {
         Ok(())
     }
 
-    fn check_times(&self, at: &str, flow: &Flow) -> Result<(), ScenarioError> {
+    fn check_times(&self, at: &str, flow: &Flow, members: u64) -> Result<(), ScenarioError> {
+        let refuse = |key: &str, why: String| {
+            let path = format!("{at}.{key}");
+            Err(ScenarioError::invalid(path, why))
+        };
+        if !flow.periods.is_empty() {
+            return self
+                .check_periods(flow)
+                .or_else(|(key, why)| refuse(&key, why));
+        }
         let latest = match &flow.start {
             OrTable::Plain(start) => *start,
-            OrTable::Table(range) if range.from > range.to => {
-                let why = format!("the latest start, {}, comes before the earliest", range.to);
-                return Err(ScenarioError::invalid(format!("{at}.start.to"), why));
+            OrTable::Table(Starts {
+                from,
+                to: Some(to),
+                every: None,
+            }) => {
+                if from > to {
+                    let why = format!("the latest start, {to}, comes before the earliest");
+                    return refuse("start.to", why);
+                }
+                *to
             }
-            OrTable::Table(range) => range.to,
+            OrTable::Table(Starts {
+                from,
+                to: None,
+                every: Some(every),
+            }) => {
+                if every.is_zero() {
+                    return refuse(
+                        "start.every",
+                        "expected a time between two starts".to_owned(),
+                    );
+                }
+                (*from).min(LONGEST_RUN) + (*every).min(LONGEST_RUN) * (members - 1)
+            }
+            OrTable::Table(_) => {
+                let why = "expected `to` or `every` beside `from`, and not both";
+                return refuse("start", why.to_owned());
+            }
         };
         if latest >= self.duration {
+            let which = match flow.start {
+                OrTable::Table(Starts { every: Some(_), .. }) => {
+                    format!(" of the last of {members}")
+                }
+                _ => String::new(),
+            };
             let why = format!(
-                "a start at {latest} is not within a run of {}",
+                "a start{which} at {latest} is not within a run of {}",
                 self.duration
             );
-            return Err(ScenarioError::invalid(format!("{at}.start"), why));
+            return refuse("start", why);
         }
         match flow.stop {
             Some(stop) if stop <= latest => {
                 let why = format!("a flow that starts at {latest} cannot stop at {stop}");
-                Err(ScenarioError::invalid(format!("{at}.stop"), why))
+                refuse("stop", why)
             }
             _ => Ok(()),
         }
+    }
+
+    /// The key of a period that makes no sense, and why.
+    fn check_periods(&self, flow: &Flow) -> Result<(), (String, String)> {
+        let starts = flow.start != OrTable::Plain(Duration::ZERO);
+        if let Some(key) = starts.then_some("start").or(flow.stop.map(|_| "stop")) {
+            let why = "its periods say when it starts and stops";
+            return Err((key.to_owned(), why.to_owned()));
+        }
+        if flow.periods.len() > MOST_PERIODS {
+            let why = format!(
+                "expected at most {MOST_PERIODS}, found {}",
+                flow.periods.len()
+            );
+            return Err(("periods".to_owned(), why));
+        }
+        let mut earlier = Duration::ZERO;
+        for (index, &(from, to)) in flow.periods.iter().enumerate() {
+            let refuse = |why| Err((format!("periods[{index}]"), why));
+            if to <= from {
+                return refuse(format!("a period that begins at {from} cannot end at {to}"));
+            }
+            if from < earlier {
+                return refuse(format!(
+                    "a period that begins at {from} comes before the end of the one in front of it, {earlier}"
+                ));
+            }
+            if from >= self.duration {
+                let why = format!("a start at {from} is not within a run of {}", self.duration);
+                return refuse(why);
+            }
+            earlier = to;
+        }
+        Ok(())
     }
 
     /// The customer's host or hosts.
@@ -414,6 +519,20 @@ impl Planner {
         let mut names = flow.peer.iter().chain(&flow.peers).peekable();
         names.peek().is_some()
             && names.all(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
+    }
+}
+
+/// When member `number` of a flow starts, counted from 0: a time, or between two.
+fn start_of(flow: &Flow, number: u64) -> OrTable<Duration, StartRange> {
+    if let Some(&(from, _)) = flow.periods.first() {
+        return OrTable::Plain(from);
+    }
+    match flow.start {
+        OrTable::Plain(start) => OrTable::Plain(start),
+        OrTable::Table(Starts { from, to, every }) => match (to, every) {
+            (Some(to), _) => OrTable::Table(StartRange { from, to }),
+            (None, every) => OrTable::Plain(from + every.unwrap_or_default() * number),
+        },
     }
 }
 
@@ -539,7 +658,17 @@ fn resolve_rtt(flow: &mut Flow, hosts_have_one: bool) {
 fn check_rtt(path: &str, rtt: Option<&OrTable<Duration, RttFrom>>) -> Result<(), ScenarioError> {
     match rtt {
         Some(OrTable::Plain(rtt)) => check_delay(path, *rtt),
-        Some(OrTable::Table(_)) | None => Ok(()),
+        Some(OrTable::Table(from)) => {
+            from.check().map_err(|(key, why)| {
+                let dot = if key.is_empty() { "" } else { "." };
+                ScenarioError::invalid(format!("{path}{dot}{key}"), why)
+            })?;
+            for (key, time) in from.times() {
+                check_delay(&format!("{path}.{key}"), time)?;
+            }
+            Ok(())
+        }
+        None => Ok(()),
     }
 }
 

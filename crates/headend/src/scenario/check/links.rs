@@ -362,7 +362,7 @@ const LONGEST_TRACE: Duration = Duration::from_secs(10 * 24 * 3600);
 /// Puts the contents of trace files in place of their names, so that the scenario needs no file any more.
 pub(super) fn embed_traces(
     raw: &mut Raw,
-    files: &BTreeMap<String, String>,
+    files: &BTreeMap<String, Vec<u8>>,
 ) -> Result<(), ScenarioError> {
     for (path, rate) in varying_rates(raw) {
         let Some(name) = rate.trace.take() else {
@@ -373,13 +373,24 @@ pub(super) fn embed_traces(
             return Err(ScenarioError::invalid(path, why));
         }
         let path = format!("{path}.trace");
-        let Some(text) = files.get(&name) else {
-            let why = format!("the file \"{name}\" cannot be read");
+        let bytes = find_file(&path, &name, files)?;
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            let why = format!("the file \"{name}\" is no text");
             return Err(ScenarioError::invalid(path, why));
         };
         rate.opportunities = read_trace(&path, &name, text)?;
     }
     Ok(())
+}
+
+/// The file that the key at `path` names.
+pub(super) fn find_file<'a>(
+    path: &str,
+    name: &str,
+    files: &'a BTreeMap<String, Vec<u8>>,
+) -> Result<&'a [u8], ScenarioError> {
+    let found = files.get(name).map(Vec::as_slice);
+    found.ok_or_else(|| ScenarioError::invalid(path, format!("the file \"{name}\" cannot be read")))
 }
 
 fn read_trace(path: &str, name: &str, text: &str) -> Result<Vec<u64>, ScenarioError> {

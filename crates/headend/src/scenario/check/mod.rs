@@ -5,6 +5,7 @@
 
 mod admission;
 mod cable;
+mod capture;
 mod changes;
 mod classes;
 mod classifiers;
@@ -17,10 +18,11 @@ use std::collections::BTreeMap;
 
 use super::error::{Problem, ScenarioError};
 use super::parse::{Document, Format, Override, queue_path};
-use super::raw::{FORMAT, Host, Raw, Results};
+use super::raw::{FORMAT, Host, Raw};
 use crate::time::Duration;
 
 pub(super) use cable::{CablePlan, ModemPlan, Profile};
+pub(super) use capture::CapturePlan;
 pub(super) use changes::ChangePlan;
 pub(super) use classifiers::rule;
 pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan};
@@ -35,6 +37,7 @@ pub struct Scenario {
     pub(super) hosts: BTreeMap<String, HostPlan>,
     pub(super) groups: Vec<GroupPlan>,
     pub(super) interval: Duration,
+    pub(super) capture: Option<CapturePlan>,
     warnings: Vec<String>,
 }
 
@@ -46,7 +49,7 @@ pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
 const MOST_INTERVALS: u64 = 100_000;
 
 impl Scenario {
-    /// Reads a scenario. `files` holds the text of every file it names ([`required_files`]), by that name.
+    /// Reads a scenario. `files` holds the bytes of every file it names ([`required_files`]), by that name.
     ///
     /// # Errors
     ///
@@ -55,12 +58,13 @@ impl Scenario {
         text: &str,
         format: Format,
         overrides: &[Override],
-        files: &BTreeMap<String, String>,
+        files: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Self, ScenarioError> {
         blame(overrides, |overrides| {
             let document = Document::read(text, format, overrides)?;
             let mut raw = document.to_raw()?;
             links::embed_traces(&mut raw, files)
+                .and_then(|()| flows::embed_captures(&mut raw, files))
                 .and_then(|()| Self::try_from(raw))
                 .map_err(|error| document.locate(error))
         })
@@ -126,6 +130,7 @@ pub fn required_files(
         .into_iter()
         .filter_map(|(_, rate)| rate.trace.clone())
         .collect();
+    names.extend(flows::replays(&mut raw).filter_map(|(_, replay)| replay.capture.clone()));
     names.sort();
     names.dedup();
     Ok(names)
@@ -180,9 +185,8 @@ impl TryFrom<Raw> for Scenario {
         classes::check(&links, &groups, &mut warnings);
         check_bottleneck(&raw, &links)?;
         let interval = resolve_interval(&raw, &links)?;
-        raw.results = Results {
-            interval: Some(interval),
-        };
+        raw.results.interval = Some(interval);
+        let capture = capture::plan(&raw, &links, &hosts, &groups)?;
         check_expectations(&raw)?;
         Ok(Self {
             raw,
@@ -190,6 +194,7 @@ impl TryFrom<Raw> for Scenario {
             hosts,
             groups,
             interval,
+            capture,
             warnings,
         })
     }

@@ -1,0 +1,163 @@
+//! An application that comes and goes: a fresh one for each of its periods, all under one name.
+//!
+//! What a period has begun is finished after its end, as after any stop, beside what the next one does. Wake-ups carry the number of their period in their highest
+//! byte; what happens on a flow is for the period that opened it.
+
+use super::{AppContext, AppEvent, Application, ApplicationConfig, Direction};
+use crate::time::Instant;
+
+/// Periods in order, and what they have begun.
+#[derive(Debug)]
+pub(crate) struct Periods {
+    application: ApplicationConfig,
+    direction: Direction,
+    /// From when until when, in order.
+    times: Vec<(Instant, Instant)>,
+    /// By period: the ordinal its first flow would have, and its application.
+    begun: Vec<(u32, Box<dyn Application>)>,
+}
+
+/// The highest byte of a token has room for so many.
+pub(crate) const MOST_PERIODS: usize = 200;
+/// Where the number of the period stands in a token.
+const SHIFT: u32 = 56;
+
+impl Periods {
+    /// The application, in one of its directions, during each of these periods. Started when the first begins.
+    pub(crate) fn new(
+        application: ApplicationConfig,
+        direction: Direction,
+        times: Vec<(Instant, Instant)>,
+    ) -> Self {
+        assert!(times.len() <= MOST_PERIODS, "the check counts periods");
+        Self {
+            begun: Vec::with_capacity(times.len()),
+            application,
+            direction,
+            times,
+        }
+    }
+
+    fn start(&mut self, cx: &mut AppContext<'_>) {
+        for (number, &(from, to)) in self.times.iter().enumerate() {
+            if number > 0 {
+                cx.wake_at(from, BEGIN);
+            }
+            cx.wake_at(to, END);
+        }
+        self.begin(cx);
+    }
+
+    fn begin(&mut self, cx: &mut AppContext<'_>) {
+        let application = self
+            .application
+            .build(self.direction)
+            .expect("the check has built it once");
+        self.begun.push((cx.group.opened, application));
+        self.tell(self.begun.len(), AppEvent::Started, cx);
+    }
+
+    /// Tells the application of period `number`, counted from 1.
+    fn tell(&mut self, number: usize, event: AppEvent, cx: &mut AppContext<'_>) {
+        if let Some((_, application)) = self.begun.get_mut(number.wrapping_sub(1)) {
+            cx.mark = (number as u64) << SHIFT;
+            application.on(event, cx);
+            cx.mark = 0;
+        }
+    }
+}
+
+impl Application for Periods {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.start(cx),
+            AppEvent::Stopped => {}
+            AppEvent::Timer { token: BEGIN } => self.begin(cx),
+            // They do not overlap: it is the latest that ends.
+            AppEvent::Timer { token: END } => self.tell(self.begun.len(), AppEvent::Stopped, cx),
+            AppEvent::Timer { token } => {
+                let own = token & ((1 << SHIFT) - 1);
+                self.tell(
+                    (token >> SHIFT) as usize,
+                    AppEvent::Timer { token: own },
+                    cx,
+                );
+            }
+            AppEvent::Flow { flow, .. } => {
+                let ordinal = cx.world.flows.header(flow).ordinal;
+                let number = self.begun.partition_point(|&(first, _)| first <= ordinal);
+                self.tell(number, event, cx);
+            }
+        }
+    }
+}
+
+/// Tokens of its own wake-ups, which are those of no period.
+const BEGIN: u64 = 0;
+const END: u64 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::time::Duration;
+    use crate::traffic::testing::Desk;
+
+    #[test]
+    fn datagrams_leave_in_the_periods_only_each_time_on_a_flow_of_their_own() {
+        let application: ApplicationConfig =
+            toml::from_str("[cbr]\ngap = '10 ms'").expect("a good source");
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let periods = vec![(at(0), at(35)), (at(100), at(125)), (at(125), at(130))];
+        let mut app = Periods::new(application, Direction::Up, periods);
+        let mut desk = Desk::new(1);
+        desk.tell(&mut app, AppEvent::Started);
+        let mut sent = Vec::new();
+        while let Some((now, token)) = desk.next_timer() {
+            desk.tell(&mut app, AppEvent::Timer { token });
+            for (flow, _, command) in desk.commands() {
+                assert!(matches!(command, Command::Datagram { .. }));
+                sent.push((now.as_nanos() / 1_000_000, flow.0));
+            }
+        }
+        let expected = [
+            (0, 0),
+            (10, 0),
+            (20, 0),
+            (30, 0),
+            (100, 1),
+            (110, 1),
+            (120, 1),
+            (125, 2),
+        ];
+        assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn a_file_of_one_period_is_finished_beside_that_of_the_next() {
+        let application: ApplicationConfig =
+            toml::from_str("[bulk]\nsize = '1 MB'").expect("a good transfer");
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut app = Periods::new(
+            application,
+            Direction::Up,
+            vec![(at(0), at(5)), (at(10), at(15))],
+        );
+        let mut desk = Desk::new(1);
+        desk.tell(&mut app, AppEvent::Started);
+        for _ in 0..2 {
+            let (_, token) = desk.next_timer().expect("end and beginning");
+            desk.tell(&mut app, AppEvent::Timer { token });
+        }
+        desk.now = at(20);
+        for flow in [0, 1] {
+            let news = crate::endpoint::News::Received {
+                at: crate::packet::Side::Peer,
+                total: 1_000_000,
+            };
+            let flow = crate::flow::FlowId(flow);
+            desk.tell(&mut app, AppEvent::Flow { flow, news });
+        }
+        assert_eq!(desk.samples("completion_time"), [20e6, 10e6]);
+    }
+}

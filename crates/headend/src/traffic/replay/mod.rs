@@ -1,0 +1,345 @@
+//! Replay: the times and sizes of somebody's packets, sent again whatever happens to them.
+//!
+//! A capture gives what [`choose`] takes of it: packets from the customer go up, packets to the customer go down, each as long after the first of
+//! all as it was then, as a datagram of its size. What the hosts of the capture made of losses and delay is in those times, and stays: a replay
+//! does not give way, and of TCP it is a likeness only.
+
+mod choose;
+mod packets;
+
+pub use choose::choose;
+pub use packets::Packets;
+
+use super::config::{Definition, Fault, ensure, ensure_span};
+use super::{AppContext, AppEvent, Application, Direction};
+use crate::flow::{FlowId, Protocol};
+use crate::packet::Side;
+use crate::time::{Duration, Instant};
+
+/// Parameters of a replay.
+///
+/// Use it for traffic that no model here is of: record it where it is, and send it over a line that is not there. Not for TCP that should answer to the line.
+///
+/// Source: packets as captured; pcap and pcapng as in draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// A pcap or pcapng file, relative to the scenario. Results hold what was taken of it, and need it no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
+    /// The customer in the capture: an address or a network such as `"192.168.1.0/24"`. What it sends goes up, what is sent to it goes down, all
+    /// else is left out. Default: whoever sent the first packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Of a pcapng file with several interfaces, the one of this name. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// Only packets of this protocol. Default: all IP packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Transport>,
+    /// Only packets from or to this port. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// How fast it plays: 2 sends everything in half the time, at twice the rate.
+    pub speed: f64,
+    /// It starts again after this time. Default: it plays once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<Duration>,
+    /// What goes up, written here in place of a capture: times in nanoseconds and sizes in IP bytes, `"0 200, 20000000 200"`.
+    #[serde(skip_serializing_if = "Packets::is_empty")]
+    pub up: Packets,
+    /// What goes down.
+    #[serde(skip_serializing_if = "Packets::is_empty")]
+    pub down: Packets,
+}
+
+/// Protocols that packets can be chosen by.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// ICMP, of either version of IP.
+    Icmp,
+    /// TCP.
+    Tcp,
+    /// UDP, and QUIC with it.
+    Udp,
+}
+
+impl Transport {
+    /// The protocol of a packet's header.
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            Self::Icmp => Protocol::Icmp,
+            Self::Tcp => Protocol::Tcp,
+            Self::Udp => Protocol::Udp,
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            capture: None,
+            host: None,
+            interface: None,
+            protocol: None,
+            port: None,
+            speed: 1.0,
+            period: None,
+            up: Packets::default(),
+            down: Packets::default(),
+        }
+    }
+}
+
+impl Config {
+    /// Puts what is taken of the capture in its place, so that it is needed no more.
+    ///
+    /// # Errors
+    ///
+    /// The key that is at fault, and a sentence.
+    pub fn embed(&mut self, content: &[u8]) -> Result<(), Fault> {
+        let fault = |key: &str, what: String| Err((key.to_owned(), what));
+        if !self.up.is_empty() || !self.down.is_empty() {
+            return fault(
+                "capture",
+                "either a capture, or packets in `up` and `down`".to_owned(),
+            );
+        }
+        let [up, down] = choose(self, content)?;
+        let name = self.capture.take().unwrap_or_default();
+        for packets in [&up, &down] {
+            if packets.len() > MOST_PACKETS {
+                let what = format!(
+                    "\"{name}\" has {} packets to replay one way, more than {MOST_PACKETS}: choose by host, protocol or port, or cut it by time (editcap -A -B)",
+                    packets.len()
+                );
+                return fault("capture", what);
+            }
+        }
+        (self.up, self.down) = (up, down);
+        (self.host, self.interface, self.protocol, self.port) = (None, None, None, None);
+        Ok(())
+    }
+
+    /// The packets of a side, and all of them.
+    fn of(&self, side: Side) -> &Packets {
+        match side {
+            Side::Host => &self.up,
+            Side::Peer => &self.down,
+        }
+    }
+
+    /// When a packet that was captured `nanos` after the first is sent.
+    fn scaled(&self, nanos: u64) -> Duration {
+        Duration::from_nanos((nanos as f64 / self.speed) as u64)
+    }
+}
+
+/// Room for them is made, and results hold them.
+const MOST_PACKETS: usize = 1_000_000;
+
+impl Definition for Config {
+    fn name(&self) -> &'static str {
+        "replay"
+    }
+
+    fn transport(&self) -> &'static str {
+        "udp"
+    }
+
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Both, Direction::Up, Direction::Down]
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        ensure(
+            !self.up.is_empty() || !self.down.is_empty(),
+            "capture",
+            "a pcap or pcapng file (or packets in `up` and `down`)",
+        )?;
+        ensure(
+            (0.001..=1000.0).contains(&self.speed),
+            "speed",
+            "a factor of 0.001 to 1000",
+        )?;
+        let last = self.scaled(self.up.last().max(self.down.last()));
+        ensure_span(last, "capture")?;
+        let Some(period) = self.period else {
+            return Ok(());
+        };
+        ensure_span(period, "period")?;
+        ensure(
+            period >= last && period >= Duration::from_micros(1),
+            "period",
+            &format!("a time no shorter than what is replayed ({last}) nor than 1 us"),
+        )
+    }
+
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(Replay::new(self.clone(), direction))
+    }
+}
+
+/// Packets that are sent again.
+#[derive(Debug)]
+pub struct Replay {
+    config: Config,
+    sides: [bool; 2],
+    flow: Option<FlowId>,
+    started: Instant,
+    /// By side: number of the next packet, counted over all rounds.
+    next: [u64; 2],
+}
+
+impl Replay {
+    /// A replay that begins when it is started.
+    pub fn new(config: Config, direction: Direction) -> Self {
+        Self {
+            config,
+            sides: direction.sides(),
+            flow: None,
+            started: Instant::ZERO,
+            next: [0; 2],
+        }
+    }
+
+    fn start(&mut self, cx: &mut AppContext<'_>) {
+        self.flow = Some(cx.open_datagrams(0));
+        self.started = cx.now;
+        self.next = [0; 2];
+        for side in Side::BOTH {
+            if self.sides[side.index()]
+                && let Some((due, _)) = self.due(side)
+            {
+                cx.wake_at(due, side.index() as u64);
+            }
+        }
+    }
+
+    /// When a side's next packet is due, and its size.
+    fn due(&self, side: Side) -> Option<(Instant, u16)> {
+        let packets = self.config.of(side);
+        let count = packets.len() as u64;
+        let (round, number) = match (count, self.config.period) {
+            (0, _) => return None,
+            (_, Some(_)) => (
+                self.next[side.index()] / count,
+                self.next[side.index()] % count,
+            ),
+            (_, None) => (0, self.next[side.index()]),
+        };
+        let (nanos, bytes) = packets.get(number as usize)?;
+        let begun = self.started + self.config.period.unwrap_or_default() * round;
+        Some((begun + self.config.scaled(nanos), bytes))
+    }
+
+    /// Sends all that is due.
+    fn send(&mut self, side: Side, cx: &mut AppContext<'_>) {
+        let Some(flow) = self.flow else { return };
+        while let Some((due, size)) = self.due(side) {
+            if due > cx.now {
+                return cx.wake_at(due, side.index() as u64);
+            }
+            cx.datagram(flow, side, self.next[side.index()], size);
+            self.next[side.index()] += 1;
+        }
+    }
+}
+
+impl Application for Replay {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => self.start(cx),
+            AppEvent::Stopped => self.flow = None,
+            AppEvent::Timer { token } => self.send(Side::BOTH[token as usize], cx),
+            AppEvent::Flow { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Command;
+    use crate::traffic::testing::Desk;
+
+    fn config(text: &str) -> Config {
+        toml::from_str(text).expect("a good replay")
+    }
+
+    /// What is sent until `end`: milliseconds, side, number, size.
+    fn sent(config: Config, direction: Direction, end: u64) -> Vec<(u64, Side, u64, u16)> {
+        config.check().expect("a good replay");
+        let mut replay = Replay::new(config, direction);
+        let mut desk = Desk::new(1);
+        desk.now = Instant::from_nanos(1_000_000_000);
+        desk.tell(&mut replay, AppEvent::Started);
+        let mut sent = Vec::new();
+        while let Some((at, token)) = desk.next_timer()
+            && at < Instant::from_nanos((1000 + end) * 1_000_000)
+        {
+            desk.tell(&mut replay, AppEvent::Timer { token });
+            for (_, side, command) in desk.commands() {
+                let Command::Datagram { number, size } = command else {
+                    panic!("a replay sends datagrams")
+                };
+                sent.push((at.as_nanos() / 1_000_000 - 1000, side, number, size));
+            }
+        }
+        sent
+    }
+
+    const BOTH: &str = "up = '0 200, 20000000 300, 20000000 40'\ndown = '10000000 1500'";
+
+    #[test]
+    fn packets_leave_as_long_after_the_start_as_they_were_captured_after_the_first() {
+        let (up, down) = (Side::Host, Side::Peer);
+        assert_eq!(
+            sent(config(BOTH), Direction::Both, 1000),
+            [
+                (0, up, 0, 200),
+                (10, down, 0, 1500),
+                (20, up, 1, 300),
+                (20, up, 2, 40)
+            ]
+        );
+        assert_eq!(
+            sent(config(BOTH), Direction::Down, 1000),
+            [(10, down, 0, 1500)]
+        );
+    }
+
+    #[test]
+    fn it_plays_faster_and_again_if_asked() {
+        let text = format!("speed = 2.0\nperiod = '100 ms'\n{BOTH}");
+        let up: Vec<_> = sent(config(&text), Direction::Up, 210)
+            .iter()
+            .map(|&(at, _, number, size)| (at, number, size))
+            .collect();
+        let round = |start, first| {
+            [
+                (start, first, 200),
+                (start + 10, first + 1, 300),
+                (start + 10, first + 2, 40),
+            ]
+        };
+        assert_eq!(up[..6], [round(0, 0), round(100, 3)].concat());
+        assert_eq!(up[6], (200, 6, 200));
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused() {
+        let fault = |text: &str| config(text).check().expect_err(text).0;
+        assert_eq!(fault(""), "capture");
+        assert_eq!(fault("up = '0 200'\nspeed = 0.0"), "speed");
+        assert_eq!(fault("up = '0 200'\nspeed = nan"), "speed");
+        assert_eq!(
+            fault("up = '0 200, 5000000 200'\nperiod = '4 ms'"),
+            "period"
+        );
+        assert_eq!(fault("up = '0 200'\nperiod = '0 s'"), "period");
+    }
+}

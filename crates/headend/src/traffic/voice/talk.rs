@@ -1,0 +1,95 @@
+//! The sound of one call, and its score.
+
+use super::{Config, REPORT};
+use crate::flow::FlowId;
+use crate::metrics::Measure;
+use crate::metrics::voice::Scorer;
+use crate::packet::Side;
+use crate::time::Duration;
+use crate::traffic::stream::{Pace, Phase, Stream};
+use crate::traffic::{AppContext, Direction};
+
+/// Packets of sound both ways, or one way.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Talk {
+    stream: Stream,
+    /// Whether a period is over and not scored yet.
+    waits: bool,
+    /// By the side that talks.
+    scorers: [Scorer; 2],
+    flow: Option<FlowId>,
+}
+
+impl Talk {
+    /// Sound that begins when it is started.
+    pub(super) fn new(config: &Config, direction: Direction) -> Self {
+        let pace = Pace::every(config.interval);
+        let scorer = || Scorer::new(config.scoring.clone(), config.codec, config.interval);
+        Self {
+            stream: Stream::new(pace, config.size(), Phase::Random, direction.sides()),
+            waits: false,
+            scorers: [scorer(), scorer()],
+            flow: None,
+        }
+    }
+
+    pub(super) fn start(&mut self, cx: &mut AppContext<'_>) {
+        self.stream.start(cx);
+        self.flow = self.stream.flow();
+    }
+
+    /// A side's next packet is due.
+    pub(super) fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) {
+        // First the scores that are due by now: a new period takes the place of one that is scored.
+        self.report(cx);
+        if let Some((side, number)) = self.stream.tick(token, cx) {
+            let scorer = &mut self.scorers[side.index()];
+            scorer.sent(number, cx.now);
+            self.waits |= scorer.deadline().is_some();
+        }
+    }
+
+    /// Packet `number` has arrived at a side after `delay`; one of a call before does not count.
+    pub(super) fn arrived(
+        &mut self,
+        flow: FlowId,
+        at: Side,
+        number: u64,
+        delay: Duration,
+        cx: &mut AppContext<'_>,
+    ) {
+        if self.flow == Some(flow) {
+            self.scorers[at.other().index()].arrived(number, delay);
+            self.report(cx);
+        }
+    }
+
+    /// Sends no more. A period that is over is still scored; one that was cut short is not.
+    pub(super) fn stop(&mut self, cx: &mut AppContext<'_>) {
+        self.stream.stop();
+        for scorer in &self.scorers {
+            if let Some(deadline) = scorer.deadline() {
+                cx.wake_at(deadline.max(cx.now), REPORT);
+            }
+        }
+    }
+
+    /// Reports the scores that are due.
+    pub(super) fn report(&mut self, cx: &mut AppContext<'_>) {
+        if !self.waits {
+            return;
+        }
+        let measures = [
+            (Measure::Mos, Measure::Late),
+            (Measure::MosDown, Measure::LateDown),
+        ];
+        for (scorer, (mos, late)) in self.scorers.iter_mut().zip(measures) {
+            while let Some(score) = scorer.score_due(cx.now) {
+                cx.measure_at(score.ended, mos, score.mos);
+                cx.measure_at(score.ended, late, score.late);
+            }
+        }
+        self.waits = (self.scorers.iter()).any(|scorer| scorer.deadline().is_some());
+    }
+}

@@ -1,0 +1,243 @@
+//! A capture: the packets that pass chosen points, as pcapng files in memory that their owner takes away piece by piece.
+//!
+//! A point is a side of some flows, a host, or one of the three things that happen at a queue. Each has a file of its own, and is its interface: who looks
+//! for retransmissions in a file would take a packet that is in it twice for one. What is lost says why in a comment.
+
+use super::headers::Sketch;
+use super::pcapng::{self, Record, Way};
+use crate::flow::{FlowHeader, FlowTable, GroupId};
+use crate::packet::{Packet, Side};
+use crate::tcp::Options;
+use crate::tcp::sack::SackPool;
+use crate::time::Instant;
+use crate::trace::{DropReason, QueueId, TraceEvent, TraceKinds};
+
+/// Where packets are captured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Its name: that of its interface.
+    pub name: String,
+    /// What it is, in words.
+    pub description: String,
+    /// What is seen there.
+    pub watched: Watched,
+}
+
+/// What is seen at a point.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Watched {
+    /// What a host of one of these addresses sends and receives, both included.
+    Host(u32, u32),
+    /// What happens at these queues.
+    Queues(Vec<QueueId>, QueueMoment),
+    /// What one side of these flows sends and receives.
+    Side(Vec<GroupId>, Side),
+}
+
+/// What happens to a packet at a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueMoment {
+    /// It is taken out, to be sent.
+    Dequeue,
+    /// It ends there.
+    Drop,
+    /// It is taken in.
+    Enqueue,
+}
+
+impl QueueMoment {
+    /// All of them, in the order a packet meets them.
+    pub const ALL: [Self; 3] = [Self::Enqueue, Self::Dequeue, Self::Drop];
+
+    /// Its name in scenarios and captures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dequeue => "dequeue",
+            Self::Drop => "drop",
+            Self::Enqueue => "enqueue",
+        }
+    }
+}
+
+/// What packets refer to.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) flows: &'a FlowTable,
+    pub(crate) sacks: &'a SackPool,
+}
+
+impl Surroundings<'_> {
+    /// The group of the packet's flow.
+    #[inline]
+    pub(crate) fn group(self, packet: &Packet) -> GroupId {
+        self.flows.header(packet.flow).group
+    }
+}
+
+/// The files so far, and what belongs in them.
+#[derive(Debug)]
+pub struct Capture {
+    points: Vec<Point>,
+    /// By point.
+    files: Vec<Vec<u8>>,
+    /// By group: what its connections agree on.
+    tcp: Vec<Options>,
+    snaplen: usize,
+    start: Instant,
+    stop: Instant,
+    /// The frame at hand.
+    frame: Vec<u8>,
+}
+
+impl Capture {
+    /// A capture at `points` from `start` to `stop` that keeps `snaplen` bytes of a packet at most.
+    pub fn new(points: Vec<Point>, snaplen: u16, start: Instant, stop: Instant) -> Self {
+        let begin = |point: &Point| {
+            let mut file = Vec::with_capacity(ROOM);
+            pcapng::section(APPLICATION, &mut file);
+            let Point {
+                name, description, ..
+            } = point;
+            pcapng::interface(name, description, u32::from(snaplen), &mut file);
+            file
+        };
+        Self {
+            files: points.iter().map(begin).collect(),
+            points,
+            tcp: Vec::new(),
+            snaplen: usize::from(snaplen),
+            start,
+            stop,
+            frame: Vec::with_capacity(usize::from(u16::MAX)),
+        }
+    }
+
+    /// Says what the connections of each group agree on.
+    pub(crate) fn set_options(&mut self, tcp: Vec<Options>) {
+        self.tcp = tcp;
+    }
+
+    /// The kinds of events it needs.
+    pub(crate) fn interest(&self) -> TraceKinds {
+        let kinds = self.points.iter().map(|point| match &point.watched {
+            Watched::Host(..) | Watched::Side(..) => TraceKinds::SENT.union(TraceKinds::DELIVERED),
+            Watched::Queues(_, QueueMoment::Dequeue) => TraceKinds::DEQUEUED,
+            Watched::Queues(_, QueueMoment::Drop) => TraceKinds::DISCARDED,
+            Watched::Queues(_, QueueMoment::Enqueue) => TraceKinds::ENQUEUED,
+        });
+        kinds.fold(TraceKinds::NONE, TraceKinds::union)
+    }
+
+    /// Each point's name, and the bytes of its file that were not taken yet.
+    pub fn take(&mut self) -> Vec<(String, Vec<u8>)> {
+        let files = self.files.iter_mut().map(|file| {
+            let next = Vec::with_capacity(file.capacity());
+            std::mem::replace(file, next)
+        });
+        let names = self.points.iter().map(|point| point.name.clone());
+        names.zip(files).collect()
+    }
+
+    /// Takes in what happened to `packet`.
+    pub(crate) fn record(
+        &mut self,
+        at: Instant,
+        event: &TraceEvent,
+        packet: &Packet,
+        around: Surroundings<'_>,
+    ) {
+        if at < self.start || at > self.stop {
+            return;
+        }
+        let flow = around.flows.header(packet.flow);
+        let mut is_written = false;
+        for (point, file) in self.points.iter().zip(&mut self.files) {
+            let Some(way) = point.sees(event, packet, flow) else {
+                continue;
+            };
+            if !is_written {
+                is_written = true;
+                let sketch = Sketch {
+                    packet,
+                    flow,
+                    links_passed: around.flows.links_passed(packet),
+                    tcp: self.tcp[flow.group.0 as usize],
+                    sack: packet
+                        .sack
+                        .map_or(&[], |id| around.sacks.blocks(id).as_slice()),
+                };
+                sketch.write(self.snaplen, &mut self.frame);
+            }
+            let comment = match event {
+                TraceEvent::Discarded { reason, .. } => Some(explain(*reason)),
+                _ => None,
+            };
+            let record = Record {
+                interface: 0,
+                at,
+                length: u32::from(packet.size),
+                bytes: &self.frame,
+                way,
+                comment,
+            };
+            pcapng::packet(&record, file);
+        }
+    }
+}
+
+impl Point {
+    /// Which way the packet goes here, if the event happens here.
+    fn sees(&self, event: &TraceEvent, packet: &Packet, flow: &FlowHeader) -> Option<Way> {
+        let (moment, queue) = match *event {
+            TraceEvent::Delivered { .. } => {
+                return self.is_end(packet.from.other(), flow).then_some(Way::In);
+            }
+            TraceEvent::Sent { .. } => {
+                return self.is_end(packet.from, flow).then_some(Way::Out);
+            }
+            TraceEvent::Dequeued { queue, .. } => (QueueMoment::Dequeue, queue),
+            TraceEvent::Discarded { queue, .. } => (QueueMoment::Drop, queue?),
+            TraceEvent::Enqueued { queue, .. } => (QueueMoment::Enqueue, queue),
+            _ => return None,
+        };
+        match &self.watched {
+            Watched::Queues(queues, watched) if *watched == moment && queues.contains(&queue) => {
+                Some(Way::Past)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether this is where `side` of the flow is.
+    fn is_end(&self, side: Side, flow: &FlowHeader) -> bool {
+        match &self.watched {
+            Watched::Host(first, last) => (*first..=*last).contains(&flow.addresses[side.index()]),
+            Watched::Queues(..) => false,
+            Watched::Side(groups, watched) => *watched == side && groups.contains(&flow.group),
+        }
+    }
+}
+
+/// What wrote the files.
+const APPLICATION: &str = concat!("headend ", env!("CARGO_PKG_VERSION"));
+/// Room made for a file at first: that of many packets.
+const ROOM: usize = 1 << 18;
+
+/// Why a packet ended, as its comment says it.
+fn explain(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::AckThinned => {
+            "dropped: a newer acknowledgement made it superfluous (ack_thinned)"
+        }
+        DropReason::Congested => "dropped by the AQM (congested)",
+        DropReason::Corrupted => "damaged on the way (corrupted)",
+        DropReason::Filtered => "dropped: forbidden by a classifier (filtered)",
+        DropReason::FlowLimit => "dropped: its flow's share of the buffer is full (flow_limit)",
+        DropReason::NotRegistered => "dropped: the modem is not registered yet (not_registered)",
+        DropReason::Overlimit => "dropped: the buffer is full (overlimit)",
+        DropReason::RetryLimit => "dropped: retries used up (retry_limit)",
+        DropReason::Unresponsive => {
+            "dropped: its flow does not respond to congestion (unresponsive)"
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The headers of a packet, as hosts would have written them.
+//!
+//! What a packet and its flow do not hold is filled in: a TTL that begins at 64 and counts the links passed, "don't fragment" and an identification of 0 (of a
+//! datagram: its number, so that one can be followed from point to point), initial sequence numbers of 0, timestamps in milliseconds since
+//! the start of the run (Linux's clock), the smallest window scale that fits. Data is zeros, and so counts nothing in a checksum. A packet in a
+//! tunnel is shown without the tunnel's header.
+
+use etherparse::{
+    IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader,
+    UdpHeader,
+};
+
+use crate::flow::{FlowHeader, Protocol};
+use crate::packet::{Ecn, Flags, Packet, Side};
+use crate::tcp::Options;
+
+/// What every host sends with.
+const TTL: u8 = 64;
+/// The longest headers: IPv4 without options, TCP with all it can have.
+pub const LONGEST: usize = 80;
+
+/// Data.
+static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
+
+/// What a packet's headers are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Sketch<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// Its flow.
+    pub flow: &'a FlowHeader,
+    /// Links it has passed.
+    pub links_passed: u8,
+    /// What the ends of its connection agreed on, where it has one.
+    pub tcp: Options,
+    /// Its SACK blocks.
+    pub sack: &'a [(u64, u64)],
+}
+
+impl Sketch<'_> {
+    /// Writes the packet in place of what `out` holds: its headers, and of its data as much as makes `snaplen` bytes of it.
+    pub fn write(&self, snaplen: usize, out: &mut Vec<u8>) {
+        out.clear();
+        let from = self.packet.from;
+        let [source, destination] = [from, from.other()].map(|side| self.address(side));
+        let ip = self.ip(source, destination);
+        out.extend_from_slice(&ip.to_bytes());
+        let length = usize::from(self.packet.size);
+        let behind = length - Ipv4Header::MIN_LEN;
+        match self.flow.protocol {
+            Protocol::Icmp => out.extend_from_slice(&self.icmp(behind).to_bytes()),
+            Protocol::Tcp => {
+                let tcp = self.segment(behind, source, destination);
+                out.extend_from_slice(&tcp.to_bytes());
+            }
+            Protocol::Udp => {
+                let udp = self.udp(behind, source, destination);
+                out.extend_from_slice(&udp.to_bytes());
+            }
+        }
+        out.resize(length.min(snaplen), 0);
+    }
+
+    fn address(&self, side: Side) -> [u8; 4] {
+        self.flow.addresses[side.index()].to_be_bytes()
+    }
+
+    fn ports(&self) -> [u16; 2] {
+        let from = self.packet.from;
+        [from, from.other()].map(|side| self.flow.ports[side.index()])
+    }
+
+    fn ip(&self, source: [u8; 4], destination: [u8; 4]) -> Ipv4Header {
+        let (protocol, identification) = match self.flow.protocol {
+            Protocol::Icmp => (IpNumber::ICMP, self.packet.seq as u16),
+            Protocol::Tcp => (IpNumber::TCP, 0),
+            Protocol::Udp => (IpNumber::UDP, self.packet.seq as u16),
+        };
+        let mut header = Ipv4Header {
+            dscp: IpDscp::try_new(self.flow.dscp).unwrap_or(IpDscp::ZERO),
+            ecn: match self.packet.ecn {
+                Ecn::Ce => IpEcn::CongestionExperienced,
+                Ecn::Ect0 => IpEcn::Ect0,
+                Ecn::Ect1 => IpEcn::Ect1,
+                Ecn::NotEct => IpEcn::NotEct,
+            },
+            total_len: self.packet.size,
+            identification,
+            dont_fragment: true,
+            time_to_live: TTL.saturating_sub(self.links_passed),
+            protocol,
+            source,
+            destination,
+            ..Ipv4Header::default()
+        };
+        header.header_checksum = header.calc_header_checksum();
+        header
+    }
+
+    /// The customer's side asks, the other answers: pings have no other way.
+    fn icmp(&self, length: usize) -> Icmpv4Header {
+        let echo = IcmpEchoHeader {
+            id: self.flow.ports[Side::Host.index()],
+            seq: self.packet.seq as u16,
+        };
+        let kind = match self.packet.from {
+            Side::Host => Icmpv4Type::EchoRequest(echo),
+            Side::Peer => Icmpv4Type::EchoReply(echo),
+        };
+        let data = length.saturating_sub(Icmpv4Header::MIN_LEN);
+        Icmpv4Header::with_checksum(kind, &ZEROS[..data])
+    }
+
+    fn udp(&self, length: usize, source: [u8; 4], destination: [u8; 4]) -> UdpHeader {
+        let [source_port, destination_port] = self.ports();
+        let mut header = UdpHeader {
+            source_port,
+            destination_port,
+            length: length as u16,
+            checksum: 0,
+        };
+        let data = &ZEROS[..length.saturating_sub(UdpHeader::LEN)];
+        header.checksum = header
+            .calc_checksum_ipv4_raw(source, destination, data)
+            .expect("a packet is shorter than 64 KiB");
+        header
+    }
+
+    fn segment(&self, length: usize, source: [u8; 4], destination: [u8; 4]) -> TcpHeader {
+        let Packet { flags, window, .. } = *self.packet;
+        let [source_port, destination_port] = self.ports();
+        let is_syn = flags.has(Flags::SYN);
+        // RFC 7323 §2.2: the window of a SYN is not scaled.
+        let scale = if is_syn { 0 } else { self.tcp.window_scale };
+        let window = (window >> scale).min(u32::from(u16::MAX)) as u16;
+        // A SYN takes a number, which the model's offsets leave out.
+        let first = if is_syn { 0 } else { number(self.packet.seq) };
+        let mut header = TcpHeader::new(source_port, destination_port, first, window);
+        header.ack = flags.has(Flags::ACK);
+        if header.ack {
+            header.acknowledgment_number = number(self.packet.ack);
+        }
+        header.syn = is_syn;
+        header.fin = flags.has(Flags::FIN);
+        header.ece = flags.has(Flags::ECE);
+        header.cwr = flags.has(Flags::CWR);
+        // RFC 9768 §3.1: AE has taken the place of the nonce sum.
+        header.ns = flags.has(Flags::AE);
+        let (options, taken) = self.options();
+        header
+            .set_options_raw(&options[..taken])
+            .expect("as many bytes as the modelled header has room for");
+        let data = &ZEROS[..length.saturating_sub(header.header_len())];
+        header.checksum = header
+            .calc_checksum_ipv4_raw(source, destination, data)
+            .expect("a packet is shorter than 64 KiB");
+        header
+    }
+
+    /// Options in the layout that the model counts their bytes by, and how many bytes they are.
+    fn options(&self) -> ([u8; 40], usize) {
+        let mut room = Room {
+            bytes: [0; 40],
+            taken: 0,
+        };
+        let is_syn = self.packet.flags.has(Flags::SYN);
+        if is_syn {
+            room.put(&[2, 4]);
+            room.put(&self.tcp.mss.to_be_bytes());
+            match (self.tcp.sack, self.tcp.timestamps) {
+                (true, true) => room.put(&[4, 2]),
+                (true, false) => room.put(&[NOP, NOP, 4, 2]),
+                (false, true) => room.put(&[NOP, NOP]),
+                (false, false) => {}
+            }
+        } else if self.tcp.timestamps {
+            room.put(&[NOP, NOP]);
+        }
+        if self.tcp.timestamps {
+            room.put(&[8, 10]);
+            room.put(&milliseconds(self.packet.sent_at.as_nanos()));
+            room.put(&milliseconds(self.packet.echo.as_nanos()));
+        }
+        if is_syn {
+            room.put(&[NOP, 3, 3, self.tcp.window_scale]);
+        }
+        if !self.sack.is_empty() {
+            room.put(&[NOP, NOP, 5, 2 + 8 * self.sack.len() as u8]);
+            for &(start, end) in self.sack {
+                room.put(&number(start).to_be_bytes());
+                room.put(&number(end).to_be_bytes());
+            }
+        }
+        (room.bytes, room.taken)
+    }
+}
+
+/// Option that is one byte of padding.
+const NOP: u8 = 1;
+
+struct Room {
+    bytes: [u8; 40],
+    taken: usize,
+}
+
+impl Room {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.taken..self.taken + bytes.len()].copy_from_slice(bytes);
+        self.taken += bytes.len();
+    }
+}
+
+/// The sequence number of the byte at `offset` of a stream whose SYN had number 0.
+fn number(offset: u64) -> u32 {
+    (offset as u32).wrapping_add(1)
+}
+
+fn milliseconds(nanos: u64) -> [u8; 4] {
+    ((nanos / 1_000_000) as u32).to_be_bytes()
+}

@@ -1,0 +1,35 @@
+"""The packets that a run captured: pcapng files that grow on disk while the run goes on, and then go into its results."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+
+from headend.folder import name_folders
+
+#: The folder among the results that holds them.
+FOLDER = "capture"
+
+
+class Capture:
+    """A pcapng file for each point, under a temporary name that is gone with this object.
+
+    However long the run, memory holds what it captured within one slice of wall-clock time.
+    """
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="headend-"))
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    def append(self, pieces: Mapping[str, bytes]) -> None:
+        """Write each point's piece behind those that came before."""
+        for name, piece in zip(name_folders(list(pieces)), pieces.values(), strict=True):
+            with (self.folder / f"{name}.pcapng").open("ab") as file:
+                file.write(piece)
+
+    def write_into(self, results: Path) -> None:
+        """Copy the files into a folder of results."""
+        shutil.copytree(self.folder, results / FOLDER)

@@ -1,0 +1,71 @@
+"""Who gets how much of a line: within groups, and between them."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from headend.fairness import measure_fairness
+from headend.figures.over_time import draw_class_rates
+from headend.result import Result
+from headend.scores import score_runs
+
+
+def make_result(goodputs: dict[str, float]) -> Result:
+    flows = pl.DataFrame(
+        {
+            "flow": list(goodputs),
+            "carries": "data",
+            "application": "bulk",
+            "goodput_bps": list(goodputs.values()),
+        }
+    )
+    return Result({"flows": flows}, {})
+
+
+def test_each_group_has_an_index_and_a_share() -> None:
+    shares = measure_fairness(make_result({"near.1": 6e6, "near.2": 2e6, "far": 3e6}))
+    assert [(share.group, share.members) for share in shares] == [("near", 2), ("far", 1)]
+    assert [share.mean_bps for share in shares] == [4e6, 3e6]
+    assert shares[0].jain_index == pytest.approx(0.8)
+    assert shares[1].jain_index is None
+    assert [share.ratio for share in shares] == [1.0, 0.75]
+
+
+def test_one_flow_shares_with_nobody_and_nothing_is_no_share() -> None:
+    assert measure_fairness(make_result({"far": 3e6})) == []
+    shares = measure_fairness(make_result({"near.1": 0.0, "near.2": 0.0}))
+    assert (shares[0].jain_index, shares[0].ratio) == (None, None)
+
+
+SHARED = {
+    "duration": "6 s",
+    "link": {"line": {"point_to_point": {"up": {"rate": "10 Mbit/s"}}}},
+    "flow": {
+        "near": {"application": "bulk", "rtt": "10 ms", "count": 3},
+        "far": {
+            "application": "bulk",
+            "rtt": {"from": "50 ms", "to": "100 ms"},
+            "count": 2,
+            "start": {"from": "1 s", "every": "1 s"},
+        },
+    },
+    "expect": {"even": "far.jain_index > 0", "ratio": "far.mean_goodput / near.mean_goodput > 0"},
+}
+
+
+def test_groups_of_a_run_have_their_figures() -> None:
+    import headend
+
+    result = headend.run(SHARED)
+    assert all(outcome.met for outcome in result.expectations)
+    scores = {(figure.subject, figure.name) for figure in score_runs([result])[0]}
+    assert {("near ×3", "Jain's index within"), ("far ×2", "Jain's index within")} <= scores
+    figure = draw_class_rates([result])
+    assert figure is not None
+    text = str(figure.panels[0].specify())
+    assert "near" in text
+    assert "far" in text
+    assert "near.1" not in text
+    alone = headend.run(SHARED, set={"flow.near.count": 1, "flow.far.count": 1, "expect": {}})
+    assert draw_class_rates([alone]) is None
