@@ -303,7 +303,9 @@ def _grade_responsiveness(evidence: _Evidence) -> tuple[Grade, str, float | None
     if not found:
         return Grade.NONE, "no test finished with answers", 0.0
     worst = min(found.values())
-    each = ", ".join(f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items())
+    each = ", ".join(
+        f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items()
+    )
     text = f"round trips a minute: {each} (one takes {write_quantity(60e9 / worst)})"
     return _grade_rising(worst, (1000, 500, 200)), text, -worst
 

@@ -190,9 +190,12 @@ def draw_speed(results: Sequence[Result]) -> Figure | None:
     """Draw what a speed test shows against how long it has run."""
     frames = {result.label: _gather_speeds(result) for result in _leave_groups_out(results)}
     title, scale = "throughput seen (Mbit/s)", alt.Scale(zero=True)
-    panels, note = lay_out(
-        frames, lambda rows: _draw_samples(rows, title, scale, line=True), place_flows(results)
-    )
+    axis = alt.X("time_s:Q", title="since the test began (s)")
+
+    def draw(rows: pl.DataFrame) -> AnyChart:
+        return _draw_samples(rows, title, scale, line=True, axis=axis)
+
+    panels, note = lay_out(frames, draw, place_flows(results))
     if not panels:
         return None
     return Figure(
@@ -353,11 +356,13 @@ def _find_timeout(result: Result, flow: str) -> float:
         return PING_TIMEOUT_NS
 
 
-def _draw_samples(rows: pl.DataFrame, title: str, scale: alt.Scale, *, line: bool) -> AnyChart:
+def _draw_samples(
+    rows: pl.DataFrame, title: str, scale: alt.Scale, *, line: bool, axis: alt.X | None = None
+) -> AnyChart:
     chosen = highlight()
     few = rows.height <= 60 * rows["series"].n_unique()
     base = make_chart(rows.select("time_s", "value", "series", "slot")).encode(
-        x=time_axis(),
+        x=axis or time_axis(),
         y=alt.Y("value:Q", title=title, scale=scale),
         color=colour(rows),
         opacity=fade(chosen),

@@ -56,9 +56,8 @@ pub struct Config {
     /// How many tests. Without it they follow each other until the flow's stop time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<u64>,
-    /// TLS of the foreign probes. Without it two times make up a foreign round trip, not three.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Tls>,
+    /// TLS of the foreign probes. Without it, `"off"`, two times make up a foreign round trip, not three.
+    pub tls: Tls,
     /// Standard deviation at which averages are stable, as a share of the latest (SDT).
     pub tolerance: Probability,
     /// Share of the times that count, from the lowest up (TMP).
@@ -83,7 +82,7 @@ impl Default for Config {
             probes: 100,
             share: Probability(0.05),
             tests: None,
-            tls: Some(Tls::Tls13),
+            tls: Tls::Tls13,
             tolerance: Probability(0.05),
             trim: Probability(0.95),
         }
@@ -381,7 +380,7 @@ impl Responsiveness {
             }
             News::Received { at: Side::Host, .. } => {
                 probe.exchanges += 1;
-                let handshake = self.config.tls.map_or(0, Tls::round_trips);
+                let handshake = self.config.tls.round_trips();
                 if probe.exchanges == handshake {
                     let time = (cx.now - probe.connected_at) / u64::from(handshake);
                     self.times.add(Kind::Tls, time);
@@ -444,8 +443,8 @@ impl Load {
 impl Foreign {
     /// Bytes of the round trip under way, up and down.
     fn flights(&self, config: &Config) -> (u64, u64) {
-        let tls = (config.tls).and_then(|tls| tls.flights(self.exchanges, config.certificates.0));
-        tls.unwrap_or((config.tls.map_or(0, Tls::rest) + REQUEST, ANSWER))
+        let handshake = (config.tls).flights(self.exchanges, config.certificates.0);
+        handshake.unwrap_or((config.tls.rest() + REQUEST, ANSWER))
     }
 
     fn exchange(&mut self, config: &Config, cx: &mut AppContext<'_>) {
@@ -510,7 +509,7 @@ impl Times {
         let interval = || [(); 4].map(|()| Vec::with_capacity(config.probes as usize));
         Self {
             trim: config.trim.0,
-            has_tls: config.tls.is_some(),
+            has_tls: config.tls != Tls::Off,
             intervals: (0..config.distance).map(|_| interval()).collect(),
             sorted: Vec::with_capacity((config.probes * config.distance) as usize),
         }
@@ -674,7 +673,7 @@ mod tests {
     #[test]
     fn without_tls_two_times_make_up_a_foreign_round_trip() {
         let config = Config {
-            tls: None,
+            tls: Tls::Off,
             ..Config::default()
         };
         let mut times = Times::new(&config);

@@ -21,7 +21,7 @@ pub(super) struct Connection {
     /// Whether the handshakes are over: until then nothing has been asked for.
     pub(super) ready: bool,
     /// TLS, with the size of the server's first flight, and its round trips so far.
-    tls: Option<(Tls, u64)>,
+    tls: (Tls, u64),
     exchanges: u32,
     /// Bytes that go with the first request.
     preface: u64,
@@ -68,13 +68,12 @@ impl Connection {
             },
             |http2| Work::Streams(Box::new(Streams::new(http2))),
         );
-        let preface =
-            config.tls.map_or(0, Tls::rest) + config.http2.as_ref().map_or(0, |_| http2::PREFACE);
+        let preface = config.tls.rest() + config.http2.as_ref().map_or(0, |_| http2::PREFACE);
         Self {
             flow: cx.connect(server, Side::Host),
             server,
             ready: false,
-            tls: config.tls.map(|tls| (tls, config.certificates.0)),
+            tls: (config.tls, config.certificates.0),
             exchanges: 0,
             preface,
             asked: 0,
@@ -97,7 +96,7 @@ impl Connection {
     }
 
     fn flights(&self) -> Option<(u64, u64)> {
-        let (tls, certificates) = self.tls?;
+        let (tls, certificates) = self.tls;
         tls.flights(self.exchanges, certificates)
     }
 

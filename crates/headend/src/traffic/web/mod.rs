@@ -71,9 +71,8 @@ pub struct Config {
     pub site: Option<Site>,
     /// Time a server takes between a request and its answer.
     pub think: Duration,
-    /// The TLS handshake on each connection, before its first request. Without it requests go in the clear.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Tls>,
+    /// The TLS handshake on each connection, before its first request.
+    pub tls: Tls,
 }
 
 impl Default for Config {
@@ -101,7 +100,7 @@ impl Default for Config {
             sigma: 1.0,
             site: None,
             think: Duration::ZERO,
-            tls: None,
+            tls: Tls::Off,
         }
     }
 }
@@ -518,7 +517,7 @@ mod tests {
 
         /// The news that is due of a connection, if any.
         fn due(&mut self, index: usize) -> Option<News> {
-            let exact = self.web.config.http2.is_none() && self.web.config.tls.is_none();
+            let exact = self.web.config.http2.is_none() && self.web.config.tls == Tls::Off;
             let books = &mut self.flows[index];
             if !books.open {
                 return None;
@@ -886,7 +885,7 @@ mod tests {
         ] {
             let config = Config {
                 certificates: ByteCount(certificates),
-                tls: Some(tls),
+                tls,
                 ..buffer_control_page()
             };
             let mut network = Network::new(config, 1);

@@ -6,9 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of TLS on a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tls {
+    /// No handshake: requests go in the clear.
+    #[default]
+    Off,
     /// TLS 1.2 (RFC 5246 §7.3): two round trips.
     Tls12,
     /// TLS 1.3 (RFC 8446 §2): one round trip.
@@ -27,6 +30,7 @@ impl Tls {
     /// How many round trips it takes.
     pub(in crate::traffic) fn round_trips(self) -> u32 {
         match self {
+            Self::Off => 0,
             Self::Tls12 => 2,
             Self::Tls13 => 1,
         }
@@ -35,7 +39,7 @@ impl Tls {
     /// Bytes of the client that go with its first request.
     pub(in crate::traffic) fn rest(self) -> u64 {
         match self {
-            Self::Tls12 => 0,
+            Self::Off | Self::Tls12 => 0,
             Self::Tls13 => CLIENT_FINISHED,
         }
     }
