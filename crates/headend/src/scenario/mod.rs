@@ -10,6 +10,7 @@
 mod build;
 mod cable;
 mod check;
+mod dot11b;
 mod error;
 pub mod named;
 mod parse;
@@ -20,6 +21,7 @@ mod span;
 
 pub use cable::*;
 pub use check::{Scenario, refuse, required_files};
+pub use dot11b::*;
 pub use error::{Origin, Problem, ScenarioError};
 pub use named::{Named, OrTable};
 pub use parse::{Format, Override};

@@ -5,6 +5,7 @@
 
 mod admission;
 mod cable;
+mod cell;
 mod changes;
 mod classes;
 mod classifiers;
@@ -21,6 +22,7 @@ use super::raw::{FORMAT, Host, Raw, Results};
 use crate::time::Duration;
 
 pub(super) use cable::{CablePlan, ModemPlan, Profile};
+pub(super) use cell::CellPlan;
 pub(super) use changes::ChangePlan;
 pub(super) use classifiers::rule;
 pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan};
