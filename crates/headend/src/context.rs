@@ -287,6 +287,11 @@ impl<'a> Context<'a> {
         self.world.flows.header(packet.flow).group
     }
 
+    /// Where a packet is on its route.
+    pub fn hop(&self, packet: &Packet) -> Hop {
+        self.world.flows.hop_of(packet, packet.hop)
+    }
+
     /// The header fields of a flow: for classifiers, hashing and per-flow laws.
     pub fn header(&self, flow: FlowId) -> &FlowHeader {
         self.world.flows.header(flow)

@@ -1,6 +1,7 @@
 //! Links: media with ports that take packets from their queues when they may send, and hand them on at the far end.
 
 pub mod docsis;
+pub mod dot11b;
 mod fused;
 mod point_to_point;
 mod rate;

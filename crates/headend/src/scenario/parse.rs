@@ -305,6 +305,9 @@ impl Document {
         let Some(queue) = last else {
             return Some(queue_of_line(link, kind, table, first));
         };
+        if kind == "dot11b" {
+            return Some(format!("link.{link}.dot11b.station.{first}.queue"));
+        }
         // A modem's queue: its number, between the two, stands for no table of its own.
         let modem = format!("link.{link}.{kind}.modem.{first}");
         if ["up", "down"].contains(&queue) {
@@ -323,6 +326,7 @@ impl Document {
         for (place, &key) in keys.iter().enumerate().take(keys.len() - 1) {
             let is_named = match place {
                 0 => matches!(key, "link" | "host" | "flow"),
+                3 if keys[2] == "dot11b" => key == "station",
                 3 | 5 => keys[2] == "docsis" && NAMED_IN_LINES.contains(&key),
                 _ => false,
             };
@@ -376,6 +380,8 @@ fn queue_of_line(link: &str, kind: &str, table: Option<&Value>, name: &str) -> S
 pub(super) fn queue_path(link: &str, kind: &str, direction: &str) -> String {
     match kind {
         "docsis" => format!("link.{link}.docsis.{direction}stream.queue"),
+        // The access point's is the one that everybody's packets pass; a station's is found by the station's name.
+        "dot11b" => format!("link.{link}.dot11b.access_point.queue"),
         _ => format!("link.{link}.{kind}.{direction}.queue"),
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cable::Docsis;
 use super::distance::RttFrom;
+use super::dot11b::Dot11b;
 use super::named::{Named, OrTable};
 use super::span::Selection;
 use crate::qdisc::QueueConfig;
@@ -125,8 +126,8 @@ impl Default for Capture {
 pub enum LinkConfig {
     /// A DOCSIS cable line.
     Docsis(Box<Docsis>),
-    /// An 802.11b cell. Not available in this version.
-    Dot11b(Dot11b),
+    /// An 802.11b cell: an access point and its stations on one channel.
+    Dot11b(Box<Dot11b>),
     /// A plain rate-limited link.
     PointToPoint(Box<PointToPoint>),
 }
@@ -176,31 +177,6 @@ pub struct VaryingRate {
 
 /// A queue, by its discipline: a name alone takes all defaults.
 pub type Queue = Named<QueueConfig>;
-
-/// An 802.11b cell: an access point and its stations.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Dot11b {
-    /// Data rate of stations that give none: 1, 2, 5.5 or 11 Mbit/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// The access point.
-    pub access_point: Station,
-    /// Stations by name.
-    pub station: BTreeMap<String, Station>,
-}
-
-/// A station of an 802.11b cell.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Station {
-    /// Its data rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Its queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Queue>,
-}
 
 /// A host: a customer's, behind links, or one in the network.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -214,14 +214,14 @@ pub struct QueueInfo {
     pub overhead_bytes: u64,
 }
 
-/// Counters of a DOCSIS upstream MAC.
+/// Counters of a DOCSIS upstream MAC; of a node of an 802.11b cell, its collisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MacCounters {
     /// Requests sent in contention regions.
     pub requests_contention: u64,
     /// Requests that rode in a burst.
     pub requests_piggyback: u64,
-    /// Contention requests lost to a collision.
+    /// Contention requests, or frames, lost to a collision.
     pub collisions: u64,
     /// Contention requests that were sent again after a collision.
     pub request_retries: u64,

@@ -4,6 +4,7 @@
 //! Every component gets a random stream named by its path.
 
 mod cable;
+mod cell;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -148,6 +149,7 @@ impl Builder {
     fn add_link(&mut self, plan: &LinkPlan, hosts: &BTreeMap<String, HostPlan>) {
         let link: Box<dyn Link> = match &plan.medium {
             Medium::Docsis(line) => Box::new(self.cable(&plan.name, line, hosts)),
+            Medium::Dot11b(cell) => Box::new(self.cell(&plan.name, cell)),
             Medium::PointToPoint(directions) => {
                 let [up, down] = &**directions;
                 let up = self.direction(&plan.name, "up", Port(0), up);
@@ -343,6 +345,7 @@ impl Builder {
 fn customers(plan: &LinkPlan) -> usize {
     match &plan.medium {
         Medium::Docsis(cable) => cable.modems.len(),
+        Medium::Dot11b(cell) => cell.stations.len(),
         Medium::PointToPoint(_) => 1,
     }
 }

@@ -41,6 +41,17 @@ pub(super) fn check(links: &[LinkPlan], groups: &[GroupPlan], warnings: &mut Vec
                     warn(&path, &plan.queue, groups, passes, &mut found);
                 }
             }
+            Medium::Dot11b(cell) => {
+                let ways = |group: &GroupPlan| passes(group, index as u16);
+                let path = format!("link.{}.dot11b.access_point.queue", link.name);
+                let comes_down = |group: &GroupPlan| ways(group).iter().any(|&(way, _)| way == 1);
+                warn(&path, &cell.access_point, groups, comes_down, &mut found);
+                for (number, station) in cell.stations.iter().enumerate() {
+                    let path = station.queue_path(&link.name);
+                    let goes_up = |group: &GroupPlan| ways(group).contains(&(0, number));
+                    warn(&path, &station.queue, groups, goes_up, &mut found);
+                }
+            }
             Medium::Docsis(line) => {
                 for (number, profile) in line.profiles.iter().enumerate() {
                     let flows = profile.flows.iter().enumerate();

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::cable::{self, CablePlan};
-use super::{LONGEST_DELAY, queue_path, unavailable};
+use super::cell::{self, CellPlan};
+use super::{LONGEST_DELAY, queue_path};
 use crate::flow::Port;
 use crate::link::RateSchedule;
 use crate::qdisc::{BacklogLimit, Framing, QueueConfig};
@@ -25,6 +26,7 @@ pub(in crate::scenario) struct LinkPlan {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) enum Medium {
     Docsis(Box<CablePlan>),
+    Dot11b(Box<CellPlan>),
     PointToPoint(Box<[DirectionPlan; 2]>),
 }
 
@@ -83,6 +85,7 @@ impl LinkPlan {
     pub(in crate::scenario) fn queues(&self) -> Vec<(String, String)> {
         match &self.medium {
             Medium::Docsis(line) => line.queues(&self.name),
+            Medium::Dot11b(cell) => cell.queues(&self.name),
             Medium::PointToPoint(_) => ["up", "down"]
                 .map(|direction| {
                     let name = format!("{}.{direction}", self.name);
@@ -107,6 +110,15 @@ pub(super) fn attachments(links: &[LinkPlan]) -> BTreeMap<String, Attachment> {
         };
         match &link.medium {
             Medium::PointToPoint(_) => add(link.name.clone(), 0, None),
+            Medium::Dot11b(cell) => {
+                for group in &cell.groups {
+                    add(
+                        format!("{}.{}", link.name, group.name),
+                        group.first,
+                        group.count,
+                    );
+                }
+            }
             Medium::Docsis(line) => {
                 for group in &line.groups {
                     let name = match &group.name {
@@ -167,11 +179,9 @@ fn plan_link(
             let plan = cable::plan(&format!("link.{name}.docsis"), docsis, duration, warnings)?;
             Medium::Docsis(Box::new(plan))
         }
-        LinkConfig::Dot11b(_) => {
-            return Err(unavailable(
-                format!("link.{name}.dot11b"),
-                "an 802.11b cell",
-            ));
+        LinkConfig::Dot11b(cell) => {
+            let plan = cell::plan(&format!("link.{name}.dot11b"), cell)?;
+            Medium::Dot11b(Box::new(plan))
         }
         LinkConfig::PointToPoint(link) => {
             plan_point_to_point(&format!("link.{name}.point_to_point"), link)?

@@ -6,6 +6,7 @@
 mod admission;
 mod cable;
 mod capture;
+mod cell;
 mod changes;
 mod classes;
 mod classifiers;
@@ -23,6 +24,7 @@ use crate::time::Duration;
 
 pub(super) use cable::{CablePlan, ModemPlan, Profile};
 pub(super) use capture::CapturePlan;
+pub(super) use cell::CellPlan;
 pub(super) use changes::ChangePlan;
 pub(super) use classifiers::rule;
 pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan};

@@ -1,0 +1,476 @@
+//! An 802.11b cell: an access point and its stations, which share one channel by the distributed coordination function.
+//!
+//! IEEE 802.11-1999 §9.2: who has a frame waits until the channel has been idle for DIFS, then for its backoff, and sends; the receiver answers after SIFS. Two that begin within the same slot
+//! collide, get no answer, and draw from a larger window. After a collision, or a frame that arrived broken, everybody waits for EIFS. Long frames may be announced by RTS and CTS.
+//!
+//! All hear each other. Between two transmissions the channel is idle, and everybody counts the same slots: the next to send is the first whose backoff is over, and until then nothing happens. The
+//! cell therefore has one event for each beginning and one for each end, however many stations wait, and none for those that do not.
+//!
+//! Ports: station `s` has port `2s` (up, to the access point) and `2s + 1` (down); what comes in there waits in the access point's queue. docs/models/dot11b.md says what is left out.
+
+pub mod backoff;
+pub mod phy;
+
+use self::backoff::{Backoff, Limits, Try};
+use self::phy::Phy;
+use super::Link;
+use crate::context::{Context, QueueInternals};
+use crate::earliest::Earliest;
+use crate::flow::{Hop, Port};
+use crate::metrics::channel::ChannelUse;
+use crate::packet::Packet;
+use crate::qdisc::{LineView, Queue};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::trace::{DropReason, QueueId};
+use crate::units::{Probability, Rate};
+
+/// Token of the wake-up at which somebody may begin to send.
+const BEGIN: u64 = 0;
+/// Token of the wake-up at which an exchange of frames is over.
+const END: u64 = 1;
+/// Tokens of queue updates begin here, by node.
+const UPDATES: u64 = 2;
+
+/// The access point's place among the nodes.
+const ACCESS_POINT: usize = 0;
+
+/// What holds for the whole cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rules {
+    /// Frames on the air.
+    pub phy: Phy,
+    /// A slot.
+    pub slot: Duration,
+    /// Before an answer.
+    pub sifs: Duration,
+    /// Before a backoff.
+    pub difs: Duration,
+    /// In place of DIFS after a frame that nobody could read.
+    pub eifs: Duration,
+    /// How long a transmission goes unnoticed: who begins within it collides (§15.4.8.4: CCA).
+    pub unnoticed: Duration,
+    /// Time on the way.
+    pub propagation: Duration,
+    /// MPDUs that are longer are announced by RTS.
+    pub rts_threshold: u64,
+    /// Windows and tries.
+    pub limits: Limits,
+}
+
+/// A station, as it is built.
+#[derive(Debug)]
+pub struct StationSetup {
+    /// Its queue; updates come with [`Cell::update_token`].
+    pub queue: Queue,
+    /// Rate of the frames it sends, and of those sent to it.
+    pub rate: Rate,
+    /// Share of the frames from and to it that arrive broken.
+    pub frame_errors: Probability,
+    /// For its backoffs.
+    pub rng: Rng,
+}
+
+/// Who may send: the access point or a station.
+#[derive(Debug)]
+struct Node {
+    queue: Queue,
+    /// What the queue may know of the channel.
+    line: LineView<'static>,
+    backoff: Backoff,
+    /// The packet whose turn it is.
+    frame: Option<Packet>,
+}
+
+/// A station's side of the channel.
+#[derive(Debug)]
+struct Radio {
+    rate: Rate,
+    frame_errors: Probability,
+}
+
+/// What the channel does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Channel {
+    /// Nobody sends. Idle slots count from `since`, which may be still to come.
+    Idle { since: Instant },
+    /// An exchange of frames is under way until `until`.
+    Busy { until: Instant },
+}
+
+/// How an exchange will end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Delivered,
+    Failed(Try),
+}
+
+/// An 802.11b cell.
+#[derive(Debug)]
+pub struct Cell {
+    rules: Rules,
+    /// The access point, then the stations.
+    nodes: Vec<Node>,
+    radios: Vec<Radio>,
+    /// The idle slot at which each node that has a frame may send.
+    due: Earliest,
+    /// Idle slots until the channel was last idle since.
+    slots: u64,
+    channel: Channel,
+    /// Who takes part in the exchange under way.
+    senders: Vec<u32>,
+    ending: Ending,
+    /// The earliest beginning already asked for.
+    armed: Option<Instant>,
+    /// For frames that arrive broken.
+    rng: Rng,
+    /// Time on the air so far, and time in which somebody had a frame; the latter's begin, while somebody has.
+    sent_for: Duration,
+    waited_for: Duration,
+    waits_since: Option<Instant>,
+    waiting: u32,
+}
+
+impl Cell {
+    /// A cell of an access point with this queue and backoff stream, and stations.
+    pub fn new(
+        rules: Rules,
+        access_point: (Queue, Rng),
+        stations: Vec<StationSetup>,
+        rng: Rng,
+    ) -> Self {
+        let fastest = stations.iter().map(|station| station.rate).max();
+        let node = |queue, rate, rng| Node {
+            queue,
+            line: LineView::plain(rate),
+            backoff: Backoff::new(&rules.limits, rng),
+            frame: None,
+        };
+        let (queue, of_access_point) = access_point;
+        let mut nodes = vec![node(
+            queue,
+            fastest.unwrap_or(phy::RATES[0]),
+            of_access_point,
+        )];
+        let mut radios = Vec::with_capacity(stations.len());
+        for station in stations {
+            nodes.push(node(station.queue, station.rate, station.rng));
+            radios.push(Radio {
+                rate: station.rate,
+                frame_errors: station.frame_errors,
+            });
+        }
+        Self {
+            due: Earliest::new(nodes.len()),
+            senders: Vec::with_capacity(nodes.len()),
+            nodes,
+            radios,
+            slots: 0,
+            channel: Channel::Idle {
+                since: Instant::ZERO + rules.difs,
+            },
+            ending: Ending::Delivered,
+            armed: None,
+            rng,
+            sent_for: Duration::ZERO,
+            waited_for: Duration::ZERO,
+            waits_since: None,
+            waiting: 0,
+            rules,
+        }
+    }
+
+    /// Token for the queue updates of node `node`: 0 is the access point, `s + 1` station `s`.
+    pub const fn update_token(node: usize) -> u64 {
+        UPDATES + node as u64
+    }
+
+    /// Which station's frame it is: the one it comes from or goes to.
+    fn station(node: usize, packet: &Packet, cx: &Context<'_>) -> usize {
+        if node != ACCESS_POINT {
+            return node - 1;
+        }
+        match cx.hop(packet) {
+            Hop::Link { port, .. } => usize::from(port.0 / 2),
+            Hop::Line(_) | Hop::End => unreachable!("a packet in the cell is at its entrance"),
+        }
+    }
+
+    /// Takes the next packet of a node that has none in hand, and lets it contend.
+    fn load(&mut self, node: usize, cx: &mut Context<'_>) {
+        let place = &mut self.nodes[node];
+        if place.frame.is_some() {
+            return;
+        }
+        place.frame = place.queue.take(&place.line, cx);
+        if place.frame.is_some() {
+            self.waiting += 1;
+            self.waits_since.get_or_insert(cx.now);
+        }
+    }
+
+    /// A node without a frame in hand has got one: it may send at once if the channel has been idle, else after its backoff.
+    fn contend(&mut self, node: usize, cx: &mut Context<'_>) {
+        match self.channel {
+            Channel::Busy { .. } => {
+                let backoff = &mut self.nodes[node].backoff;
+                if backoff.until() <= self.slots {
+                    backoff.draw(self.slots);
+                }
+                self.due.set(node as u32, Some(slot(backoff.until())));
+            }
+            Channel::Idle { since } => {
+                let passed = self.passed(since, cx.now);
+                let until = self.nodes[node].backoff.until();
+                self.due.set(node as u32, Some(slot(until.max(passed))));
+                if until <= passed && cx.now >= since {
+                    self.begin(cx);
+                } else {
+                    self.arm(cx);
+                }
+            }
+        }
+    }
+
+    /// Idle slots that are over at `now`.
+    fn passed(&self, since: Instant, now: Instant) -> u64 {
+        self.slots + now.since(since).as_nanos() / self.rules.slot.as_nanos()
+    }
+
+    /// Asks to be woken when the first backoff is over.
+    fn arm(&mut self, cx: &mut Context<'_>) {
+        let Channel::Idle { since } = self.channel else {
+            return;
+        };
+        let (first, _) = self.due.first();
+        if first >= self.due.limit() {
+            return;
+        }
+        let at = since + self.rules.slot * (first.as_nanos() - self.slots);
+        if self.armed.is_none_or(|armed| at < armed || armed <= cx.now) {
+            self.armed = Some(at);
+            cx.wake_at(at, BEGIN);
+        }
+    }
+
+    /// A beginning may be due.
+    fn try_begin(&mut self, cx: &mut Context<'_>) {
+        if self.armed == Some(cx.now) {
+            self.armed = None;
+        }
+        let Channel::Idle { since } = self.channel else {
+            return;
+        };
+        let (first, _) = self.due.first();
+        if cx.now >= since && first.as_nanos() <= self.passed(since, cx.now) {
+            self.begin(cx);
+        } else {
+            self.arm(cx);
+        }
+    }
+
+    /// Somebody begins to send now, and with it all whose backoff is over before they could notice.
+    fn begin(&mut self, cx: &mut Context<'_>) {
+        let Channel::Idle { since } = self.channel else {
+            unreachable!("nobody begins on a busy channel");
+        };
+        let too_late = self.passed(since, cx.now + self.rules.unnoticed);
+        self.senders.clear();
+        loop {
+            let (at, node) = self.due.first();
+            if at >= self.due.limit() || at.as_nanos() > too_late {
+                break;
+            }
+            self.due.set(node, None);
+            self.senders.push(node);
+        }
+        self.slots = self.passed(since, cx.now);
+        let (until, ending) = match self.senders[..] {
+            [only] => self.exchange(only as usize, cx),
+            _ => self.collide(cx),
+        };
+        self.ending = ending;
+        self.channel = Channel::Busy { until };
+        self.sent_for += until - cx.now;
+        cx.wake_at(until, END);
+    }
+
+    /// One node sends alone: the packet is at the receiver's side when its last bit is there, unless it arrives broken.
+    fn exchange(&mut self, node: usize, cx: &mut Context<'_>) -> (Instant, Ending) {
+        let packet = (self.nodes[node].frame.take()).expect("who sends has a frame");
+        let radio = &self.radios[Self::station(node, &packet, cx)];
+        let Rules {
+            phy,
+            sifs,
+            propagation,
+            rts_threshold,
+            ..
+        } = &self.rules;
+        let gap = *sifs + *propagation;
+        let mpdu = phy.mpdu(packet.size);
+        let is_announced = mpdu > *rts_threshold;
+        let mut at = cx.now;
+        if is_announced {
+            at = at + phy.rts(radio.rate) + gap + phy.answer(radio.rate) + gap;
+            self.nodes[node].backoff.cleared();
+        }
+        at += phy.frame(mpdu, radio.rate);
+        let is_broken = radio.frame_errors.0 > 0.0 && self.rng.uniform() < radio.frame_errors.0;
+        if is_broken {
+            self.nodes[node].frame = Some(packet);
+            let what = if is_announced { Try::Long } else { Try::Short };
+            return (at, Ending::Failed(what));
+        }
+        let until = at + gap + phy.answer(radio.rate);
+        cx.forward_at(packet, at + *propagation);
+        (until, Ending::Delivered)
+    }
+
+    /// Several send at once: the channel is busy for as long as the longest frame.
+    fn collide(&mut self, cx: &mut Context<'_>) -> (Instant, Ending) {
+        let phy = &self.rules.phy;
+        let longest = self.senders.iter().map(|&node| {
+            let packet = self.nodes[node as usize].frame.as_ref();
+            let packet = packet.expect("who sends has a frame");
+            let rate = self.radios[Self::station(node as usize, packet, cx)].rate;
+            let mpdu = phy.mpdu(packet.size);
+            if mpdu > self.rules.rts_threshold {
+                phy.rts(rate)
+            } else {
+                phy.frame(mpdu, rate)
+            }
+        });
+        let longest = longest.max().expect("somebody sends");
+        for &node in &self.senders {
+            let queue = self.nodes[node as usize].queue.id();
+            cx.recorder().mac(queue).collisions += 1;
+        }
+        (cx.now + longest, Ending::Failed(Try::Short))
+    }
+
+    /// An exchange is over: who took part draws a new backoff, and the channel is idle.
+    fn end(&mut self, cx: &mut Context<'_>) {
+        let gap = match self.ending {
+            Ending::Delivered => self.rules.difs,
+            Ending::Failed(_) => self.rules.eifs,
+        };
+        let senders = std::mem::take(&mut self.senders);
+        for &node in &senders {
+            let node = node as usize;
+            self.settle(node, cx);
+            self.load(node, cx);
+            let backoff = &mut self.nodes[node].backoff;
+            backoff.draw(self.slots);
+            if self.nodes[node].frame.is_some() {
+                let until = self.nodes[node].backoff.until();
+                self.due.set(node as u32, Some(slot(until)));
+            }
+        }
+        self.senders = senders;
+        self.channel = Channel::Idle {
+            since: cx.now + gap,
+        };
+        self.arm(cx);
+    }
+
+    /// What becomes of the frame of a node that has sent.
+    fn settle(&mut self, node: usize, cx: &mut Context<'_>) {
+        let place = &mut self.nodes[node];
+        let limits = &self.rules.limits;
+        let is_over = match self.ending {
+            Ending::Delivered => {
+                place.backoff.succeed(limits);
+                true
+            }
+            Ending::Failed(what) => place.backoff.fail(what, limits),
+        };
+        if let Some(packet) = place.frame.take_if(|_| is_over) {
+            cx.enter_queue(place.queue.id());
+            cx.discard(packet, DropReason::RetryLimit);
+        }
+        if !is_over {
+            return;
+        }
+        self.waiting -= 1;
+        if self.waiting == 0
+            && let Some(since) = self.waits_since.take()
+        {
+            self.waited_for += cx.now - since;
+        }
+    }
+
+    fn update(&mut self, node: usize, cx: &mut Context<'_>) {
+        let place = &mut self.nodes[node];
+        place.queue.update(&place.line, cx);
+        // A discipline that held its packets back may give one up now.
+        self.supply(node, cx);
+    }
+
+    /// Gives a node that has nothing in hand what its queue has.
+    fn supply(&mut self, node: usize, cx: &mut Context<'_>) {
+        // A sender of the exchange under way is seen to at its end.
+        let sends =
+            matches!(self.channel, Channel::Busy { .. }) && self.senders.contains(&(node as u32));
+        if self.nodes[node].frame.is_none() && !sends {
+            self.load(node, cx);
+            if self.nodes[node].frame.is_some() {
+                self.contend(node, cx);
+            }
+        }
+    }
+}
+
+/// A number of idle slots in the place of a time.
+fn slot(number: u64) -> Instant {
+    Instant::from_nanos(number)
+}
+
+impl Link for Cell {
+    fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
+        let node = if port.0 % 2 == 1 {
+            ACCESS_POINT
+        } else {
+            usize::from(port.0 / 2) + 1
+        };
+        let place = &mut self.nodes[node];
+        place.queue.offer(packet, &place.line, cx);
+        self.supply(node, cx);
+    }
+
+    fn wake(&mut self, token: u64, cx: &mut Context<'_>) {
+        match token {
+            BEGIN => self.try_begin(cx),
+            END => self.end(cx),
+            update => self.update((update - UPDATES) as usize, cx),
+        }
+    }
+
+    fn visit_queues(&self, _now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
+        for node in &self.nodes {
+            visit(node.queue.id(), node.queue.internals());
+        }
+    }
+
+    /// The channel's bits are those of its time at the largest rate: it is used while anybody sends, and full while anybody has a frame.
+    fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
+        let rate = self.nodes[ACCESS_POINT].line.rate.0 as f64 / 1e9;
+        let ahead = match self.channel {
+            Channel::Busy { until } => until.since(now),
+            Channel::Idle { .. } => Duration::ZERO,
+        };
+        let waits = self.waits_since.map_or(Duration::ZERO, |since| now - since);
+        let channel = ChannelUse {
+            capacity_bits: now.as_nanos() as f64 * rate,
+            used_bits: (self.sent_for - ahead).as_nanos() as f64 * rate,
+            neighbours_bits: 0.0,
+            full_ns: (self.waited_for + waits).as_nanos() as f64,
+        };
+        visit(self.nodes[ACCESS_POINT].queue.id(), channel);
+    }
+
+    fn held(&self) -> u64 {
+        (self.nodes.iter())
+            .map(|node| node.queue.depth().packets + u64::from(node.frame.is_some()))
+            .sum()
+    }
+}

@@ -1,0 +1,51 @@
+//! 802.11b cells: the access point's queue, and the stations'.
+
+use super::{Builder, QueuePlace};
+use crate::link::dot11b::{Cell, StationSetup};
+use crate::qdisc::{AckAcceleration, Framing, Queue, QueueConfig};
+use crate::scenario::check::CellPlan;
+use crate::units::Rate;
+
+impl Builder {
+    pub(super) fn cell(&mut self, link: &str, plan: &CellPlan) -> Cell {
+        let fastest = plan.stations.iter().map(|station| station.rate).max();
+        let fastest = fastest.expect("a cell has stations");
+        self.fastest = self.fastest.max(fastest);
+        let name = format!("{link}.down");
+        let queue = self.node(link, &name, "down", fastest, &plan.access_point, 0);
+        let access_point = (queue, self.rng(&format!("link.{name}.mac")));
+        let stations = plan.stations.iter().enumerate().map(|(index, station)| {
+            let name = format!("{link}.{}.up", station.name);
+            StationSetup {
+                queue: self.node(link, &name, "up", station.rate, &station.queue, index + 1),
+                rate: station.rate,
+                frame_errors: station.frame_errors,
+                rng: self.rng(&format!("link.{name}.mac")),
+            }
+        });
+        let stations = stations.collect();
+        let rng = self.rng(&format!("link.{link}.errors"));
+        Cell::new(plan.rules.clone(), access_point, stations, rng)
+    }
+
+    fn node(
+        &mut self,
+        link: &str,
+        name: &str,
+        direction: &'static str,
+        rate: Rate,
+        config: &QueueConfig,
+        node: usize,
+    ) -> Queue {
+        let place = QueuePlace {
+            link,
+            name,
+            direction,
+            rate,
+            framing: Framing::IP,
+            acceleration: AckAcceleration::Off,
+            is_one_of_many: false,
+        };
+        self.queue(&place, config, Cell::update_token(node))
+    }
+}
