@@ -301,6 +301,8 @@ def _grade_responsiveness(evidence: _Evidence) -> tuple[Grade, str, float | None
         if (rpm := _read_statistic(evidence, name, "p50")) is not None
     }
     if not found:
+        if evidence.is_cut_off():
+            return Grade.BAD, "no probe was answered", math.inf
         return Grade.NONE, "no test finished with answers", 0.0
     worst = min(found.values())
     each = ", ".join(

@@ -612,3 +612,78 @@ fn the_same_seed_gives_the_same_run() {
     assert_eq!(run(5), run(5));
     assert_ne!(run(5), run(6));
 }
+
+/// A server that writes 10 kB whenever no more than 5 kB wait to be sent, twenty times, from before the connection is open.
+#[derive(Debug)]
+struct Feeder {
+    flow: Option<FlowId>,
+    left: u32,
+    log: Log,
+}
+
+impl Feeder {
+    fn write(&mut self, cx: &mut AppContext<'_>) {
+        if let (Some(flow), 1..) = (self.flow, self.left) {
+            self.left -= 1;
+            cx.send(flow, Side::Peer, 10_000);
+            cx.await_room(flow, Side::Peer, 5000);
+        }
+    }
+}
+
+impl Application for Feeder {
+    fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
+        match event {
+            AppEvent::Started => {
+                let flow = cx.connect(0, Side::Host);
+                cx.expect(flow, Side::Host, 200_000);
+                self.flow = Some(flow);
+                self.write(cx);
+            }
+            AppEvent::Flow { news, .. } => {
+                self.log.lock().unwrap().push((cx.now, news));
+                if matches!(news, News::Writable { .. }) {
+                    self.write(cx);
+                }
+            }
+            AppEvent::Stopped | AppEvent::Timer { .. } => {}
+        }
+    }
+}
+
+#[test]
+fn whoever_waits_for_room_is_told_once_the_window_has_let_enough_out() {
+    let log = Log::default();
+    let feeder = Feeder {
+        flow: None,
+        left: 20,
+        log: Arc::clone(&log),
+    };
+    let setup = Setup {
+        app: Some(Box::new(feeder)),
+        tcp: Config {
+            receive_window: ByteCount(28_960),
+            ..Config::default()
+        },
+        ..Setup::default()
+    };
+    setup.run();
+    let log = log.lock().unwrap();
+    let (last, done) = log.last().copied().expect("it was told");
+    let (at, total) = (Side::Host, 200_000);
+    assert!(matches!(done, News::Received { .. }), "{done:?}");
+    assert_eq!(done, News::Received { at, total });
+    let told: Vec<Instant> = (log.iter())
+        .filter(|told| told.1 == News::Writable { at: Side::Peer })
+        .map(|told| told.0)
+        .collect();
+    assert_eq!(told.len(), 20, "once for each time it was asked for");
+    // A window of 20 segments each round trip of 40 ms: three writes each, and so six or seven round trips, not all at once.
+    let (first, end) = (told[0], told[19]);
+    assert!(
+        end - first > Duration::from_millis(190),
+        "{:?}",
+        end - first
+    );
+    assert!(last > end);
+}

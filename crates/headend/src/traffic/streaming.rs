@@ -420,7 +420,7 @@ impl Application for Streaming {
             AppEvent::Stopped => self.stop(cx),
             AppEvent::Timer { token: PERIOD } => self.report(cx),
             AppEvent::Timer { .. } => {
-                if !self.stopped {
+                if !self.stopped && self.segment.is_none() {
                     self.request(cx);
                 }
             }
