@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FIGURES = (
     life.draw_life,
     experience.draw_voice,
+    experience.draw_set_up,
     experience.draw_pages,
     experience.draw_ping,
     delay.draw_flow_delay,

@@ -127,6 +127,19 @@ def draw_pages(results: Sequence[Result]) -> Figure | None:
     )
 
 
+def draw_set_up(results: Sequence[Result]) -> Figure | None:
+    """Draw how long calls took to be set up."""
+    return _draw_durations(
+        results,
+        "set_up_time",
+        "set-up",
+        "Call set-up time",
+        "until answered (s)",
+        "Each point is a call, from asking for it to its answer; one that failed has none. It takes a round trip, with"
+        " whatever stands in the queues on the way; half a second and more comes of messages that were lost and sent again.",
+    )
+
+
 def draw_files(results: Sequence[Result]) -> Figure | None:
     """Draw how long files took."""
     return _draw_durations(
