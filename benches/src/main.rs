@@ -4,6 +4,7 @@
 //! the engine holds at most, counted by the allocator, which also counts allocations after warm-up.
 
 mod allocator;
+mod cell;
 mod floor;
 mod plant;
 mod queues;
@@ -42,7 +43,7 @@ const CASES: [(&str, &str, &[&str], f64); 3] = [
 /// Each figure is the best of so many runs: other work on the machine only ever adds.
 const REPEATS: usize = 3;
 
-/// `headend-bench [a|b|c|plant|queues|senders]`, `headend-bench queues NAME` or `senders NAME` for one discipline or congestion control, or
+/// `headend-bench [a|b|c|cell|plant|queues|senders]`, `headend-bench queues NAME` or `senders NAME` for one discipline or congestion control, or
 /// `headend-bench CASE DURATION` to run one case once, for a profiler to look at; a street is called docsis30-1000, say, and a control by its name.
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,8 +54,10 @@ fn main() -> ExitCode {
             rows.extend(bench_plant());
             rows.extend(bench_queues(None));
             rows.extend(bench_senders(None));
+            rows.extend(bench_cell());
             write(&rows)
         }
+        ["cell"] => write(&bench_cell()),
         ["plant"] => write(&bench_plant()),
         ["queues"] => write(&bench_queues(None)),
         ["senders"] => write(&bench_senders(None)),
@@ -66,7 +69,7 @@ fn main() -> ExitCode {
         [case, duration] if run_once(case, duration) => ExitCode::SUCCESS,
         _ => {
             eprintln!(
-                "expected nothing, a, b, c, plant, queues, queues NAME, senders, senders NAME, or CASE DURATION (\"a\" \"5 s\"); found {arguments:?}"
+                "expected nothing, a, b, c, cell, plant, queues, queues NAME, senders, senders NAME, or CASE DURATION (\"a\" \"5 s\"); found {arguments:?}"
             );
             ExitCode::from(2)
         }
@@ -167,6 +170,23 @@ fn print_row(row: &Row, goal: f64) {
         row.allocations,
         row.packets,
     );
+}
+
+/// Saturated stations of an 802.11b cell, beside few and many that never send.
+fn bench_cell() -> Vec<serde_json::Value> {
+    println!("\ncell              ns/packet  events/packet  packets");
+    let rows: Vec<_> = cell::IDLE.into_iter().map(cell::measure).collect();
+    for row in &rows {
+        println!(
+            "{:<17} {:>9.1} {:>14.2} {:>8}",
+            format!("20 and {} idle", row.idle),
+            row.ns_per_packet,
+            row.events_per_packet,
+            row.packets,
+        );
+    }
+    println!("goal: at most 1000 ns, idle stations for nothing");
+    rows.iter().map(cell::json).collect()
 }
 
 /// Streets of modems: what a packet costs when many share a channel.

@@ -10,7 +10,7 @@
 //! 2. The [simulation] carries it along its flow's [route](flow): into a [link]'s [queue](qdisc), which a [control law](aqm) governs, over
 //!    the link, along a [delay line](line), to the next hop.
 //! 3. At the end of its route the receiving endpoint reads it. Wherever it ends, the [recorder](metrics) counts it, and whoever listens to the
-//!    [trace] is told.
+//!    [trace] is told; a capture shows it as it is on the [wire].
 //!
 //! [Time](time) moves by [events](event) alone; a [clock] decides whether that is virtual or real time. A [scenario] describes it all.
 

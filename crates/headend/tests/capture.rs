@@ -161,6 +161,47 @@ fn every_packet_is_whole_and_its_checksums_are_right() {
 }
 
 #[test]
+fn headers_are_as_long_as_the_options_that_are_switched_on() {
+    for (timestamps, sack, syn_options, options) in [
+        (true, true, 20, 12),
+        (true, false, 20, 12),
+        (false, true, 12, 0),
+        (false, false, 8, 0),
+    ] {
+        let text = format!(
+            "duration = '1 s'
+            results.capture = {{ points = ['upload.host'], snaplen = '65535 B' }}
+            [link.line.point_to_point]
+            up.rate = '10 Mbit/s'
+            [flow.upload]
+            application = 'bulk'
+            tcp = {{ timestamps = {timestamps}, sack = {sack} }}"
+        );
+        let mut simulation = parse(&text).expect("the scenario is right").build(1);
+        simulation.run_until(Instant::FAR_FUTURE);
+        let file = simulation.take_capture().remove(0).1;
+        let mut seen = [false; 2];
+        for packet in packets(&file) {
+            assert_sound(&packet);
+            let sliced = SlicedPacket::from_ip(packet.bytes).expect("checked above");
+            let Some(TransportSlice::Tcp(tcp)) = sliced.transport else {
+                panic!("all is TCP")
+            };
+            let taken = tcp.options().len();
+            if tcp.syn() {
+                assert_eq!((taken, tcp.payload().len()), (syn_options, 0));
+                seen[0] = true;
+            } else if !tcp.payload().is_empty() {
+                // A full segment, with nothing between its header and its data.
+                assert_eq!((taken, tcp.payload().len()), (options, 1460 - options));
+                seen[1] = true;
+            }
+        }
+        assert_eq!(seen, [true; 2]);
+    }
+}
+
+#[test]
 fn each_point_sees_what_the_tables_count() {
     let points = "points = ['upload.host', 'call.peer', 'cable.up', 'home.up.drop', 'pc']";
     let (tables, files) = capture(LINE, points);

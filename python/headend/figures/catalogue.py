@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 FIGURES = (
     life.draw_life,
     experience.draw_voice,
-    experience.draw_video,
+    experience.draw_set_up,
+    experience.draw_frames,
     experience.draw_pages,
-    experience.draw_video,
+    experience.draw_segments,
     experience.draw_ping,
     delay.draw_flow_delay,
     over_time.draw_queue_over_time,

@@ -114,7 +114,7 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_video(results: Sequence[Result]) -> Figure | None:
+def draw_frames(results: Sequence[Result]) -> Figure | None:
     """Draw how long each video's frames took over time."""
     arrows = {"frame_delay": " ↑", "frame_delay_down": " ↓"}
     alone = _leave_groups_out(results)
@@ -152,6 +152,19 @@ def draw_pages(results: Sequence[Result]) -> Figure | None:
     )
 
 
+def draw_set_up(results: Sequence[Result]) -> Figure | None:
+    """Draw how long calls took to be set up."""
+    return _draw_durations(
+        results,
+        "set_up_time",
+        "set-up",
+        "Call set-up time",
+        "until answered (s)",
+        "Each point is a call, from asking for it to its answer; one that failed has none. It takes a round trip, with"
+        " whatever stands in the queues on the way; half a second and more comes of messages that were lost and sent again.",
+    )
+
+
 def draw_files(results: Sequence[Result]) -> Figure | None:
     """Draw how long files took."""
     return _draw_durations(
@@ -165,7 +178,7 @@ def draw_files(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_video(results: Sequence[Result]) -> Figure | None:
+def draw_segments(results: Sequence[Result]) -> Figure | None:
     """Draw the rate of each segment of a video over time."""
     title, scale = "video rate (Mbit/s)", alt.Scale(zero=True)
     alone = _leave_groups_out(results)
@@ -178,7 +191,7 @@ def draw_video(results: Sequence[Result]) -> Figure | None:
     if not panels:
         return None
     return Figure(
-        "video",
+        "video-rate",
         "Video rate over time",
         "The rate at which each segment was asked for, when it was. It should climb and stay; a player that follows its"
         f" buffer climbs slowly, and goes back and forth between two rates of its ladder.{note}",

@@ -316,46 +316,12 @@ impl Planner {
     }
 
     fn check_times(&self, at: &str, flow: &Flow, members: u64) -> Result<(), ScenarioError> {
-        let refuse = |key: &str, why: String| {
-            let path = format!("{at}.{key}");
-            Err(ScenarioError::invalid(path, why))
-        };
+        let invalid = |key: &str, why| ScenarioError::invalid(format!("{at}.{key}"), why);
         if !flow.periods.is_empty() {
-            return self
-                .check_periods(flow)
-                .or_else(|(key, why)| refuse(&key, why));
+            let checked = self.check_periods(flow);
+            return checked.map_err(|(key, why)| invalid(&key, why));
         }
-        let latest = match &flow.start {
-            OrTable::Plain(start) => *start,
-            OrTable::Table(Starts {
-                from,
-                to: Some(to),
-                every: None,
-            }) => {
-                if from > to {
-                    let why = format!("the latest start, {to}, comes before the earliest");
-                    return refuse("start.to", why);
-                }
-                *to
-            }
-            OrTable::Table(Starts {
-                from,
-                to: None,
-                every: Some(every),
-            }) => {
-                if every.is_zero() {
-                    return refuse(
-                        "start.every",
-                        "expected a time between two starts".to_owned(),
-                    );
-                }
-                (*from).min(LONGEST_RUN) + (*every).min(LONGEST_RUN) * (members - 1)
-            }
-            OrTable::Table(_) => {
-                let why = "expected `to` or `every` beside `from`, and not both";
-                return refuse("start", why.to_owned());
-            }
-        };
+        let latest = latest_start(flow, members).map_err(|(key, why)| invalid(key, why))?;
         if latest >= self.duration {
             let which = match flow.start {
                 OrTable::Table(Starts { every: Some(_), .. }) => {
@@ -367,12 +333,12 @@ impl Planner {
                 "a start{which} at {latest} is not within a run of {}",
                 self.duration
             );
-            return refuse("start", why);
+            return Err(invalid("start", why));
         }
         match flow.stop {
             Some(stop) if stop <= latest => {
                 let why = format!("a flow that starts at {latest} cannot stop at {stop}");
-                refuse("stop", why)
+                Err(invalid("stop", why))
             }
             _ => Ok(()),
         }
@@ -519,6 +485,31 @@ impl Planner {
         let mut names = flow.peer.iter().chain(&flow.peers).peekable();
         names.peek().is_some()
             && names.all(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
+    }
+}
+
+/// When the last of so many members starts at the latest; or the key that makes no sense, and why.
+fn latest_start(flow: &Flow, members: u64) -> Result<Duration, (&'static str, String)> {
+    let Starts { from, to, every } = match flow.start {
+        OrTable::Plain(start) => return Ok(start),
+        OrTable::Table(ref starts) => starts.clone(),
+    };
+    match (to, every) {
+        (Some(to), None) if from > to => {
+            let why = format!("the latest start, {to}, comes before the earliest");
+            Err(("start.to", why))
+        }
+        (Some(to), None) => Ok(to),
+        (None, Some(every)) if every.is_zero() => {
+            let why = "expected a time between two starts".to_owned();
+            Err(("start.every", why))
+        }
+        // Neither is more than a run can be, so that they do not overflow.
+        (None, Some(every)) => Ok(from.min(LONGEST_RUN) + every.min(LONGEST_RUN) * (members - 1)),
+        _ => {
+            let why = "expected `to` or `every` beside `from`, and not both".to_owned();
+            Err(("start", why))
+        }
     }
 }
 
