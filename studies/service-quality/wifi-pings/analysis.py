@@ -59,7 +59,8 @@ def check_goodput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     mbps = read(average(points), limits["interval_ms"], limits["size"])
     if mbps is None:
         return Finding("no such run", Verdict.UNTESTABLE)
-    return Finding(f"{mbps:.2f} Mb/s", decide(limits["least"] <= mbps <= limits["most"]))
+    agrees = limits["least"] <= mbps <= limits["most"]
+    return Finding(f"{mbps:.2f} Mb/s", decide(agrees), why="" if agrees else limits["why"])
 
 
 def check_halved(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

@@ -41,7 +41,15 @@ def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             continue
         texts.append(f"{rtt:.1f} ms ({mtu} B)")
         agrees &= abs(rtt / expected - 1) <= limits["within"]
-    return Finding(", ".join(texts), decide(agrees) if texts else Verdict.UNTESTABLE)
+    return _judge(texts, agrees=agrees, limits=limits)
+
+
+def _judge(texts: list[str], *, agrees: bool, limits: dict[str, Any]) -> Finding:
+    """Give the verdict on several values, with the study's reason where they differ."""
+    if not texts:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    why = "" if agrees else limits.get("why", "")
+    return Finding(", ".join(texts), decide(agrees), why=why)
 
 
 def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -79,7 +87,7 @@ def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             continue
         texts.append(f"{knee:.1f} Mb/s ({mtu} B)")
         agrees &= abs(knee - expected) <= limits["within_mbps"]
-    return Finding(", ".join(texts), decide(agrees) if texts else Verdict.UNTESTABLE)
+    return _judge(texts, agrees=agrees, limits=limits)
 
 
 def check_flat(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
