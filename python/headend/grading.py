@@ -183,7 +183,7 @@ def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.application == "web" or evidence.has("page_load_time"):
         return _grade_pages(evidence)
     if evidence.application == "streaming":
-        return _grade_video(evidence)
+        return _grade_stream(evidence)
     if evidence.application == "responsiveness":
         return _grade_responsiveness(evidence)
     if "rtt" in evidence.stats:
@@ -275,7 +275,7 @@ def _grade_pages(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     return _grade_falling(waited, marks), f"no page finished in {write_quantity(waited)}", waited
 
 
-def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
+def _grade_stream(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     marks = (2e9, 4e9, 10e9)
     delay = _read_statistic(evidence, "startup_delay", "p50")
     stood = _read_statistic(evidence, "stalled", "mean")

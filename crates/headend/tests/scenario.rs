@@ -408,7 +408,10 @@ fn cells_that_make_no_sense_are_refused() {
     assert!(set("station.phone.count", "2000").contains("more than 1000"));
     assert!(set("station.laptop.frame_errors", "100 %").contains("hears nothing"));
     assert!(set("station.lap.rate", "1 Mbit/s").contains("laptop"));
-    let alone = error("[link.wifi.dot11b]\nrate = \"11 Mbit/s\"");
+    let without = CELL.split("[host").nth(1).expect("it has a host");
+    let alone = error(&format!(
+        "[link.wifi.dot11b]\nrate = \"11 Mbit/s\"\n[host{without}"
+    ));
     assert!(alone.contains("expected a station at least"), "{alone}");
     let nowhere = error(&CELL.replace("wifi.laptop", "wifi.lptop"));
     assert!(nowhere.contains("wifi.laptop"), "{nowhere}");

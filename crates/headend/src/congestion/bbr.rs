@@ -480,13 +480,15 @@ mod tests {
         );
     }
 
+    /// Paced below the path's rate it would see the smallest round trip again and again: the path grows by a millisecond each second.
     #[test]
-    fn the_round_trip_is_probed_with_four_segments_every_ten_seconds() {
+    fn a_round_trip_not_seen_again_is_probed_with_four_segments_after_ten_seconds() {
         let mut path = Path::new(1e6, 0.1, MSS);
         let mut bbr = bbr();
         let mut probes = Vec::new();
         let mut was = false;
         for step in 0..3000 {
+            path.set_delay(0.1 + f64::from(step) * 1e-5);
             path.run(&mut bbr, 0.01);
             let is = matches!(bbr.state, State::ProbeRtt { .. });
             if is && !was {

@@ -56,6 +56,10 @@ impl Path {
         self.rate = rate;
     }
 
+    pub(super) fn set_delay(&mut self, delay: f64) {
+        self.delay = delay;
+    }
+
     pub(super) fn in_flight(&self) -> u64 {
         self.sent.len() as u64 * self.mss
     }
