@@ -79,7 +79,7 @@ def test_runs_are_compared_by_what_each_reports(evening: Result) -> None:
     named = {(figure.subject, figure.name): figure for figure in scores}
     for subject, name, rising in (
         ("live", "video stood still", False),
-        ("live", "video rate", True),
+        ("live", "segment rate", True),
         ("probe", "delay variation p99", False),
         ("rpm", "round trips per minute", True),
         ("test", "speed shown", True),

@@ -55,7 +55,7 @@ _MEASURED = (
     _Measured("speed shown", ("speed",), "p50", "rate", rising=True),
     _Measured("until the first picture", ("startup_delay",), "p50", "time"),
     _Measured("video stood still", ("stalled",), "mean", "ratio"),
-    _Measured("video rate", ("segment_rate",), "mean", "rate", rising=True),
+    _Measured("segment rate", ("segment_rate",), "mean", "rate", rising=True),
     _Measured("lost or late", ("missed", "missed_down"), "mean", "ratio"),
     _Measured("frame delay p50", ("frame_delay", "frame_delay_down"), "p50", "time"),
     _Measured("frame delay p95", ("frame_delay", "frame_delay_down"), "p95", "time"),

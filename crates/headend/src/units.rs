@@ -32,7 +32,7 @@ pub enum Limit {
 }
 
 /// Nanoseconds a byte takes at 1 bit/s.
-const BITS_NS: u64 = 8_000_000_000;
+const BYTE_NS: u64 = 8_000_000_000;
 
 impl Rate {
     /// Time to send `bytes` at this rate, in nanoseconds rounded up; [`Duration::MAX`] at rate zero.
@@ -41,10 +41,10 @@ impl Rate {
             return Duration::MAX;
         }
         // A division of 64 bits serves all but gigabytes, at a fraction of the time.
-        if let Some(bits_ns) = bytes.checked_mul(BITS_NS) {
+        if let Some(bits_ns) = bytes.checked_mul(BYTE_NS) {
             return Duration::from_nanos(bits_ns.div_ceil(self.0));
         }
-        let bits_ns = u128::from(bytes) * u128::from(BITS_NS);
+        let bits_ns = u128::from(bytes) * u128::from(BYTE_NS);
         Duration::from_nanos(
             bits_ns
                 .div_ceil(u128::from(self.0))

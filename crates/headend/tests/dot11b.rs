@@ -88,7 +88,7 @@ const SIFS: f64 = 10.0;
 const DIFS: f64 = 50.0;
 const EIFS: f64 = 364.0;
 
-/// Tolerance, as asked of this model: 3 %. Bianchi's stations count a busy period as a slot, the standard's do not.
+/// Tolerance: 3 %. Bianchi's stations count a busy period as a slot, the standard's do not.
 fn assert_near(what: &str, stations: u32, measured: f64, expected: f64) {
     let ratio = measured / expected;
     eprintln!(

@@ -26,6 +26,24 @@ impl Default for Config {
     }
 }
 
+/// Reads a table in which a key that is not written has the value of `defaults`, not of a game's.
+pub(crate) fn read_over<'de, D: serde::Deserializer<'de>>(
+    reader: D,
+    defaults: Config,
+) -> Result<Config, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        deadline: Option<Duration>,
+        period: Option<Duration>,
+    }
+    let written = <Written as serde::Deserialize>::deserialize(reader)?;
+    Ok(Config {
+        deadline: written.deadline.unwrap_or(defaults.deadline),
+        period: written.period.unwrap_or(defaults.period),
+    })
+}
+
 /// What one scoring period of one direction came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {

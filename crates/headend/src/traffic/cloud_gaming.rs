@@ -39,11 +39,18 @@ pub struct Config {
     /// Rate of the video in IP bytes. It does not give way: a rate above the line's loses most frames.
     pub rate: Rate,
     /// How the game is scored: the deadline is that of a frame, from its encoding to its last packet's arrival, and that of an input packet.
+    /// Of `deadline` and `period` what is not written is 50 ms and 1 s.
+    #[serde(deserialize_with = "read_scoring")]
     pub scoring: deadline::Config,
     /// Spread of the frames' sizes: standard deviation of their natural logarithm. 0 makes all (but key frames) equal.
     pub sigma: f64,
     /// Time over which the packets of a frame are sent, at most that between two frames. 0 sends them as a burst.
     pub spread: Duration,
+}
+
+/// What is not written of it is this application's.
+fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
+    deadline::read_over(reader, Config::default().scoring)
 }
 
 impl Default for Config {
@@ -83,7 +90,12 @@ impl Config {
             rate: self.rate,
             frame_rate: self.frame_rate,
             sigma: self.sigma,
-            key_every: frames.round() as u64,
+            // Never rounded to none, which is what no interval means.
+            key_every: if frames > 0.0 {
+                (frames.round() as u64).max(1)
+            } else {
+                0
+            },
             key_ratio: self.key_ratio,
             packet: self.packet.0 as u16,
             spread: self.spread,

@@ -30,9 +30,16 @@ pub struct Config {
     /// Rate of a side in IP bytes, sound and picture: 210 kbit/s, or 267 kbit/s where six are to make the 1.6 Mbit/s that the study gave them in CBQ.
     pub rate: Rate,
     /// How the picture is scored: the deadline is that of a frame, from its encoding to its last packet's arrival.
+    /// Of `deadline` and `period` what is not written is 150 ms and 1 s.
+    #[serde(deserialize_with = "read_scoring")]
     pub scoring: deadline::Config,
     /// Spread of the frames' sizes: standard deviation of their natural logarithm.
     pub sigma: f64,
+}
+
+/// What is not written of it is this application's.
+fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
+    deadline::read_over(reader, Config::default().scoring)
 }
 
 impl Default for Config {
@@ -100,7 +107,8 @@ impl Definition for Config {
             "a time of 1 ms to 1 s",
         )?;
         ensure(
-            (41..=u64::from(LARGEST)).contains(&self.audio_packet()),
+            self.audio.0 <= 1_000_000_000
+                && (41..=u64::from(LARGEST)).contains(&self.audio_packet()),
             "audio",
             "a rate at which an audio packet has 1 B to 1460 B of sound",
         )?;

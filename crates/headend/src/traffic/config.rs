@@ -117,7 +117,7 @@ impl ApplicationConfig {
 
     /// Whether it takes what it can get, and so counts for Jain's index.
     pub fn is_bulk(&self) -> bool {
-        matches!(self, Self::Bulk(_) | Self::SpeedTest(_))
+        matches!(self, Self::Bulk(_))
     }
 
     /// Finds values that their types allow and that make no sense.

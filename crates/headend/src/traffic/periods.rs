@@ -4,6 +4,7 @@
 //! byte; what happens on a flow is for the period that opened it.
 
 use super::{AppContext, AppEvent, Application, ApplicationConfig, Direction};
+use crate::rng::Rng;
 use crate::time::Instant;
 
 /// Periods in order, and what they have begun.
@@ -15,6 +16,8 @@ pub(crate) struct Periods {
     times: Vec<(Instant, Instant)>,
     /// By period: the ordinal its first flow would have, and its application.
     begun: Vec<(u32, Box<dyn Application>)>,
+    /// By period, drawn at the start: what one makes of the line changes nothing in the next.
+    rngs: Vec<Rng>,
 }
 
 /// The highest byte of a token has room for so many.
@@ -32,6 +35,7 @@ impl Periods {
         assert!(times.len() <= MOST_PERIODS, "the check counts periods");
         Self {
             begun: Vec::with_capacity(times.len()),
+            rngs: Vec::with_capacity(times.len()),
             application,
             direction,
             times,
@@ -45,6 +49,7 @@ impl Periods {
             }
             cx.wake_at(to, END);
         }
+        self.rngs.extend(self.times.iter().map(|_| cx.rng.fork()));
         self.begin(cx);
     }
 
@@ -61,7 +66,9 @@ impl Periods {
     fn tell(&mut self, number: usize, event: AppEvent, cx: &mut AppContext<'_>) {
         if let Some((_, application)) = self.begun.get_mut(number.wrapping_sub(1)) {
             cx.mark = (number as u64) << SHIFT;
+            std::mem::swap(cx.rng, &mut self.rngs[number - 1]);
             application.on(event, cx);
+            std::mem::swap(cx.rng, &mut self.rngs[number - 1]);
             cx.mark = 0;
         }
     }

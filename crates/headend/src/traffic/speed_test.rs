@@ -42,6 +42,9 @@ impl Default for Config {
     }
 }
 
+/// What a test without pause and with many connections could be repeated at.
+const SHORTEST_TEST: Duration = Duration::from_millis(100);
+
 impl Definition for Config {
     fn name(&self) -> &'static str {
         "speed_test"
@@ -58,7 +61,7 @@ impl Definition for Config {
     fn check(&self) -> Result<(), Fault> {
         let connections = (1..=1000).contains(&self.connections);
         ensure(connections, "connections", "1 to 1000")?;
-        ensure(!self.length.is_zero(), "length", "more than 0 s")?;
+        ensure(self.length >= SHORTEST_TEST, "length", "100 ms at least")?;
         ensure(self.tests != Some(0), "tests", "at least 1")?;
         ensure_span(self.length, "length")?;
         ensure_span(self.pause, "pause")

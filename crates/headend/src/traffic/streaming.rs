@@ -204,6 +204,8 @@ pub struct Streaming {
     rung: usize,
     /// Throughput of the latest segments, bit/s, for the throughput rule.
     throughput: VecDeque<f64>,
+    /// How many of them are kept.
+    samples: usize,
     player: Player,
     started_at: Instant,
     /// Changes of the rate in this period.
@@ -268,6 +270,7 @@ impl Streaming {
             segment: None,
             rung: 0,
             throughput: VecDeque::with_capacity(samples),
+            samples,
             player: Player::new(),
             started_at: Instant::ZERO,
             switches: 0,
@@ -341,10 +344,10 @@ impl Streaming {
     }
 
     fn remember(&mut self, throughput: f64) {
-        if self.throughput.len() == self.throughput.capacity() {
+        if self.throughput.len() == self.samples {
             self.throughput.pop_front();
         }
-        if self.throughput.capacity() > 0 {
+        if self.samples > 0 {
             self.throughput.push_back(throughput);
         }
     }

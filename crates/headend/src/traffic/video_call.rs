@@ -39,11 +39,18 @@ pub struct Config {
     /// Largest video packet, IP bytes.
     pub packet: ByteCount,
     /// How the picture is scored: the deadline is that of a frame, from its encoding to its last packet's arrival.
+    /// Of `deadline` and `period` what is not written is 150 ms and 1 s.
+    #[serde(deserialize_with = "read_scoring")]
     pub scoring: deadline::Config,
     /// Spread of the frames' sizes about what the rate allows: standard deviation of their natural logarithm.
     pub sigma: f64,
     /// Rate at which a side begins.
     pub start_rate: Rate,
+}
+
+/// What is not written of it is this application's.
+fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
+    deadline::read_over(reader, Config::default().scoring)
 }
 
 impl Default for Config {
@@ -336,9 +343,11 @@ impl Way {
             backlog_bytes: 0,
             budget: 0.0,
             is_pacing: false,
-            sent: VecDeque::with_capacity((packets * MEMORY.as_secs_f64()) as usize),
+            sent: VecDeque::with_capacity(
+                ((packets * MEMORY.as_secs_f64()) as usize).min(MOST_ROOM),
+            ),
             first_sent: 0,
-            arrivals: VecDeque::with_capacity(packets as usize),
+            arrivals: VecDeque::with_capacity((packets as usize).min(MOST_ROOM)),
             reports: VecDeque::with_capacity(REPORTS),
             next_report: 0,
             next_covered: 0,
@@ -531,6 +540,8 @@ fn feedback_size(covered: u64, arrived: u64) -> u16 {
 const FEEDBACK: u64 = 1 << 63;
 /// Time of sound in a packet: what RFC 7587 §4.2 recommends.
 const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
+/// Packets for which room is made at the start; an absurd rate makes more when it comes to that.
+const MOST_ROOM: usize = 1 << 16;
 /// How long packets sent are remembered: their feedback, if it comes, comes before.
 const MEMORY: Duration = Duration::from_secs(5);
 /// Feedback messages under way, at most.

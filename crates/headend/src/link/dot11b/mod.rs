@@ -48,7 +48,7 @@ pub struct Rules {
     pub difs: Duration,
     /// In place of DIFS after a frame that nobody could read.
     pub eifs: Duration,
-    /// How long a transmission goes unnoticed: who begins within it collides (§15.4.8.4: CCA).
+    /// How long a transmission goes unnoticed: who begins within it collides (802.11b §18.4.8.4: CCA).
     pub unnoticed: Duration,
     /// Time on the way.
     pub propagation: Duration,
@@ -322,6 +322,8 @@ impl Cell {
             return (at, Ending::Failed(what));
         }
         let until = at + gap + phy.answer(radio.rate);
+        // What the wide area loses of it at once is told of as at other links: in its queue's row.
+        cx.enter_queue(self.nodes[node].queue.id());
         cx.forward_at(packet, at + *propagation);
         (until, Ending::Delivered)
     }

@@ -1,5 +1,6 @@
 //! 802.11b cells: their parameters, stations and queues.
 
+use super::check_name;
 use super::links::{check_delay, plan_queue};
 use crate::link::dot11b::Rules;
 use crate::link::dot11b::backoff::Limits;
@@ -66,6 +67,8 @@ impl CellPlan {
 
 /// Ports are numbers of 16 bits, two for each.
 const MOST_STATIONS: u64 = 1000;
+/// Slots of a contention window, at most.
+const LARGEST_WINDOW: u32 = 1 << 20;
 /// Tries beyond this say that a limit is meant to be none.
 const MOST_TRIES: u32 = 1000;
 
@@ -83,6 +86,7 @@ pub(super) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, ScenarioError>
     let (mut stations, mut groups) = (Vec::new(), Vec::new());
     for (name, station) in &cell.station {
         let at = format!("{path}.station.{name}");
+        check_name(&at, name)?;
         let count = check_station(&at, station, stations.len() as u64)?;
         let rate = station.rate.unwrap_or(cell.rate);
         let queue = plan_queue(&format!("{at}.queue"), &station.queue, rate, Framing::IP)?;
@@ -161,8 +165,11 @@ fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
     for &rate in &basic_rates {
         check_rate(&format!("{path}.basic_rates"), rate)?;
     }
-    if cell.cw_min == 0 || cell.cw_max > 1 << 20 {
-        return refuse("cw_min", "expected a window of 1 to 1048576 slots".into());
+    for (key, window) in [("cw_min", cell.cw_min), ("cw_max", cell.cw_max)] {
+        if !(1..=LARGEST_WINDOW).contains(&window) {
+            let why = format!("expected a window of 1 to {LARGEST_WINDOW} slots, found {window}");
+            return refuse(key, why);
+        }
     }
     if cell.cw_min > cell.cw_max {
         let why = format!(
@@ -184,8 +191,12 @@ fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
         ("sifs", cell.sifs),
         ("difs", cell.difs),
         ("propagation", cell.propagation),
+        ("eifs", cell.eifs.unwrap_or(cell.difs)),
     ] {
         check_delay(&format!("{path}.{key}"), span)?;
+    }
+    if cell.eifs.is_some_and(|eifs| eifs < cell.difs) {
+        return refuse("eifs", format!("expected DIFS, {}, at least", cell.difs));
     }
     if cell.slot < Duration::from_micros(1) || cell.slot > Duration::from_millis(10) {
         return refuse("slot", "expected 1 us to 10 ms".into());
