@@ -254,7 +254,7 @@ host = "laptop"
     let counts = tables.integers("measures", "count");
     let files: u64 = (measures.iter().zip(counts))
         .filter(|(name, _)| *name == "completion_time")
-        .map(|(_, &count)| count as u64)
+        .map(|(_, &count)| count)
         .sum();
     assert_eq!(files, 2, "both files arrived");
 }

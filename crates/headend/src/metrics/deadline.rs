@@ -29,7 +29,7 @@ impl Default for Config {
 /// Reads a table in which a key that is not written has the value of `defaults`, not of a game's.
 pub(crate) fn read_over<'de, D: serde::Deserializer<'de>>(
     reader: D,
-    defaults: Config,
+    defaults: &Config,
 ) -> Result<Config, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]

@@ -50,7 +50,7 @@ pub struct Config {
 
 /// What is not written of it is this application's.
 fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
-    deadline::read_over(reader, Config::default().scoring)
+    deadline::read_over(reader, &Config::default().scoring)
 }
 
 impl Default for Config {
