@@ -27,6 +27,9 @@ class Capture:
     def append(self, pieces: Mapping[str, bytes]) -> None:
         """Write each point's piece behind those that came before."""
         for name, piece in zip(name_folders(list(pieces)), pieces.values(), strict=True):
+            # The first has the file's header; later ones are empty where nothing passed.
+            if not piece:
+                continue
             with (self.folder / f"{name}.pcapng").open("ab") as file:
                 file.write(piece)
 

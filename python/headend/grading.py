@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 
     from headend.result import Result
 
+#: Time until a page is there, or the first picture of a video, ns.
+WAIT_MARKS = (2e9, 4e9, 10e9)
+
+#: Share of the time in which a video stood still.
+STALL_MARKS = (0.001, 0.01, 0.05)
+
+#: Round trips per minute.
+RPM_MARKS = (1000, 500, 200)
+
 #: Loss of pings and of datagrams, as shares.
 LOSS_MARKS = (0.01, 0.025, 0.05)
 
@@ -263,28 +272,27 @@ def _explain_call(evidence: _Evidence, direction: str) -> str:
 
 
 def _grade_pages(evidence: _Evidence) -> tuple[Grade, str, float | None]:
-    marks = (2e9, 4e9, 10e9)
     if evidence.has("page_load_time"):
         row = evidence.stats["page_load_time"]
         text = f"pages in {write_quantity(row['p50'])}, 1 in 20 over {write_quantity(row['p95'])}"
         median = read_number(row["p50"])
-        return _grade_falling(median, marks), text, median
+        return _grade_falling(median, WAIT_MARKS), text, median
     if not (evidence.rows["packets_sent"] > 0).any():
         return Grade.NONE, "no page asked for", 0.0
     waited = evidence.waited_ns
-    return _grade_falling(waited, marks), f"no page finished in {write_quantity(waited)}", waited
+    text = f"no page finished in {write_quantity(waited)}"
+    return _grade_falling(waited, WAIT_MARKS), text, waited
 
 
 def _grade_stream(evidence: _Evidence) -> tuple[Grade, str, float | None]:
-    marks = (2e9, 4e9, 10e9)
     delay = _read_statistic(evidence, "startup_delay", "p50")
     stood = _read_statistic(evidence, "stalled", "mean")
     if delay is None and stood is None:
         if not (evidence.rows["packets_sent"] > 0).any():
             return Grade.NONE, "no video asked for", 0.0
         waited = evidence.waited_ns
-        return _grade_falling(waited, marks), f"no picture in {write_quantity(waited)}", waited
-    by_start, by_stalls = _grade_falling(delay, marks), _grade_falling(stood, (0.001, 0.01, 0.05))
+        return _grade_falling(waited, WAIT_MARKS), f"no picture in {write_quantity(waited)}", waited
+    by_start, by_stalls = _grade_falling(delay, WAIT_MARKS), _grade_falling(stood, STALL_MARKS)
     parts = [] if delay is None else [f"starts in {write_quantity(delay)}"]
     rate = _read_statistic(evidence, "segment_rate", "mean")
     if rate is not None:
@@ -309,7 +317,7 @@ def _grade_responsiveness(evidence: _Evidence) -> tuple[Grade, str, float | None
         f"{direction} {write_quantity(rpm, 'number')}" for direction, rpm in found.items()
     )
     text = f"round trips a minute: {each} (one takes {write_quantity(60e9 / worst)})"
-    return _grade_rising(worst, (1000, 500, 200)), text, -worst
+    return _grade_rising(worst, RPM_MARKS), text, -worst
 
 
 def _read_statistic(evidence: _Evidence, measure: str, statistic: str) -> float | None:
@@ -333,17 +341,19 @@ def _grade_ping(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 
 def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     way = _find_worse(evidence, "frames_late")
-    late, frozen = _mean(evidence, f"frames_late{way}"), _mean(evidence, f"frozen{way}")
+    late = _read_statistic(evidence, f"frames_late{way}", "mean")
+    frozen = _read_statistic(evidence, f"frozen{way}", "mean")
     grades = [_grade_falling(late, FRAME_MARKS), _grade_falling(frozen, FREEZE_MARKS)]
-    parts = [f"{write_quantity(_mean(evidence, f'video_rate{way}'), 'rate')} of video"]
-    delay = _mean(evidence, f"frame_delay{way}")
+    rate = _read_statistic(evidence, f"video_rate{way}", "mean")
+    parts = [f"{write_quantity(rate, 'rate')} of video"]
+    delay = _read_statistic(evidence, f"frame_delay{way}", "mean")
     if delay is not None:
         parts.append(f"frames in {write_quantity(delay)}")
     parts.append(f"{write_quantity(late, 'ratio')} late or lost")
     if frozen:
         parts.append(f"picture still {write_quantity(frozen, 'ratio')} of the time")
     if evidence.has("missed"):
-        missed = _mean(evidence, "missed")
+        missed = _read_statistic(evidence, "missed", "mean")
         grades.append(_grade_falling(missed, PLAY_MARKS))
         if missed:
             parts.append(f"{write_quantity(missed, 'ratio')} of the input late or lost")
@@ -354,7 +364,7 @@ def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 def _grade_game(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
         return Grade.BAD, "no packet arrived", math.inf
-    missed = _mean(evidence, f"missed{_find_worse(evidence, 'missed')}")
+    missed = _read_statistic(evidence, f"missed{_find_worse(evidence, 'missed')}", "mean")
     by_deadline = _grade_falling(missed, PLAY_MARKS)
     by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
     text = f"1 packet in 20 over {write_quantity(evidence.delay_p95)}, {write_quantity(missed, 'ratio')} lost or too late"
@@ -363,14 +373,9 @@ def _grade_game(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 
 def _find_worse(evidence: _Evidence, measure: str) -> str:
     """Find the direction in which a share is larger: the suffix of its measures."""
-    shares = {way: _mean(evidence, f"{measure}{way}") for way in ("", "_down")}
+    shares = {way: _read_statistic(evidence, f"{measure}{way}", "mean") for way in ("", "_down")}
     known = {way: share for way, share in shares.items() if share is not None}
     return max(known, key=known.__getitem__, default="")
-
-
-def _mean(evidence: _Evidence, measure: str) -> float | None:
-    row = evidence.stats.get(measure)
-    return read_number(row["mean"]) if row else None
 
 
 def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
