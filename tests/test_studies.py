@@ -223,8 +223,10 @@ def test_a_study_is_complete(name: str) -> None:
     analysis = study.load_analysis()
     for function in [claim.check for claim in study.claims] + [f.draw for f in study.figures]:
         assert hasattr(analysis, function), function
-    assert study.scenario.is_file()
     assert len({claim.id for claim in study.claims}) == len(study.claims)
+    if study.scenario is None:
+        return
+    assert study.scenario.is_file()
     quick = study.make_quick()
     assert quick.quick
     assert len(quick.list_points()) < len(study.list_points())
@@ -298,6 +300,19 @@ def test_a_bad_study_is_refused_with_its_key(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text('titel = "x"\n')
     with pytest.raises(InputError, match=r'unknown key "titel"; did you mean "title"\?'):
         read_study("x", tmp_path)
+
+
+def test_a_study_that_only_calculates_needs_no_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "closed-form"
+    folder.mkdir()
+    claim = SMALL[SMALL.index("[[claim]]") :]
+    (folder / "study.toml").write_text(f'title = "Sum"\nsource = "nowhere"\n{claim}')
+    (folder / "analysis.py").write_text(ANALYSIS)
+    result = CliRunner().invoke(app, ["study", "run", str(folder), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "calculated" in (tmp_path / "out" / "report.html").read_text()
+    again = CliRunner().invoke(app, ["study", "run", str(folder), "--out", str(tmp_path / "out")])
+    assert again.exit_code == 0
 
 
 SMALL = """\

@@ -45,7 +45,7 @@ def list_all(as_json: JsonOption = False) -> None:
     for study in studies:
         console.print(f"[bold]{study.name}[/bold]  {study.title}")
         console.print(f"[dim]{study.source}[/dim]")
-        console.print(f"{len(study.list_points())} runs, {len(study.claims)} claims\n")
+        console.print(f"{_count_runs(study)}, {len(study.claims)} claims\n")
     console.print("Run one with [bold]headend study run NAME[/bold].")
 
 
@@ -62,7 +62,7 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
     console.print(f"{study.description}\n")
     for axis in study.axes:
         console.print(f"  {axis.name}: {', '.join(map(str, axis.values))}")
-    console.print(f"  {len(study.list_points())} runs\n")
+    console.print(f"  {_count_runs(study)}\n")
     for claim in study.claims:
         console.print(f"[bold]{claim.id}[/bold] [dim]{claim.source}[/dim]")
         console.print(f"  {claim.statement}\n  expected: {claim.expected}")
@@ -183,6 +183,10 @@ def _read(folder: Path) -> Study:
 
     names = {path: key for key, path in list_studies().items()}
     return read_study(names.get(folder, folder.name), folder)
+
+
+def _count_runs(study: Study) -> str:
+    return f"{len(study.list_points())} runs" if study.scenario else "calculated"
 
 
 def _describe(study: Study) -> dict[str, object]:

@@ -18,7 +18,9 @@ _KEYS = {
     "format", "title", "source", "question", "description", "scenario",
     "seeds", "grid", "measures", "distributions", "series", "claim", "figure", "quick",
 }  # fmt: skip
-_NEEDED = ("title", "source", "scenario", "grid", "measures", "claim")
+_NEEDED = ("title", "source", "claim")
+#: What a study of runs needs besides; one that only calculates has none of them.
+_NEEDED_TO_RUN = ("scenario", "grid", "measures")
 
 Value = int | float | str
 
@@ -76,7 +78,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Study:
-    """A study as its file states it."""
+    """A study as its file states it.
+
+    A study without a scenario only calculates: it has no points, and its ``analysis.py`` needs none.
+    """
 
     name: str
     folder: Path
@@ -84,7 +89,7 @@ class Study:
     source: str
     question: str
     description: str
-    scenario: Path
+    scenario: Path | None
     seeds: tuple[int, ...]
     axes: tuple[Axis, ...]
     measures: dict[str, str]
@@ -102,6 +107,8 @@ class Study:
 
     def make_quick(self) -> Study:
         """Give the study with fewer points and shorter runs, and the words that say so."""
+        if self.scenario is None:
+            return self
         settings = self.quick_settings
         if not settings:
             raise InputError(f"{self.name}: this study has no quick form")
@@ -127,6 +134,8 @@ class Study:
         return module
 
     def _combine(self) -> Iterator[Point]:
+        if self.scenario is None:
+            return
         for values in itertools.product(*(axis.values for axis in self.axes)):
             pairs = [
                 pair
@@ -156,7 +165,8 @@ def read_study(name: str, folder: Path) -> Study:
     for key in content:
         if key not in _KEYS:
             raise InputError(f'{path}: unknown key "{key}"{suggest(key, _KEYS)}')
-    for key in _NEEDED:
+    runs = any(key in content for key in _NEEDED_TO_RUN)
+    for key in (*_NEEDED, *(_NEEDED_TO_RUN if runs else ())):
         if key not in content:
             raise InputError(f'{path}: missing key "{key}"')
     try:
@@ -167,13 +177,13 @@ def read_study(name: str, folder: Path) -> Study:
             source=content["source"],
             question=_join(content.get("question", "")),
             description=_join(content.get("description", "")),
-            scenario=folder / content["scenario"],
+            scenario=folder / content["scenario"] if runs else None,
             seeds=tuple(content.get("seeds", [1])),
             axes=tuple(
                 Axis(key, tuple(axis["values"]), dict(axis["set"]))
-                for key, axis in content["grid"].items()
+                for key, axis in content.get("grid", {}).items()
             ),
-            measures=dict(content["measures"]),
+            measures=dict(content.get("measures", {})),
             claims=tuple(Claim.read(item) for item in content["claim"]),
             figures=tuple(
                 FigureDefinition(

@@ -58,7 +58,7 @@ class PointStore:
     def add(self, key: str, row: dict[str, Any]) -> None:
         """Keep a point."""
         self.rows[key] = {"key": key, **row}
-        self._write()
+        self.write()
 
     def take(self, work: Sequence[Work], measured: Sequence[str]) -> pl.DataFrame:
         """Give what was measured at some points, in their order; their places are as the study has them now."""
@@ -70,7 +70,8 @@ class PointStore:
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write the file anew, whole."""
         import polars as pl
 
         frame = pl.DataFrame(list(self.rows.values()), infer_schema_length=None)
@@ -119,11 +120,15 @@ def run_points(
             on_point(done, len(work), kept)
     if done < len(work):
         return None
+    if not work:
+        store.write()
     return store.take(work, [*study.measures, *study.distributions, *study.series])
 
 
 def prepare(study: Study, point: Point) -> Work:
     """Check a point's scenario and find the key of its result: what is run, by which engine, and what is measured."""
+    if study.scenario is None:
+        raise InputError(f"{study.name}: this study has nothing to run")
     loaded = _read_text(study.scenario).load(point.overrides)
     content = [
         loaded.scenario.resolved_json(),
