@@ -463,3 +463,12 @@ def test_the_parameters_of_tables_in_a_queue_are_shown() -> None:
         row["name"] for row in json.loads(call("queues", "sfq", "--json").stdout)[0]["parameters"]
     ]
     assert "hash.ways" in names
+
+
+def test_an_end_system_is_no_congestion_control_and_is_pointed_to() -> None:
+    answer = call("senders", "linux")
+    assert answer.exit_code == 2
+    assert (
+        '"linux" is an end system, not a congestion control: tcp.system = "linux"' in answer.stderr
+    )
+    assert "tcp.system = freebsd4, linux, macos, windows_xp" in call("senders").stdout

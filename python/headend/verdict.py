@@ -27,16 +27,18 @@ if TYPE_CHECKING:
 #: Up to so many runs, a comparison tells how each flow fared in each.
 FEW_RUNS = 3
 
+_IN_TURN = "serves flows in turn, and one that sends little passes those that fill their own queues"
+
 #: Disciplines that do not serve packets in the order they came, and whom they let pass those that wait.
 SORTING = {
     "cbq": "gives each class its share, and a class that keeps within it passes the others",
-    "drr": "serves flows in turn, and one that sends little passes those that fill their own queues",
+    "drr": _IN_TURN,
     "dualpi2": "has a queue of its own for L4S packets, which pass the others",
-    "fq_codel": "serves flows in turn, and one that sends little passes those that fill their own queues",
-    "fq_pie": "serves flows in turn, and one that sends little passes those that fill their own queues",
-    "sfq": "serves flows in turn, and one that sends little passes those that fill their own queues",
-    "sfq_codel": "serves flows in turn, and one that sends little passes those that fill their own queues",
-    "sfq_pie": "serves flows in turn, and one that sends little passes those that fill their own queues",
+    "fq_codel": _IN_TURN,
+    "fq_pie": _IN_TURN,
+    "sfq": _IN_TURN,
+    "sfq_codel": _IN_TURN,
+    "sfq_pie": _IN_TURN,
     "strict_priority": "serves its bands in order, and who is in the first passes all others",
 }
 

@@ -99,6 +99,7 @@ impl Simulation {
             parts.recorder,
         );
         world.window = parts.window;
+        world.measured_from = Instant::ZERO + parts.warmup;
         let end = Instant::ZERO + parts.duration;
         assert!(
             end < world.events.limit(),

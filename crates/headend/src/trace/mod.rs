@@ -17,7 +17,7 @@ pub enum DropReason {
     AckThinned,
     /// The queue's control law decided so.
     Congested,
-    /// Lost on the medium or in the wide area.
+    /// Lost in the wide area.
     Corrupted,
     /// A classifier forbids it.
     Filtered,

@@ -71,6 +71,17 @@ pub struct StationSetup {
     pub rng: Rng,
 }
 
+/// The access point, ready to be put into its place.
+#[derive(Debug)]
+pub struct AccessPointSetup {
+    /// Its queue; updates come with [`Cell::update_token`].
+    pub queue: Queue,
+    /// The largest rate that it sends at.
+    pub rate: Rate,
+    /// For its backoffs.
+    pub rng: Rng,
+}
+
 /// Who may send: the access point or a station.
 #[derive(Debug)]
 struct Node {
@@ -132,26 +143,25 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell of an access point with this queue and backoff stream, and stations.
+    /// A cell of an access point and stations.
     pub fn new(
         rules: Rules,
-        access_point: (Queue, Rng),
+        access_point: AccessPointSetup,
         stations: Vec<StationSetup>,
         rng: Rng,
     ) -> Self {
-        let fastest = stations.iter().map(|station| station.rate).max();
         let node = |queue, rate, rng| Node {
             queue,
             line: LineView::plain(rate),
             backoff: Backoff::new(&rules.limits, rng),
             frame: None,
         };
-        let (queue, of_access_point) = access_point;
-        let mut nodes = vec![node(
+        let AccessPointSetup {
             queue,
-            fastest.unwrap_or(phy::RATES[0]),
-            of_access_point,
-        )];
+            rate,
+            rng: own,
+        } = access_point;
+        let mut nodes = vec![node(queue, rate, own)];
         let mut radios = Vec::with_capacity(stations.len());
         for station in stations {
             nodes.push(node(station.queue, station.rate, station.rng));

@@ -693,9 +693,21 @@ impl Recorder {
         self.channels.note(&info.link, info.direction, so_far);
     }
 
-    /// An application measured something that was over at `at`; what was over in the warm-up does not count.
-    pub fn measured(&mut self, at: Instant, group: GroupId, measure: Measure, value: f64) {
-        if at < self.measuring_since {
+    /// An application measured something that was over at `at`; what was over in the warm-up does not count, nor a stretch of some length that
+    /// began in it.
+    pub fn measured(
+        &mut self,
+        at: Instant,
+        length: Duration,
+        group: GroupId,
+        measure: Measure,
+        value: f64,
+    ) {
+        let earliest = match self.measuring_since {
+            Instant::ZERO => Instant::ZERO,
+            since => since + length,
+        };
+        if at < earliest {
             return;
         }
         self.samples.push(Sample {
