@@ -48,6 +48,7 @@ class Finished:
     points: int
     seeds: tuple[int, ...]
     version: str
+    quick: str
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def gather_studies(folder: Path) -> list[Gathered]:
     gathered = []
     for name, path in names:
         study = read_study(name, path)
-        gathered.append(Gathered(study, _read(folder / choose_study_folder(study).name)))
+        gathered.append(Gathered(study, _find(folder, study)))
     if not any(item.outcome for item in gathered):
         raise InputError(f"{folder}: no study's results are here; headend study run all makes them")
     return gathered
@@ -155,6 +156,13 @@ def _group(run: Sequence[Gathered]) -> Iterator[tuple[str, list[Gathered]]]:
         yield document, list(own)
 
 
+def _find(folder: Path, study: Study) -> Finished | None:
+    """Read a study's results, or where it was only run in its quick form, those."""
+    forms = [study, study.make_quick()] if study.quick_settings else [study]
+    found = (_read(folder / choose_study_folder(form).name) for form in forms)
+    return next((outcome for outcome in found if outcome), None)
+
+
 def _read(folder: Path) -> Finished | None:
     """Read one study's folder; None where it was not run to its end."""
     path = folder / CLAIMS
@@ -169,6 +177,7 @@ def _read(folder: Path) -> Finished | None:
             content["points"],
             tuple(content["seeds"]),
             manifest["headend"],
+            content["quick"],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
