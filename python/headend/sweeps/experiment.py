@@ -102,10 +102,10 @@ def sweep(
 
         with tempfile.TemporaryDirectory(prefix="headend-sweep-") as scratch:
             return carry_out(chosen, jobs, Path(scratch), stop, None, on_progress)
-    from headend.sweeps.outcome import check_sweep_folder, write_outcome
+    from headend.sweeps.outcome import open_sweep_folder, write_outcome
 
     folder = Path(out)
-    check_sweep_folder(folder)
+    open_sweep_folder(folder)
     if scheduler is None:
         result = carry_out(chosen, jobs, folder, stop, None, on_progress)
     else:

@@ -30,15 +30,18 @@ def choose_sweep_folder(name: str) -> Path:
     return Path("results") / "sweeps" / name
 
 
-def check_sweep_folder(folder: Path) -> None:
-    """Refuse a folder that holds something else."""
+def open_sweep_folder(folder: Path) -> None:
+    """Make the folder before anything is run, or refuse it: what holds something else, what cannot be written."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    if not folder.is_dir() or (folder / POINTS).is_dir():
-        return
-    if any(not path.name.startswith(".") for path in folder.iterdir()):
+    own = not folder.is_dir() or (folder / POINTS).is_dir()
+    if not own and any(not path.name.startswith(".") for path in folder.iterdir()):
         other = "another kind of results" if is_results_folder(folder) else "something else"
         raise InputError(f"{folder}: holds {other}; give another --out")
+    try:
+        (folder / POINTS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
 
 
 def write_outcome(result: SweepResult, folder: Path) -> None:
