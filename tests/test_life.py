@@ -33,7 +33,7 @@ def replace_steps(result: RunResult, rows: list[dict[str, Any]]) -> RunResult:
 
 
 def step(at: int, name: str, queue: str = "", **rest: Any) -> dict[str, Any]:
-    missing = dict.fromkeys(("bytes", "opportunity", "window"), float("nan"))
+    missing = dict.fromkeys(("bytes", "opportunity", "window"), float("nan")) | {"until_ns": at}
     return {"at_ns": at, "step": name, "queue": queue, "detail": "", "when_ns": at} | missing | rest
 
 
