@@ -125,7 +125,8 @@ class _Axis:
     @classmethod
     def fit(cls, life: Life) -> _Axis:
         """Break off before the last step where it is so far that no room would be left for all before it."""
-        times = sorted({moment.at_ns for moment in life.moments})
+        ends = {leg.to_ns for leg in life.legs}
+        times = sorted(ends.union(moment.at_ns for moment in life.moments))
         last, before = times[-1], times[-2] if len(times) > 1 else times[-1]
         far = last - before > NEAR * (before - life.born_ns)
         return cls(life.born_ns, last, before if far and life.asks else last)

@@ -8,6 +8,8 @@ without frames and time: it says who sends after whom, which a fixed point does 
 
 from __future__ import annotations
 
+import functools
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +22,9 @@ WINDOW, DOUBLINGS = 32, 5
 
 #: SIFS, the slowest acknowledgement and DIFS: what all wait after a frame that nobody could read, µs.
 EIFS_US = 364.0
+
+#: Tries of a frame, by the standard.
+TRIES = 7
 
 #: Of a model without a limit of tries, so many count.
 ENDLESS = 2000
@@ -63,7 +68,7 @@ def find_saturation_bps(
     is_standard
         Whether a frame has seven tries and all wait for EIFS after a collision; Bianchi has neither.
     """
-    sends = solve_attempt_rate(stations, 7 if is_standard else None)
+    sends = solve_attempt_rate(stations, TRIES if is_standard else None)
     success = airtime.exchange_us(packet_bytes) - airtime.backoff_us
     first = (
         airtime.frame_us(RTS_BYTES, airtime.rts_mbps)
@@ -79,7 +84,7 @@ def find_saturation_bps(
 
 def share_two_bps(packet_bytes: int, airtimes: Sequence[Airtime]) -> float:
     """Give what each of two saturated stations has whose frames last differently, bit/s: both send equally often."""
-    sends = solve_attempt_rate(2, 7)
+    sends = solve_attempt_rate(2, TRIES)
     times = [airtime.exchange_us(packet_bytes) - airtime.backoff_us for airtime in airtimes]
     longest = max(airtime.data_us(packet_bytes) for airtime in airtimes)
     alone, both = sends * (1 - sends), sends**2
@@ -88,28 +93,26 @@ def share_two_bps(packet_bytes: int, airtimes: Sequence[Airtime]) -> float:
     return float(alone * packet_bytes * 8 / slot * 1e6)
 
 
+@functools.cache
 def draw_turns(stations: int, frames: int, seed: int = 1) -> npt.NDArray[np.int64]:
     """Draw who sends so many frames that arrive, of stations that always have one: the process of slots alone."""
-    rng = np.random.default_rng(seed)
-    windows = np.full(stations, WINDOW)
-    tries = np.zeros(stations, dtype=int)
-    left = rng.integers(0, windows)
-    turns = np.empty(frames, dtype=np.int64)
-    done = 0
-    while done < frames:
-        left = left - left.min()
-        senders = np.flatnonzero(left == 0)
+    draw = random.Random(seed).random
+    windows, tries = [WINDOW] * stations, [0] * stations
+    until = [int(draw() * WINDOW) for _ in range(stations)]
+    turns: list[int] = []
+    while len(turns) < frames:
+        now = min(until)
+        senders = [station for station, slot in enumerate(until) if slot == now]
         if len(senders) == 1:
-            turns[done] = senders[0]
-            done += 1
-            windows[senders], tries[senders] = WINDOW, 0
-        else:
-            tries[senders] += 1
-            windows[senders] = np.minimum(2 * windows[senders], WINDOW * 2**DOUBLINGS)
-            given_up = senders[tries[senders] >= 7]
-            windows[given_up], tries[given_up] = WINDOW, 0
-        left[senders] = rng.integers(0, windows[senders])
-    return turns
+            turns.append(senders[0])
+        for station in senders:
+            tries[station] += 1
+            if len(senders) == 1 or tries[station] == TRIES:
+                windows[station], tries[station] = WINDOW, 0
+            else:
+                windows[station] = min(2 * windows[station], WINDOW * 2**DOUBLINGS)
+            until[station] = now + int(draw() * windows[station])
+    return np.array(turns)
 
 
 def average_jain(turns: npt.NDArray[np.int64], stations: int, window: int) -> float:
