@@ -322,7 +322,7 @@ def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> l
     full: dict[str, list[str]] = {}
     for label, verdict in zip(labels, verdicts, strict=True):
         for state in verdict.channels:
-            full.setdefault(f"{state.direction}stream channel {state.channel}", []).append(label)
+            full.setdefault(state.title, []).append(label)
     return [f"The {name} is full under {_join(where)}." for name, where in full.items()]
 
 
@@ -383,9 +383,7 @@ def _write_paragraph(
     sentences += _tell_path(parties)
     sentences += map(tell_channel, channels)
     if queue:
-        is_behind = any(
-            (state.link, state.direction) == (queue.link, queue.direction) for state in channels
-        )
+        is_behind = any(state.serves(queue.link, queue.direction) for state in channels)
         sentences.append(_tell_queue(queue))
         # One that has all of its own rate waits for that, whatever the channel is like.
         if is_behind and (queue.utilisation or 0.0) <= OWN_RATE:

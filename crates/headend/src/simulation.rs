@@ -190,7 +190,7 @@ impl Simulation {
         let Some((group, side)) = self.world.recorder.find_group(flow) else {
             return false;
         };
-        let life = Life::of(group, side, from);
+        let life = Life::of(group, side, from, self.world.recorder.number_links());
         self.add_sink(Box::new(life.clone()));
         self.life = Some(life);
         true

@@ -22,7 +22,7 @@ use crate::packet::Packet;
 use crate::qdisc::{LineView, Queue};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::trace::{DropReason, QueueId};
+use crate::trace::{AirFrame, DropReason, QueueId};
 use crate::units::{Probability, Rate};
 
 /// Token of the wake-up at which somebody may begin to send.
@@ -223,11 +223,11 @@ impl Cell {
     fn contend(&mut self, node: usize, cx: &mut Context<'_>) {
         match self.channel {
             Channel::Busy { .. } => {
-                let backoff = &mut self.nodes[node].backoff;
-                if backoff.until() <= self.slots {
-                    backoff.draw(self.slots);
+                if self.nodes[node].backoff.until() <= self.slots {
+                    self.draw(node, cx);
                 }
-                self.due.set(node as u32, Some(slot(backoff.until())));
+                let until = self.nodes[node].backoff.until();
+                self.due.set(node as u32, Some(slot(until)));
             }
             Channel::Idle { since } => {
                 let passed = self.passed(since, cx.now);
@@ -240,6 +240,16 @@ impl Cell {
                 }
             }
         }
+    }
+
+    /// A node draws a backoff.
+    fn draw(&mut self, node: usize, cx: &mut Context<'_>) {
+        let place = &mut self.nodes[node];
+        let window = place.backoff.window();
+        place.backoff.draw(self.slots);
+        let slots = place.backoff.until() - self.slots;
+        let (now, queue) = (cx.now, place.queue.id());
+        cx.recorder().backed_off(now, queue, slots, window);
     }
 
     /// Idle slots that are over at `now`.
@@ -326,6 +336,10 @@ impl Cell {
         }
         at += phy.frame(mpdu, radio.rate);
         let is_broken = radio.frame_errors.0 > 0.0 && self.rng.uniform() < radio.frame_errors.0;
+        if cx.recorder().hears_air() {
+            let lost = is_broken.then_some(AirFrame::Data);
+            self.tell(node, mpdu, radio.rate, lost, cx);
+        }
         if is_broken {
             self.nodes[node].frame = Some(packet);
             let what = if is_announced { Try::Long } else { Try::Short };
@@ -357,7 +371,67 @@ impl Cell {
             let queue = self.nodes[node as usize].queue.id();
             cx.recorder().mac(queue).collisions += 1;
         }
+        if cx.recorder().hears_air() {
+            self.tell_collision(cx);
+        }
         (cx.now + longest, Ending::Failed(Try::Short))
+    }
+
+    /// Tells of the frames of an exchange that begins now, up to one that is lost.
+    #[cold]
+    fn tell(
+        &self,
+        node: usize,
+        mpdu: u64,
+        rate: Rate,
+        lost: Option<AirFrame>,
+        cx: &mut Context<'_>,
+    ) {
+        let phy = &self.rules.phy;
+        let answer = phy.answer(rate);
+        let frames = [
+            (AirFrame::Rts, phy::RTS_BYTES, phy.rts(rate)),
+            (AirFrame::Cts, phy::ACK_BYTES, answer),
+            (AirFrame::Data, mpdu, phy.frame(mpdu, rate)),
+            (AirFrame::Ack, phy::ACK_BYTES, answer),
+        ];
+        let first = if mpdu > self.rules.rts_threshold {
+            0
+        } else {
+            2
+        };
+        let queue = self.nodes[node].queue.id();
+        let begun = cx.now;
+        let mut at = begun;
+        for (frame, bytes, span) in frames.into_iter().skip(first) {
+            let is_heard = lost != Some(frame);
+            let times = (at, at + span);
+            cx.recorder()
+                .aired(begun, queue, frame, bytes, times, is_heard);
+            if !is_heard {
+                break;
+            }
+            at = times.1 + self.rules.sifs + self.rules.propagation;
+        }
+    }
+
+    /// Tells of the frames that begin now and collide.
+    #[cold]
+    fn tell_collision(&self, cx: &mut Context<'_>) {
+        for &node in &self.senders {
+            let node = node as usize;
+            let packet = self.nodes[node].frame.as_ref();
+            let packet = packet.expect("who sends has a frame");
+            let rate = self.radios[Self::station(node, packet, cx)].rate;
+            let mpdu = self.rules.phy.mpdu(packet.size);
+            let is_announced = mpdu > self.rules.rts_threshold;
+            let first = if is_announced {
+                AirFrame::Rts
+            } else {
+                AirFrame::Data
+            };
+            self.tell(node, mpdu, rate, Some(first), cx);
+        }
     }
 
     /// An exchange is over: who took part draws a new backoff, and the channel is idle.
@@ -371,8 +445,7 @@ impl Cell {
             let node = node as usize;
             self.settle(node, cx);
             self.load(node, cx);
-            let backoff = &mut self.nodes[node].backoff;
-            backoff.draw(self.slots);
+            self.draw(node, cx);
             if self.nodes[node].frame.is_some() {
                 let until = self.nodes[node].backoff.until();
                 self.due.set(node as u32, Some(slot(until)));
