@@ -129,7 +129,7 @@ def prepare(study: Study, point: Point) -> Work:
     """Check a point's scenario and find the key of its result: what is run, by which engine, and what is measured."""
     if study.scenario is None:
         raise InputError(f"{study.name}: this study has nothing to run")
-    loaded = _read_text(study.scenario).load(point.overrides)
+    loaded = _read_text(point.scenario).load(point.overrides)
     content = [
         loaded.scenario.resolved_json(),
         str(point.seed),
