@@ -36,6 +36,7 @@ CHOICES = {
     "receive-1M": "receive window 1 MiB",
     "downstream-250ms": "downstream buffer 250 ms",
     "servers-100ms": "web servers at 100 ms",
+    "pages-kept": "pages over kept connections",
     "de-jitter-60ms": "de-jitter buffer 60 ms",
 }
 
