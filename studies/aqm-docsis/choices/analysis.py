@@ -71,13 +71,18 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         tested += 1
         for place, (better, worse) in enumerate(itertools.pairwise(kinds)):
             if max(better) >= min(worse):
-                names = [", ".join(name_queue(queue) for queue in limits["kinds"][place + shift]) for shift in (0, 1)]
+                names = [
+                    ", ".join(name_queue(queue) for queue in limits["kinds"][place + shift])
+                    for shift in (0, 1)
+                ]
                 failed.append(
                     f"{CHOICES[choice]}: {names[0]} up to {max(better):.1f} ms, {names[1]} from {min(worse):.1f}"
                 )
     if not tested:
         return Finding("not run", Verdict.UNTESTABLE)
-    text = f"in order with {tested - len({item.split(':')[0] for item in failed})} of {tested} choices"
+    text = (
+        f"in order with {tested - len({item.split(':')[0] for item in failed})} of {tested} choices"
+    )
     return Finding("; ".join([text, *failed]), decide(not failed))
 
 
@@ -114,7 +119,9 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
         if found is not None:
             rows.append({"choice": choice, "queue": queue, "value": found.mean})
     scale = alt.Scale(type="log", domain=[3, 300], nice=False)
-    axis = alt.X("value:Q", title="90th percentile latency (ms)", scale=scale, axis=log_axis((3, 300)))
+    axis = alt.X(
+        "value:Q", title="90th percentile latency (ms)", scale=scale, axis=log_axis((3, 300))
+    )
     return draw_dots(pl.DataFrame(rows), axis)
 
 
@@ -151,10 +158,21 @@ def draw_dots(rows: pl.DataFrame, axis: alt.X) -> list[Panel]:
         .mark_point(size=70, strokeWidth=2, clip=True)
         .encode(
             x=axis,
-            y=alt.Y("name:N", title=None, sort=list(CHOICES.values()), axis=alt.Axis(grid=True, labelLimit=200)),
+            y=alt.Y(
+                "name:N",
+                title=None,
+                sort=list(CHOICES.values()),
+                axis=alt.Axis(grid=True, labelLimit=200),
+            ),
             color=colour(named, "circle"),
-            fill=alt.condition("datum.form", alt.value("transparent"), alt.Color("series:N", legend=None)),
-            shape=alt.Shape("form:N", legend=None, scale=alt.Scale(domain=[False, True], range=["circle", "diamond"])),
+            fill=alt.condition(
+                "datum.form", alt.value("transparent"), alt.Color("series:N", legend=None)
+            ),
+            shape=alt.Shape(
+                "form:N",
+                legend=None,
+                scale=alt.Scale(domain=[False, True], range=["circle", "diamond"]),
+            ),
             tooltip=["series:N", "name:N", alt.Tooltip("value:Q", format=".3~g")],
         )
     )
@@ -164,5 +182,3 @@ def draw_dots(rows: pl.DataFrame, axis: alt.X) -> list[Panel]:
 def find_slot(queue: str) -> int:
     """Give a queue's place in the palette; a sibling has its own queue's."""
     return SLOTS[SIBLINGS[queue][1] if queue in SIBLINGS else queue]
-
-

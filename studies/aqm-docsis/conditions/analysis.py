@@ -105,11 +105,15 @@ def check_pages(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     for load in TABLE_1:
         page = resolve(load)["flow"]["page"]["application"]["web"]
         wrong += [
-            f"load {load}, {key}: {page[key]}" for key, value in expected.items() if page[key] != value
+            f"load {load}, {key}: {page[key]}"
+            for key, value in expected.items()
+            if page[key] != value
         ]
     sigma = resolve(1)["flow"]["page"]["application"]["web"]["sigma"]
     mean = 7e6 / 101
-    return differ(wrong, f"as stated; 101 files of {mean:,.0f} bytes on the mean, σ = {sigma:g} is ours")
+    return differ(
+        wrong, f"as stated; 101 files of {mean:,.0f} bytes on the mean, σ = {sigma:g} is ours"
+    )
 
 
 def check_calls(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
@@ -130,7 +134,9 @@ def check_torrent(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Hold load 9's torrent against §2.2.1."""
     flow = resolve(9)["flow"]["torrent"]
     torrent, control = flow["application"]["torrent"], flow["tcp"]["congestion"]
-    text = f"{torrent['connections']} connections of {next(iter(control))}, {torrent['rate']} together"
+    text = (
+        f"{torrent['connections']} connections of {next(iter(control))}, {torrent['rate']} together"
+    )
     agrees = torrent["connections"] == 100 and torrent["rate"] == "100 Mbit/s"
     return Finding(text, decide(agrees and "ledbat" in control))
 
@@ -183,12 +189,18 @@ def check_transitions(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding
 
 def check_downstream(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Hold the CMTS's queue against §2.4."""
-    queues = {str(resolve(load)["link"]["cable"]["docsis"]["downstream"]["queue"]) for load in TABLE_1}
+    queues = {
+        str(resolve(load)["link"]["cable"]["docsis"]["downstream"]["queue"]) for load in TABLE_1
+    }
     agrees = queues == {str({"drop_tail": {"limit": "250 kB"}})}
     return Finding(
-        f"drop-tail, 250 kB: {250e3 * 8 / 1e9 * 1e3:.1f} ms at 1 Gb/s" if agrees else "; ".join(queues),
+        f"drop-tail, 250 kB: {250e3 * 8 / 1e9 * 1e3:.1f} ms at 1 Gb/s"
+        if agrees
+        else "; ".join(queues),
         decide(agrees),
-        why="" if not agrees else "the paper's authors' ns-2 example has 250 kB at 10 Mb/s, 200 ms; aqm-docsis/choices has a run with 250 ms",
+        why=""
+        if not agrees
+        else "the paper's authors' ns-2 example has 250 kB at 10 Mb/s, 200 ms; aqm-docsis/choices has a run with 250 ms",
     )
 
 
@@ -220,7 +232,7 @@ def check_complexity(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         "no silicon here",
         Verdict.UNTESTABLE,
         why="the order is one of gates and die area in existing designs, which a simulation has not. What the laws cost in instructions is measured by `make bench`"
-        " (docs/models/validation.md, \"What they cost\"): the step from one queue to many is the same, but a timestamp costs software nothing, so that CoDel is the cheapest there",
+        ' (docs/models/validation.md, "What they cost"): the step from one queue to many is the same, but a timestamp costs software nothing, so that CoDel is the cheapest there',
     )
 
 
@@ -246,7 +258,9 @@ def check_options(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Use each option of §9."""
     base = resolve(1)["link"]["cable"]["docsis"]["upstream"]["queue"]
     changed = read_scenario("aqm/load-1").load([("queue", "{ docsis_pie = { target = '20 ms' } }")])
-    target = changed.resolved["link"]["cable"]["docsis"]["upstream"]["queue"]["docsis_pie"]["target"]
+    target = changed.resolved["link"]["cable"]["docsis"]["upstream"]["queue"]["docsis_pie"][
+        "target"
+    ]
     off = read_scenario("aqm/load-1").load([("queue", "drop_tail")])
     disabled = off.resolved["link"]["cable"]["docsis"]["upstream"]["queue"]
     limit = base.get("docsis_pie", {}).get("limit", "")
@@ -286,7 +300,11 @@ def draw_patterns(_points: pl.DataFrame) -> list[Panel]:
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("time:Q", title="time (s)", scale=alt.Scale(domain=[0, 120], nice=False)),
-            y=alt.Y("rate:Q", title="channel capacity (Mb/s)", scale=alt.Scale(domain=[0, 275], nice=False)),
+            y=alt.Y(
+                "rate:Q",
+                title="channel capacity (Mb/s)",
+                scale=alt.Scale(domain=[0, 275], nice=False),
+            ),
             color=colour(frame),
         )
     )
@@ -298,7 +316,12 @@ def draw_meeting(_points: pl.DataFrame) -> list[Panel]:
     """Draw how likely a call shares its queue, by load."""
     rows = pl.DataFrame(
         [
-            {"load": load, "share": find_meeting(load, queues)[1], "series": f"{queues} queues", "slot": slot}
+            {
+                "load": load,
+                "share": find_meeting(load, queues)[1],
+                "series": f"{queues} queues",
+                "slot": slot,
+            }
             for slot, queues in enumerate((32, 1024))
             for load in TABLE_1
         ]
