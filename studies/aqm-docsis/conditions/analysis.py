@@ -112,7 +112,7 @@ def check_pages(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     sigma = resolve(1)["flow"]["page"]["application"]["web"]["sigma"]
     mean = 7e6 / 101
     return differ(
-        wrong, f"as stated; 101 files of {mean:,.0f} bytes on the mean, σ = {sigma:g} is ours"
+        wrong, f"as stated; 101 files of {mean:,.0f} bytes on the mean, sigma = {sigma:g} is ours"
     )
 
 
