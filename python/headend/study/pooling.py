@@ -34,7 +34,8 @@ def spread_out(percentiles: Mapping[float, float | None]) -> Values | None:
     if any(value is None or not np.isfinite(value) for value in percentiles.values()):
         return None
     places, values = zip(*sorted(percentiles.items()), strict=True)
-    return np.interp(MIDDLES * 100, places, np.asarray(values, dtype=float))
+    found: Values = np.interp(MIDDLES * 100, places, np.asarray(values, dtype=float))
+    return found
 
 
 def pool(parts: Sequence[Values], weights: Sequence[float]) -> tuple[Values, Values]:
@@ -66,4 +67,5 @@ def pool(parts: Sequence[Values], weights: Sequence[float]) -> tuple[Values, Val
 
 def find_percentile(values: Values, shares: Values, percentile: float) -> float:
     """Give the smallest value that at least so many per cent of the whole do not exceed."""
-    return float(values[min(np.searchsorted(shares, percentile / 100 - 1e-12), len(values) - 1)])
+    place = int(np.searchsorted(shares, percentile / 100 - 1e-12))
+    return float(values[min(place, len(values) - 1)])

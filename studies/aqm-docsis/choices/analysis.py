@@ -58,34 +58,6 @@ def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate 
     return estimate_mean(found)
 
 
-def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look for choices with which the kinds of queues are in another order."""
-    failed, tested = [], 0
-    for choice in points["choice"].unique(maintain_order=True).to_list():
-        kinds = [
-            [found.mean for queue in kind if (found := estimate_latency(points, choice, queue))]
-            for kind in limits["kinds"]
-        ]
-        if not all(kinds):
-            continue
-        tested += 1
-        for place, (better, worse) in enumerate(itertools.pairwise(kinds)):
-            if max(better) >= min(worse):
-                names = [
-                    ", ".join(name_queue(queue) for queue in limits["kinds"][place + shift])
-                    for shift in (0, 1)
-                ]
-                failed.append(
-                    f"{CHOICES[choice]}: {names[0]} up to {max(better):.1f} ms, {names[1]} from {min(worse):.1f}"
-                )
-    if not tested:
-        return Finding("not run", Verdict.UNTESTABLE)
-    text = (
-        f"in order with {tested - len({item.split(':')[0] for item in failed})} of {tested} choices"
-    )
-    return Finding("; ".join([text, *failed]), decide(not failed))
-
-
 def check_less(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold a queue's latency against those of others, with the matrix's choices."""
     queues = [limits["less"], *limits["more"]]

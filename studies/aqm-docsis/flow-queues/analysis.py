@@ -30,14 +30,14 @@ def check_suffers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     bound = limits["above_ms"] * 1e6
     shares, found = {}, []
     for isolation, name in ISOLATIONS.items():
-        delays = take_apart(points).filter(isolation=isolation)["p90"]
-        if delays.is_empty():
+        delays = take_apart(points).filter(isolation=isolation)["p90"].cast(pl.Float64).to_list()
+        if not delays:
             continue
-        slow = int((delays > bound).sum())
+        slow = sum(delay > bound for delay in delays)
         shares[isolation] = slow / len(delays)
         found.append(
-            f"{name}: {slow} of {len(delays)}, {delays.min() / 1e6:.1f} to {delays.max() / 1e6:.1f} ms"
-        )  # type: ignore[operator]
+            f"{name}: {slow} of {len(delays)}, {min(delays) / 1e6:.1f} to {max(delays) / 1e6:.1f} ms"
+        )
     agrees = shares.get("hashed", 0) > 0.5 and shares.get("perfect", 1) == 0
     return Finding("; ".join(found), decide(agrees))
 
