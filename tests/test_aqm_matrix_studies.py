@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from headend.scenario import read_scenario
 from headend.study import Verdict
 from headend.study.outcome import draw_study_figures
 from headend.study.pooling import find_percentile, pool, spread_out
@@ -225,6 +226,17 @@ def test_ideal_buckets_are_reproduced_and_others_not() -> None:
         verdicts("shaping", lambda row: {**shape(row), "delay": [row["buffer_ms"] * 1e6] * 11500})
     )
     assert steady == {"AQM-SHAPE.step"}
+
+
+@pytest.mark.parametrize("name", ["light", "moderate", "heavy"])
+def test_a_shipped_pattern_of_rf_congestion_is_the_matrix_s(name: str) -> None:
+    axis = next(axis for axis in load("aqm-docsis/matrix").axes if axis.name == "rf")
+    shipped = read_scenario(f"aqm/rf-{name}").load().resolved
+    own = read_scenario("aqm/load-3").load(axis.write(name)).resolved
+    capacities = [
+        item["link"]["cable"]["docsis"]["upstream"]["capacity"] for item in (shipped, own)
+    ]
+    assert capacities[0] == capacities[1]
 
 
 MEASURES: dict[str, Callable[[Row], Row]] = {
