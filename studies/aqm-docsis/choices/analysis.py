@@ -11,7 +11,7 @@ import polars as pl
 
 from headend.estimate import Estimate, estimate_mean
 from headend.figures.figure import Panel
-from headend.figures.theme import colour, log_axis, make_chart
+from headend.figures.theme import PALETTE, log_axis, make_chart, make_legend
 from headend.study.claims import Finding, Verdict, decide
 from headend.study.disciplines import DISCIPLINES, SLOTS
 from headend.study.pooling import find_percentile, pool
@@ -25,6 +25,9 @@ SIBLINGS = {
     "pie-64KiB": ("PIE, 64 KiB", "pie"),
     "pie-token-buckets": ("PIE, token buckets", "pie"),
 }
+
+#: How siblings are drawn.
+FORMS = {"codel-dt-ns2": "diamond", "pie-64KiB": "square", "pie-token-buckets": "triangle-up"}
 
 CHOICES = {
     "matrix": "as in the matrix",
@@ -68,7 +71,9 @@ def check_less(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     text = ", ".join(
         f"{name_queue(queue)} {item.mean:.1f} ms" for queue, item in zip(queues, known, strict=True)
     )
-    return Finding(text, decide(known[0].mean < min(item.mean for item in known[1:])))
+    agrees = known[0].mean < min(item.mean for item in known[1:])
+    why = "the lower target holds for uploads that last, as in load 3; the bursts of load 8's files are over before the law drops"
+    return Finding(text, decide(agrees), why="" if agrees else why)
 
 
 def check_more_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -118,16 +123,19 @@ def list_queues(points: pl.DataFrame) -> list[str]:
 
 
 def draw_dots(rows: pl.DataFrame, axis: alt.X) -> list[Panel]:
-    """Draw a row for each choice and a dot for each queue."""
+    """Draw a row for each choice and a mark for each queue: circles are the matrix's, other forms their siblings."""
     named = rows.with_columns(
         name=pl.col("choice").replace_strict(CHOICES),
         series=pl.col("queue").map_elements(name_queue, return_dtype=pl.String),
-        slot=pl.col("queue").map_elements(find_slot, return_dtype=pl.Int64),
-        form=pl.col("queue").is_in(list(SIBLINGS)),
     )
+    queues = list_queues(rows)
+    names = [name_queue(queue) for queue in queues]
+    tones = alt.Scale(domain=names, range=[PALETTE[find_slot(queue)] for queue in queues])
+    forms = alt.Scale(domain=names, range=[FORMS.get(queue, "circle") for queue in queues])
+    legend = make_legend(names)
     chart = (
         make_chart(named)
-        .mark_point(size=70, strokeWidth=2, clip=True)
+        .mark_point(size=75, filled=True, opacity=0.85, clip=True)
         .encode(
             x=axis,
             y=alt.Y(
@@ -136,15 +144,8 @@ def draw_dots(rows: pl.DataFrame, axis: alt.X) -> list[Panel]:
                 sort=list(CHOICES.values()),
                 axis=alt.Axis(grid=True, labelLimit=200),
             ),
-            color=colour(named, "circle"),
-            fill=alt.condition(
-                "datum.form", alt.value("transparent"), alt.Color("series:N", legend=None)
-            ),
-            shape=alt.Shape(
-                "form:N",
-                legend=None,
-                scale=alt.Scale(domain=[False, True], range=["circle", "diamond"]),
-            ),
+            color=alt.Color("series:N", scale=tones, legend=legend, sort=names),
+            shape=alt.Shape("series:N", scale=forms, legend=legend, sort=names),
             tooltip=["series:N", "name:N", alt.Tooltip("value:Q", format=".3~g")],
         )
     )
