@@ -74,7 +74,7 @@ WHY_CODEL_DT = (
     " long uploads then wait less than with CoDel, short ones do not (aqm-docsis/choices)"
 )
 WHY_HASH = "only where a call meets others in one of 32 queues; with a queue for each flow there is none (aqm-docsis/flow-queues)"
-WHY_LOSS = "packets lost are few, and most are load 9's, whose hundred connections do not give way while the delay is below 100 ms: PIE's coin meets the call as often as anybody, CoDel's drops at the head are fewer and fall on who sends most"
+WHY_LOSS = "more than half of the packets lost are load 9's, whose hundred connections give way only from 100 ms of delay on: there CoDel lets the delay grow where PIE drops. Of the other loads the two lose hardly anything, and about equally little"
 WHY_MOS = "a de-jitter buffer of 40 ms, ours, holds packets to 40 ms more than the fastest: Buffer Control's 50 ms and what single-queue AQMs let stand in slow start are late for it. With 60 ms all but a few are in time (aqm-docsis/choices). Of the SFQ algorithms it is load 9, where the call shares its queue"
 WHY_PAGES = "how far the servers are, the paper does not tell: at 100 ms instead of 20 to 80 all pages take longer than the paper's (aqm-docsis/choices). SFQ's pages wait behind nothing but their own acknowledgements here"
 
