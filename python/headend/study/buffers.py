@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
@@ -95,7 +95,7 @@ def draw_over_buffers(
     sizes = rows["buffer_kib"].unique().sort().to_list()
     y: dict[str, Any] = {"title": title}
     if domain:
-        kind = "log" if log else "linear"
+        kind: Literal["log", "linear"] = "log" if log else "linear"
         y["scale"] = alt.Scale(type=kind, domain=list(domain), nice=False, clamp=True)
     if domain and log:
         y["axis"] = log_axis(domain)

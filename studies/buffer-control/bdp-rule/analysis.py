@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -87,7 +88,7 @@ def check_many(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare what each number of flows needs."""
     needs = list(find_needs(points, limits["full"]).items())
-    falls = all(later[1] <= earlier[1] for earlier, later in zip(needs, needs[1:], strict=False))
+    falls = all(later[1] <= earlier[1] for earlier, later in itertools.pairwise(needs))
     text = ", ".join(f"{_tell(need)} ({flows})" for flows, need in needs)
     return Finding(f"with so many flows: {text}", decide(falls and needs[-1][1] < needs[0][1]))
 
