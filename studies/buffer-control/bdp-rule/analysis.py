@@ -107,7 +107,11 @@ def draw_utilisation(points: pl.DataFrame) -> list[Panel]:
         scale=alt.Scale(type="log", domain=[0.05, 2], nice=False),
         axis=alt.Axis(values=[0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.4, 2]),
     )
-    y = alt.Y("used:Q", title="use of the line (%)", scale=alt.Scale(domain=[60, 100], clamp=True))
+    y = alt.Y(
+        "used:Q",
+        title="use of the line (%)",
+        scale=alt.Scale(domain=[40, 105], clamp=True, nice=False),
+    )
     lines = (
         make_chart(rows)
         .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
