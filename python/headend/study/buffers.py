@@ -98,7 +98,8 @@ def draw_over_buffers(
         kind: Literal["log", "linear"] = "log" if log else "linear"
         y["scale"] = alt.Scale(type=kind, domain=list(domain), nice=False, clamp=True)
     if domain and log:
-        y["axis"] = log_axis(domain)
+        ticks = log_axis(domain).to_dict()["values"]
+        y["axis"] = alt.Axis(values=[tick for tick in ticks if domain[0] <= tick <= domain[1]])
     chart: alt.Chart = (
         make_chart(rows)
         .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
