@@ -64,7 +64,14 @@ def check_targets(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{target or 'no'} KiB for {limits['published_kib'][str(rate)]} at {rate} Mb/s"
         for rate, target in derived.items()
     )
-    return Finding(text, decide(agrees), why=_tell_ranges(points, *levels))
+    ranges = _tell_ranges(points, *levels)
+    if agrees:
+        return Finding(text, decide(agrees), why=ranges)
+    why = (
+        "one CUBIC upload keeps 70 % of its window at a loss, and fills the line with less than half of the bandwidth-delay"
+        " product, from which Table 2 is reckoned; Reno needs all of it (BUF-11.target-reno)"
+    )
+    return Finding(text, decide(agrees), why=f"{why}. {ranges}")
 
 
 def check_round_trips(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -83,7 +90,10 @@ def check_grows(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     targets = list(derive(points, limits["near"], limits["full"]).values())
     known = [target for target in targets if target is not None]
     agrees = len(known) == len(targets) and known == sorted(set(known))
-    return Finding(", ".join(f"{target or 'none'}" for target in targets) + " KiB", decide(agrees))
+    reno = derive(points, limits["near"], limits["full"], "reno").values()
+    text = ", ".join(f"{target or 'none'}" for target in targets) + " KiB"
+    why = f"with a Reno upload: {', '.join(str(target or 'none') for target in reno)} KiB"
+    return Finding(text, decide(agrees), why=why)
 
 
 def check_voice(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -118,7 +128,16 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         there, larger = (_get(rows, size, "load_s") for size in sizes)
         found.append(f"{there:.1f} s, {larger:.1f} s with {sizes[1]} KiB at {rate} Mb/s")
         agrees &= there < larger
-    return Finding("; ".join(found), decide(agrees and bool(found)))
+    agrees = agrees and bool(found)
+    why = (
+        ""
+        if agrees
+        else (
+            "ten uploads leave a buffer counted in packets no room for a page's connection requests, and each that is dropped costs"
+            " three seconds; counted in bytes the recommended buffers are the faster ones (buffer-control/web-choices)"
+        )
+    )
+    return Finding("; ".join(found), decide(agrees), why=why)
 
 
 def draw_targets(points: pl.DataFrame) -> list[Panel]:

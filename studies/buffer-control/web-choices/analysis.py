@@ -74,7 +74,7 @@ def draw_choices(points: pl.DataFrame) -> list[Panel]:
     for (counted, mode), part in rows.group_by("counted", "acknowledgements", maintain_order=True):
         title = f"Counted in {counted}, acknowledgements {ACKNOWLEDGEMENTS[str(mode)]}"
         chart = draw_over_buffers(
-            part, "load_s", "page load time, median of ten (s)", domain=(1, 150), log=True
+            part, "load_s", "page load time, median of five (s)", domain=(1, 150), log=True
         )
         panels.append(Panel(title, chart, name=f"load-{counted}-{mode}"))
     return panels
