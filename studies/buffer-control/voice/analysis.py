@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import altair as alt
@@ -12,7 +13,7 @@ from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, colour, make_chart, mark_across
 from headend.quantity import format_quantity
 from headend.study.buffers import draw_over_buffers, find_best, make_buffer_axis
-from headend.study.claims import Finding, decide
+from headend.study.claims import Finding, Verdict, decide
 from headend.study.fitting import compute_interval
 
 #: Table 1: what a score is called.
@@ -22,6 +23,21 @@ WORDS = {5: "Excellent", 4: "Good", 3: "Fair", 2: "Poor", 1: "Bad"}
 PUBLISHED_BEST = {1: (8, 16), 2: (16, 16), 5: (32, 32), 10: (32, 64)}
 
 MEASURES = ("mos", "mos_min", "mos_max", "loss", "late", "delay", "set_up", "set_up_max", "failed")
+
+
+Check = Callable[[pl.DataFrame, dict[str, Any]], Finding]
+
+
+def at_its_rate(check: Check) -> Check:
+    """Give no verdict on a claim whose rate was not run, as in the quick form."""
+
+    @functools.wraps(check)
+    def attempt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+        if limits["rate_mbps"] not in points["rate_mbps"]:
+            return Finding("not run at this rate", Verdict.UNTESTABLE)
+        return check(points, limits)
+
+    return attempt
 
 
 def tabulate(points: pl.DataFrame, *by: str) -> pl.DataFrame:
@@ -41,6 +57,7 @@ def average_rtts(points: pl.DataFrame) -> pl.DataFrame:
     return tabulate(points, "rate_mbps", "buffer_kib")
 
 
+@at_its_rate
 def check_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Find the best buffer at a rate for each round trip."""
     rows = _at(tabulate(points), limits)
@@ -62,6 +79,7 @@ def check_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return Finding(text, decide(agrees), why=why)
 
 
+@at_its_rate
 def check_average_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Find the best buffer at a rate, both round trips together."""
     rows = _at(average_rtts(points), limits)
@@ -72,6 +90,7 @@ def check_average_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
+@at_its_rate
 def check_drop(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare a buffer with the best."""
     found, agrees = [], True
@@ -83,6 +102,7 @@ def check_drop(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return Finding("; ".join(found), decide(agrees))
 
 
+@at_its_rate
 def check_time_outs(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Count the calls that were not set up, and say how long the others took."""
     rows = _at(tabulate(points), limits).filter(pl.col("buffer_kib") == limits["buffer_kib"])
@@ -96,6 +116,7 @@ def check_time_outs(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return Finding(text, decide(agrees), why=why)
 
 
+@at_its_rate
 def check_degraded_by_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare small buffers with the best: score, loss, and delay."""
     found, agrees = [], True
@@ -113,6 +134,7 @@ def check_degraded_by_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Find
     return Finding("; ".join(found), decide(agrees))
 
 
+@at_its_rate
 def check_good(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the scores of a range of buffers against a level."""
     rows = _at(average_rtts(points), limits).filter(
@@ -122,6 +144,7 @@ def check_good(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return Finding(_list_scores(rows), decide(agrees))
 
 
+@at_its_rate
 def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare two buffers."""
     found, agrees = [], True
