@@ -16,6 +16,7 @@ from headend.study.alpha import (
     PACKET,
     PACKET_MS,
     average_seeds,
+    correlate_ranks,
     find_lossy,
     find_needed,
     tell_alpha,
@@ -102,8 +103,8 @@ def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     if len(found) < 3:
         return Finding("too few numbers of flows", Verdict.UNTESTABLE)
     totals = {n: n * alpha for n, alpha in found.items()}
-    rank = correlate(totals)
-    printed = correlate({int(n): int(n) * alpha for n, alpha in limits["published"].items()})
+    rank = correlate_ranks(totals)
+    printed = correlate_ranks({int(n): int(n) * alpha for n, alpha in limits["published"].items()})
     text = f"{rank:.2f}: " + ", ".join(f"{total:g} ({n})" for n, total in totals.items())
     least = all(alpha == 1 for n, alpha in found.items() if n > 2)
     why = f"the document's own table: {printed:.2f}. " + (
@@ -112,12 +113,6 @@ def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         else ""
     )
     return Finding(text, decide(rank > limits["least"]), why=why.strip())
-
-
-def correlate(values: dict[int, float]) -> float:
-    """Give Spearman's rank correlation of keys and values."""
-    frame = pl.DataFrame({"x": list(values), "y": list(values.values())})
-    return float(frame.select(pl.corr("x", "y", method="spearman")).item())
 
 
 def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -143,7 +138,8 @@ def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_loss_order(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Look at the first α with losses."""
     first = _first_lossy(points)
-    values = [first[n] if first[n] is not None else np.inf for n in sorted(first)]
+    ordered = (first[n] for n in sorted(first))
+    values = [np.inf if alpha is None else alpha for alpha in ordered]
     agrees = all(later < earlier for earlier, later in itertools.pairwise(values))
     text = ", ".join(f"{tell_alpha(alpha)} ({n})" for n, alpha in first.items())
     return Finding(f"first α with losses, by flows: {text}", decide(agrees and len(values) > 1))
