@@ -227,6 +227,19 @@ def check_variant_tcp(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return replace(finding, measured=f"{finding.measured}; goodput {goodput}")
 
 
+def check_twelve(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Count the packets in the queue that are not TCP's, by Little's law."""
+    rows = during(points, limits["conference_kbps"]).filter(pl.col("queue") == limits["queue"])
+    if rows.is_empty():
+        return Finding("not run", Verdict.UNTESTABLE)
+    passed = (pl.col("tagged_sent") - pl.col("tagged_lost")) / (BLAST[1] - BLAST[0])
+    means = rows.select(tagged=passed * pl.col("tagged_delay") / 1e9, flood="slots").mean()
+    tagged, flood = means.row(0)
+    near = abs(tagged + flood - limits["packets"]) <= limits["within"]
+    text = f"{tagged + flood:.1f}: {tagged:.1f} of the conferences, {flood:.1f} of the flood"
+    return Finding(text, decide(near))
+
+
 def check_average(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at RED's average queue under the transfers alone."""
     average = average_over(points, limits["queue"], "average", limits["part"])
