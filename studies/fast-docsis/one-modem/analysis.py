@@ -59,8 +59,8 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def needed(points: pl.DataFrame, full: float, line: str = "docsis") -> dict[int, float | None]:
-    """Give the individual α that fills a line, by number of flows: the median over the seeds."""
-    rows = tabulate(points).filter(pl.col("line") == line)
+    """Give the individual α that fills a line, by number of flows: the smallest whole one, the median over the seeds."""
+    rows = tabulate(points).filter(pl.col("line") == line, pl.col("alpha") >= 1)
     found = average_seeds(find_needed(rows, ["flows"], full), ["flows"]).sort("flows")
     return dict(found.select("flows", "alpha").iter_rows())
 
@@ -245,8 +245,8 @@ def _alpha_axis(most: int) -> alt.X:
     return alt.X(
         "alpha:Q",
         title="individual α (packets)",
-        scale=alt.Scale(type="log", domain=[1, most], nice=False, clamp=False),
-        axis=log_axis((1, most)),
+        scale=alt.Scale(type="log", domain=[0.25, most], nice=False),
+        axis=log_axis((0.2, most)),
     )
 
 

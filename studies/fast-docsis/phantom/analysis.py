@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, colour, log_axis, make_chart, mark_along
+from headend.figures.theme import PALETTE, colour, dash, log_axis, make_chart, mark_along
 from headend.study.alpha import (
     FRAME,
     PACKET,
@@ -191,6 +191,7 @@ def draw_throughput(points: pl.DataFrame) -> list[Panel]:
                     scale=alt.Scale(domain=[0, 3.2], nice=False),
                 ),
                 color=colour(frame),
+                strokeDash=dash(frame),
                 tooltip=["series:N", "alpha:Q", alt.Tooltip("mbps:Q", format=".3f")],
             )
         )
@@ -203,12 +204,13 @@ def draw_throughput(points: pl.DataFrame) -> list[Panel]:
 def draw_phantom(points: pl.DataFrame) -> list[Panel]:
     """Draw what FAST takes for queueing on lines that are not full."""
     rows = find_phantoms(points, 0.9833).filter(pl.col("rate_mbps") == 3)
+    order = points["line"].unique(maintain_order=True).to_list()
     bars = (
         make_chart(rows)
         .mark_bar(color=PALETTE[0])
         .encode(
             x=alt.X("excess:Q", title="taken for queueing (ms)"),
-            y=alt.Y("line:N", title=None, sort=None, axis=alt.Axis(labelLimit=220)),
+            y=alt.Y("line:N", title=None, sort=order, axis=alt.Axis(labelLimit=220)),
             tooltip=["line:N", alt.Tooltip("excess:Q", format=".1f"), "alpha:Q"],
         )
     )
