@@ -23,6 +23,7 @@ from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.claims import judge_claims
 from headend.study.outcome import StudyOutcome, draw_study_figures
 from headend.study.points import read_distribution, read_series, take_percentiles
+from headend.sweeps.crew import Crew, Progress
 
 PING = "buffer-control/ping-latency"
 
@@ -251,7 +252,7 @@ def test_finished_points_are_kept_and_not_run_again(
     fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = make_study(home_line.parent)
-    path = home_line.parent / "points.parquet"
+    path = home_line.parent / "points"
     points = run_points(study, PointStore(path), threading.Event())
     assert points is not None
     assert points.columns == ["rate_mbps", "buffer_kib", "seed", "ping", "used"]
@@ -264,7 +265,7 @@ def test_finished_points_are_kept_and_not_run_again(
 
 def test_a_kept_point_has_the_place_that_the_study_gives_it_now(fake: Any, home_line: Path) -> None:
     study = make_study(home_line.parent)
-    store = PointStore(home_line.parent / "points.parquet")
+    store = PointStore(home_line.parent / "points")
     assert run_points(study, store, threading.Event()) is not None
     renamed = replace(study, axes=(replace(study.axes[0], name="tier"), *study.axes[1:]))
     again = run_points(renamed, store, threading.Event())
@@ -280,20 +281,27 @@ def test_a_stopped_study_keeps_what_is_done(
     monkeypatch.setattr("headend.execution.count_cores", lambda: 1)
     study = replace(make_study(home_line.parent), overrides=(("duration", "0.3 s"),))
     stop = threading.Event()
-    store = PointStore(home_line.parent / "points.parquet")
+    store = PointStore(home_line.parent / "points")
 
-    def after_first(done: int, _total: int, _kept: int) -> None:
-        if done:
+    def after_first(progress: Progress) -> None:
+        if progress.done:
             stop.set()
 
     assert run_points(study, store, stop, after_first) is None
-    assert 1 <= len(PointStore(store.path).rows) < 4
+    assert 1 <= len(list(store.folder.glob("*.parquet"))) < 4
 
 
-def test_a_damaged_store_is_begun_again(home_line: Path) -> None:
-    path = home_line.parent / "points.parquet"
-    path.write_bytes(b"rubbish")
-    assert PointStore(path).rows == {}
+def test_a_damaged_point_is_run_again(fake: Any, home_line: Path) -> None:
+    study = make_study(home_line.parent)
+    store = PointStore(home_line.parent / "points")
+    first = run_points(study, store, threading.Event())
+    damaged = min(store.folder.glob("*.parquet"))
+    damaged.write_bytes(b"rubbish")
+    assert store.find([damaged.stem]) == set()
+    again = run_points(study, store, threading.Event())
+    assert first is not None
+    assert again is not None
+    assert again.equals(first)
 
 
 def test_a_bad_study_is_refused_with_its_key(tmp_path: Path) -> None:
@@ -382,13 +390,14 @@ def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
     (Path("out") / ".points.left").mkdir(parents=True)
     assert run_small("--quiet").exit_code == 0
     (Path("out") / "points.parquet").rename(Path("out") / "thesis.txt")
+    (Path("out") / "points").rename(Path("out") / "chapters")
     assert "holds something other than" in run_small().stderr
 
 
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     carried: list[tuple[str, str]] = []
 
-    def carry_out(study: Study, folder: Path, *, hidden: bool) -> StudyOutcome:
+    def carry_out(study: Study, folder: Path, crew: Crew, *, hidden: bool) -> StudyOutcome:
         assert hidden
         carried.append((study.name, str(folder)))
         return StudyOutcome(study, pl.DataFrame(), [], [])

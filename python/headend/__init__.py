@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from headend.errors import InputError
     from headend.experiment import compare, run
     from headend.result import Result
+    from headend.sweeps.experiment import sweep
 
-__all__ = ["InputError", "Result", "ScenarioError", "__version__", "compare", "run"]
+__all__ = ["InputError", "Result", "ScenarioError", "__version__", "compare", "run", "sweep"]
 
 _HOMES = {
     "InputError": "headend.errors",
@@ -22,6 +23,7 @@ _HOMES = {
     "ScenarioError": "headend._engine",
     "compare": "headend.experiment",
     "run": "headend.experiment",
+    "sweep": "headend.sweeps.experiment",
 }
 
 

@@ -73,7 +73,9 @@ def find_study(name: str) -> Path:
 
 
 def find_studies(name: str) -> list[Path]:
-    """Find the folders of a study, or of all studies of a document such as ``buffer-control``."""
+    """Find the folders of a study, of all studies of a document such as ``buffer-control``, or of ``all``."""
+    if name == "all":
+        return list(list_studies().values())
     below = [path for key, path in list_studies().items() if key.startswith(f"{name}/")]
     return below or [find_study(name)]
 

@@ -96,7 +96,7 @@ def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str
             figures=figures,
             data=embed_json(specifications),
             themes=embed_json({"light": configure(), "dark": configure(dark=True)}),
-            libraries=bundle_libraries(),
+            libraries=bundle_libraries() if figures else "",
             **content,
         )
     )

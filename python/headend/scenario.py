@@ -71,6 +71,10 @@ class Text:
             raise InputError(f"{self.shown_as}: {error}") from error
         return Loaded(self.name, scenario)
 
+    def read_files(self, overrides: Overrides = ()) -> dict[str, bytes]:
+        """Read the files that the scenario names, such as a capture to replay; one that cannot be read is left out."""
+        return self._read_files(overrides)[0]
+
     def refuse(self, path: str, why: str, overrides: Overrides = ()) -> InputError:
         """Give the error of a value that the engine takes and headend does not, with the place where it was written."""
         from headend import _engine
@@ -84,13 +88,7 @@ class Text:
         from headend import _engine
 
         self._check_alias(overrides)
-        needed = _engine.required_files(self.content, format=self.format, overrides=list(overrides))
-        files, missing = {}, ""
-        for name in needed:
-            try:
-                files[name] = _read_bytes(self.folder / name, LARGEST_FILE_BYTES, "file")
-            except InputError as error:
-                missing = missing or f": {error}"
+        files, missing = self._read_files(overrides)
         try:
             return _engine.parse(
                 self.content, format=self.format, overrides=list(overrides), files=files
@@ -98,6 +96,19 @@ class Text:
         except _engine.ScenarioError as error:
             # The engine knows where the file was named, and we know what is wrong with it.
             raise InputError(f"{self.shown_as}: {error}{missing}") from error
+
+    def _read_files(self, overrides: Overrides) -> tuple[dict[str, bytes], str]:
+        """Give the files that can be read, and what is wrong with the first that cannot."""
+        from headend import _engine
+
+        needed = _engine.required_files(self.content, format=self.format, overrides=list(overrides))
+        files, missing = {}, ""
+        for name in needed:
+            try:
+                files[name] = _read_bytes(self.folder / name, LARGEST_FILE_BYTES, "file")
+            except InputError as error:
+                missing = missing or f": {error}"
+        return files, missing
 
     def _check_alias(self, overrides: Overrides) -> None:
         """Say it before the engine does when ``queue`` means nothing, in words about the command line."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from headend.comparison import Comparison
     from headend.experiment import Plan, Run
     from headend.result import Result
+    from headend.sweeps.crew import Progress
 
 #: Runs that are named where a comparison was stopped, at most.
 MOST_NAMED = 6
@@ -89,7 +90,7 @@ def compare(
             overrides=[parse_override(text) for text in settings or []],
             labels=labels or [],
             seed=seed,
-            seeds=_parse_seeds(seeds, seed),
+            seeds=read_seeds(seeds, seed),
         )
         comparison = _run_varied(plans, out, force, hidden=quiet or as_json)
     else:
@@ -148,10 +149,17 @@ def _carry_out(
 
     if len(plans) > MOST_RUNS:
         with show_points(plans[0].loaded.name, hidden=hidden) as on_point:
-            return carry_out_all(plans, {}, stop, lambda done: on_point(done, len(plans), 0))
+            return carry_out_all(plans, {}, stop, lambda done: on_point(_count(done, len(plans))))
     longest = max(plan.duration_ns for plan in plans)
     with show_progress(list(names.values()), longest, hidden=hidden) as bars:
         return carry_out_all(plans, {run: bars[name] for run, name in names.items()}, stop)
+
+
+def _count(done: int, total: int) -> Progress:
+    from headend.execution import count_cores
+    from headend.sweeps.crew import Progress
+
+    return Progress(done, total, 0, min(count_cores(), total - done))
 
 
 def _leave_out_partial(results: dict[Run, Result], whole: set[Run]) -> list[Result]:
@@ -189,7 +197,7 @@ def _load_finished(
     return comparison
 
 
-def _parse_seeds(text: str, first: int | None) -> int | list[int]:
+def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     """Read ``5`` as so many seeds, and ``1,2,5`` as those."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):

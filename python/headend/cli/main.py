@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headend.cli import catalogue, compare, report, run, scenarios, study
+from headend.cli import catalogue, compare, report, run, scenarios, study, sweep
 from headend.cli.terminal import ExitCode, close_output, finish_output, print_error, refuse_output
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
+app.command("sweep")(sweep.sweep)
 app.add_typer(scenarios.app, name="scenarios")
 app.add_typer(study.app, name="study")
 app.command("queues")(catalogue.queues)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headend.cli.run import JsonOption, QuietOption, read_path
+from headend.cli.sweep import SchedulerOption
 from headend.cli.terminal import (
     ExitCode,
     answer_errors,
@@ -20,9 +24,10 @@ from headend.cli.terminal import (
 if TYPE_CHECKING:
     from headend.study import Study
     from headend.study.outcome import StudyOutcome
+    from headend.sweeps.crew import Crew, Progress
 
 app = typer.Typer(
-    help="Published results, reproduced: list, show NAME, run NAME.", no_args_is_help=True
+    help="Published results, reproduced: list, show NAME, run NAME, report.", no_args_is_help=True
 )
 
 NameArgument = Annotated[
@@ -75,38 +80,52 @@ def run(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Of a shipped study, or of a document for all its studies, or a folder with a study.toml.",
+            help="Of a shipped study, or of a document for all its studies, or [b]all[/b], or a folder with a study.toml.",
         ),
     ],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer points and shorter runs, labelled as such.")
     ] = False,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds", metavar="N | A,B,…", help="In place of the study's: how many, or which."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out", metavar="DIR", help="By default results/studies/NAME.", parser=read_path
         ),
     ] = None,
+    scheduler: SchedulerOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a study, or all studies of a document, on all cores and judge their claims.
+    """Run a study, all studies of a document, or all of them, on all cores and judge their claims.
 
     Points that are done are kept, so an interrupted study goes on where it stopped. Exit code 1 when a claim differs.
     """
+    from headend.cli.compare import read_seeds
     from headend.library import find_studies
     from headend.study.outcome import check_study_folder
+    from headend.sweeps.definition import read_seeds as choose_seeds
 
     studies = [_read(folder) for folder in find_studies(name)]
     studies = [study.make_quick() if quick else study for study in studies]
+    if seeds:
+        studies = [replace(study, seeds=choose_seeds(read_seeds(seeds))) for study in studies]
     folders = [_choose_folder(study, out, len(studies)) for study in studies]
     for folder in folders:
         check_study_folder(folder)
     outcomes = []
-    for study, folder in zip(studies, folders, strict=True):
-        outcomes.append(_carry_out(study, folder, hidden=quiet or as_json))
-        if not (quiet or as_json):
-            _print_outcome(outcomes[-1], folder)
+    with open_crew(scheduler) as crew:
+        for study, folder in zip(studies, folders, strict=True):
+            outcomes.append(_carry_out(study, folder, crew, hidden=quiet or as_json))
+            if not (quiet or as_json):
+                _print_outcome(outcomes[-1], folder)
+    if len(outcomes) > 1 and not (quiet or as_json):
+        _print_totals(outcomes)
     if as_json:
         told = [
             {**outcome.to_dict(), "folder": str(folder)}
@@ -126,19 +145,38 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
     return out if studies == 1 else out / study.name.rsplit("/", 1)[-1]
 
 
-def _carry_out(study: Study, folder: Path, *, hidden: bool) -> StudyOutcome:
+@contextmanager
+def open_crew(scheduler: str | None) -> Iterator[Crew]:
+    """Give those who run the points: this machine's cores, or a cluster's workers."""
+    from headend.sweeps.crew import Cluster, Threads
+
+    if scheduler is None:
+        yield Threads()
+        return
+    with Cluster(scheduler) as cluster:
+        yield cluster
+
+
+def _carry_out(study: Study, folder: Path, crew: Crew, *, hidden: bool) -> StudyOutcome:
     """Run, judge and write a study; whenever it is interrupted, say what is kept."""
     from headend.execution import stop_on_interrupt
     from headend.study import PointStore, run_points
     from headend.study.claims import judge_claims
-    from headend.study.outcome import POINTS, StudyOutcome, draw_study_figures
+    from headend.study.outcome import POINT_FOLDER, StudyOutcome, draw_study_figures
 
     analysis = study.load_analysis()
-    store = PointStore(folder / POINTS)
+    store = PointStore(folder / POINT_FOLDER)
+    done = 0
+
+    def count(progress: Progress) -> None:
+        nonlocal done
+        done = progress.done
+        on_progress(progress)
+
     try:
         with stop_on_interrupt() as stop:
-            with show_points(study.title, hidden=hidden) as on_point:
-                points = run_points(study, store, stop, on_point)
+            with show_points(study.title, hidden=hidden) as on_progress:
+                points = run_points(study, store, stop, count, crew)
             if points is None or stop.is_set():
                 raise KeyboardInterrupt
             stop.set()  # what follows does not ask: an interruption is one at once
@@ -151,7 +189,7 @@ def _carry_out(study: Study, folder: Path, *, hidden: bool) -> StudyOutcome:
             outcome.write_into(folder)
     except KeyboardInterrupt:
         make_messages().print(
-            f"interrupted: {len(store.rows)} points are kept in {folder}; run again to go on"
+            f"interrupted: {done} points are kept in {folder}; run again to go on"
         )
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     return outcome
@@ -169,6 +207,57 @@ def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
         if judgement.finding.why:
             console.print(f"[bold]{judgement.claim.id}[/bold]: {judgement.finding.why}")
     console.print(f"\nReport: {folder / 'report.html'}", soft_wrap=True)
+
+
+def _print_totals(outcomes: list[StudyOutcome]) -> None:
+    """Count the verdicts of each document."""
+    from headend.cli.tables import draw_totals, fit
+    from headend.study.page import count_verdicts
+
+    console = make_output()
+    counted = count_verdicts([(outcome.study.name, outcome.judgements) for outcome in outcomes])
+    console.print(fit(console, draw_totals(counted)))
+    console.print("One page over all studies: [bold]headend study report[/bold]")
+
+
+@app.command()
+@answer_errors
+def report(
+    studies: Annotated[
+        Path,
+        typer.Option(
+            "--studies", metavar="DIR", help="Where the studies' results are.", parser=read_path
+        ),
+    ] = Path("results/studies"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="By default report.html beside them.", parser=read_path
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put all studies that were run on one page: every claim with its verdict, and the figures of each document."""
+    from headend.study.page import gather_studies, write_studies_page
+
+    gathered = gather_studies(studies)
+    path = write_studies_page(gathered, out or studies / "report.html")
+    if as_json:
+        print_json({"report": str(path), "studies": [item.to_dict() for item in gathered]})
+        return
+    from headend.cli.tables import draw_totals, fit
+    from headend.study.page import count_verdicts
+
+    console = make_output()
+    run = [item for item in gathered if item.outcome is not None]
+    counted = count_verdicts(
+        [(item.study.name, item.outcome.judgements) for item in run if item.outcome]
+    )
+    console.print(fit(console, draw_totals(counted)))
+    missing = [item.study.name for item in gathered if item.outcome is None]
+    if missing:
+        console.print(f"Not run, and so not in it: {', '.join(missing)}.")
+    console.print(f"Report: {path}", soft_wrap=True)
 
 
 def _find(name: str) -> Study:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from headend.quantity import Kind
     from headend.result import Result
     from headend.study import Judgement
+    from headend.study import Verdict as ClaimVerdict
+    from headend.sweeps import Sweep
+    from headend.sweeps.outcome import Row as SweepRow
+    from headend.sweeps.outcome import Shown
     from headend.verdict import Party, Verdict
     from headend.vocabulary import Choice
 
@@ -181,6 +185,17 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
     return table
 
 
+def draw_sweep(sweep: Sweep, shown: Sequence[Shown], rows: Sequence[SweepRow]) -> Table:
+    """Draw a row for each setting: its place, and each figure with its difference below."""
+    table = _new_table(*(axis.name for axis in sweep.axes))
+    for item in shown:
+        table.add_column(Text(item.measure), justify="right")
+    for row in rows:
+        cells = [f"{value}\nΔ {change}" if change else value for value, change in row.cells]
+        table.add_row(*(Text(str(value)) for value in row.place), *map(Text, cells))
+    return table
+
+
 def draw_board(variants: Sequence[Variant], rows: Sequence[Row]) -> Table:
     """Draw a row for each figure and a column for each variant: value, best and worst, difference to the first."""
     table = _new_table("figure")
@@ -231,6 +246,21 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
             measured += f" ({finding.interval[0]:.3g} to {finding.interval[1]:.3g})"
         verdict = Text(finding.verdict, style=styles[finding.verdict])
         table.add_row(claim.id, claim.expected, measured, verdict)
+    return table
+
+
+def draw_totals(counts: Mapping[str, Mapping[ClaimVerdict, int]]) -> Table:
+    """Draw a row for each document: how many of its claims have each verdict."""
+    from headend.study import Verdict as ClaimVerdict
+
+    table = _new_table("document")
+    for verdict in ClaimVerdict:
+        table.add_column(verdict.value, justify="right")
+    for document, own in counts.items():
+        table.add_row(document, *(str(own.get(verdict, 0)) for verdict in ClaimVerdict))
+    sums = [sum(own.get(verdict, 0) for own in counts.values()) for verdict in ClaimVerdict]
+    table.add_section()
+    table.add_row("all", *map(str, sums))
     return table
 
 

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 from rich.console import Console
@@ -21,6 +21,10 @@ from rich.text import Text
 from headend.errors import InputError
 from headend.execution import SLICE_SECONDS
 from headend.quantity import format_quantity
+
+if TYPE_CHECKING:
+    from headend.sweeps.crew import OnProgress
+    from headend.sweeps.crew import Progress as PointProgress
 
 Parameters = ParamSpec("Parameters")
 
@@ -180,34 +184,51 @@ def show_progress(
 
 
 @contextmanager
-def show_points(title: str, *, hidden: bool = False) -> Iterator[Callable[[int, int, int], None]]:
-    """Show one bar over the points of a study.
+def show_points(title: str, *, hidden: bool = False) -> Iterator[OnProgress]:
+    """Show one bar over the points of a sweep or study: how many are done and running, and the time left.
 
     Yields
     ------
     callable
-        What to call with the points done, all points, and those kept from before.
+        What to call with the progress.
     """
     console = make_messages()
     if hidden or not console.is_terminal:
-        yield lambda _done, _total, _kept: None
+        yield _ignore
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        TextColumn("{task.fields[running]}"),
+        TextColumn("{task.fields[left]}"),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(title, total=None)
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=None, running="", left="")
+        began = time.monotonic()
 
-        def on_point(done: int, total: int, kept: int) -> None:
-            text = f"{title} [dim]({kept} kept)[/dim]" if kept else title
-            progress.update(task, completed=done, total=total, description=text)
+        def on_progress(now: PointProgress) -> None:
+            text = f"{title} [dim]({now.kept} kept)[/dim]" if now.kept else title
+            bar.update(
+                task,
+                completed=now.done,
+                total=now.total,
+                description=text,
+                running=f"{now.running} running",
+                left=_tell_left(now, time.monotonic() - began),
+            )
 
-        yield on_point
+        yield on_progress
+
+
+def _tell_left(now: PointProgress, seconds: float) -> str:
+    """Guess the time left from the points that were run, not from those that were kept."""
+    ran, left = now.done - now.kept, now.total - now.done
+    if not ran or not left:
+        return ""
+    return f"{format_quantity(math.ceil(seconds / ran * left) * 1e9, 'time')} left"
 
 
 def _advance(progress: Any, task: Any, duration_ns: int, began: list[float], now: int) -> None:
@@ -218,7 +239,7 @@ def _advance(progress: Any, task: Any, duration_ns: int, began: list[float], now
     progress.update(task, completed=now, simulated=simulated, speed=f"{speed:,.0f} × real time")
 
 
-def _ignore(_now: int) -> None:
+def _ignore(_now: object) -> None:
     pass
 
 

@@ -5,7 +5,8 @@ A study is a folder with ``study.toml``, a scenario, and ``analysis.py`` with a 
 
 from headend.study.claims import Claim, Finding, Judgement, Verdict
 from headend.study.definition import Study, read_study
-from headend.study.points import PointStore, run_points
+from headend.study.points import run_points
+from headend.sweeps.store import PointStore
 
 __all__ = [
     "Claim",

@@ -102,6 +102,15 @@ class Judgement:
         del claim["check"]
         return {**claim, **asdict(self.finding)}
 
+    @classmethod
+    def from_dict(cls, item: dict[str, Any]) -> Judgement:
+        """Take it from what `to_dict` gave."""
+        words = ("id", "source", "statement", "expected")
+        claim = Claim(**{key: item[key] for key in words}, check="", limits=item["limits"])
+        interval = tuple(item["interval"]) if item["interval"] else None
+        finding = Finding(item["measured"], Verdict(item["verdict"]), interval, item["why"])
+        return cls(claim, finding)
+
 
 def decide(agrees: bool) -> Verdict:
     """Give the verdict on a claim that was tested."""

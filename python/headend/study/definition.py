@@ -12,17 +12,21 @@ from types import ModuleType
 from typing import Any
 
 from headend.errors import InputError, suggest
+from headend.library import list_scenarios
 from headend.study.claims import Claim
 
 _KEYS = {
     "format", "title", "source", "question", "description", "scenario",
-    "seeds", "grid", "measures", "distributions", "series", "claim", "figure", "quick",
+    "set", "seeds", "grid", "measures", "distributions", "series", "claim", "figure", "quick",
 }  # fmt: skip
 _NEEDED = ("title", "source", "claim")
 #: What a study of runs needs besides; one that only calculates has none of them.
 _NEEDED_TO_RUN = ("scenario", "grid", "measures")
 
 Value = int | float | str
+
+#: A text in which ``{}`` stands for a value, or a table from each value to its text.
+Text = str | dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -38,18 +42,29 @@ class Axis:
     set
         Scenario paths and what to write there: a text in which ``{}`` stands for the value, or a table from the value
         to its text. Several paths vary together.
+    scenario
+        Which scenario each value runs, in the same way; None where the axis leaves that alone.
     """
 
     name: str
     values: tuple[Value, ...]
-    set: dict[str, str | dict[str, str]]
+    set: dict[str, Text]
+    scenario: Text | None = None
+
+    @classmethod
+    def read(cls, name: str, content: dict[str, Any]) -> Axis:
+        """Take an axis from its table in ``study.toml``; one that chooses the scenario need not write into it."""
+        scenario = content.get("scenario")
+        written = content.get("set", {}) if scenario else content["set"]
+        return cls(name, tuple(content["values"]), dict(written), scenario)
 
     def write(self, value: Value) -> list[tuple[str, str]]:
         """Give the overrides that put a value in place."""
-        return [
-            (path, text[str(value)] if isinstance(text, dict) else text.replace("{}", str(value)))
-            for path, text in self.set.items()
-        ]
+        return [(path, _fill(text, value)) for path, text in self.set.items()]
+
+    def name_scenario(self, value: Value) -> str:
+        """Name the scenario that a value runs, or nothing."""
+        return "" if self.scenario is None else _fill(self.scenario, value)
 
 
 @dataclass(frozen=True)
@@ -64,11 +79,12 @@ class FigureDefinition:
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a study: its place in the grid and its seed."""
+    """One run of a study: its place in the grid, its scenario and its seed."""
 
     values: dict[str, Value]
     overrides: tuple[tuple[str, str], ...]
     seed: int
+    scenario: Path
 
     @property
     def columns(self) -> dict[str, Value]:
@@ -114,9 +130,9 @@ class Study:
             raise InputError(f"{self.name}: this study has no quick form")
         kept = settings.get("grid", {})
         axes = tuple(
-            Axis(axis.name, tuple(kept.get(axis.name, axis.values)), axis.set) for axis in self.axes
+            replace(axis, values=tuple(kept.get(axis.name, axis.values))) for axis in self.axes
         )
-        overrides = tuple((path, str(text)) for path, text in settings.get("set", {}).items())
+        overrides = (*self.overrides, *_read_overrides(settings))
         seeds = tuple(settings.get("seeds", self.seeds))
         quick = settings["description"]
         return replace(self, axes=axes, overrides=overrides, seeds=seeds, quick=quick)
@@ -137,14 +153,13 @@ class Study:
         if self.scenario is None:
             return
         for values in itertools.product(*(axis.values for axis in self.axes)):
-            pairs = [
-                pair
-                for axis, value in zip(self.axes, values, strict=True)
-                for pair in axis.write(value)
-            ]
-            place = {axis.name: value for axis, value in zip(self.axes, values, strict=True)}
+            chosen = list(zip(self.axes, values, strict=True))
+            pairs = [pair for axis, value in chosen for pair in axis.write(value)]
+            names = [name for axis, value in chosen if (name := axis.name_scenario(value))]
+            scenario = _find_scenario(self.folder, names[-1]) if names else self.scenario
+            place = {axis.name: value for axis, value in chosen}
             for seed in self.seeds:
-                yield Point(place, (*self.overrides, *pairs), seed)
+                yield Point(place, (*self.overrides, *pairs), seed, scenario)
 
 
 def read_study(name: str, folder: Path) -> Study:
@@ -165,6 +180,13 @@ def read_study(name: str, folder: Path) -> Study:
     for key in content:
         if key not in _KEYS:
             raise InputError(f'{path}: unknown key "{key}"{suggest(key, _KEYS)}')
+    try:
+        axes = tuple(Axis.read(name, axis) for name, axis in content.get("grid", {}).items())
+        chosen = next((axis.name_scenario(axis.values[0]) for axis in axes if axis.scenario), None)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: missing or misplaced {error}") from error
+    if chosen is not None:
+        content.setdefault("scenario", chosen)
     runs = any(key in content for key in _NEEDED_TO_RUN)
     for key in (*_NEEDED, *(_NEEDED_TO_RUN if runs else ())):
         if key not in content:
@@ -177,12 +199,10 @@ def read_study(name: str, folder: Path) -> Study:
             source=content["source"],
             question=_join(content.get("question", "")),
             description=_join(content.get("description", "")),
-            scenario=folder / content["scenario"] if runs else None,
+            scenario=_find_scenario(folder, content["scenario"]) if runs else None,
+            overrides=_read_overrides(content),
             seeds=tuple(content.get("seeds", [1])),
-            axes=tuple(
-                Axis(key, tuple(axis["values"]), dict(axis["set"]))
-                for key, axis in content.get("grid", {}).items()
-            ),
+            axes=axes,
             measures=dict(content.get("measures", {})),
             claims=tuple(Claim.read(item) for item in content["claim"]),
             figures=tuple(
@@ -197,6 +217,21 @@ def read_study(name: str, folder: Path) -> Study:
         )
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or misplaced {error}") from error
+
+
+def _read_overrides(content: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((path, str(text)) for path, text in content.get("set", {}).items())
+
+
+def _fill(text: Text, value: Value) -> str:
+    """Put a value into its text, or look its text up."""
+    return text[str(value)] if isinstance(text, dict) else text.replace("{}", str(value))
+
+
+def _find_scenario(folder: Path, name: str) -> Path:
+    """Find a file of the study's folder, or else a scenario that ships by this name."""
+    path = folder / name
+    return path if path.is_file() else list_scenarios().get(name, path)
 
 
 def _join(text: str) -> str:

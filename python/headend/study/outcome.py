@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 CLAIMS = "claims.json"
+FIGURES = "figures"
 POINTS = "points.parquet"
+#: Where finished points are kept.
+POINT_FOLDER = "points"
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,24 @@ class StudyOutcome:
             "source": self.study.source,
             "quick": self.study.quick,
             "points": self.points.height,
+            "seeds": list(self.study.seeds) if self.study.scenario else [],
             "claims": [judgement.to_dict() for judgement in self.judgements],
         }
 
     def write_into(self, folder: Path) -> None:
-        """Write claims, figures as SVG, report and manifest; each file is whole or absent."""
+        """Write points, claims, figures as SVG, report and manifest; each file is whole or absent."""
         from headend import __version__
         from headend.figures.export import write_figures
         from headend.report import render_page, write_page
 
-        write_figures(self.figures, folder / "figures", ["svg"])
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+        drawn = {
+            figure.name: write_figures([figure], folder / FIGURES, ["svg"])
+            for figure in self.figures
+        }
         page = render_page(
             "study.html.j2",
             self.figures,
@@ -66,7 +77,17 @@ class StudyOutcome:
             "study": self.study.name,
             "quick": self.study.quick,
         }
-        _write_json(folder / CLAIMS, self.to_dict())
+        write_table(self.points, folder / POINTS)
+        figures = [
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "explanation": figure.explanation,
+                "files": [path.name for path in drawn[figure.name]],
+            }
+            for figure in self.figures
+        ]
+        _write_json(folder / CLAIMS, {**self.to_dict(), "figures": figures})
         _write_json(folder / MANIFEST, manifest)
 
 
@@ -96,11 +117,23 @@ def check_study_folder(folder: Path) -> None:
     """Refuse a folder that holds something else."""
     if folder.is_file():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    if not folder.is_dir() or (folder / POINTS).is_file():
+    if not folder.is_dir() or (folder / POINTS).is_file() or (folder / POINT_FOLDER).is_dir():
         return
     # A hidden file is what an interruption left of a write.
     if any(not path.name.startswith(".") for path in folder.iterdir()):
         raise InputError(f"{folder}: exists and holds something other than a study's results")
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet, whole or as it was."""
+    import polars as pl
+
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        frame.write_parquet(fresh)
+        fresh.replace(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path}: cannot be written: {describe(error)}") from error
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -1,92 +1,83 @@
-"""Running a study's points on all cores, and keeping each as soon as it is done."""
+"""Running a study's points on all cores or on a cluster, and keeping each as soon as it is done."""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
-import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from headend.errors import InputError, suggest
-from headend.execution import execute, execute_all
 from headend.expect import Quantity, Vocabulary, parse_quantity_name
-from headend.folder import describe
-from headend.scenario import Loaded, read_scenario
-from headend.study.definition import Point, Study
+from headend.scenario import read_scenario
+from headend.study.definition import Study
+from headend.sweeps.crew import Crew, OnProgress, run_missing
+from headend.sweeps.job import prepare
+from headend.sweeps.measuring import add_up, parse_sum
+from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: Told of each point that is done: how many, of how many, and how many of them were kept from before.
-OnPoint = Callable[[int, int, int], None]
-
 
 @dataclass(frozen=True)
-class Work:
-    """A point, checked and ready to run, and the key under which its result is kept."""
-
-    point: Point
-    loaded: Loaded
-    key: str
-
-
-class PointStore:
-    """The points that are done, in one Parquet file that is whole at any time.
+class Columns:
+    """What a study keeps of a run: one row.
 
     Parameters
     ----------
-    path
-        The file; it need not exist.
+    measures
+        Quantities by the column's name.
+    distributions
+        Delays, of which the percentiles 0 to 100 are kept.
+    series
+        Columns over time.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.rows: dict[str, dict[str, Any]] = {}
-        if path.is_file():
-            import polars as pl
+    measures: Mapping[str, str]
+    distributions: Mapping[str, str] = field(default_factory=dict)
+    series: Mapping[str, str] = field(default_factory=dict)
 
-            try:
-                self.rows = {row["key"]: row for row in pl.read_parquet(path).iter_rows(named=True)}
-            except (OSError, KeyError, pl.exceptions.PolarsError):
-                self.rows = {}  # damaged: its points are run again
+    def describe(self) -> str:
+        """Give a text that is the same for equal selections."""
+        return json.dumps([dict(self.measures), dict(self.distributions), dict(self.series)])
 
-    def add(self, key: str, row: dict[str, Any]) -> None:
-        """Keep a point."""
-        self.rows[key] = {"key": key, **row}
-        self.write()
+    def check(self, vocabulary: Vocabulary) -> None:
+        """Refuse what a scenario has not got."""
+        for text in self.measures.values():
+            parse_sum(text, vocabulary)
+        for text in self.distributions.values():
+            read_distribution(text, vocabulary)
+        for text in self.series.values():
+            read_series(text, vocabulary)
 
-    def take(self, work: Sequence[Work], measured: Sequence[str]) -> pl.DataFrame:
-        """Give what was measured at some points, in their order; their places are as the study has them now."""
+    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+        """Take the row from the tables of a run."""
         import polars as pl
 
-        rows = [
-            {**item.point.columns, **{name: self.rows[item.key][name] for name in measured}}
-            for item in work
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def write(self) -> None:
-        """Write the file anew, whole."""
-        import polars as pl
-
-        frame = pl.DataFrame(list(self.rows.values()), infer_schema_length=None)
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".points.", dir=self.path.parent) as scratch:
-                fresh = Path(scratch) / self.path.name
-                frame.write_parquet(fresh)
-                fresh.replace(self.path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{self.path}: cannot be written: {describe(error)}") from error
+        measured: dict[str, float | list[float] | None] = {
+            name: add_up(parse_sum(text, vocabulary), tables)
+            for name, text in self.measures.items()
+        }
+        for name, text in self.distributions.items():
+            of = read_distribution(text, vocabulary)
+            measured[name] = take_percentiles(tables["histograms"], of)
+        for name, text in self.series.items():
+            curve = read_series(text, vocabulary)
+            measured[name] = curve.take(tables[curve.table])
+        lists = {*self.distributions, *self.series}
+        kinds = {name: pl.List(pl.Float64) if name in lists else pl.Float64 for name in measured}
+        return pl.DataFrame([measured], schema=kinds, strict=False)
 
 
 def run_points(
-    study: Study, store: PointStore, stop: threading.Event, on_point: OnPoint | None = None
+    study: Study,
+    store: PointStore,
+    stop: threading.Event,
+    on_progress: OnProgress | None = None,
+    crew: Crew | None = None,
 ) -> pl.DataFrame | None:
     """Run the points of a study that are not in the store yet.
 
@@ -98,76 +89,41 @@ def run_points(
         Where finished points are kept and found.
     stop
         Setting it ends the run; finished points stay in the store.
-    on_point
+    on_progress
         Told of progress.
+    crew
+        Who runs them; by default the threads of this process.
 
     Returns
     -------
     polars.DataFrame or None
         A row for each point: its axes, its seed, and its measures in base units (ns, bit/s, bytes, ratio). None when
         it was stopped before all were done.
+
+    Raises
+    ------
+    InputError
+        When a point's scenario is refused or its run failed.
     """
-    work = [prepare(study, point) for point in study.list_points()]
-    missing = [item for item in work if item.key not in store.rows]
-    kept = len(work) - len(missing)
-    done = kept
-    if on_point:
-        on_point(done, len(work), kept)
-    for item, measured in execute_all(missing, functools.partial(_measure, study, stop=stop), stop):
-        store.add(item.key, {**item.point.columns, **measured})
-        done += 1
-        if on_point:
-            on_point(done, len(work), kept)
-    if done < len(work):
-        return None
-    if not work:
-        store.write()
-    return store.take(work, [*study.measures, *study.distributions, *study.series])
+    import polars as pl
 
-
-def prepare(study: Study, point: Point) -> Work:
-    """Check a point's scenario and find the key of its result: what is run, by which engine, and what is measured."""
-    if study.scenario is None:
-        raise InputError(f"{study.name}: this study has nothing to run")
-    loaded = _read_text(study.scenario).load(point.overrides)
-    content = [
-        loaded.scenario.resolved_json(),
-        str(point.seed),
-        json.dumps([study.measures, study.distributions, study.series]),
-        fingerprint_engine(),
+    points = study.list_points()
+    columns = Columns(study.measures, study.distributions, study.series)
+    jobs = [
+        prepare(_read_text(point.scenario), point.overrides, point.seed, columns)
+        for point in points
     ]
-    return Work(point, loaded, hashlib.sha256("\n".join(content).encode()).hexdigest())
-
-
-@functools.cache
-def fingerprint_engine() -> str:
-    """Tell this build of the engine from every other."""
-    from headend import _engine
-
-    path = getattr(_engine, "__file__", None)
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else "unknown"
-
-
-def _measure(study: Study, work: Work, *, stop: threading.Event) -> dict[str, Any] | None:
-
-    from headend.columns import build_frames
-
-    vocabulary = Vocabulary.from_scenario(work.loaded.scenario)
-    quantities = {
-        name: [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
-        for name, text in study.measures.items()
-    }
-    spread = {
-        name: read_distribution(text, vocabulary) for name, text in study.distributions.items()
-    }
-    curves = {name: read_series(text, vocabulary) for name, text in study.series.items()}
-    execution = execute(work.loaded.scenario, seed=work.point.seed, stop=stop)
-    if not execution.finished:
+    failures = run_missing(jobs, store, stop, crew, on_progress)
+    if failures is None:
         return None
-    tables = build_frames(execution.tables)
-    measured: dict[str, Any] = {name: _add_up(parts, tables) for name, parts in quantities.items()}
-    measured |= {name: take_percentiles(tables["histograms"], of) for name, of in spread.items()}
-    return measured | {name: of.take(tables[of.table]) for name, of in curves.items()}
+    for point, job in zip(points, jobs, strict=True):
+        if failure := failures.get(job.key):
+            raise InputError(f"{study.name}: {point.columns}: {failure.reason}")
+    if not points:
+        return pl.DataFrame()
+    measured = pl.concat([store.read(job.key) for job in jobs])
+    places = pl.DataFrame([point.columns for point in points], infer_schema_length=None)
+    return places.hstack(measured)
 
 
 def read_distribution(text: str, vocabulary: Vocabulary) -> Quantity:
@@ -191,12 +147,12 @@ class Curve:
     place: Mapping[str, str]
     column: str
 
-    def take(self, rows: pl.DataFrame) -> list[int] | list[float]:
+    def take(self, rows: pl.DataFrame) -> list[float]:
         """Give its values in the order of time, one for each interval."""
         import polars as pl
 
         own = rows.filter(*(pl.col(name) == value for name, value in self.place.items()))
-        return own.sort("time_ns")[self.column].to_list()
+        return own.sort("time_ns")[self.column].cast(pl.Float64).to_list()
 
 
 def read_series(text: str, vocabulary: Vocabulary) -> Curve:
@@ -239,14 +195,6 @@ def take_percentiles(histograms: pl.DataFrame, of: Quantity) -> list[float] | No
     uppers = rows["upper_ns"].to_list()
     last = len(uppers) - 1
     return [float(rows["lower_ns"][0]), *(float(uppers[min(place, last)]) for place in places)]
-
-
-def _add_up(parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame]) -> float | None:
-    """Add several quantities; one of several directions is their mean. None where one was not measured."""
-    values = [quantity.read(tables) for quantity in parts]
-    if not all(values):
-        return None
-    return sum(sum(value) / len(value) for value in values)
 
 
 _read_text = functools.cache(read_scenario)

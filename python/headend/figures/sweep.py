@@ -1,0 +1,134 @@
+"""A sweep's figures: each measure against the axis that is most of a scale, the others told apart by colour and panel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Figure, Panel
+from headend.figures.theme import PALETTE, colour, fade, highlight, make_chart, shape
+from headend.quantity import Kind
+
+if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
+    from headend.sweeps.definition import Axis, Sweep
+    from headend.sweeps.outcome import Shown
+
+#: In what values of each kind are drawn: the title's word, and how many base units it is.
+_DRAWN: dict[Kind, tuple[str, float]] = {
+    "time": ("ms", 1e6),
+    "rate": ("Mbit/s", 1e6),
+    "size": ("KiB", 2**10),
+    "ratio": ("%", 0.01),
+    "number": ("", 1.0),
+}
+
+#: More panels than this are no figure.
+MOST_PANELS = 12
+
+
+def draw_sweep(sweep: Sweep, summary: pl.DataFrame, shown: Sequence[Shown]) -> list[Figure]:
+    """Draw each measure that is shown; the band or bar is the 95 % interval over seeds."""
+    if summary.is_empty():
+        return []
+    along, apart, panels = _arrange(sweep)
+    several = len(sweep.seeds) > 1
+    figures = []
+    for number, item in enumerate(shown):
+        rows = summary.filter(pl.col("measure") == item.measure)
+        words = [f"Along the bottom, {along.name}"]
+        if apart:
+            words.append(f"by colour, {apart.name}")
+        if panels:
+            words.append(f"by panel, {' and '.join(axis.name for axis in panels)}")
+        interval = " The bars are 95 % intervals over seeds." if several else ""
+        figures.append(
+            Figure(
+                f"measure-{number + 1}",
+                item.measure,
+                f"{'; '.join(words)}.{interval}",
+                _draw_panels(rows, item, along, apart, panels),
+            )
+        )
+    return figures
+
+
+def _arrange(sweep: Sweep) -> tuple[Axis, Axis | None, list[Axis]]:
+    """Choose what goes along the bottom (numbers, as many as there are), what is coloured, and what gets panels."""
+    leading = [dimension[0] for dimension in sweep.dimensions]
+    along = max(leading, key=lambda axis: (axis.scale is not None, len(axis.labels)))
+    rest = sorted(
+        (axis for axis in leading if axis is not along and len(axis.labels) > 1),
+        key=lambda axis: len(axis.labels) > len(PALETTE),
+    )
+    return along, rest[0] if rest else None, rest[1:]
+
+
+def _draw_panels(
+    rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None, panels: Sequence[Axis]
+) -> list[Panel]:
+    if not panels:
+        return [Panel("", _draw(rows, item, along, apart))]
+    names = [axis.name for axis in panels]
+    drawn = []
+    for key, own in rows.group_by(names, maintain_order=True):
+        title = ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
+        drawn.append(Panel(title, _draw(own, item, along, apart)))
+    return drawn[:MOST_PANELS]
+
+
+def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None) -> AnyChart:
+    unit, base = _DRAWN[item.kind]
+    scale = along.scale
+    labels = list(along.labels)
+    places: list[Any] = scale[0] if scale else [str(label) for label in labels]
+    series = [str(label) for label in apart.labels] if apart else [item.measure]
+    points = pl.DataFrame(
+        {
+            "x": [places[labels.index(value)] for value in rows[along.name]],
+            "series": rows[apart.name].cast(pl.String).to_list() if apart else series * rows.height,
+            "mean": rows["mean"] / base,
+            "low": rows["low"] / base,
+            "high": rows["high"] / base,
+        }
+    )
+    points = points.with_columns(
+        slot=pl.col("series").replace_strict(
+            {name: number for number, name in enumerate(series)}, return_dtype=pl.Int64
+        )
+    )
+    chosen = highlight()
+    x_title = f"{along.name} ({scale[1]})" if scale and scale[1] else along.name
+    kind: Literal["quantitative", "nominal"] = "quantitative" if scale else "nominal"
+    title = f"{item.measure} ({unit})" if unit else item.measure
+    base_chart = make_chart(points).encode(
+        x=alt.X("x", type=kind, title=x_title, sort=None, scale=_choose_scale(scale)),
+        color=colour(points, "circle"),
+        opacity=fade(chosen),
+        tooltip=[
+            alt.Tooltip("series:N", title=" "),
+            alt.Tooltip("x", type=kind, title=along.name),
+            alt.Tooltip("mean:Q", title=title, format=".4~g"),
+        ],
+    )
+    y = alt.Y("mean:Q", title=title)
+    marks = base_chart.mark_point(filled=True, size=40).encode(y=y, shape=shape(points))
+    bars = base_chart.mark_rule().encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+    layers = [bars, marks.add_params(chosen)]
+    if scale:
+        layers.insert(0, base_chart.mark_line().encode(y=y))
+    drawn: AnyChart = alt.layer(*layers)
+    return drawn
+
+
+def _choose_scale(scale: tuple[list[float], str] | None) -> Any:
+    """Draw along a logarithm what spans a factor of ten or more."""
+    if scale is None:
+        return alt.Undefined
+    low, high = min(scale[0]), max(scale[0])
+    if low > 0 and high / low >= 10:
+        return alt.Scale(type="log", nice=False)
+    return alt.Scale(zero=False, nice=True)

@@ -1,0 +1,437 @@
+"""Reading a sweep's file: which scenario, over which grid, with which seeds, and what is measured."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from headend.errors import InputError, suggest
+from headend.experiment import choose_seeds
+from headend.library import list_scenarios
+from headend.quantity import UNITS, Kind, parse_quantity, shorten_value
+from headend.scenario import Overrides, Source, read_text, write_overrides
+
+_KEYS = {
+    "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures", "compare",
+}  # fmt: skip
+_AXIS_KEYS = {"name", "values", "labels", "from", "to", "step", "count", "scale"}
+
+#: What results have for every point; an axis has another name.
+COLUMNS = ("setting", "seed", "measure", "subject", "direction", "metric", "value", "unit", "error")
+
+#: The largest sweep.
+MOST_POINTS = 100_000
+
+Value = int | float | str | bool
+
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*)?")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that is varied.
+
+    Parameters
+    ----------
+    path
+        Of the scenario; ``scenario`` for the scenario itself.
+    name
+        What its column is called; by default the path.
+    values
+        The values, as they are written.
+    labels
+        What the column holds for each.
+    """
+
+    path: str
+    name: str
+    values: tuple[Any, ...]
+    labels: tuple[Value, ...]
+
+    @property
+    def chooses_scenario(self) -> bool:
+        """Whether its values are scenarios."""
+        return self.path == "scenario"
+
+    @property
+    def scale(self) -> tuple[list[float], str] | None:
+        """Its labels as numbers, and their unit; None where they are names."""
+        if all(isinstance(label, int | float) for label in self.labels):
+            return [float(label) for label in self.labels], ""
+        kinds: tuple[Kind, ...] = ("time", "rate", "size")
+        for kind in kinds:
+            try:
+                values = [parse_quantity(str(label), kind).value for label in self.labels]
+            except ValueError:
+                continue
+            match = _NUMBER.fullmatch(str(self.labels[0]))
+            unit = (match and match[2]) or ""
+            return [value / UNITS[kind][unit] for value in values], unit
+        return None
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep: its place in the grid, and what it takes to run it."""
+
+    setting: int
+    place: tuple[Value, ...]
+    scenario: Source
+    overrides: Overrides
+    seed: int
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A scenario over a grid and several seeds.
+
+    Parameters
+    ----------
+    name
+        What its results are called.
+    scenario
+        What is varied.
+    dimensions
+        Axes; those of one dimension change together, and dimensions are combined with each other.
+    seeds
+        Which.
+    overrides
+        What all points share.
+    measures
+        Quantities to keep, by name; without any, every figure of every flow and queue is kept.
+    compare
+        The axis along which differences are taken, against its first value.
+    """
+
+    name: str
+    scenario: Source | None
+    dimensions: tuple[tuple[Axis, ...], ...]
+    seeds: tuple[int, ...] = (1,)
+    overrides: Overrides = ()
+    measures: Mapping[str, str] = field(default_factory=dict)
+    compare: str = ""
+    title: str = ""
+    description: str = ""
+
+    @property
+    def axes(self) -> list[Axis]:
+        """All axes, in the order of the columns."""
+        return [axis for dimension in self.dimensions for axis in dimension]
+
+    @property
+    def compared(self) -> Axis | None:
+        """The axis along which differences are taken: the one that is named, or the first whose values are no numbers."""
+        if self.compare:
+            return next(axis for axis in self.axes if axis.name == self.compare)
+        return next((axis for axis in self.axes if axis.scale is None), None)
+
+    def list_points(self) -> list[Point]:
+        """List all combinations of all dimensions, each with all its seeds; the first dimension changes slowest."""
+        return list(self._combine())
+
+    def _combine(self) -> Iterator[Point]:
+        rows = [range(len(dimension[0].values)) for dimension in self.dimensions]
+        for setting, chosen in enumerate(itertools.product(*rows), start=1):
+            places: list[Value] = []
+            values: dict[str, Any] = {}
+            scenario = self.scenario
+            for dimension, number in zip(self.dimensions, chosen, strict=True):
+                for axis in dimension:
+                    places.append(axis.labels[number])
+                    if axis.chooses_scenario:
+                        scenario = axis.values[number]
+                    else:
+                        values[axis.path] = axis.values[number]
+            if scenario is None:
+                raise InputError(f'{self.name}: missing key "scenario"')
+            overrides = [*self.overrides, *write_overrides(values)]
+            for seed in self.seeds:
+                yield Point(setting, tuple(places), scenario, overrides, seed)
+
+
+def read_sweep(path: str | Path) -> Sweep:
+    """Read a sweep's file.
+
+    Parameters
+    ----------
+    path
+        A TOML file; a scenario that it names by a relative path lies beside it, or ships with headend.
+
+    Raises
+    ------
+    InputError
+        With the path and the key, in one line.
+    """
+    path = Path(path)
+    try:
+        content = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from error
+    if "link" in content or "flow" in content:
+        raise InputError(
+            f"{path}: this is a scenario; a sweep's file names one (scenario = …) and a [grid]"
+        )
+    try:
+        return make_sweep(content, path.stem, path.parent)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None) -> Sweep:
+    """Understand what a sweep's file says.
+
+    Parameters
+    ----------
+    content
+        Its keys.
+    name
+        What to call the results.
+    folder
+        Where relative paths of scenarios begin; without one, where the program runs.
+    """
+    for key in content:
+        if key not in _KEYS:
+            raise InputError(f'unknown key "{key}"{suggest(key, _KEYS)}')
+    if content.get("format", 1) != 1:
+        raise InputError(f"format: expected 1, found {content['format']!r}")
+    grid = _expect_table(content, "grid")
+    zipped = content.get("zip", [])
+    if not isinstance(zipped, list) or not all(isinstance(item, Mapping) for item in zipped):
+        raise InputError("zip: expected tables [[zip]] of axes that change together")
+    dimensions: list[tuple[Axis, ...]] = [
+        (_read_axis(f"grid.{path}", path, values),) for path, values in grid.items()
+    ]
+    for number, table in enumerate(zipped, start=1):
+        dimensions.append(_read_zip(f"zip {number}", table))
+    chosen = content.get("scenario")
+    if isinstance(chosen, list):
+        dimensions.insert(0, (_read_axis("scenario", "scenario", chosen),))
+        chosen = None
+    if not dimensions:
+        raise InputError(
+            'missing [grid]: what to vary, such as queue = ["drop_tail", "docsis_pie"]'
+        )
+    sweep = Sweep(
+        name=name,
+        scenario=None if chosen is None else _find_scenario(chosen, folder),
+        dimensions=tuple(_place_scenarios(dimension, folder) for dimension in dimensions),
+        seeds=read_seeds(content.get("seeds", 1)),
+        overrides=tuple(write_overrides(_expect_table(content, "set"))),
+        measures=_read_measures(content),
+        compare=_expect_text(content, "compare"),
+        title=_expect_text(content, "title"),
+        description=" ".join(_expect_text(content, "description").split()),
+    )
+    _check(sweep)
+    return sweep
+
+
+def read_seeds(wanted: int | Sequence[int]) -> tuple[int, ...]:
+    """Give the seeds 1, 2, … of a number, or those that are listed.
+
+    Examples
+    --------
+    >>> read_seeds(3), read_seeds([4, 2])
+    ((1, 2, 3), (4, 2))
+    """
+    if isinstance(wanted, bool) or not isinstance(wanted, int | list | tuple):
+        raise InputError(f"seeds: expected how many, or a list of them, found {wanted!r}")
+    return tuple(choose_seeds(wanted, first=1))
+
+
+def _read_zip(where: str, table: Mapping[str, Any]) -> tuple[Axis, ...]:
+    axes = tuple(_read_axis(f"{where}: {path}", path, values) for path, values in table.items())
+    if len({len(axis.values) for axis in axes}) > 1:
+        sizes = ", ".join(f"{axis.path} has {len(axis.values)}" for axis in axes)
+        raise InputError(f"{where}: axes that change together need equally many values: {sizes}")
+    if not axes:
+        raise InputError(f"{where}: expected axes, found none")
+    return axes
+
+
+def _read_axis(where: str, path: str, content: Any) -> Axis:
+    """Read a list of values, a range, or a table of values with labels."""
+    if path == "seed":
+        raise InputError(
+            f"{where}: a seed is no setting; seeds = 4 or seeds = [1, 5] runs every point with each"
+        )
+    settings = dict(content) if isinstance(content, Mapping) else {"values": content}
+    for key in settings:
+        if key not in _AXIS_KEYS:
+            raise InputError(f'{where}: unknown key "{key}"{suggest(key, _AXIS_KEYS)}')
+    if "values" in settings:
+        values = settings["values"]
+        if surplus := [key for key in ("from", "to", "step", "count", "scale") if key in settings]:
+            raise InputError(f"{where}: values and {surplus[0]} exclude each other")
+    else:
+        values = _read_range(where, settings)
+    if not isinstance(values, list) or not values:
+        raise InputError(f"{where}: expected a list of values, or a range, found {content!r}")
+    labels = settings.get("labels") or [_label(value) for value in values]
+    if not isinstance(labels, list) or len(labels) != len(values):
+        raise InputError(f"{where}: {len(values)} values need as many labels")
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f'{where}: two values would both be called "{label}"')
+    if len({isinstance(label, str) for label in labels}) > 1:
+        labels = [str(label) for label in labels]
+    return Axis(path, str(settings.get("name", path)), tuple(values), tuple(labels))
+
+
+def _read_range(where: str, settings: Mapping[str, Any]) -> list[Value]:
+    """Give the values of ``{from, to, step}`` or ``{from, to, count, scale}``, with the unit of its ends."""
+    for key in ("from", "to"):
+        if key not in settings:
+            raise InputError(f'{where}: a range needs "{key}"')
+    (first, unit), (last, other) = (_split(where, settings[key]) for key in ("from", "to"))
+    if unit != other:
+        raise InputError(f'{where}: from is in "{unit}" and to in "{other}"; expected one unit')
+    if ("step" in settings) == ("count" in settings):
+        raise InputError(f"{where}: a range needs either step or count")
+    if "step" in settings:
+        if "scale" in settings:
+            raise InputError(f"{where}: scale goes with count; steps are equal")
+        step, of_step = _split(where, settings["step"])
+        if of_step not in ("", unit):
+            raise InputError(f'{where}: step is in "{of_step}" and from in "{unit}"')
+        if step <= 0 or last < first:
+            raise InputError(f"{where}: expected from ≤ to and a step above 0")
+        many = int((last - first) / step) + 1
+        numbers = [first + step * number for number in range(min(many, MOST_POINTS + 1))]
+    else:
+        numbers = _space(where, first, last, settings)
+    return [_join(number, unit) for number in numbers]
+
+
+def _space(where: str, first: Decimal, last: Decimal, settings: Mapping[str, Any]) -> list[Decimal]:
+    """Give so many numbers at equal distances or, on a logarithmic scale, equal ratios, with four digits."""
+    count, scale = settings["count"], settings.get("scale", "linear")
+    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_POINTS:
+        raise InputError(f"{where}: expected a count of 2 to {MOST_POINTS}, found {count!r}")
+    if scale not in ("linear", "log"):
+        raise InputError(f'{where}: scale is "linear" or "log", found {scale!r}')
+    shares = [Decimal(number) / (count - 1) for number in range(count)]
+    if scale == "linear":
+        return [first + (last - first) * share for share in shares]
+    if first <= 0 or last <= 0:
+        raise InputError(f"{where}: a logarithmic range needs ends above 0")
+    inner = [
+        Decimal(
+            f"{math.exp(math.log(first) * float(1 - share) + math.log(last) * float(share)):.4g}"
+        )
+        for share in shares[1:-1]
+    ]
+    return [first, *inner, last]
+
+
+def _split(where: str, value: Any) -> tuple[Decimal, str]:
+    match = _NUMBER.fullmatch(str(value).strip())
+    if isinstance(value, bool) or match is None:
+        raise InputError(
+            f'{where}: expected a number, or a number with a unit such as "2 Mbit/s", found {value!r}'
+        )
+    return Decimal(match[1]), match[2] or ""
+
+
+def _join(number: Decimal, unit: str) -> Value:
+    if not unit:
+        return int(number) if number == number.to_integral_value() else float(number)
+    return f"{float(number):.10g} {unit}"
+
+
+def _label(value: Any) -> Value:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return value
+    return shorten_value(write_overrides({"value": value})[0][1])
+
+
+def _find_scenario(source: Any, folder: Path | None) -> Source:
+    """Give a scenario that ships, or one beside the sweep's file."""
+    if isinstance(source, Mapping):
+        return source
+    if not isinstance(source, str):
+        raise InputError(f"scenario: expected the name or path of a scenario, found {source!r}")
+    beside = (folder or Path()) / source
+    if source in list_scenarios() and not beside.is_file():
+        return source
+    return str(beside) if beside.exists() or "/" in source or source.endswith(".toml") else source
+
+
+def _place_scenarios(dimension: tuple[Axis, ...], folder: Path | None) -> tuple[Axis, ...]:
+    return tuple(
+        replace(axis, values=tuple(_find_scenario(value, folder) for value in axis.values))
+        if axis.chooses_scenario
+        else axis
+        for axis in dimension
+    )
+
+
+def _check(sweep: Sweep) -> None:
+    """Refuse what would be called one thing and run as another, and what would never end."""
+    axes = sweep.axes
+    if sweep.scenario is None and not any(axis.chooses_scenario for axis in axes):
+        raise InputError('missing key "scenario": the name of a shipped scenario, or a path')
+    for attribute in ("path", "name"):
+        found = [getattr(axis, attribute) for axis in axes]
+        for text in found:
+            if found.count(text) > 1:
+                raise InputError(f'"{text}" is varied twice')
+    for axis in axes:
+        if axis.name in COLUMNS:
+            raise InputError(f'an axis cannot be called "{axis.name}": results have such a column')
+        above = next((other.path for other in axes if axis.path.startswith(f"{other.path}.")), None)
+        if above:
+            raise InputError(
+                f"{axis.path}: would take the place of what {above} chose; vary one of them"
+            )
+    if sweep.compare and sweep.compare not in [axis.name for axis in axes]:
+        raise InputError(
+            f'compare: no axis is called "{sweep.compare}"{suggest(sweep.compare, [axis.name for axis in axes])}'
+        )
+    total = math.prod(len(dimension[0].values) for dimension in sweep.dimensions) * len(sweep.seeds)
+    if total > MOST_POINTS:
+        raise InputError(f"{total:,} points; a sweep has at most {MOST_POINTS:,}")
+
+
+def _read_measures(content: Mapping[str, Any]) -> dict[str, str]:
+    measures = _expect_table(content, "measures")
+    for name, text in measures.items():
+        if not isinstance(text, str):
+            raise InputError(
+                f'measures.{name}: expected a quantity such as "call.mos.mean", found {text!r}'
+            )
+    return dict(measures)
+
+
+def _expect_table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    table = content.get(key, {})
+    if not isinstance(table, Mapping):
+        raise InputError(f"{key}: expected a table [{key}], found {table!r}")
+    return _flatten(table) if key != "measures" else table
+
+
+def _flatten(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Give paths for tables in tables: ``flow.call.rtt = …`` may be written without quotes."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping) and value and not value.keys() & {"values", "from", "to"}:
+            flat |= {f"{key}.{path}": inner for path, inner in _flatten(value).items()}
+        else:
+            flat[key] = value
+    return flat
+
+
+def _expect_text(content: Mapping[str, Any], key: str) -> str:
+    text = content.get(key, "")
+    if not isinstance(text, str):
+        raise InputError(f"{key}: expected text, found {text!r}")
+    return text

@@ -1,0 +1,241 @@
+"""Running a sweep: check every point, run what is missing, and put the tables together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError
+from headend.scenario import Text, read_scenario
+from headend.sweeps.crew import Crew, Failure, OnProgress, run_missing
+from headend.sweeps.definition import Point, Sweep, make_sweep, read_sweep
+from headend.sweeps.job import Job, Selection, prepare
+from headend.sweeps.measuring import Everything, Named
+from headend.sweeps.store import PointStore
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: The folder of finished points in a sweep's results.
+POINTS = "points"
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """What a sweep gave.
+
+    Parameters
+    ----------
+    sweep
+        What was asked.
+    table
+        A row for each point, flow or queue, and metric: the axes, ``seed``, ``measure`` (its whole name, or the one that
+        the sweep's file gives), ``subject``, ``direction``, ``metric``, ``value`` in the base unit ``unit`` (ns, bit/s, B,
+        or 1). A point that failed is one row that says why in ``error``.
+    failures
+        Why points failed, by their place and seed.
+    complete
+        Whether all points were run; a sweep that was stopped has those that were done.
+    """
+
+    sweep: Sweep
+    table: pl.DataFrame
+    failures: dict[tuple[Any, ...], str]
+    complete: bool
+    folder: Path | None = None
+
+    def summarise(self) -> pl.DataFrame:
+        """Give means over seeds with their intervals, and paired differences; see `summarise`."""
+        from headend.sweeps.summary import summarise
+
+        return summarise(self.sweep, self.table)
+
+
+def sweep(
+    source: Sweep | str | Path | Mapping[str, Any],
+    *,
+    set: Mapping[str, Any] | Sequence[tuple[str, str]] = (),  # noqa: A002 - the word of the command line
+    seeds: int | Sequence[int] | None = None,
+    out: str | Path | None = None,
+    scheduler: str | None = None,
+    stop: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+) -> SweepResult:
+    """Run a sweep, or what is missing of it.
+
+    Parameters
+    ----------
+    source
+        A sweep's file, its content as a dictionary, or a `Sweep`.
+    set
+        What all points share besides, by path.
+    seeds
+        In place of the file's: how many, or which.
+    out
+        A folder for the results; finished points are kept there and found again. None by default: nothing is kept.
+    scheduler
+        Address of a Dask scheduler whose workers run the points; by default, the cores of this machine do.
+    stop
+        Setting it ends the sweep; what was finished is kept, and given.
+    on_progress
+        Told whenever a point is done.
+
+    Examples
+    --------
+    >>> found = sweep({"scenario": {"duration": "1 s", "link.line.point_to_point.up.rate": "1 Mbit/s",
+    ...     "flow.ping.application": "ping"}, "grid": {"flow.ping.rtt": ["10 ms", "20 ms"]},
+    ...     "measures": {"rtt": "ping.rtt.p50"}})  # doctest: +SKIP
+    >>> found.table["value"].len()  # doctest: +SKIP
+    2
+    """
+    from headend.sweeps.crew import Cluster
+
+    chosen = read_any(source)
+    chosen = adapt(chosen, set, seeds)
+    jobs = prepare_all(chosen)
+    stop = stop or threading.Event()
+    if out is None:
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="headend-sweep-") as scratch:
+            return carry_out(chosen, jobs, Path(scratch), stop, None, on_progress)
+    from headend.sweeps.outcome import open_sweep_folder, write_outcome
+
+    folder = Path(out)
+    open_sweep_folder(folder)
+    if scheduler is None:
+        result = carry_out(chosen, jobs, folder, stop, None, on_progress)
+    else:
+        with Cluster(scheduler) as cluster:
+            result = carry_out(chosen, jobs, folder, stop, cluster, on_progress)
+    write_outcome(result, folder)
+    return replace(result, folder=folder)
+
+
+def read_any(source: Sweep | str | Path | Mapping[str, Any]) -> Sweep:
+    """Give a sweep from whatever states it."""
+    if isinstance(source, Sweep):
+        return source
+    if isinstance(source, Mapping):
+        return make_sweep(source, "sweep")
+    return read_sweep(source)
+
+
+def adapt(
+    chosen: Sweep,
+    overrides: Mapping[str, Any] | Sequence[tuple[str, str]],
+    seeds: int | Sequence[int] | None,
+) -> Sweep:
+    """Give a sweep with other seeds and with overrides on top of its own; what its axes write comes last."""
+    from headend.scenario import write_overrides
+    from headend.sweeps.definition import read_seeds
+
+    added = tuple(write_overrides(overrides))
+    return replace(
+        chosen,
+        overrides=(*chosen.overrides, *added),
+        seeds=chosen.seeds if seeds is None else read_seeds(seeds),
+    )
+
+
+#: A point with what is to be run, or why it cannot be.
+Prepared = list[tuple[Point, "Job | Failure"]]
+
+
+def prepare_all(chosen: Sweep) -> Prepared:
+    """Check every point.
+
+    Raises
+    ------
+    InputError
+        When none of them can be run: then it is the sweep that is wrong, and the first reason is told.
+    """
+    selection: Selection = Named(chosen.measures) if chosen.measures else Everything()
+    texts: dict[str, Text] = {}
+    prepared: Prepared = []
+    for point in chosen.list_points():
+        name = str(point.scenario)
+        if name not in texts:
+            texts[name] = read_scenario(point.scenario)
+        try:
+            job = prepare(texts[name], point.overrides, point.seed, selection)
+        except InputError as error:
+            prepared.append((point, Failure(_echo_axes(str(error), chosen))))
+        else:
+            prepared.append((point, job))
+    refused = [item for _, item in prepared if isinstance(item, Failure)]
+    if len(refused) == len(prepared):
+        raise InputError(refused[0].reason)
+    return prepared
+
+
+def carry_out(
+    chosen: Sweep,
+    prepared: Prepared,
+    folder: Path,
+    stop: threading.Event,
+    crew: Crew | None,
+    on_progress: OnProgress | None,
+) -> SweepResult:
+    """Run what is missing and put the table together."""
+    store = PointStore(folder / POINTS)
+    jobs = [item for _, item in prepared if isinstance(item, Job)]
+    failures = run_missing(jobs, store, stop, crew, on_progress)
+    complete = failures is not None
+    there = store.find({job.key for job in jobs})
+    found: dict[tuple[Any, ...], str] = {}
+    frames = []
+    for point, item in prepared:
+        failure = item if isinstance(item, Failure) else (failures or {}).get(item.key)
+        if failure:
+            found[(*point.place, point.seed)] = failure.reason
+            frames.append(_place(chosen, point, _make_error(failure)))
+        elif isinstance(item, Job) and item.key in there:
+            frames.append(_place(chosen, point, store.read(item.key)))
+    return SweepResult(chosen, _join(chosen, frames), found, complete)
+
+
+def _place(chosen: Sweep, point: Point, frame: pl.DataFrame) -> pl.DataFrame:
+    """Put a point's place before what was measured there."""
+    import polars as pl
+
+    axes = [
+        pl.lit(value).alias(axis.name) for axis, value in zip(chosen.axes, point.place, strict=True)
+    ]
+    error = [] if "error" in frame.columns else [pl.lit(None, dtype=pl.String).alias("error")]
+    return frame.select(
+        pl.lit(point.setting, dtype=pl.Int64).alias("setting"),
+        *axes,
+        pl.lit(point.seed, dtype=pl.UInt64).alias("seed"),
+        pl.all(),
+        *error,
+    )
+
+
+def _make_error(failure: Failure) -> pl.DataFrame:
+    import polars as pl
+
+    texts = ["measure", "subject", "direction", "metric"]
+    row = {**dict.fromkeys(texts), "value": None, "unit": None, "error": failure.reason}
+    schema = dict.fromkeys(row, pl.String) | {"value": pl.Float64}
+    return pl.DataFrame([row], schema=schema)
+
+
+def _join(chosen: Sweep, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    import polars as pl
+
+    if not frames:
+        return pl.DataFrame()
+    return pl.concat(frames, how="vertical_relaxed", rechunk=True)
+
+
+def _echo_axes(message: str, chosen: Sweep) -> str:
+    """Name the place in the file that was written: to the engine, all that is changed is set."""
+    own = {path for path, _ in chosen.overrides}
+    for axis in chosen.axes:
+        if axis.path not in own:
+            message = message.replace(f"(from --set {axis.path}=", f"(from the axis {axis.path}=")
+    return message

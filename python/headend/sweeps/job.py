@@ -1,0 +1,150 @@
+"""A job: one point of a sweep or study, checked, ready to run here or elsewhere, with the key of its result."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from headend.errors import InputError
+from headend.execution import execute
+from headend.expect import Vocabulary
+from headend.scenario import Overrides, Text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from headend._engine import Scenario
+
+#: What a scenario says of itself changes no number.
+_WORDS = ("title", "description", "expect")
+
+
+class Selection(Protocol):
+    """What is kept of a run; it is part of the key of a result, and is sent to other machines."""
+
+    def describe(self) -> str:
+        """Give a text that is the same for equal selections."""
+
+    def check(self, vocabulary: Vocabulary) -> None:
+        """Refuse what a scenario has not got, before it runs."""
+
+    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+        """Take it from the tables of a run; equal runs give equal frames, with the same columns for every scenario."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A point that can be run, and the key under which its result is kept."""
+
+    text: Text
+    overrides: Overrides
+    seed: int
+    selection: Selection
+    key: str
+    duration_ns: int
+
+    def carry_out(self, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        """Run it in this process. None where it was stopped."""
+        return _measure(self.text.load(self.overrides).scenario, self.seed, self.selection, stop)
+
+    def pack(self) -> Parcel:
+        """Give all that another machine needs to run it."""
+        from headend._engine import Run
+
+        files = self.text.read_files(self.overrides)
+        return Parcel(
+            self.text.content,
+            self.text.format,
+            tuple(self.overrides),
+            files,
+            self.seed,
+            self.selection,
+            Run.engine_version,
+        )
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A job without a tie to this machine."""
+
+    content: str
+    format: str
+    overrides: Overrides
+    files: Mapping[str, bytes]
+    seed: int
+    selection: Selection
+    engine_version: str
+
+    def carry_out(self) -> pl.DataFrame | None:
+        """Run it where it is.
+
+        Raises
+        ------
+        InputError
+            When this machine has another version of the engine: its numbers would be others.
+        """
+        from headend import _engine
+
+        here = _engine.Run.engine_version
+        if here != self.engine_version:
+            raise InputError(
+                f"a worker has headend {here}, and the sweep was begun with {self.engine_version}"
+            )
+        scenario = _engine.parse(
+            self.content, format=self.format, overrides=list(self.overrides), files=self.files
+        )
+        return _measure(scenario, self.seed, self.selection, None)
+
+
+def prepare(text: Text, overrides: Overrides, seed: int, selection: Selection) -> Job:
+    """Check a point and find the key of its result: what is run, by which engine, and what is kept.
+
+    Raises
+    ------
+    InputError
+        For a scenario that the engine refuses, or a selection that it has not got.
+    """
+    scenario = text.load(overrides).scenario
+    selection.check(Vocabulary.from_scenario(scenario))
+    resolved = json.loads(scenario.resolved_json())
+    for word in _WORDS:
+        resolved.pop(word, None)
+    files = {
+        name: hashlib.sha256(content).hexdigest()
+        for name, content in text.read_files(overrides).items()
+    }
+    parts = [
+        json.dumps(resolved, sort_keys=True),
+        json.dumps(files, sort_keys=True),
+        str(seed),
+        selection.describe(),
+        fingerprint_engine(),
+    ]
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return Job(text, overrides, seed, selection, key, scenario.duration_ns)
+
+
+@functools.cache
+def fingerprint_engine() -> str:
+    """Tell this build of the engine from every other."""
+    from headend import _engine
+
+    path = getattr(_engine, "__file__", None)
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else "unknown"
+
+
+def _measure(
+    scenario: Scenario, seed: int, selection: Selection, stop: threading.Event | None
+) -> pl.DataFrame | None:
+    from headend.columns import build_frames
+
+    execution = execute(scenario, seed=seed, stop=stop)
+    if not execution.finished:
+        return None
+    return selection.take(build_frames(execution.tables), Vocabulary.from_scenario(scenario))

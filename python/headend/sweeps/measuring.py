@@ -1,0 +1,203 @@
+"""What a sweep keeps of each run: every figure of every flow and queue, or those that are named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.expect import (
+    FLOW_METRICS,
+    MEASURES,
+    QUEUE_METRICS,
+    Metric,
+    Quantity,
+    Vocabulary,
+    parse_quantity_name,
+)
+from headend.groups import name_group
+from headend.quantity import Kind
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: In what values are given.
+BASE_UNITS: dict[Kind, str] = {
+    "time": "ns",
+    "rate": "bit/s",
+    "size": "B",
+    "ratio": "1",
+    "number": "1",
+}
+
+#: Counts over a run, which add up over the members of a group; of all else the members' mean is taken.
+_ADD_UP = {
+    *(name for name, metric in FLOW_METRICS.items() if metric.adds_up),
+    *(name for name, metric in QUEUE_METRICS.items() if metric.adds_up),
+}
+
+
+def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
+    """Understand quantities that are joined by ``+``, such as ``call.up.loss`` or ``a.goodput + b.goodput``."""
+    return [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
+
+
+def add_up(parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame]) -> float | None:
+    """Add several quantities; one of several directions is their mean. None where one was not measured."""
+    values = [quantity.read(tables) for quantity in parts]
+    if not all(values):
+        return None
+    return sum(sum(value) / len(value) for value in values)
+
+
+@dataclass(frozen=True)
+class Named:
+    """The quantities that a sweep names, in the words of expectations.
+
+    Parameters
+    ----------
+    quantities
+        What to measure, by what to call it.
+    """
+
+    quantities: Mapping[str, str]
+
+    def describe(self) -> str:
+        """Give a text that is the same for equal selections."""
+        return json.dumps(dict(self.quantities))
+
+    def check(self, vocabulary: Vocabulary) -> None:
+        """Refuse what a scenario has not got."""
+        for text in self.quantities.values():
+            parse_sum(text, vocabulary)
+
+    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+        """Take a row for each."""
+        rows = []
+        for name, text in self.quantities.items():
+            parts = parse_sum(text, vocabulary)
+            first = parts[0]
+            rows.append(
+                {
+                    "measure": name,
+                    "subject": first.subject if len(parts) == 1 else None,
+                    "direction": first.direction if len(parts) == 1 else None,
+                    "metric": text.removeprefix(f"{first.subject}.") if len(parts) == 1 else text,
+                    "value": add_up(parts, tables),
+                    "unit": BASE_UNITS[first.kind],
+                }
+            )
+        return _make_frame(rows)
+
+
+@dataclass(frozen=True)
+class Everything:
+    """Every figure of every flow, with each direction that carries its data, and of every queue; groups as one too."""
+
+    def describe(self) -> str:
+        """Give a text that is the same for equal selections."""
+        return "everything"
+
+    def check(self, vocabulary: Vocabulary) -> None:
+        """Refuse nothing: it takes what there is."""
+
+    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+        """Take a row for each figure that was measured."""
+        import polars as pl
+        import polars.selectors as cs
+
+        dropped = cs.starts_with("discarded_")
+        flows = tables["flows"].filter(pl.col("carries") == "data")
+        flows = flows.with_columns(discarded=pl.sum_horizontal(dropped))
+        queues = tables["queues"].with_columns(discarded=pl.sum_horizontal(dropped))
+        parts = [
+            _unpivot(flows, ["flow", "direction"], FLOW_METRICS),
+            *_unpivot_measures(tables["measures"]),
+            _unpivot(queues.drop("direction"), ["queue"], QUEUE_METRICS),
+        ]
+        rows = pl.concat([part for part in parts if part.height], how="diagonal_relaxed")
+        rows = pl.concat([rows, _gather(rows, vocabulary)], how="diagonal_relaxed")
+        measure = pl.concat_str("subject", "direction", "metric", separator=".", ignore_nulls=True)
+        return rows.with_columns(measure=measure).pipe(_order)
+
+
+def _unpivot(
+    table: pl.DataFrame, index: Sequence[str], metrics: Mapping[str, Metric]
+) -> pl.DataFrame:
+    import polars as pl
+
+    columns = {name: column for name, column in _list_columns(metrics) if column in table.columns}
+    chosen = table.select(
+        pl.col(index[0]).alias("subject"),
+        *(pl.col(name) for name in index[1:]),
+        *(pl.col(column).cast(pl.Float64).alias(name) for name, column in columns.items()),
+    )
+    keys = ["subject", *index[1:]]
+    units = {name: BASE_UNITS[metrics[name.split(".")[0]].kind] for name in columns}
+    long = chosen.unpivot(index=keys, variable_name="metric", value_name="value")
+    return (
+        long.with_columns(unit=pl.col("metric").replace_strict(units, return_dtype=pl.String))
+        .drop_nulls("value")
+        .filter(pl.col("value").is_not_nan())
+    )
+
+
+def _unpivot_measures(measures: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Give a row for each statistic of what applications report."""
+    import polars as pl
+
+    for name in measures["measure"].unique(maintain_order=True):
+        own = measures.filter(pl.col("measure") == name)
+        if name in MEASURES:
+            yield _unpivot(own, ["flow"], {name: MEASURES[name]})
+
+
+def _list_columns(metrics: Mapping[str, Metric]) -> Iterator[tuple[str, str]]:
+    """Give what each figure is called, and the column it is in; what is taken of members is none of one row."""
+    for name, metric in metrics.items():
+        if metric.of_members:
+            continue
+        if not metric.statistics:
+            yield name, metric.column
+        for statistic in metric.statistics:
+            yield f"{name}.{statistic}", metric.column.format(statistic)
+
+
+def _gather(rows: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
+    """Give a row for each figure of each group: what adds up is the sum, of all else the mean."""
+    import polars as pl
+
+    stems = {
+        name: stem
+        for name in rows["subject"].unique()
+        if (stem := name_group(name)) in vocabulary.members
+    }
+    members = rows.filter(pl.col("subject").is_in(list(stems)))
+    members = members.with_columns(
+        subject=pl.col("subject").replace_strict(stems, return_dtype=pl.String)
+    )
+    value = (
+        pl.when(pl.col("metric").first().is_in(list(_ADD_UP)))
+        .then(pl.col("value").sum())
+        .otherwise(pl.col("value").mean())
+    )
+    keys = ["subject", "direction", "metric", "unit"]
+    return members.group_by(keys, maintain_order=True).agg(value.alias("value"))
+
+
+def _make_frame(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(rows, schema=dict(_schema()), strict=False)
+
+
+def _order(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select([frame[name].cast(kind) for name, kind in _schema()])
+
+
+def _schema() -> list[tuple[str, type[pl.DataType]]]:
+    import polars as pl
+
+    texts = ["measure", "subject", "direction", "metric"]
+    return [*((name, pl.String) for name in texts), ("value", pl.Float64), ("unit", pl.String)]

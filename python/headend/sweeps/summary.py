@@ -1,0 +1,98 @@
+"""Means over seeds with their intervals, and differences that are paired by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headend.estimate import CONFIDENCE
+from headend.sweeps.definition import Sweep
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: What tells a figure from the others of a point.
+FIGURE = ("measure", "subject", "direction", "metric", "unit")
+
+
+def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
+    """Summarise a sweep's table over its seeds.
+
+    Parameters
+    ----------
+    sweep
+        Whose table it is.
+    table
+        As `SweepResult.table` has it.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each setting and figure: ``count`` of seeds, ``mean``, ``low`` and ``high`` (95 % interval by Student's
+        t; null with one seed), and ``difference``, ``difference_low``, ``difference_high`` to the point at the first
+        value of the compared axis whose other axes are the same, over the seeds they share.
+    """
+    import polars as pl
+
+    if table.is_empty():
+        return table
+    axes = [axis.name for axis in sweep.axes]
+    rows = table.filter(pl.col("error").is_null()).drop_nulls("value")
+    keys = ["setting", *axes, *FIGURE]
+    means = _estimate(rows, keys, pl.col("value"), "")
+    compared = sweep.compared
+    if compared is None:
+        return means
+    first = compared.labels[0]
+    others = [name for name in axes if name not in _find_companions(sweep, compared.name)]
+    pairing = [*others, "seed", *FIGURE]
+    base = rows.filter(pl.col(compared.name) == first).select(
+        *pairing, pl.col("value").alias("base")
+    )
+    paired = rows.filter(pl.col(compared.name) != first).join(
+        base, on=pairing, nulls_equal=True, how="inner", maintain_order="left"
+    )
+    differences = _estimate(paired, keys, pl.col("value") - pl.col("base"), "difference").select(
+        "setting", *FIGURE, "difference", "difference_low", "difference_high"
+    )
+    return means.join(
+        differences, on=["setting", *FIGURE], nulls_equal=True, how="left", maintain_order="left"
+    )
+
+
+def _find_companions(sweep: Sweep, name: str) -> Sequence[str]:
+    """Give the axes that change together with one."""
+    for dimension in sweep.dimensions:
+        names = [axis.name for axis in dimension]
+        if name in names:
+            return names
+    return [name]
+
+
+def _estimate(rows: pl.DataFrame, keys: Sequence[str], value: pl.Expr, prefix: str) -> pl.DataFrame:
+    import polars as pl
+
+    mean, low, high = (
+        (prefix, f"{prefix}_low", f"{prefix}_high") if prefix else ("mean", "low", "high")
+    )
+    grouped = rows.group_by(keys, maintain_order=True).agg(
+        value.len().cast(pl.Int64).alias("count"),
+        value.mean().alias(mean),
+        (value.std() / value.len().sqrt()).alias("_error"),
+    )
+    half = pl.col("_error") * _find_quantiles(grouped["count"])
+    return grouped.with_columns(
+        (pl.col(mean) - half).alias(low), (pl.col(mean) + half).alias(high)
+    ).drop("_error")
+
+
+def _find_quantiles(counts: pl.Series) -> pl.Series:
+    """Give Student's quantile for each number of seeds; null where there is one only."""
+    import polars as pl
+    from scipy.special import stdtrit
+
+    of_count = {
+        int(count): float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2)) if count > 1 else None
+        for count in counts.unique()
+    }
+    return counts.replace_strict(of_count, return_dtype=pl.Float64)

@@ -1,0 +1,77 @@
+"""Reading study.toml: which scenario each point runs, and what every point has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headend.errors import InputError
+from headend.library import list_scenarios
+from headend.study import Study, read_study
+
+HEAD = 'format = 1\ntitle = "t"\nsource = "s"\nclaim = []\n'
+
+
+def read(folder: Path, text: str) -> Study:
+    (folder / "study.toml").write_text(HEAD + text, encoding="utf-8")
+    return read_study("own/study", folder)
+
+
+def test_an_axis_chooses_a_shipped_scenario_or_one_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("", encoding="utf-8")
+    study = read(
+        tmp_path,
+        """
+        measures = { delay = "call.up.delay.p90" }
+        grid.load = { values = [1, 2, 0], scenario = { 1 = "aqm/load-1", 2 = "aqm/load-2", 0 = "mine.toml" } }
+        grid.queue = { values = ["pie"], set = { queue = "{}" } }
+        """,
+    )
+    shipped = list_scenarios()
+    assert study.scenario == shipped["aqm/load-1"]
+    points = study.list_points()
+    assert [point.scenario for point in points] == [
+        shipped["aqm/load-1"],
+        shipped["aqm/load-2"],
+        tmp_path / "mine.toml",
+    ]
+    assert {point.overrides for point in points} == {(("queue", "pie"),)}
+
+
+def test_every_point_runs_the_study_s_scenario_where_no_axis_chooses(tmp_path: Path) -> None:
+    study = read(
+        tmp_path,
+        """
+        scenario = "aqm/load-3"
+        measures = {}
+        grid.queue = { values = ["pie", "codel"], set = { queue = "{}" } }
+        """,
+    )
+    assert {point.scenario for point in study.list_points()} == {list_scenarios()["aqm/load-3"]}
+
+
+def test_what_every_point_has_comes_before_its_axes_and_the_quick_form_after(
+    tmp_path: Path,
+) -> None:
+    study = read(
+        tmp_path,
+        """
+        scenario = "aqm/load-3"
+        measures = {}
+        set = { duration = "130 s", warmup = "10 s" }
+        grid.queue = { values = ["pie"], set = { queue = "{}" } }
+        quick = { description = "shorter", set = { duration = "20 s" } }
+        """,
+    )
+    every = (("duration", "130 s"), ("warmup", "10 s"))
+    assert study.list_points()[0].overrides == (*every, ("queue", "pie"))
+    quick = study.make_quick().list_points()[0]
+    assert quick.overrides == (*every, ("duration", "20 s"), ("queue", "pie"))
+
+
+def test_an_axis_without_anything_to_change_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="missing or misplaced 'set'"):
+        read(tmp_path, 'scenario = "aqm/load-3"\nmeasures = {}\ngrid.queue = { values = [1] }\n')
+    with pytest.raises(InputError, match='missing key "scenario"'):
+        read(tmp_path, "measures = {}\n[grid.q]\nvalues = [1]\nset = { seed = '{}' }\n")

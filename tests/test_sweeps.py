@@ -1,0 +1,381 @@
+"""Sweeps: the grid of a file, tables that are the same however they came about, and what a failure costs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+import headend
+from headend.cli.main import app
+from headend.errors import InputError
+from headend.sweeps import Sweep, SweepResult, read_sweep
+from headend.sweeps.crew import Failure, Progress, Threads
+from headend.sweeps.definition import make_sweep
+from headend.sweeps.job import Job
+
+LINE = """\
+duration = "2 s"
+bottleneck = "line.up"
+link.line.point_to_point.up = { rate = "1 Mbit/s", queue = "drop_tail" }
+[flow.ping]
+application = "ping"
+[flow.upload]
+application = "bulk"
+count = 2
+"""
+
+SWEEP = """\
+title = "Small"
+scenario = "line.toml"
+seeds = 2
+[grid]
+queue = ["drop_tail", "codel"]
+flow.ping.rtt = ["10 ms", "30 ms"]
+[measures]
+rtt = "ping.rtt.mean"
+rate = "upload.goodput"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "line.toml").write_text(LINE, encoding="utf-8")
+    (tmp_path / "small.toml").write_text(SWEEP, encoding="utf-8")
+    return tmp_path
+
+
+def make(**keys: Any) -> Sweep:
+    return make_sweep({"scenario": "upload-and-call", **keys}, "made")
+
+
+def run_small(*options: str, file: str = "small.toml") -> Result:
+    return CliRunner().invoke(app, ["sweep", file, "--out", "out", *options])
+
+
+def test_dimensions_are_combined_and_the_first_changes_slowest() -> None:
+    sweep = make(
+        grid={"queue": ["drop_tail", {"codel": {"target": "5 ms"}}]},
+        zip=[{"flow.call.rtt": ["10 ms", "20 ms"], "flow.upload.rtt": [1, 2]}],
+        seeds=[7, 3],
+    )
+    points = sweep.list_points()
+    assert [axis.name for axis in sweep.axes] == ["queue", "flow.call.rtt", "flow.upload.rtt"]
+    assert [point.place for point in points[::2]] == [
+        ("drop_tail", "10 ms", 1),
+        ("drop_tail", "20 ms", 2),
+        ("codel target 5 ms", "10 ms", 1),
+        ("codel target 5 ms", "20 ms", 2),
+    ]
+    assert [point.seed for point in points[:2]] == [7, 3]
+    assert dict(points[-1].overrides)["queue"] == '{codel = {target = "5 ms"}}'
+
+
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        ({"from": 1, "to": 10, "step": 3}, (1, 4, 7, 10)),
+        ({"from": "0.1 s", "to": "0.3 s", "step": 0.1}, ("0.1 s", "0.2 s", "0.3 s")),
+        ({"from": "1 Mbit/s", "to": "16 Mbit/s", "count": 3, "scale": "log"},
+         ("1 Mbit/s", "4 Mbit/s", "16 Mbit/s")),
+        ({"from": 0, "to": 1, "count": 5}, (0, 0.25, 0.5, 0.75, 1)),
+    ],
+)  # fmt: skip
+def test_a_range_has_the_unit_of_its_ends(written: dict[str, Any], values: tuple[Any, ...]) -> None:
+    assert make(grid={"flow.call.rtt": written}).axes[0].values == values
+
+
+def test_paths_may_be_written_as_tables() -> None:
+    sweep = make(
+        grid={"flow": {"call": {"rtt": {"from": 1, "to": 2, "step": 1}}}},
+        set={"queue": {"codel": {"target": "5 ms"}}, "flow": {"page": {}}},
+    )
+    assert sweep.axes[0].path == "flow.call.rtt"
+    assert sweep.overrides == (("queue.codel.target", '"5 ms"'), ("flow.page", "{}"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({}, r"missing \[grid\]"),
+        ({"grid": {"queue": []}}, "expected a list of values, or a range"),
+        ({"grid": {"queue": "codel"}}, "expected a list of values, or a range"),
+        ({"gird": {}}, 'unknown key "gird"; did you mean "grid"'),
+        ({"grid": {"queue": ["codel", "codel"]}}, 'both be called "codel"'),
+        ({"grid": {"seed": [1, 2]}}, "a seed is no setting"),
+        ({"grid": {"queue": ["a"]}, "seeds": 0}, "expected 1 to 100"),
+        ({"grid": {"queue": ["a"]}, "seeds": "3"}, "seeds: expected how many"),
+        ({"grid": {"queue": ["a"]}, "compare": "queu"}, 'did you mean "queue"'),
+        ({"grid": {"queue": {"from": 1, "to": 2}}}, "either step or count"),
+        ({"grid": {"queue": {"from": 2, "to": 1, "step": 1}}}, "expected from ≤ to"),
+        ({"grid": {"queue": {"from": "1 s", "to": "2 ms", "step": 1}}}, 'in "s" and to in "ms"'),
+        ({"grid": {"queue": {"from": 1, "to": 10**9, "step": 1}}}, "at most 100,000"),
+        ({"grid": {"queue": {"from": 0, "to": 1, "count": 3, "scale": "log"}}}, "above 0"),
+        ({"grid": {"queue": ["a"], "queue.codel.target": ["5 ms"]}}, "would take the place"),
+        ({"grid": {"queue": ["a"]}, "zip": [{"queue": ["b"]}]}, "varied twice"),
+        ({"zip": [{"a": [1, 2], "b": [1]}]}, "a has 2, b has 1"),
+        ({"grid": {"value": [1]}}, 'cannot be called "value"'),
+        ({"grid": {"queue": ["a"]}, "measures": {"x": 3}}, "measures.x: expected a quantity"),
+        ({"grid": {"queue": ["a"]}, "scenario": 3}, "scenario: expected the name or path"),
+    ],
+)  # fmt: skip
+def test_a_sweep_that_cannot_be_is_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make(**keys)
+
+
+def test_a_scenario_or_nothing_is_no_sweep(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"line\.toml: this is a scenario"):
+        read_sweep(folder / "line.toml")
+    (folder / "half.toml").write_text("[grid]\nqueue = [", encoding="utf-8")
+    with pytest.raises(InputError, match=r"half\.toml: not valid TOML"):
+        read_sweep(folder / "half.toml")
+    assert run_small(file="none.toml").exit_code == 2
+
+
+def test_named_measures_give_a_row_for_each_point(folder: Path) -> None:
+    result = headend.sweep("small.toml")
+    assert result.complete
+    table = result.table
+    assert table.columns[:4] == ["setting", "queue", "flow.ping.rtt", "seed"]
+    assert table.height == 2 * 2 * 2 * 2
+    rtt = table.filter(measure="rtt")
+    assert set(rtt["unit"]) == {"ns"}
+    assert rtt.filter(pl.col("value") < 10e6).is_empty()
+    rate = table.filter(measure="rate", setting=1)
+    assert (rate["value"] <= 1e6).all()
+    assert (rate["value"] > 0.5e6).all()
+
+
+def test_a_summary_pairs_by_seed(folder: Path) -> None:
+    result = headend.sweep("small.toml")
+    summary = result.summarise()
+    assert summary.height == 2 * 2 * 2
+    first, last = (
+        summary.filter(measure="rtt", setting=setting).row(0, named=True) for setting in (1, 3)
+    )
+    assert first["count"] == 2
+    assert first["low"] < first["mean"] < first["high"]
+    assert first["difference"] is None
+    values = [
+        result.table.filter(measure="rtt", setting=setting).sort("seed")["value"].to_list()
+        for setting in (1, 3)
+    ]
+    changes = [after - before for before, after in zip(*values, strict=True)]
+    assert last["difference"] == pytest.approx(sum(changes) / 2)
+    assert last["difference_high"] - last["difference"] == pytest.approx(
+        12.7062 * abs(changes[0] - changes[1]) / 2, rel=1e-4
+    )
+
+
+def test_without_measures_every_figure_is_kept(folder: Path) -> None:
+    text = SWEEP[: SWEEP.index("[measures]")].replace("seeds = 2", "seeds = 1")
+    (folder / "all.toml").write_text(text, encoding="utf-8")
+    table = headend.sweep("all.toml").table
+    one = table.filter(setting=1)
+    assert one["measure"].is_unique().all()
+    figures = dict(one.select("measure", "value").iter_rows())
+    assert {"ping.rtt.p99", "upload.1.up.goodput", "line.up.delay.p99"} <= figures.keys()
+    both = figures["upload.1.up.goodput"] + figures["upload.2.up.goodput"]
+    assert figures["upload.up.goodput"] == pytest.approx(both)
+    delays = [figures[f"upload.{number}.up.delay.p50"] for number in (1, 2)]
+    assert figures["upload.up.delay.p50"] == pytest.approx(sum(delays) / 2)
+
+
+def test_what_is_there_is_not_run_again_and_what_changed_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run_small("-q").exit_code == 0
+    table = (folder / "out" / "results.parquet").read_bytes()
+    summary = (folder / "out" / "summary.parquet").read_bytes()
+    ran: list[int] = []
+    carry_out = Job.carry_out
+
+    def note(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        ran.append(job.seed)
+        return carry_out(job, stop)
+
+    monkeypatch.setattr(Job, "carry_out", note)
+    assert run_small("-q").exit_code == 0
+    assert ran == []
+    assert (folder / "out" / "results.parquet").read_bytes() == table
+    (folder / "line.toml").write_text(f'title = "Renamed"\n{LINE}', encoding="utf-8")
+    assert run_small("-q").exit_code == 0
+    assert ran == []
+    assert run_small("-q", "--seeds", "3").exit_code == 0
+    assert sorted(ran) == [3, 3, 3, 3]
+    next((folder / "out" / "points").glob("*.parquet")).write_bytes(b"torn")
+    assert run_small("-q", "--seeds", "2").exit_code == 0
+    assert len(ran) <= 5
+    assert (folder / "out" / "results.parquet").read_bytes() == table
+    assert (folder / "out" / "summary.parquet").read_bytes() == summary
+
+
+def test_an_interrupted_sweep_keeps_what_is_done_and_ends_with_the_same_bytes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert CliRunner().invoke(app, ["sweep", "small.toml", "--out", "whole", "-q"]).exit_code == 0
+    take = Threads.run
+    taken: list[Any] = []
+
+    def interrupt(self: Threads, jobs: Any, stop: threading.Event) -> Iterator[Any]:
+        for pair in take(self, jobs, stop):
+            taken.append(pair)
+            yield pair
+            if len(taken) == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Threads, "run", interrupt)
+        answer = run_small()
+    assert answer.exit_code == 130
+    assert "are kept in out; run again to go on" in " ".join(answer.stderr.split())
+    kept = len(list((folder / "out" / "points").glob("*.parquet")))
+    assert 2 <= kept < 8
+    assert pl.read_parquet(folder / "out" / "results.parquet").height == 2 * kept
+    assert run_small("-q").exit_code == 0
+    for name in ("results.parquet", "summary.parquet", "manifest.json"):
+        assert (folder / "out" / name).read_bytes() == (folder / "whole" / name).read_bytes()
+
+
+def test_a_failing_point_is_a_row_with_its_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = SWEEP.replace('"codel"]', '"codel", "codell"]')
+    (folder / "typo.toml").write_text(text, encoding="utf-8")
+    carry_out = Job.carry_out
+
+    def fail(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        if job.seed == 2 and dict(job.overrides)["queue"] == '"codel"':
+            raise RuntimeError("packets were lost count of")
+        return carry_out(job, stop)
+
+    monkeypatch.setattr(Job, "carry_out", fail)
+    answer = run_small(file="typo.toml")
+    assert answer.exit_code == 1
+    assert 'did you mean "codel"? (from the axis queue="codell")' in " ".join(answer.stderr.split())
+    table = pl.read_parquet("out/results.parquet")
+    failed = table.drop_nulls("error")
+    assert failed.height == 4 + 2
+    assert failed.filter(queue="codel")["error"].unique().to_list() == [
+        "packets were lost count of"
+    ]
+    assert table.filter(pl.col("error").is_null()).height == (8 - 2) * 2
+    assert "Points that failed" in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_a_sweep_of_which_nothing_can_run_is_bad_input(folder: Path) -> None:
+    text = SWEEP.replace("flow.ping.rtt", "flow.pong.rtt")
+    (folder / "typo.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="typo.toml")
+    assert answer.exit_code == 2
+    assert "pong" in answer.stderr
+    (folder / "typo.toml").write_text(SWEEP.replace("ping.rtt.mean", "ping.rtt.avg"))
+    answer = run_small(file="typo.toml")
+    assert (answer.exit_code, "expected a statistic of rtt" in answer.stderr) == (2, True)
+    assert not (folder / "out").exists()
+
+
+def test_another_folder_is_not_written_into(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "thesis.tex").touch()
+    answer = run_small()
+    assert answer.exit_code == 2
+    assert "out: holds something else" in answer.stderr
+
+
+def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = pl.DataFrame.write_parquet
+    written: list[Path] = []
+
+    def fill(frame: pl.DataFrame, file: Path, **options: Any) -> None:
+        if len(written) == 3:
+            raise OSError(28, "No space left on device")
+        written.append(file)
+        write(frame, file, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.DataFrame, "write_parquet", fill)
+        answer = run_small()
+    assert answer.exit_code == 2
+    assert "out/points: cannot be written: no space left on device" in answer.stderr
+    assert len(list((folder / "out" / "points").glob("*.parquet"))) == 3
+    assert run_small("-q").exit_code == 0
+
+
+def test_points_that_come_to_the_same_are_run_once(folder: Path) -> None:
+    seen: list[Progress] = []
+    text = SWEEP.replace('["10 ms", "30 ms"]', '["10 ms", "0.01 s"]')
+    (folder / "twice.toml").write_text(text, encoding="utf-8")
+    result = headend.sweep("twice.toml", out="out", on_progress=seen.append)
+    assert len(list((folder / "out" / "points").glob("*.parquet"))) == 4
+    assert result.table.height == 16
+    assert (seen[0].done, seen[-1].done, seen[-1].total) == (0, 8, 8)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as local:
+        yield local
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_cluster_gives_the_same_bytes(folder: Path, cluster: Any) -> None:
+    assert run_small("-q").exit_code == 0
+    command = ["sweep", "small.toml", "--out", "far", "-q", "--scheduler"]
+    answer = CliRunner().invoke(app, [*command, cluster.scheduler_address])
+    assert answer.exit_code == 0, answer.output
+    for name in ("results.parquet", "summary.parquet", "manifest.json", "report.html"):
+        assert (folder / "far" / name).read_bytes() == (folder / "out" / name).read_bytes()
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_worker_that_is_killed_costs_only_its_point(folder: Path, cluster: Any) -> None:
+    text = SWEEP.replace("[grid]", '[set]\nduration = "200 s"\n[grid]')
+    (folder / "long.toml").write_text(text, encoding="utf-8")
+    killed: list[int] = []
+
+    def kill(progress: Progress) -> None:
+        if progress.done == 1 and not killed:
+            worker = next(iter(cluster.workers.values()))
+            killed.append(worker.pid)
+            os.kill(worker.pid, signal.SIGKILL)
+
+    far: SweepResult = headend.sweep(
+        "long.toml", out="far", scheduler=cluster.scheduler_address, on_progress=kill
+    )
+    assert killed
+    assert not far.failures
+    here = headend.sweep("long.toml", out="here")
+    assert far.table.equals(here.table)
+    assert Path("far/results.parquet").read_bytes() == Path("here/results.parquet").read_bytes()
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_scheduler_that_does_not_answer_is_said_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="needs headend[cluster]")
+    monkeypatch.setattr("headend.sweeps.crew.ANSWER_SECONDS", 0.5)
+    for address in ("tcp://127.0.0.1:1", "nonsense"):
+        answer = run_small("--scheduler", address)
+        assert answer.exit_code == 2
+        assert f"--scheduler {address}: expected a running Dask scheduler" in answer.stderr
+
+
+def test_a_failure_tells_its_kind_where_it_is_ours() -> None:
+    from headend.sweeps.crew import tell
+
+    assert tell(KeyError("x")) == "KeyError: 'x'"
+    assert Failure(tell(InputError("no such\nthing"))).reason == "no such thing"
