@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(fast.ssthresh(), Some(50 * MSS), "10.3 are queued");
         fast.on_congestion(CongestionSignal::Loss { lost: MSS }, &ack(31, 126.0));
         assert_eq!((fast.cwnd(), fast.w), (10 * MSS, 10.0));
-        let mut recovered = ack(40, 126.0, 100.0);
+        let mut recovered = ack(40, 126.0);
         recovered.in_flight = 3 * MSS;
         fast.on_recovered(&recovered);
         assert_eq!(
