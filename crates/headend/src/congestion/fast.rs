@@ -5,9 +5,9 @@
 //! smaller, and sooner through a slow link): a flow that starts when others fill the queue takes their delay for the path's, and more than its share.
 //! `base_rtt` gives it the true one instead.
 //!
-//! Slow start doubles each round trip until more than γ·α segments stand in queues. A loss or mark halves. Of what follows a recovery the papers say nothing:
-//! FAST is a window for TCP's machinery, so it is RFC 6582's bound on what may be sent at once, and slow start makes up for it as it does there.
-//! Left out: pacing inside a round trip (`tcp.pacing` has it), and α that depends on the throughput reached.
+//! Slow start doubles each round trip until more than γ·α segments stand in queues. A loss or mark halves, and the half stays when the recovery is over:
+//! what may be sent at once then is for the burstiness control of the papers' sender, a part of its own beside the window, and not for the window.
+//! Left out: burstiness control and pacing inside a round trip (`tcp.pacing` has the latter), and α that depends on the throughput reached.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -177,11 +177,6 @@ impl CongestionControl for Fast {
         self.updated_at = ack.now;
     }
 
-    fn on_recovered(&mut self, ack: &AckSample) {
-        self.window.on_recovered(ack);
-        self.w = self.window.cwnd() as f64 / self.mss as f64;
-    }
-
     fn on_idle(&mut self, restart_window: u64) {
         self.window.on_idle(restart_window);
         self.w = self.window.cwnd() as f64 / self.mss as f64;
@@ -298,10 +293,6 @@ mod tests {
         let mut recovered = ack(40, 126.0);
         recovered.in_flight = 3 * MSS;
         fast.on_recovered(&recovered);
-        assert_eq!(
-            (fast.cwnd(), fast.w, fast.ssthresh()),
-            (4 * MSS, 4.0, Some(10 * MSS)),
-            "no burst"
-        );
+        assert_eq!((fast.cwnd(), fast.w), (10 * MSS, 10.0), "the half stays");
     }
 }
