@@ -28,8 +28,8 @@ STATIONS = {"11": 2, "five": 5, "ten": 10}
 #: Windows in frames.
 WINDOWS = (2, 4, 6, 10, 20, 40, 60, 100, 200)
 
-#: Intervals of 1 ms before measuring begins, and frames of the process that is drawn.
-WARMUP, DRAWN = 2000, 60_000
+#: Intervals of 1.5 ms before measuring begins, and frames of the process that is drawn.
+WARMUP, DRAWN = 1000, 200_000
 
 #: Of the same process and of random turns, the seed of what is drawn.
 SEED = 1
