@@ -93,7 +93,6 @@ def share_two_bps(packet_bytes: int, airtimes: Sequence[Airtime]) -> float:
     return float(alone * packet_bytes * 8 / slot * 1e6)
 
 
-@functools.cache
 def draw_turns(stations: int, frames: int, seed: int = 1) -> npt.NDArray[np.int64]:
     """Draw who sends so many frames that arrive, of stations that always have one: the process of slots alone."""
     draw = random.Random(seed).random
@@ -122,3 +121,15 @@ def average_jain(turns: npt.NDArray[np.int64], stations: int, window: int) -> fl
     sums = one_hot.cumsum(axis=0)
     counts = sums[window:] - sums[:-window]
     return float((window**2 / (stations * (counts**2).sum(axis=1))).mean())
+
+
+@functools.cache
+def draw_jain(
+    stations: int, windows: tuple[int, ...], frames: int, *, by_chance: bool = False, seed: int = 1
+) -> dict[int, float]:
+    """Give Jain's index by window of so many turns of the process of slots, or of turns drawn at random."""
+    if by_chance:
+        turns = np.random.default_rng(seed).integers(0, stations, frames)
+    else:
+        turns = draw_turns(stations, frames, seed)
+    return {window: average_jain(turns, stations, window) for window in windows}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across
 from headend.study.airtime import CELL, Airtime
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.dcf import average_jain, draw_turns, share_two_bps
+from headend.study.dcf import average_jain, draw_jain, share_two_bps
 
 PACKET_BYTES = 1500
 
@@ -28,11 +27,8 @@ STATIONS = {"11": 2, "five": 5, "ten": 10}
 #: Windows in frames.
 WINDOWS = (2, 4, 6, 10, 20, 40, 60, 100, 200)
 
-#: Intervals of 1 ms before measuring begins, and frames of the process that is drawn.
-WARMUP, DRAWN = 2000, 60_000
-
-#: Of the same process and of random turns, the seed of what is drawn.
-SEED = 1
+#: Intervals of 1.5 ms before measuring begins, and frames of the process that is drawn.
+WARMUP, DRAWN = 1000, 200_000
 
 
 def time_station(mbps: float) -> Airtime:
@@ -65,18 +61,14 @@ def read_turns(points: pl.DataFrame, case: str) -> npt.NDArray[np.int64] | None:
     return turns
 
 
-@functools.cache
 def predict_jain(stations: int) -> dict[int, float]:
     """Give Jain's index of the process of slots by window."""
-    turns = draw_turns(stations, DRAWN, SEED)
-    return {window: average_jain(turns, stations, window) for window in WINDOWS}
+    return draw_jain(stations, WINDOWS, DRAWN)
 
 
-@functools.cache
 def chance_jain(stations: int) -> dict[int, float]:
     """Give Jain's index of turns drawn at random by window."""
-    turns = np.random.default_rng(SEED).integers(0, stations, DRAWN)
-    return {window: average_jain(turns, stations, window) for window in WINDOWS}
+    return draw_jain(stations, WINDOWS, DRAWN, by_chance=True)
 
 
 def measure_jain(points: pl.DataFrame, case: str) -> dict[int, float]:

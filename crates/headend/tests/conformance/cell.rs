@@ -5,6 +5,7 @@
 //! conserved the engine asserts at the end of each run.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use headend::qdisc::QueueConfig;
 use headend::time::{Duration, Instant};
@@ -52,7 +53,8 @@ access_point.queue = "{queue}"
 "#
         );
         for (number, (rate, errors)) in stations.iter().enumerate() {
-            text += &format!(
+            write!(
+                text,
                 r#"
 [link.wifi.dot11b.station.s{number}]
 rate = "{rate} kbit/s"
@@ -71,7 +73,8 @@ direction = "down"
 host = "s{number}"
 rtt = "0 s"
 "#
-            );
+            )
+            .expect("a text takes what is written");
         }
         text
     }
