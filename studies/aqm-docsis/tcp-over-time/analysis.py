@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from headend.estimate import estimate_mean
+from headend.estimate import Estimate, estimate_mean
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, make_chart
 from headend.study.claims import Finding, Verdict, decide
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: What decides between two queues in the first half minute.
 WHY_CHANCE = (
-    "slow start ends in a burst of losses, and a repair that is lost again waits for the timer and begins anew from one segment. Whose test that hits is chance: it moves a mean rate by more than the queue does, and with Linux's senders,"
-    " which leave slow start earlier and find lost repairs, the two queues are nearly equal (figure of the senders). The paper shows one curve for each"
+    "slow start ends in a burst of losses where the buffer overflows; a repair that is lost again waits for the timer, and the test begins anew from one segment with a small threshold. Which queue's tests that hits, and which seeds', moves a mean rate by"
+    " more than the queue does. Senders that find lost repairs hardly see it; the paper names none"
 )
 
 #: Between two values of the series, s; results.interval of the study.
@@ -30,7 +30,7 @@ STEP = 0.25
 
 #: The senders that the claims are about, and those that stand beside them.
 SENDER = "reno"
-SENDERS = {"reno": "NewReno", "cubic": "CUBIC", "linux": "Linux: CUBIC, HyStart, RACK"}
+SENDERS = {"reno": "NewReno", "reno-rack": "NewReno, RACK", "linux": "Linux: CUBIC, HyStart, RACK"}
 
 #: How long a test is, s.
 LENGTH = 100.0
@@ -57,9 +57,9 @@ def take_means(goodput: Sequence[float]) -> Values:
     return np.asarray(rates.cumsum() / np.arange(1, len(rates) + 1))
 
 
-def list_means(points: pl.DataFrame, rtt_ms: int, queue: str) -> list[Values]:
+def list_means(points: pl.DataFrame, rtt_ms: int, queue: str, sender: str = SENDER) -> list[Values]:
     """Give these of each seed."""
-    rows = points.filter(rtt_ms=rtt_ms, queue=queue, sender=SENDER).sort("seed")
+    rows = points.filter(rtt_ms=rtt_ms, queue=queue, sender=sender).sort("seed")
     return [take_means(series) for series in rows["goodput"].to_list()]
 
 
@@ -68,55 +68,100 @@ def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     found = read_speeds(points, limits)
     if len(found) < 2:
         return Finding("not run", Verdict.UNTESTABLE)
-    means = [estimate_mean(speeds).mean for speeds in found.values()]
-    spread = max(means) / min(means) - 1
+    spread = find_spread(found)
     text = ", ".join(
-        f"{DISCIPLINES[queue]} {mean / 1e6:.1f}" for queue, mean in zip(found, means, strict=True)
+        f"{DISCIPLINES[queue]} {np.mean(own) / 1e6:.1f}" for queue, own in found.items()
     )
-    return Finding(f"{text} Mb/s: {spread:.1%} apart", decide(spread <= limits["within"]))
+    text += f" Mb/s: {spread:.1%} apart"
+    for sender in list(SENDERS)[1:]:
+        if others := read_speeds(points, limits, sender):
+            text += f"; {SENDERS[sender]}: {find_spread(others):.1%}"
+    agrees = spread <= limits["within"]
+    return Finding(text, decide(agrees), why="" if agrees else WHY_CHANCE)
+
+
+def find_spread(speeds: dict[str, list[float]]) -> float:
+    """Give by how much the fastest queue's mean is above the slowest's."""
+    means = [float(np.mean(own)) for own in speeds.values()]
+    return max(means) / min(means) - 1
 
 
 def check_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the rates at ten seconds against what the service gives."""
     found = read_speeds(points, {**limits, "speed": "speed_10s"})
     means = [estimate_mean(speeds).mean / 1e6 for speeds in found.values()]
-    text = f"{min(means):.1f} to {max(means):.1f} Mb/s of payload, {min(means) / limits['most']:.1%} to {max(means) / limits['most']:.1%}"
-    agrees = limits["share"] * limits["most"] <= min(means) and max(means) <= limits["most"]
-    return Finding(text, decide(agrees))
+    low, high = (end / limits["most"] for end in (min(means), max(means)))
+    text = f"{min(means):.1f} to {max(means):.1f} Mb/s of payload, {low:.1%} to {high:.1%}"
+    agrees = limits["share"] <= low and high <= 1
+    return Finding(text, decide(agrees), why="" if agrees else WHY_CHANCE)
 
 
-def read_speeds(points: pl.DataFrame, limits: dict[str, Any]) -> dict[str, list[float]]:
+def read_speeds(
+    points: pl.DataFrame, limits: dict[str, Any], sender: str = SENDER
+) -> dict[str, list[float]]:
     """Give what tests of a distance showed, queue by queue, each seed, bit/s."""
-    rows = points.filter(rtt_ms=limits["rtt_ms"], sender=SENDER).sort("seed")
+    rows = points.filter(rtt_ms=limits["rtt_ms"], sender=sender).sort("seed")
     speeds = {
         queue: rows.filter(queue=queue)[limits["speed"]].to_list() for queue in limits["queues"]
     }
     return {queue: values for queue, values in speeds.items() if values}
 
 
+def compare_stretches(
+    points: pl.DataFrame, limits: dict[str, Any], sender: str = SENDER
+) -> list[Estimate]:
+    """Give by how much PIE is ahead of CoDel-DT in each stretch of time."""
+    pie, codel_dt = (
+        list_means(points, limits["rtt_ms"], queue, sender) for queue in ("pie", "codel-dt")
+    )
+    if not pie or len(pie) != len(codel_dt):
+        return []
+    leads = []
+    for _, begin, end in limits["stretches"]:
+        part = slice(round(begin / STEP), round(end / STEP))
+        pairs = zip(pie, codel_dt, strict=True)
+        leads.append(
+            estimate_mean(
+                [float(own[part].mean() / other[part].mean()) - 1 for own, other in pairs]
+            )
+        )
+    return leads
+
+
+def holds(better: str, lead: Estimate, within: float) -> bool:
+    """Tell whether PIE's lead is what is said of it; a difference must be beyond chance where there are several seeds."""
+    is_clear = lead.is_clear or lead.count < 2
+    return {
+        "equal": abs(lead.mean) <= within,
+        "pie": lead.mean > within and is_clear,
+        "codel-dt": lead.mean < -within and is_clear,
+        "not pie": lead.mean <= within,
+    }[better]
+
+
 def check_stretches(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold PIE against CoDel-DT over stretches of time."""
-    pie, codel_dt = (list_means(points, limits["rtt_ms"], queue) for queue in ("pie", "codel-dt"))
-    if not pie or not codel_dt:
+    leads = compare_stretches(points, limits)
+    if not leads:
         return Finding("not run", Verdict.UNTESTABLE)
-    agrees, found = True, []
-    for better, begin, end in limits["stretches"]:
-        part = slice(round(begin / STEP), round(end / STEP))
-        ratios = [
-            float(own[part].mean() / other[part].mean()) - 1
-            for own, other in zip(pie, codel_dt, strict=True)
-        ]
-        lead = estimate_mean(ratios)
-        agrees &= {
-            "equal": abs(lead.mean) <= limits["within"],
-            "pie": lead.mean > limits["within"],
-            "codel-dt": lead.mean < -limits["within"],
-            "not pie": lead.mean <= limits["within"],
-        }[better]
-        half = f" ± {lead.half * 100:.1f}" if lead.half == lead.half else ""
-        found.append(f"{begin:g} to {end:g} s {lead.mean * 100:+.1f}{half} %")
-    text = "PIE against CoDel-DT: " + "; ".join(found)
+    agrees = all(
+        holds(better, lead, limits["within"])
+        for (better, _, _), lead in zip(limits["stretches"], leads, strict=True)
+    )
+    text = f"PIE against CoDel-DT: {write_leads(leads, limits)}"
+    for sender in list(SENDERS)[1:]:
+        if others := compare_stretches(points, limits, sender):
+            text += f". {SENDERS[sender]}: {write_leads(others, limits)}"
     return Finding(text, decide(agrees), why="" if agrees else WHY_CHANCE)
+
+
+def write_leads(leads: Sequence[Estimate], limits: dict[str, Any]) -> str:
+    """Write PIE's lead in each stretch."""
+    words = []
+    for (_, begin, end), lead in zip(limits["stretches"], leads, strict=True):
+        half = "" if np.isnan(lead.half) else f" ± {lead.half * 100:.1f}"
+        words.append(f"{begin:g} to {end:g} s {lead.mean * 100:+.1f}{half} %")
+    return "; ".join(words)
 
 
 def draw_throughput(points: pl.DataFrame) -> list[Panel]:
