@@ -85,7 +85,7 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
     )
     times = "; ".join(
-        f"{rate} Mb/s: " + ", ".join(f"{load:.1f}" for load in part["load_s"])
+        f"{rate} Mb/s: " + ", ".join(f"{load:.2f}" for load in part["load_s"])
         for (rate,), part in rows.group_by("rate_mbps", maintain_order=True)
     )
     return Finding(

@@ -144,10 +144,13 @@ def draw_targets(points: pl.DataFrame) -> list[Panel]:
     """Draw the ranges that each condition leaves, the derived targets and the published ones."""
     rows = []
     for rate, part in _split(tabulate(points)):
-        for slot, (name, condition) in enumerate(list_criteria(NEAR, FULL).items()):
+        criteria = {**list_criteria(NEAR, FULL), "one Reno upload": pl.col("reno") >= FULL}
+        for slot, (name, condition) in enumerate(criteria.items()):
             sizes = part.filter(condition)["buffer_kib"]
             if not sizes.is_empty():
-                rows.append((f"{rate} Mb/s", name, slot, sizes.min(), sizes.max()))
+                # Each size of the grid stands for an eighth of a doubling to either side, so that a single one is seen.
+                low, high = (float(size) for size in sizes.sort()[[0, -1]])
+                rows.append((f"{rate} Mb/s", name, slot, low / 2**0.125, high * 2**0.125))
     ranges = pl.DataFrame(rows, schema=["rate", "series", "slot", "low", "high"], orient="row")
     order = [f"{rate} Mb/s" for rate in PUBLISHED_KIB]
     y = alt.Y("rate:N", title="upstream rate", sort=order)
@@ -160,9 +163,13 @@ def draw_targets(points: pl.DataFrame) -> list[Panel]:
     names = ranges["series"].unique(maintain_order=True).to_list()
     bars = (
         make_chart(ranges)
-        .mark_bar(size=9, opacity=0.75)
+        .mark_bar(size=8, opacity=0.75)
         .encode(
-            x=x, x2="high:Q", y=y, yOffset=alt.YOffset("series:N", sort=names), color=colour(ranges)
+            x=x,
+            x2="high:Q",
+            y=y,
+            yOffset=alt.YOffset("series:N", sort=names),
+            color=colour(ranges, "circle"),
         )
     )
     found = {f"{rate} Mb/s": size for rate, size in derive(points, NEAR, FULL).items() if size}
