@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from headend.estimate import estimate_mean, give_interval
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, Verdict, decide
@@ -58,16 +60,21 @@ def trace(row: dict[str, Any]) -> pl.DataFrame:
     )
 
 
-def average_over(points: pl.DataFrame, queue: str, column: str, part: Sequence[float]) -> float:
-    """Give the mean of a traced column over a part of the time (s), all seeds together."""
+def average_seeds(
+    points: pl.DataFrame, queue: str, column: str, part: Sequence[float]
+) -> list[float]:
+    """Give the mean of a traced column over a part of the time (s), by seed."""
     rows = points.filter(
         pl.col("queue") == queue, pl.col("part") == "whole", pl.col("conference_kbps") == KBPS
     )
-    means = [
-        trace(row).filter(pl.col("time_s") > part[0], pl.col("time_s") <= part[1])[column].mean()
-        for row in rows.iter_rows(named=True)
-    ]
-    return float(np.mean([mean for mean in means if mean is not None]))
+    within = (pl.col("time_s") > part[0]) & (pl.col("time_s") <= part[1])
+    traces = (trace(row).filter(within)[column] for row in rows.iter_rows(named=True))
+    return [float(own.cast(pl.Float64).to_numpy().mean()) for own in traces]
+
+
+def average_over(points: pl.DataFrame, queue: str, column: str, part: Sequence[float]) -> float:
+    """Give the same of all seeds together."""
+    return float(np.mean(average_seeds(points, queue, column, part)))
 
 
 def during(points: pl.DataFrame, kbps: int = KBPS) -> pl.DataFrame:
@@ -94,11 +101,13 @@ def values(points: pl.DataFrame, queue: str, column: str, kbps: int = KBPS) -> V
 def check_collapse(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare TCP's throughput under a discipline before the flood and during it."""
     before, now = (
-        average_over(points, limits["queue"], "tcp_kbps", limits[part])
+        average_seeds(points, limits["queue"], "tcp_kbps", limits[part])
         for part in ("before", "during")
     )
-    text = f"from {before:.0f} to {now:.0f} kB/s: {now / before:.0%}"
-    return Finding(text, decide(now / before < limits["most"]))
+    left = [late / early for early, late in zip(before, now, strict=True)]
+    ratio = float(np.mean(left))
+    text = f"from {np.mean(before):.0f} to {np.mean(now):.0f} kB/s: {ratio:.0%}"
+    return Finding(text, decide(ratio < limits["most"]), give_interval(left))
 
 
 def check_otherwise(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -118,12 +127,14 @@ def check_otherwise(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_fred(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare TCP under FRED before the flood and during it, and with RED."""
     before, now = (
-        average_over(points, "FRED", "tcp_kbps", limits[part]) for part in ("before", "during")
+        average_seeds(points, "FRED", "tcp_kbps", limits[part]) for part in ("before", "during")
     )
     red = average_over(points, "RED", "tcp_kbps", limits["during"])
-    agrees = limits["least"] < now / before < 1 and now >= limits["times"] * red
-    text = f"from {before:.0f} to {now:.0f} kB/s: {now / before:.0%}; RED {red:.0f} kB/s"
-    return Finding(text, decide(agrees))
+    left = [late / early for early, late in zip(before, now, strict=True)]
+    ratio, kbps = float(np.mean(left)), float(np.mean(now))
+    agrees = limits["least"] < ratio < 1 and kbps >= limits["times"] * red
+    text = f"from {np.mean(before):.0f} to {kbps:.0f} kB/s: {ratio:.0%}; RED {red:.0f} kB/s"
+    return Finding(text, decide(agrees), give_interval(left))
 
 
 def check_flood_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
@@ -233,18 +244,19 @@ def check_twelve(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     if rows.is_empty():
         return Finding("not run", Verdict.UNTESTABLE)
     passed = (pl.col("tagged_sent") - pl.col("tagged_lost")) / (BLAST[1] - BLAST[0])
-    means = rows.select(tagged=passed * pl.col("tagged_delay") / 1e9, flood="slots").mean()
-    tagged, flood = means.row(0)
+    held = rows.select(tagged=passed * pl.col("tagged_delay") / 1e9, flood="slots")
+    tagged, flood = held.mean().row(0)
     near = abs(tagged + flood - limits["packets"]) <= limits["within"]
     text = f"{tagged + flood:.1f}: {tagged:.1f} of the conferences, {flood:.1f} of the flood"
-    return Finding(text, decide(near))
+    return Finding(text, decide(near), give_interval(held.sum_horizontal().to_list()))
 
 
 def check_average(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at RED's average queue under the transfers alone."""
-    average = average_over(points, limits["queue"], "average", limits["part"])
+    averages = average_seeds(points, limits["queue"], "average", limits["part"])
+    average = float(np.mean(averages))
     near = abs(average - limits["packets"]) <= limits["within"]
-    return Finding(f"{average:.1f} packets", decide(near))
+    return Finding(f"{average:.1f} packets", decide(near), give_interval(averages))
 
 
 def check_arrivals(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -336,8 +348,13 @@ def _gather(points: pl.DataFrame, queues: Sequence[str], column: str) -> dict[st
 
 
 def _list(found: dict[str, Values], form: str) -> str:
-    """Write the means of some disciplines."""
-    return "; ".join(f"{queue}: {form.format(own.mean())}" for queue, own in found.items())
+    """Write the means of some disciplines, with the half widths of their 95 % intervals."""
+    texts = []
+    for queue, own in found.items():
+        half = estimate_mean(own.tolist()).half
+        spread = "" if math.isnan(half) else f" ± {form.format(half)}"
+        texts.append(f"{queue}: {form.format(own.mean())}{spread}")
+    return "; ".join(texts)
 
 
 def _compare(

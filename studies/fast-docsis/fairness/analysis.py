@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from headend.estimate import give_interval
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study.claims import Finding, decide
@@ -76,13 +77,13 @@ def check_unfair(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at the four flows' index."""
     rows = _choose(points, base="seen", line=limits["line"])
     indices = [jain(measure_shares(row, 4)) for row in rows]
-    return Finding(_span(indices), decide(max(indices) < limits["most"]))
+    return Finding(_span(indices), decide(max(indices) < limits["most"]), give_interval(indices))
 
 
 def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at the four flows' index where they know the path."""
     indices = [jain(measure_shares(row, 4)) for row in _choose(points, base="told")]
-    return Finding(_span(indices), decide(min(indices) > limits["least"]))
+    return Finding(_span(indices), decide(min(indices) > limits["least"]), give_interval(indices))
 
 
 def check_late(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:

@@ -172,7 +172,7 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
                 x=alt.X(
                     "alpha:Q",
                     title="individual α (packets)",
-                    scale=alt.Scale(type="log", domain=[1, 20], nice=False),
+                    scale=alt.Scale(type="log", domain=[1, 18], nice=False),
                     axis=log_axis((1, 20)),
                 ),
                 y=alt.Y(
