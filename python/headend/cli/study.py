@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headend.cli.run import JsonOption, QuietOption, read_path
-from headend.cli.sweep import SchedulerOption
+from headend.cli.sweep import SchedulerOption, SeedsOption
 from headend.cli.terminal import (
     ExitCode,
     answer_errors,
@@ -86,12 +86,7 @@ def run(
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer points and shorter runs, labelled as such.")
     ] = False,
-    seeds: Annotated[
-        str | None,
-        typer.Option(
-            "--seeds", metavar="N | A,B,…", help="In place of the study's: how many, or which."
-        ),
-    ] = None,
+    seeds: SeedsOption = None,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -35,6 +35,15 @@ SchedulerOption = Annotated[
     ),
 ]
 
+SeedsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        metavar="N | A,B,…",
+        help="In place of those that are written: how many, or which.",
+    ),
+]
+
 
 @answer_errors
 def sweep(
@@ -45,12 +54,7 @@ def sweep(
         ),
     ],
     settings: SetOption = None,
-    seeds: Annotated[
-        str | None,
-        typer.Option(
-            "--seeds", metavar="N | A,B,…", help="In place of the file's: how many, or which."
-        ),
-    ] = None,
+    seeds: SeedsOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
