@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -156,6 +157,7 @@ class Study:
         if specification is None or specification.loader is None or not path.is_file():
             raise InputError(f"{path}: no such file; a study needs one")
         module = importlib.util.module_from_spec(specification)
+        sys.modules[specification.name] = module  # dataclasses look their module up
         specification.loader.exec_module(module)
         return module
 
