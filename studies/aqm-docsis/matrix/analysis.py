@@ -64,8 +64,8 @@ DETAIL_MS, HEIGHT = 80.0, 340
 WHY_LATENCY = {
     "sfq-codel": "a call that has its queue to itself waits for request and grant alone, which §7 puts at 4 to 8 ms, and less while the uploads' requests are out; between which ends the paper measured, and how"
     " long before a grant its SFQ had chosen the packets (§3.2), it does not say. Where a call meets uploads or a torrent in its queue, it waits ten times as long (aqm-docsis/flow-queues)",
-    "codel": "under RF congestion all three are where the paper has them; where only the shaper limits, CoDel-DT and PIE are above: their estimator reads the line rate within a burst (§7), and takes the queue for shorter than it is. PIE that takes its"
-    " delay from the token buckets is near the range, and senders that use a fresh connection for each file move all of them (aqm-docsis/choices)",
+    "codel": "under RF congestion all three are where the paper has them; where only the shaper limits, CoDel-DT and PIE are above: their estimator reads the line rate within a burst (§7), and takes the queue for shorter than it is. With uploads that last, PIE that takes its"
+    " delay from the token buckets is in the range, and senders that use a fresh connection for each file move all of them (aqm-docsis/choices)",
     "bufferbloat": "250 ms at 200 Mb/s are more on a channel that gives 100, and how full they are is the senders': windows, and what starts anew with each file, which the paper does not tell (aqm-docsis/choices)",
 }
 WHY_ESTIMATOR = "where only the shaper limits, the estimator that PIE and CoDel-DT share reads the line rate within a burst (§7) and takes the queue for shorter than it is"
