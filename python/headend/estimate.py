@@ -56,6 +56,18 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
     return Estimate(mean, quantile * math.sqrt(variance / count), count)
 
 
+def give_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Give the 95 % interval of a mean over independent values; None where there is only one.
+
+    Examples
+    --------
+    >>> give_interval([2.0, 2.0])
+    (2.0, 2.0)
+    """
+    found = estimate_mean(values)
+    return None if math.isnan(found.half) else (found.low, found.high)
+
+
 def estimate_difference(values: Sequence[float], base: Sequence[float]) -> Estimate:
     """Estimate by how much values differ from those of the same seeds: what the seeds have in common cancels out.
 

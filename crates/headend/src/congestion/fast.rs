@@ -1,11 +1,13 @@
 //! FAST: moves the window towards the one that keeps α segments in queues, by a share of the distance (Jin, Wei and Low 2004).
 //!
 //! `w ← min(2w, (1 − γ)·w + γ·(baseRTT / RTT · w + α))`, once a round trip or update period, with the averaged RTT. It comes to rest where `w·(1 − baseRTT / RTT) = α`: a rate of α divided by the queueing delay, the
-//! same for flows of any round-trip time, and Σα segments in queues. `baseRTT` is the smallest round trip seen: a flow that starts when others fill the queue takes their delay for the path's, and more than its share.
+//! same for flows of any round-trip time, and Σα segments in queues. `baseRTT` is the smallest round trip of a data segment seen (§IV-A; the handshake's packets are
+//! smaller, and sooner through a slow link): a flow that starts when others fill the queue takes their delay for the path's, and more than its share.
 //! `base_rtt` gives it the true one instead.
 //!
-//! Slow start doubles each round trip until more than γ·α segments stand in queues. A loss or mark halves.
-//! Left out: pacing inside a round trip (`tcp.pacing` has it), and α that depends on the throughput reached.
+//! Slow start doubles each round trip until more than γ·α segments stand in queues. A loss or mark halves, and the half stays when the recovery is over:
+//! what may be sent at once then is for the burstiness control of the papers' sender, a part of its own beside the window, and not for the window.
+//! Left out: burstiness control and pacing inside a round trip (`tcp.pacing` has the latter), and α that depends on the throughput reached.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +31,7 @@ pub struct Config {
     pub gamma: Probability,
     /// Time between updates; `"0 s"` is a round trip, which is also the least.
     pub update_period: Duration,
-    /// The path's round-trip time without queues, if the sender is to know it; `"0 s"` takes the smallest it has seen.
+    /// The path's round-trip time without queues, if the sender is to know it; `"0 s"` takes the smallest that a data segment had.
     pub base_rtt: Duration,
 }
 
@@ -70,6 +72,8 @@ pub struct Fast {
     mss: u64,
     /// Average round-trip time, seconds.
     rtt: Option<f64>,
+    /// The smallest round trip of a data segment, seconds.
+    base: f64,
     /// The smallest round trip of this round, seconds: what ends slow start.
     least: f64,
     round: u64,
@@ -85,6 +89,7 @@ impl Fast {
             w: initial_window as f64 / mss as f64,
             mss,
             rtt: None,
+            base: f64::INFINITY,
             least: f64::INFINITY,
             round: 0,
             updated_at: Instant::ZERO,
@@ -107,16 +112,16 @@ impl Fast {
                 .map_or(rtt, |old| (1.0 - weight) * old + weight * rtt),
         );
         self.least = self.least.min(rtt);
+        self.base = self.base.min(rtt);
     }
 
-    fn base(&self, ack: &AckSample) -> f64 {
+    fn base(&self) -> f64 {
         let known = self.config.base_rtt;
-        let base = if known.is_zero() {
-            ack.min_rtt.unwrap_or_default()
+        if known.is_zero() {
+            self.base
         } else {
-            known
-        };
-        base.as_secs_f64()
+            known.as_secs_f64()
+        }
     }
 
     fn set(&mut self, w: f64) {
@@ -149,7 +154,7 @@ impl CongestionControl for Fast {
             return;
         }
         let Some(rtt) = self.rtt else { return };
-        let base = self.base(ack);
+        let base = self.base();
         if self.window.in_slow_start() {
             return self.slow_start(base, ack);
         }
@@ -200,13 +205,14 @@ mod tests {
         Fast::new(&config, MSS, 10 * MSS)
     }
 
-    fn ack(ms: u64, rtt_ms: f64, base_ms: f64) -> AckSample {
+    fn ack(ms: u64, rtt_ms: f64) -> AckSample {
         AckSample {
             now: Instant::from_nanos(ms * 1_000_000),
             newly_acked: 2 * MSS,
             rtt: Some(Duration::from_secs_f64(rtt_ms / 1000.0)),
             srtt: Some(Duration::from_secs_f64(rtt_ms / 1000.0)),
-            min_rtt: Some(Duration::from_secs_f64(base_ms / 1000.0)),
+            // The handshake's: not for FAST.
+            min_rtt: Some(Duration::from_millis(1)),
             prior_in_flight: 20 * MSS,
             cwnd_limited: true,
             mss: MSS,
@@ -236,18 +242,28 @@ mod tests {
     fn the_window_moves_once_a_round_trip_by_gamma_of_the_distance() {
         let mut fast = fast(20.0);
         fast.set(100.0);
+        fast.base = 0.1;
         fast.rtt = Some(0.125);
         fast.updated_at = Instant::from_nanos(1_000_000_000);
         for ms in (1000..1125).step_by(5) {
-            fast.on_ack(&ack(ms, 125.0, 100.0));
+            fast.on_ack(&ack(ms, 125.0));
         }
         assert_eq!(fast.cwnd(), 100 * MSS);
-        fast.on_ack(&ack(1125, 125.0, 100.0));
+        fast.on_ack(&ack(1125, 125.0));
         // 0.5 · 100 + 0.5 · (0.8 · 100 + 20) = 100: it rests.
         assert_eq!(fast.cwnd(), 100 * MSS);
         fast.rtt = Some(0.1);
-        fast.on_ack(&ack(1300, 100.0, 100.0));
+        fast.on_ack(&ack(1300, 100.0));
         assert_eq!(fast.cwnd(), 110 * MSS);
+    }
+
+    #[test]
+    fn the_base_is_the_smallest_round_trip_of_data() {
+        let mut fast = fast(20.0);
+        for (ms, rtt) in [(0, 30.0), (30, 20.0), (60, 25.0)] {
+            fast.on_ack(&ack(ms, rtt));
+        }
+        assert_eq!(fast.base(), 0.02);
     }
 
     #[test]
@@ -256,8 +272,9 @@ mod tests {
         config.base_rtt = Duration::from_millis(50);
         let mut fast = Fast::new(&config, MSS, 10 * MSS);
         fast.set(100.0);
+        fast.base = 0.1;
         fast.rtt = Some(0.1);
-        fast.on_ack(&ack(1000, 100.0, 100.0));
+        fast.on_ack(&ack(1000, 100.0));
         assert_eq!(fast.cwnd(), 85 * MSS, "0.5 · 100 + 0.5 · (0.5 · 100 + 20)");
     }
 
@@ -265,13 +282,17 @@ mod tests {
     fn slow_start_ends_with_gamma_alpha_segments_in_queues_and_a_loss_halves() {
         let mut fast = fast(20.0);
         for ms in 0..20 {
-            fast.on_ack(&ack(ms, 100.0, 100.0));
+            fast.on_ack(&ack(ms, 100.0));
         }
         assert_eq!((fast.cwnd(), fast.ssthresh()), (50 * MSS, None));
         fast.least = f64::INFINITY;
-        fast.on_ack(&ack(30, 126.0, 100.0));
+        fast.on_ack(&ack(30, 126.0));
         assert_eq!(fast.ssthresh(), Some(50 * MSS), "10.3 are queued");
-        fast.on_congestion(CongestionSignal::Loss { lost: MSS }, &ack(31, 126.0, 100.0));
+        fast.on_congestion(CongestionSignal::Loss { lost: MSS }, &ack(31, 126.0));
         assert_eq!((fast.cwnd(), fast.w), (10 * MSS, 10.0));
+        let mut recovered = ack(40, 126.0);
+        recovered.in_flight = 3 * MSS;
+        fast.on_recovered(&recovered);
+        assert_eq!((fast.cwnd(), fast.w), (10 * MSS, 10.0), "the half stays");
     }
 }

@@ -1,0 +1,84 @@
+"""FAST's α in studies: the least that fills a link, and the one from which packets are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+#: IP bytes of a full packet, and what a cable line's rates count for it: Ethernet's header and check sum besides.
+PACKET, FRAME = 1500, 1518
+
+#: Bytes that a cable channel carries before that of each packet: the MAC header of DOCSIS 1.0.
+MAC_HEADER = 6
+
+#: Time that one packet takes at 3 Mbit/s, as the document reckons it, ms.
+PACKET_MS = 4.0
+
+
+def find_needed(points: pl.DataFrame, by: Sequence[str], full: float) -> pl.DataFrame:
+    """Find the smallest α tried that fills the link, with the next larger one tried.
+
+    Parameters
+    ----------
+    points
+        A row for each run: the columns ``by``, ``seed``, ``alpha`` (of one flow, packets) and ``share`` (throughput
+        over what the link carries at most).
+    by
+        The columns that make a case.
+    full
+        The share from which a link counts as full.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each case and seed with ``alpha``, null where none of those tried fills the link.
+
+    Examples
+    --------
+    >>> runs = pl.DataFrame({"n": 1, "seed": 1, "alpha": [1.0, 2.0, 3.0], "share": [0.9, 0.99, 1.0]})
+    >>> find_needed(runs, ["n"], 0.98)["alpha"].to_list()
+    [2.0]
+    """
+    case = [*by, "seed"]
+    is_full = (pl.col("share") >= full) & (
+        pl.col("share").shift(-1, fill_value=1.0).over(case) >= full
+    )
+    return _find_first(points, case, is_full)
+
+
+def find_lossy(points: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Find the smallest α tried with which packets are lost (column ``lost``), as ``find_needed`` does the other."""
+    return _find_first(points, [*by, "seed"], pl.col("lost") > 0)
+
+
+def average_seeds(found: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Give the median over the seeds of what was found, with the smallest and largest. Null where a seed found none."""
+    of_seeds = pl.col("alpha")
+    middle = pl.when(of_seeds.is_not_null().all()).then(of_seeds.median())
+    return found.group_by(by, maintain_order=True).agg(
+        low=of_seeds.min(), high=of_seeds.max(), alpha=middle
+    )
+
+
+def correlate_ranks(values: Mapping[int, float]) -> float:
+    """Give Spearman's rank correlation of keys and values.
+
+    Examples
+    --------
+    >>> round(correlate_ranks({1: 13.0, 2: 44.0, 4: 48.0}), 6)
+    1.0
+    """
+    frame = pl.DataFrame({"x": list(values), "y": list(values.values())})
+    return float(frame.select(pl.corr("x", "y", method="spearman")).item())
+
+
+def tell_alpha(alpha: float | None) -> str:
+    """Write an α; one that was not found among those tried is a dash."""
+    return "–" if alpha is None else f"{alpha:g}"
+
+
+def _find_first(points: pl.DataFrame, case: Sequence[str], is_so: pl.Expr) -> pl.DataFrame:
+    rows = points.sort("alpha", maintain_order=True)
+    first = pl.col("alpha").filter(pl.col("is_so")).min()
+    return rows.with_columns(is_so=is_so).group_by(case, maintain_order=True).agg(alpha=first)

@@ -1,0 +1,117 @@
+"""FAST beside Reno: who gets how much of a slow line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import colour, log_axis, make_chart, mark_across
+from headend.study.alpha import FRAME, PACKET
+from headend.study.claims import Finding, Verdict, decide
+
+if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
+
+NAMES = {"docsis": "DOCSIS", "simple": "simple link"}
+
+
+def average(points: pl.DataFrame) -> pl.DataFrame:
+    """Give FAST's mean share, the mean queue in packets and the seeds' spread, by line, buffer and α."""
+    is_docsis = pl.col("line") == "docsis"
+    rows = points.with_columns(
+        share=pl.col("fast") / (pl.col("fast") + pl.col("reno")),
+        queue=pl.when(is_docsis)
+        .then(pl.col("cable_backlog") / FRAME)
+        .otherwise(pl.col("line_backlog") / PACKET),
+    )
+    groups = rows.group_by("line", "buffer_ms", "alpha", maintain_order=True)
+    return groups.agg(pl.col("share", "queue").mean(), pl.col("share").std().alias("spread"))
+
+
+def check_announced(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """List FAST's share on the cable line."""
+    texts = []
+    for (buffer,), rows in (
+        average(points)
+        .filter(pl.col("line") == "docsis")
+        .group_by("buffer_ms", maintain_order=True)
+    ):
+        shares = ", ".join(
+            f"{row['share']:.0%} (α {row['alpha']})" for row in rows.iter_rows(named=True)
+        )
+        texts.append(f"buffer of {buffer} ms: {shares}")
+    why = "announced in the motivation; no slide has a result"
+    return Finding("; ".join(texts), Verdict.UNTESTABLE, why=why)
+
+
+def check_queue(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare FAST's share of the line with its share of the queue."""
+    rows = average(points).filter(
+        pl.col("line") == "docsis",
+        pl.col("buffer_ms") == limits["buffer_ms"],
+        pl.col("alpha") <= limits["most_alpha"],
+    )
+    if rows.is_empty():
+        return Finding("no such run", Verdict.UNTESTABLE)
+    texts, ratios = [], []
+    for row in rows.iter_rows(named=True):
+        derived = row["alpha"] / row["queue"]
+        ratios.append(row["share"] / derived)
+        texts.append(f"α {row['alpha']}: {row['share']:.3f}, derived {derived:.3f}")
+    agrees = bool(np.max(np.abs(np.array(ratios) - 1)) <= limits["within"])
+    return Finding("; ".join(texts), decide(agrees))
+
+
+def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare FAST's shares on both lines."""
+    rows = average(points)
+    docsis, simple = (rows.filter(pl.col("line") == line) for line in NAMES)
+    both = docsis.join(simple, on=["buffer_ms", "alpha"], suffix="_simple")
+    both = both.with_columns(apart=pl.col("share") - pl.col("share_simple"))
+    apart = both["apart"].to_numpy()
+    text = f"{np.min(apart):+.3f} to {np.max(apart):+.3f} over {both.height} pairs"
+    outside = ", ".join(
+        f"{row['buffer_ms']} ms, α {row['alpha']} ({row['share']:.0%} and {row['share_simple']:.0%})"
+        for row in both.filter(pl.col("apart").abs() > limits["most"]).iter_rows(named=True)
+    )
+    why = (
+        f"apart at {outside}. Where α is more than the buffer holds (32 packets in 128 ms), FAST goes by losses as Reno does, and whose packets are lost depends on how"
+        " bursts arrive: through the modem acknowledgements come at grants"
+    )
+    return Finding(text, decide(not outside), why=why if outside else "")
+
+
+def draw_shares(points: pl.DataFrame) -> list[Panel]:
+    """Draw FAST's share over α, a panel for each buffer."""
+    rows = points.with_columns(
+        share=pl.col("fast") / (pl.col("fast") + pl.col("reno")),
+        series=pl.col("line").replace_strict(NAMES),
+        slot=pl.col("line").replace_strict({name: at for at, name in enumerate(NAMES)}),
+    )
+    panels = []
+    for buffer in rows["buffer_ms"].unique().sort():
+        own = rows.filter(pl.col("buffer_ms") == buffer)
+        base = make_chart(own).encode(
+            x=alt.X(
+                "alpha:Q",
+                title="α of FAST (packets)",
+                scale=alt.Scale(type="log", domain=[7, 220], nice=False),
+                axis=log_axis((10, 200)),
+            ),
+            color=colour(own),
+        )
+        y = alt.Y(
+            "share:Q",
+            title="FAST's share of the throughput",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(format="~%"),
+        )
+        dots = base.mark_point(filled=True, size=35).encode(y=y)
+        lines = base.mark_line(strokeWidth=1.5).encode(y=alt.Y("mean(share):Q", title=None))
+        chart: AnyChart = alt.layer(mark_across(0.5, "half"), dots, lines)
+        panels.append(Panel(f"CMTS buffer of {buffer} ms", chart))
+    return panels

@@ -1,0 +1,260 @@
+"""FAST through one modem: which α fills the line, and which loses packets."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import colour, log_axis, make_chart, mark_along
+from headend.study.alpha import (
+    FRAME,
+    PACKET,
+    PACKET_MS,
+    average_seeds,
+    correlate_ranks,
+    find_lossy,
+    find_needed,
+    tell_alpha,
+)
+from headend.study.claims import Finding, Verdict, decide
+
+if TYPE_CHECKING:
+    from headend.figures.theme import AnyChart
+
+#: Of the scenario: bit/s of the lines, and what they carry of IP packets at most.
+RATE = 3e6
+CARRIED = {"docsis": RATE * PACKET / FRAME, "simple": RATE}
+
+NAMES = {"docsis": "DOCSIS", "simple": "simple link"}
+
+#: The document's table: individual α by number of flows.
+PUBLISHED = {1: 13, 2: 22, 4: 12, 6: 9, 8: 9, 10: 8}
+
+#: Other shares that might be called full, for comparison.
+OTHER_LEVELS = (0.95, 0.995)
+
+WHY_LESS = (
+    "α must cover what round trips exceed the smallest by while the line is not full. Here that is about 6 ms, one and a half packets, for all flows"
+    " together: an acknowledgement waits 4 ms for the second segment, and 2 ms on average for request and grant. The document's table stands for 52 ms"
+    " and more, which the abstract of the paper it builds on calls unexplained. fast-docsis/phantom shows what MAP interval, acknowledgements,"
+    " clock ticks and neighbours add: the requests of other modems on the channel would account for it"
+)
+
+
+def tabulate(points: pl.DataFrame) -> pl.DataFrame:
+    """Give the share of what the line carries, and the queue in packets, of each run."""
+    is_docsis = pl.col("line") == "docsis"
+    return points.with_columns(
+        share=pl.col("throughput") / pl.col("line").replace_strict(CARRIED),
+        loss=pl.col("lost") / pl.col("sent"),
+        queue=pl.when(is_docsis)
+        .then(pl.col("cable_backlog") / FRAME)
+        .otherwise(pl.col("line_backlog") / PACKET),
+    )
+
+
+def needed(points: pl.DataFrame, full: float, line: str = "docsis") -> dict[int, float | None]:
+    """Give the individual α that fills a line, by number of flows: the smallest whole one, the median over the seeds."""
+    rows = tabulate(points).filter(pl.col("line") == line, pl.col("alpha") >= 1)
+    found = average_seeds(find_needed(rows, ["flows"], full), ["flows"]).sort("flows")
+    return dict(found.select("flows", "alpha").iter_rows())
+
+
+def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the α that fills the cable line with the published ones."""
+    found = needed(points, limits["full"])
+    published = {int(n): alpha for n, alpha in limits["published"].items() if int(n) in found}
+    if not published:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    near = all(
+        own is not None and abs(own - alpha) <= limits["within"]
+        for own, alpha in ((found[n], alpha) for n, alpha in published.items())
+    )
+    parts = [_list_alphas("each", found, published)]
+    parts += [
+        _list_alphas(f"at {level:.1%}", needed(points, level), published) for level in OTHER_LEVELS
+    ]
+    parts.append(_list_alphas("simple link", needed(points, limits["full"], "simple"), published))
+    return Finding("; ".join(parts), decide(near), why="" if near else WHY_LESS)
+
+
+def check_enough(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look at the throughput with the published α."""
+    rows = tabulate(points).filter(pl.col("line") == "docsis")
+    shares = {}
+    for flows, alpha in limits["published"].items():
+        own = rows.filter(pl.col("flows") == int(flows), pl.col("alpha") == alpha)
+        if own.height:
+            shares[flows] = float(np.min(own["share"].to_numpy()))
+    if not shares:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    text = f"{min(shares.values()):.2%} or more with {', '.join(shares)} flows"
+    return Finding(text, decide(min(shares.values()) >= limits["full"]))
+
+
+def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Correlate the number of flows with the total α that fills the line."""
+    found = {n: alpha for n, alpha in needed(points, limits["full"]).items() if alpha}
+    if len(found) < 3:
+        return Finding("too few numbers of flows", Verdict.UNTESTABLE)
+    totals = {n: n * alpha for n, alpha in found.items()}
+    rank = correlate_ranks(totals)
+    printed = correlate_ranks({int(n): int(n) * alpha for n, alpha in limits["published"].items()})
+    text = f"{rank:.2f}: " + ", ".join(f"{total:g} ({n})" for n, total in totals.items())
+    least = all(alpha == 1 for n, alpha in found.items() if n > 2)
+    why = f"the document's own table: {printed:.2f}. " + (
+        "From 4 flows on 1 each is enough, the smallest whole α: the total rises because each flow has at least one"
+        if least
+        else ""
+    )
+    return Finding(text, decide(rank > limits["least"]), why=why.strip())
+
+
+def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the queues that the same α leave behind both lines."""
+    rows = tabulate(points).filter(pl.col("flows") == limits["flows"])
+    means = rows.group_by("line", "alpha").agg(
+        pl.col("queue").mean(), pl.col("share").min(), pl.col("lost").max()
+    )
+    fit = means.filter(pl.col("share") >= limits["full"], pl.col("lost") == 0)
+    docsis, simple = (fit.filter(pl.col("line") == line) for line in ("docsis", "simple"))
+    both = docsis.join(simple, on="alpha", suffix="_simple").sort("alpha")
+    if both.is_empty():
+        return Finding("no α fills both lines", Verdict.UNTESTABLE)
+    apart = (both["queue"] - both["queue_simple"]).to_numpy() / limits["flows"]
+    off = both["queue"].to_numpy() / limits["flows"] - both["alpha"].to_numpy()
+    text = (
+        f"{np.min(apart):+.2f} to {np.max(apart):+.2f} packets a flow apart over {both.height} values of α; the cable line's"
+        f" queue holds {np.min(off):+.2f} to {np.max(off):+.2f} packets a flow more than α"
+    )
+    return Finding(text, decide(bool(np.max(np.abs(apart)) <= limits["packets"])))
+
+
+def check_loss_order(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """Look at the first α with losses."""
+    first = _first_lossy(points)
+    ordered = (first[n] for n in sorted(first))
+    values = [np.inf if alpha is None else alpha for alpha in ordered]
+    agrees = all(later < earlier for earlier, later in itertools.pairwise(values))
+    text = ", ".join(f"{tell_alpha(alpha)} ({n})" for n, alpha in first.items())
+    return Finding(f"first α with losses, by flows: {text}", decide(agrees and len(values) > 1))
+
+
+def check_loss_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare the first α with losses with the buffer's share of a flow."""
+    tried = np.array(sorted(points["alpha"].unique()))
+    places = limits["buffer"] / FRAME
+    texts, agrees = [], True
+    for flows, alpha in _first_lossy(points).items():
+        at = int(np.searchsorted(tried, places / flows))
+        around = tried[max(0, at - 2) : at + 2]
+        agrees &= alpha is not None and bool(around[0] <= alpha <= around[-1])
+        texts.append(f"{tell_alpha(alpha)} ({flows}: {places / flows:.0f})")
+    return Finding("first α with losses (flows: derived): " + ", ".join(texts), decide(agrees))
+
+
+def draw_four(points: pl.DataFrame) -> list[Panel]:
+    """Draw throughput over α for 4 flows."""
+    return _draw_throughput(points, 4)
+
+
+def draw_six(points: pl.DataFrame) -> list[Panel]:
+    """Draw throughput over α for 6 flows."""
+    return _draw_throughput(points, 6)
+
+
+def draw_needed(points: pl.DataFrame) -> list[Panel]:
+    """Draw the total α that fills the line over the number of flows, and the document's."""
+    rows = [
+        {"series": NAMES[line], "slot": slot, "flows": n, "total": n * alpha}
+        for slot, line in enumerate(NAMES)
+        for n, alpha in needed(points, 0.9833, line).items()
+        if alpha is not None
+    ]
+    rows += [
+        {"series": "published", "slot": 6, "flows": n, "total": float(n * alpha)}
+        for n, alpha in PUBLISHED.items()
+    ]
+    frame = pl.DataFrame(rows)
+    dots: AnyChart = (
+        make_chart(frame)
+        .mark_line(point={"filled": True, "size": 55}, strokeWidth=1.5)
+        .encode(
+            x=alt.X("flows:Q", title="number of flows", axis=alt.Axis(values=list(PUBLISHED))),
+            y=alt.Y("total:Q", title=f"total α required (packets of {PACKET_MS:g} ms)"),
+            color=colour(frame),
+            tooltip=["series:N", "flows:Q", "total:Q"],
+        )
+    )
+    return [Panel("", dots)]
+
+
+def draw_loss(points: pl.DataFrame) -> list[Panel]:
+    """Draw loss over α on the cable line."""
+    rows = tabulate(points).filter(pl.col("line") == "docsis")
+    means = rows.group_by("flows", "alpha").agg(pl.col("loss").mean() * 100).sort("flows", "alpha")
+    frame = means.with_columns(
+        series=pl.format("{} flows", "flows"), slot=pl.col("flows").rank("dense").cast(pl.Int64) - 1
+    )
+    lines: AnyChart = (
+        make_chart(frame)
+        .mark_line(point={"filled": True, "size": 25}, strokeWidth=1.5)
+        .encode(
+            x=_alpha_axis(272),
+            y=alt.Y("loss:Q", title="packets lost (%)"),
+            color=colour(frame),
+            tooltip=["series:N", "alpha:Q", alt.Tooltip("loss:Q", format=".3f")],
+        )
+    )
+    return [Panel("", lines)]
+
+
+def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
+    rows = tabulate(points).filter(pl.col("flows") == flows)
+    if rows.is_empty():
+        return []
+    means = rows.group_by("line", "alpha").agg(pl.col("throughput").mean() / 1e6).sort("alpha")
+    frame = means.with_columns(
+        series=pl.col("line").replace_strict(NAMES),
+        slot=pl.col("line").replace_strict({name: at for at, name in enumerate(NAMES)}),
+    )
+    lines = (
+        make_chart(frame)
+        .mark_line(point={"filled": True, "size": 35}, strokeWidth=2, clip=True)
+        .encode(
+            x=_alpha_axis(64),
+            y=alt.Y(
+                "throughput:Q",
+                title="aggregate throughput (Mb/s)",
+                scale=alt.Scale(domain=[0, 3.2], nice=False),
+            ),
+            color=colour(frame),
+            tooltip=["series:N", "alpha:Q", alt.Tooltip("throughput:Q", format=".3f")],
+        )
+    )
+    mark = mark_along(PUBLISHED[flows], f"published: {PUBLISHED[flows]}", "alpha")
+    return [Panel("", alt.layer(mark, lines))]
+
+
+def _alpha_axis(most: int) -> alt.X:
+    return alt.X(
+        "alpha:Q",
+        title="individual α (packets)",
+        scale=alt.Scale(type="log", domain=[0.25, most], nice=False),
+        axis=log_axis((0.2, most)),
+    )
+
+
+def _first_lossy(points: pl.DataFrame) -> dict[int, float | None]:
+    rows = points.filter(pl.col("line") == "docsis")
+    found = average_seeds(find_lossy(rows, ["flows"]), ["flows"]).sort("flows")
+    return dict(found.select("flows", "alpha").iter_rows())
+
+
+def _list_alphas(name: str, found: dict[int, float | None], published: dict[int, float]) -> str:
+    return f"{name} " + ", ".join(f"{tell_alpha(found.get(n))} ({n})" for n in published)

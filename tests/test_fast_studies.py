@@ -1,0 +1,185 @@
+"""The claims of the studies of FAST on DOCSIS, on points made for the purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from headend.study import Verdict
+from headend.study.alpha import average_seeds, find_lossy, find_needed
+from test_studies import fill_points, judge, load
+
+Row = dict[str, Any]
+
+#: What a cable line of 3 Mbit/s carries of IP packets, bit/s.
+CABLE = 3e6 * 1500 / 1518
+
+
+def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
+    found = judge(f"fast-docsis/{name}", fill_points(f"fast-docsis/{name}", measure))
+    return {claim: verdict for claim, (verdict, _) in found.items()}
+
+
+def test_the_needed_alpha_fills_the_link_with_the_next_one() -> None:
+    runs = pl.DataFrame(
+        {"n": 1, "seed": 1, "alpha": [1.0, 2.0, 3.0, 4.0], "share": [0.99, 0.9, 0.99, 1.0]}
+    )
+    assert find_needed(runs, ["n"], 0.98)["alpha"].to_list() == [3.0]
+    assert find_needed(runs, ["n"], 1.1)["alpha"].to_list() == [None]
+
+
+def test_seeds_are_averaged_only_where_all_have_found_one() -> None:
+    runs = pl.DataFrame(
+        {
+            "n": [1, 1, 2, 2],
+            "seed": [1, 2, 1, 2],
+            "alpha": [8.0, 16.0, 8.0, 8.0],
+            "lost": [1, 2, 0, 3],
+        }
+    )
+    found = average_seeds(find_lossy(runs, ["n"]), ["n"]).sort("n")
+    assert found["alpha"].to_list() == [12.0, None]
+    assert found["low"].to_list() == [8.0, 8.0]
+
+
+def one_modem(row: Row, *, needs: dict[int, float], stray: float = 0.0) -> Row:
+    """Give a run in which so many packets of α each fill the line, with a queue that strays from α on the cable line."""
+    carried = CABLE if row["line"] == "docsis" else 3e6
+    is_full = row["alpha"] >= needs[row["flows"]]
+    total = row["alpha"] * row["flows"]
+    own = total + stray * row["flows"]
+    return {
+        "throughput": carried * (1.0 if is_full else 0.9),
+        "lost": max(0, total - 253),
+        "sent": 25_000,
+        "cable_backlog": own * 1518,
+        "line_backlog": total * 1500,
+    }
+
+
+def test_a_line_that_needs_the_published_alpha_reproduces_and_an_easier_one_differs() -> None:
+    published: dict[int, float] = {1: 13, 2: 22, 4: 12, 6: 9, 8: 9, 10: 8}
+    as_document = verdicts("one-modem", lambda row: one_modem(row, needs=published))
+    assert set(as_document.values()) == {Verdict.REPRODUCED}
+    easier: dict[int, float] = dict.fromkeys(published, 2)
+    found = verdicts("one-modem", lambda row: one_modem(row, needs=easier, stray=2))
+    assert found["FST-2.needed"] is found["FST-4.needed"] is Verdict.DIFFERS
+    assert found["FST-2.window"] is Verdict.DIFFERS
+    assert found["FST-4.enough"] is found["FST-5.order"] is Verdict.REPRODUCED
+    harder: dict[int, float] = dict.fromkeys(published, 30)
+    found = verdicts("one-modem", lambda row: one_modem(row, needs=harder))
+    assert found["FST-4.enough"] is Verdict.DIFFERS
+
+
+def test_losses_at_the_same_alpha_for_all_differ() -> None:
+    def lose(row: Row) -> Row:
+        lost = 5 if row["alpha"] >= 100 else 0
+        return {**one_modem(row, needs=dict.fromkeys((1, 2, 4, 6, 8, 10), 1)), "lost": lost}
+
+    found = verdicts("one-modem", lose)
+    assert found["FST-5.order"] is found["FST-5.buffer"] is Verdict.DIFFERS
+
+
+def many_modems(row: Row, *, needs: Callable[[Row], float]) -> Row:
+    """Give a run in which so many packets of α each fill the lines."""
+    full = CABLE * (1518 / 1524 if row["rate_is"] == "shared" else row["modems"])
+    return {"throughput": full if row["alpha"] >= needs(row) else 0.9 * full}
+
+
+def test_several_modems_that_need_the_tables_reproduce_and_easier_ones_differ() -> None:
+    tables = load("fast-docsis/many-modems").load_analysis().PUBLISHED
+    as_document = verdicts(
+        "many-modems",
+        lambda row: many_modems(row, needs=lambda at: tables[at["modems"]].get(at["flows"], 9)),
+    )
+    assert set(as_document.values()) == {Verdict.REPRODUCED}
+    found = verdicts("many-modems", lambda row: many_modems(row, needs=lambda _: 1))
+    assert found["FST-6.needed"] is found["FST-7.modems"] is Verdict.DIFFERS
+    assert found["FST-6.enough"] is found["FST-7.enough"] is Verdict.REPRODUCED
+    found = verdicts(
+        "many-modems", lambda row: many_modems(row, needs=lambda at: 20 // at["flows"] ** 2 + 1)
+    )
+    assert found["FST-6.trend"] is found["FST-7.trend"] is Verdict.DIFFERS
+
+
+def phantom(row: Row, *, ms: float, shrinks: bool) -> Row:
+    """Give a run in which FAST sees so much queueing through a modem, and 1 ms without; for all flows together or each."""
+    is_simple = row["line"].startswith("simple")
+    full = row["rate_mbps"] * 1e6 * (1 if is_simple else 1500 / 1518)
+    share = row["alpha"] * (row["flows"] if shrinks else 1)
+    rate = share / ((1.0 if is_simple else ms) / 1e3) * 12_000
+    return {"throughput": min(full, rate)}
+
+
+def test_phantom_delay_of_52_ms_reproduces_and_of_half_a_millisecond_differs() -> None:
+    # 0.25 packets in 0.5 ms are 6 Mbit/s: the plain link is full with any α, so its delay is to be seen with none.
+    as_document = verdicts("phantom", lambda row: phantom(row, ms=52.5, shrinks=False))
+    assert as_document.pop("FST-1.phantom") is Verdict.UNTESTABLE
+    assert set(as_document.values()) == {Verdict.REPRODUCED}
+    found = verdicts("phantom", lambda row: phantom(row, ms=8, shrinks=True))
+    for claim in ("FST-1.window", "FST-1.alpha", "FST-1.rule", "FST-1.scale"):
+        assert found[claim] is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize(("faster", "verdict"), [(2.0, Verdict.REPRODUCED), (0.5, Verdict.DIFFERS)])
+def test_more_queueing_through_the_modem_is_told_from_less(faster: float, verdict: Verdict) -> None:
+    def measure(row: Row) -> Row:
+        rate = row["rate_mbps"] * 1e6 * 0.9 * min(1.0, row["alpha"] / 26)
+        return {"throughput": rate if row["line"] == "docsis" else rate * min(faster, 1.08)}
+
+    assert verdicts("phantom", measure)["FST-1.phantom"] is verdict
+
+
+def take_turns(row: Row, *, shares: Callable[[int], list[float]]) -> Row:
+    """Give four flows that begin 20 s apart and at once have these shares."""
+    columns: dict[str, list[float]] = {"first": [], "second": [], "third": [], "fourth": []}
+    for step in range(160):
+        now = shares(step // 40 + 1)
+        for number, name in enumerate(columns):
+            columns[name].append(CABLE * now[number] if number < len(now) else 0.0)
+    return {"throughput": CABLE, **columns}
+
+
+def test_unfair_shares_as_derived_reproduce_and_fair_ones_differ() -> None:
+    derive = load("fast-docsis/fairness").load_analysis().derive_shares
+    assert derive(2, 10.0) == pytest.approx([0.382, 0.618], abs=5e-4)
+    assert derive(4, 10.0) == pytest.approx([0.146, 0.171, 0.237, 0.446], abs=5e-4)
+
+    def as_derived(row: Row) -> Row:
+        told = row["base"] == "told"
+        return take_turns(row, shares=lambda n: [1 / n] * n if told else derive(n, 10.0))
+
+    found = verdicts("fairness", as_derived)
+    assert set(found.values()) == {Verdict.REPRODUCED}
+    fair = verdicts("fairness", lambda row: take_turns(row, shares=lambda n: [1 / n] * n))
+    assert fair["FST-8.unfair"] is fair["FST-8.shares"] is Verdict.DIFFERS
+    early = verdicts(
+        "fairness", lambda row: take_turns(row, shares=lambda n: derive(n, 10.0)[::-1])
+    )
+    assert early["FST-8.late"] is early["FST-8.cause"] is Verdict.DIFFERS
+
+
+def share_with_reno(row: Row, *, factor: float, apart: float = 0.0) -> Row:
+    """Give FAST its share of a queue of 200 packets, times a factor."""
+    share = min(1.0, factor * row["alpha"] / 200) - (apart if row["line"] == "docsis" else 0.0)
+    backlog = {"cable_backlog": 200 * 1518.0, "line_backlog": 200 * 1500.0, "lost": 0}
+    return {"fast": share * 3e6, "reno": (1 - share) * 3e6, **backlog}
+
+
+def test_a_share_by_the_queue_beside_reno_reproduces_and_half_of_it_differs() -> None:
+    found = verdicts("beside-reno", lambda row: share_with_reno(row, factor=1.05))
+    assert found["FST-9.reno"] is Verdict.UNTESTABLE
+    assert found["FST-9.queue"] is found["FST-9.alike"] is Verdict.REPRODUCED
+    found = verdicts("beside-reno", lambda row: share_with_reno(row, factor=0.5, apart=0.2))
+    assert found["FST-9.queue"] is found["FST-9.alike"] is Verdict.DIFFERS
+
+
+def test_the_tables_are_as_printed() -> None:
+    found = judge("fast-docsis/tables", pl.DataFrame())
+    wrong = {claim for claim, (verdict, _) in found.items() if verdict is Verdict.DIFFERS}
+    assert wrong == {"FST-6.delay", "FST-6.all-flows"}
+    assert "60 (10 flows) would be 240 ms, printed 360" in found["FST-6.delay"][1]
+    assert "5.33" in found["FST-6.all-flows"][1]
