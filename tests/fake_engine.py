@@ -446,6 +446,7 @@ def _steps(since: int) -> dict[str, Any]:
     table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     for name in ("at_ns", "when_ns"):
         table[name] = [since + 1000 * value for value in table[name]]
+    table["until_ns"] = table["when_ns"]
     return {name: _column(values) for name, values in table.items()}
 
 

@@ -86,6 +86,16 @@ def test_a_missed_expectation_exits_with_1(fake: Any, home_line: Path) -> None:
     )
 
 
+def test_a_quiet_comparison_says_which_expectation_a_run_missed(fake: Any, home_line: Path) -> None:
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "call.mos.p5 > 3.5"\n')
+    answer = call("compare", "home-line.toml", "--quiet", "--vary", "queue=drop_tail,docsis_pie")
+    assert answer.exit_code == 1
+    assert answer.stdout == ""
+    (line,) = answer.stderr.splitlines()
+    assert line.startswith("missed: drop_tail: call: call.mos.p5 > 3.5, measured 1.")
+
+
 def test_an_expectation_that_is_not_understood_stops_before_the_run(
     fake: Any, home_line: Path
 ) -> None:
@@ -453,3 +463,12 @@ def test_the_parameters_of_tables_in_a_queue_are_shown() -> None:
         row["name"] for row in json.loads(call("queues", "sfq", "--json").stdout)[0]["parameters"]
     ]
     assert "hash.ways" in names
+
+
+def test_an_end_system_is_no_congestion_control_and_is_pointed_to() -> None:
+    answer = call("senders", "linux")
+    assert answer.exit_code == 2
+    assert (
+        '"linux" is an end system, not a congestion control: tcp.system = "linux"' in answer.stderr
+    )
+    assert "tcp.system = freebsd4, linux, macos, windows_xp" in call("senders").stdout

@@ -11,7 +11,14 @@ from typer.testing import CliRunner
 
 from headend.cli.main import app
 from headend.columns import OPTIONAL_TABLES, TABLES
-from headend.expect import FLOW_METRICS, MEASURES, QUEUE_METRICS, RUN_METRICS
+from headend.expect import (
+    CHANNEL_METRICS,
+    FLOW_METRICS,
+    MEASURE_NAMES,
+    MEASURES,
+    QUEUE_METRICS,
+    RUN_METRICS,
+)
 from headend.scenario import Text
 from headend.vocabulary import list_choices
 
@@ -55,7 +62,7 @@ def test_the_page_of_every_queue_shows_its_figure() -> None:
 
 def test_the_documented_measures_are_those_of_the_language() -> None:
     rows = _rows(_sections()["measures"])
-    assert {name for row in rows for name in _code(row[0])} == set(MEASURES)
+    assert {name for row in rows for name in _code(row[0])} == MEASURE_NAMES
 
 
 def test_the_documented_metrics_are_those_of_the_language() -> None:
@@ -65,6 +72,7 @@ def test_the_documented_metrics_are_those_of_the_language() -> None:
     assert found == {
         "flow": {*FLOW_METRICS, *MEASURES},
         "queue": set(QUEUE_METRICS),
+        "channel": set(CHANNEL_METRICS),
         "run": set(RUN_METRICS),
     }
 

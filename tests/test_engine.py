@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
+import shlex
 import signal
 import threading
 from pathlib import Path
@@ -19,11 +22,17 @@ from headend.cli.main import app
 from headend.columns import TABLES
 from headend.engine import check_engine
 from headend.errors import InputError
-from headend.expect import FLOW_METRICS, MEASURES, QUEUE_METRICS, Vocabulary, parse_quantity_name
+from headend.expect import (
+    FLOW_METRICS,
+    MEASURE_NAMES,
+    QUEUE_METRICS,
+    Vocabulary,
+    parse_quantity_name,
+)
 from headend.experiment import compare
 from headend.library import list_scenarios
 from headend.result import Result
-from headend.scenario import read_scenario
+from headend.scenario import parse_override, read_scenario
 from headend.vocabulary import list_choices
 
 BRIEF = {"duration": "8 s", "warmup": "2 s"}
@@ -59,7 +68,7 @@ def test_every_metric_of_the_language_can_be_read(line: Path) -> None:
                     f"{subject}.{name}.{statistic}".rstrip("."), vocabulary
                 )
                 assert quantity.read(result.tables), quantity.text
-    assert set(result.measures["measure"]) <= set(MEASURES)
+    assert set(result.measures["measure"]) <= MEASURE_NAMES
 
 
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(
@@ -168,6 +177,19 @@ def test_a_shipped_scenario_teaches_something_and_keeps_its_promises(name: str) 
     assert len(loaded.scenario.description) > 40
     result = headend.run(name)
     assert [outcome for outcome in result.expectations if not outcome.met] == []
+
+
+@pytest.mark.parametrize("name", list_scenarios())
+def test_the_runs_that_a_scenario_advises_keep_its_promises(name: str) -> None:
+    for command in re.findall(
+        r"`headend run ([^`]+)`", read_scenario(name).load().scenario.description
+    ):
+        scenario, *options = shlex.split(command)
+        overrides = [
+            parse_override(text) for flag, text in itertools.pairwise(options) if flag == "--set"
+        ]
+        result = headend.run(scenario, set=overrides)
+        assert [outcome for outcome in result.expectations if not outcome.met] == [], command
 
 
 def test_ctrl_c_stops_at_once_and_keeps_a_partial_run(

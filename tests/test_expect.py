@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,12 +12,26 @@ import pytest
 
 from fake_engine import Scenario
 from headend.errors import InputError
-from headend.expect import Vocabulary, parse_expectation, parse_quantity_name
+from headend.expect import (
+    APPLICATION_MEASURES,
+    MEASURE_NAMES,
+    Vocabulary,
+    parse_expectation,
+    parse_quantity_name,
+)
 from headend.scenario import read_scenario
 
 VOCABULARY = Vocabulary(
-    {"call": "voice", "upload": "bulk", "ping": "ping", "cable": "bulk"},
+    {
+        "call": "voice",
+        "upload": "bulk",
+        "ping": "ping",
+        "cable": "bulk",
+        "test": "responsiveness",
+        "cloud": "cloud_gaming",
+    },
     ["cable.up", "cable.down", "cable.attic.up"],
+    channels=["cable.up", "cable.down"],
 )
 
 TABLES: dict[str, pl.DataFrame] = {
@@ -38,7 +55,25 @@ TABLES: dict[str, pl.DataFrame] = {
         }
     ),
     "measures": pl.DataFrame(
-        {"flow": ["call", "ping"], "measure": ["mos", "rtt"], "p5": [3.9, 11e6], "p95": [4.4, 99e6]}
+        [
+            ("call", "mos", 3.9, 4.4, 0.01, 12),
+            ("call", "mos_down", 3.2, 4.3, 0.03, 11),
+            ("call", "late", 0.0, 0.1, 0.02, 12),
+            ("call", "late_down", 0.0, 0.2, 0.01, 11),
+            ("ping", "rtt", 11e6, 99e6, 50e6, 100),
+            ("test", "rpm", math.nan, math.nan, math.nan, 1),
+            ("test", "rpm_down", 500.0, 500.0, 500.0, 1),
+        ],
+        schema=["flow", "measure", "p5", "p95", "mean", "count"],
+        orient="row",
+    ),
+    "channels": pl.DataFrame(
+        {
+            "channel": ["cable.up", "cable.down"],
+            "utilisation": [0.8, 0.2],
+            "full_ratio": [0.4, 0.0],
+            "used_bps": [24e6, 10e6],
+        }
     ),
     "summary": pl.DataFrame({"jain_index": [0.93]}),
 }
@@ -52,8 +87,18 @@ def check(text: str) -> tuple[bool, Any]:
 @pytest.mark.parametrize(
     ("text", "met", "measured"),
     [
-        ("call.mos.p5 >= 4.0", False, 3.9),
-        ("call.mos.p5 > 3.5", True, 3.9),
+        ("call.mos.p5 >= 4.0", False, 3.2),
+        ("call.mos.p5 > 3.0", True, 3.2),
+        ("call.mos.p5 < 3.5", True, 3.2),
+        ("call.up.mos.p5 >= 3.5", True, 3.9),
+        ("call.down.mos.p5 >= 3.5", False, 3.2),
+        ("call.mos_down.p5 >= 3.5", False, 3.2),
+        ("call.late.mean <= 3 %", True, 0.02),
+        ("call.down.late.mean <= 3 %", True, 0.01),
+        ("call.mos.count >= 12", False, 11),
+        ("cable.up.channel.utilisation < 90 %", True, 0.8),
+        ("cable.up.channel.full < 50 %", True, 0.4),
+        ("cable.down.channel.used < 5 Mbit/s", False, 10e6),
         ("upload.goodput >= 8 Mbit/s", True, 9e6),
         ("upload.goodput>=10Mbit/s", False, 9e6),
         ("ping.rtt.p95 < 100 ms", True, 99e6),
@@ -74,6 +119,11 @@ def test_an_expectation_is_held_against_what_was_measured(
 def test_of_two_directions_the_worse_counts() -> None:
     assert check("call.loss <= 1 %") == (False, pytest.approx(0.02))
     assert check("call.delay.p99 < 100 ms") == (False, pytest.approx(120e6))
+
+
+def test_a_direction_in_which_nothing_succeeded_is_the_worse() -> None:
+    assert check("test.rpm.p5 > 200") == (False, None)
+    assert check("test.down.rpm.p5 > 200") == (True, 500)
 
 
 def test_acknowledgements_do_not_count_for_a_flow_without_direction() -> None:
@@ -105,6 +155,16 @@ def test_what_was_not_measured_misses() -> None:
             "call.mos.p55 >= 4.0",
             'expect.it: "call.mos.p55": expected a statistic of mos (mean, min, p5, p25, p50, p75, p90, p95, p99, max,'
             ' count), found "p55"; did you mean "p5"?',
+        ),
+        (
+            "cloud.up.frames_late.mean < 1 %",
+            'expect.it: "cloud.up.frames_late.mean": cloud has no metric "frames_late"; there are delay, delivered,'
+            " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, missed, retransmitted, sent, throughput",
+        ),
+        (
+            "cable.up.chanel.utilisation < 1 %",
+            'expect.it: "cable.up.chanel.utilisation": cable.up has no metric "chanel"; did you mean'
+            ' "channel"?',
         ),
         (
             "ping.rtt.p95 < 100 Mbit/s",
@@ -142,6 +202,15 @@ def test_the_longest_known_name_is_the_subject() -> None:
     assert parse_quantity_name("cable.goodput", VOCABULARY).table == "flows"
 
 
+def test_the_measures_are_those_of_the_engine() -> None:
+    source = Path(__file__).parents[1] / "crates/headend/src/metrics/recorder/mod.rs"
+    body = source.read_text().split("pub const fn unit")[0]
+    named = set(re.findall(r'Self::\w+ => "(\w+)"', body))
+    named |= set(re.findall(r'\(\d+, "(speed_\w+)"\)', body))
+    assert named == MEASURE_NAMES
+    assert {name for names in APPLICATION_MEASURES.values() for name in names} <= named
+
+
 def test_names_come_from_the_scenario() -> None:
     content: dict[str, Any] = {
         "flow": {"a": {"application": "bulk"}, "b": {"application": {"voice": {"codec": "g711"}}}},
@@ -150,6 +219,7 @@ def test_names_come_from_the_scenario() -> None:
     vocabulary = Vocabulary.from_scenario(Scenario(content))  # type: ignore[arg-type]
     assert vocabulary.flows == {"a": "bulk", "b": "voice"}
     assert set(vocabulary.queues) == {"cable.up", "cable.down", "wire.up", "wire.down"}
+    assert vocabulary.channels == ["cable.up", "cable.down"]
 
 
 def test_members_come_from_the_hosts_of_many_modems_too() -> None:

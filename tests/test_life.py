@@ -33,7 +33,7 @@ def replace_steps(result: RunResult, rows: list[dict[str, Any]]) -> RunResult:
 
 
 def step(at: int, name: str, queue: str = "", **rest: Any) -> dict[str, Any]:
-    missing = dict.fromkeys(("bytes", "opportunity", "window"), float("nan"))
+    missing = dict.fromkeys(("bytes", "opportunity", "window"), float("nan")) | {"until_ns": at}
     return {"at_ns": at, "step": name, "queue": queue, "detail": "", "when_ns": at} | missing | rest
 
 
@@ -237,3 +237,73 @@ def test_the_legend_has_what_is_in_the_picture(fake: Any, home_line: Path) -> No
     assert figure is not None
     text = json.dumps(figure.panels[0].specify())
     assert '"values": ["the packet", "a request", "a MAP"]' in text
+
+
+#: Two stations that send to the access point, with RTS before every frame.
+CELL: dict[str, Any] = {
+    "duration": "500 ms",
+    "link": {"wifi": {"dot11b": {"rts_threshold": "0 B", "station": {"one": {}, "other": {}}}}},
+    "host": {"one": {"via": ["wifi.one"]}, "other": {"via": ["wifi.other"]}},
+    "flow": {
+        name: {
+            "application": {"cbr": {"rate": rate, "size": "1000 B"}},
+            "direction": "up",
+            "host": name,
+            "rtt": "0 s",
+        }
+        for name, rate in (("one", "1.9 Mbit/s"), ("other", "2.1 Mbit/s"))
+    },
+}
+
+
+def test_in_a_cell_a_packet_contends_for_the_channel_after_its_queue() -> None:
+    result = headend.run(CELL, explain="one@200 ms")
+    steps = result.tables["steps"]
+    own = steps.filter(pl.col("queue") == "wifi.one.up", pl.col("step") == "aired")
+    assert own["detail"].to_list()[-4:] == ["rts", "cts", "data", "ack"]
+    assert (own["until_ns"] > own["when_ns"]).all()
+    life = trace_life(result)
+    assert life is not None
+    assert life.contends
+    assert not life.asks
+    told = [moment.text for moment in life.moments]
+    assert told.index("leaves the queue wifi.one.up") < told.index("frame, 1,036 B")
+    assert set(told[-2:]) == {"acknowledgement, 14 B", "received"}
+    figure = draw_life([result])
+    assert figure is not None
+    assert "In a cell" in figure.explanation
+    figure.panels[0].chart.to_dict(validate=True)
+
+
+def test_of_others_exchanges_the_first_frame_is_told_and_of_its_own_all() -> None:
+    def aired(at: int, queue: str, frame: str, start: int) -> dict[str, Any]:
+        return step(at, "aired", queue, detail=frame, when_ns=start, until_ns=start + 9, bytes=14.0)
+
+    rows = [
+        step(0, "sent", bytes=200.0),
+        step(0, "enqueued", "wifi.one.up"),
+        aired(5, "wifi.other.up", "data", 5),
+        aired(5, "wifi.other.up", "ack", 20),
+        step(10, "dequeued", "wifi.one.up"),
+        step(10, "backed_off", "wifi.one.up", opportunity=4.0, window=32.0),
+        aired(50, "wifi.one.up", "data_lost", 50),
+        step(60, "backed_off", "wifi.one.up", opportunity=9.0, window=64.0),
+        aired(90, "wifi.one.up", "data", 90),
+        aired(90, "wifi.one.up", "ack", 110),
+        step(100, "delivered"),
+    ]
+    life = trace_life(replace_steps(headend.run(CELL), rows))
+    assert life is not None
+    told = [moment.text for moment in life.moments if moment.lane is not Lane.SENDER]
+    assert told == [
+        "enters the queue wifi.one.up",
+        "the channel is taken: wifi.other.up sends",
+        "leaves the queue wifi.one.up",
+        "backs off: 4 idle slots, drawn from 32",
+        "frame that does not arrive, 14 B",
+        "backs off: 9 idle slots, drawn from 64",
+        "frame, 14 B",
+        "received",
+        "acknowledgement, 14 B",
+    ]
+    assert [leg.kind for leg in life.legs if leg.start == Lane.CHANNEL].count("others") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import headend
 from headend.bottleneck import gather_queues, name_queue_key
 from headend.cli.main import app
-from headend.cli.tables import draw_members, draw_people, draw_queues
+from headend.cli.tables import draw_members, draw_people, draw_queues, fit
 from headend.figures import draw_figures
 from headend.figures.spread import merge_members
 from headend.figures.thinning import Tail, merge_tails
@@ -219,3 +221,15 @@ def test_members_of_equal_rank_stand_beside_each_other() -> None:
     one, other = places.values()
     assert len(one) == len(other) == 20
     assert not one & other
+
+
+def test_a_table_of_long_names_is_not_cut() -> None:
+    street = make_street(100)
+    rates = pl.when(pl.col("queue").str.contains(r"\.[1-9]\.")).then(200e6).otherwise(50e6)
+    street.tables["queues"] = street.queues.with_columns(rate_bps=rates)
+    for width in (120, 100):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(fit(console, draw_queues(street, None)))
+        text = console.file.getvalue()  # type: ignore[attr-defined]
+        assert "…" not in text
+        assert "200 Mbit/s" in text

@@ -75,3 +75,18 @@ def test_an_axis_without_anything_to_change_is_refused(tmp_path: Path) -> None:
         read(tmp_path, 'scenario = "aqm/load-3"\nmeasures = {}\ngrid.queue = { values = [1] }\n')
     with pytest.raises(InputError, match='missing key "scenario"'):
         read(tmp_path, "measures = {}\n[grid.q]\nvalues = [1]\nset = { seed = '{}' }\n")
+
+
+def test_single_values_of_an_axis_set_what_is_theirs(tmp_path: Path) -> None:
+    text = """
+        scenario = "aqm/load-3"
+        measures = {}
+        [grid.choice]
+        values = ["as it is", "fresh"]
+        [grid.choice.each.NAME]
+        "flow.near.tcp.initial_window" = "4"
+        """
+    points = read(tmp_path, text.replace("NAME", "fresh")).list_points()
+    assert [point.overrides for point in points] == [(), (("flow.near.tcp.initial_window", "4"),)]
+    with pytest.raises(InputError, match='"frsh" is none of its values; did you mean "fresh"'):
+        read(tmp_path, text.replace("NAME", "frsh"))

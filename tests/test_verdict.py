@@ -10,13 +10,15 @@ import polars as pl
 from rich.text import Text
 
 import headend
-from headend.bottleneck import QueueParty, gather_queues
-from headend.cli.tables import draw_queues
+from headend.bottleneck import QueueParty, gather_queues, weigh_queues
+from headend.cli.tables import draw_people, draw_queues, explain_people
+from headend.columns import TABLES
 from headend.experiment import compare
 from headend.grading import Grade
 from headend.quantity import format_quantity
 from headend.result import Result
-from headend.verdict import judge, summarise_comparison
+from headend.verdict import LOSSES, SCHEDULERS, SORTING, judge, summarise_comparison
+from headend.vocabulary import list_choices
 from street import make_street
 
 
@@ -158,10 +160,78 @@ def test_a_page_is_not_late_before_it_had_time() -> None:
     assert finding.experience.startswith("no page finished in")
 
 
+def test_what_the_path_loses_is_no_queues_loss() -> None:
+    flow = {
+        "call": {"application": "voice", "path": {"loss": "8 %"}},
+        "other": {"application": "voice"},
+    }
+    result = headend.run(make_line(TEN, TEN, flow=flow))
+    verdict = judge(result)
+    findings = {finding.flow: finding for finding in verdict.findings}
+    assert findings["call"].path_loss_ratio == findings["call"].loss_ratio
+    assert findings["call"].path_loss_ratio > 0.05
+    assert findings["other"].path_loss_ratio == 0
+    share = format_quantity(findings["call"].path_loss_ratio, "ratio")
+    told = f"The path beyond the line (path.loss) lost packets, and no queue did: {share} of call."
+    assert told in verdict.paragraph
+    assert weigh_queues(result)["lost"].sum() == 0
+    assert "throws away" not in verdict.paragraph
+    assert "lost on path" in [column.header for column in draw_people(verdict).columns]
+
+
+def test_a_queue_that_stands_whenever_it_is_used_is_not_praised() -> None:
+    put = {"application": "bulk", "start": "6 s", "stop": "6400 ms", "rtt": "10 ms"}
+    up = {**TEN, "queue": {"drop_tail": {"limit": "2 s"}}}
+    verdict = judge(headend.run(make_line(up, TEN, flow={"put": put})))
+    assert verdict.queue is not None
+    assert verdict.queue.standing_ratio < 0.05 < 50e6 < (verdict.queue.delay_p50_ns or 0)
+    assert "room to spare" not in verdict.paragraph
+    assert "It stood " in verdict.paragraph
+
+
+def test_a_scheduler_is_no_aqm_and_not_everybody_waits_in_it() -> None:
+    paragraph = judge(headend.run("voice-adapter")).paragraph
+    assert "The queue adapter.up (strict_priority)" in paragraph
+    assert "but not everybody's: strict_priority serves its bands in order" in paragraph
+    assert "AQM" not in paragraph
+
+
+def test_every_discipline_that_sorts_has_words_and_every_loss_a_reason() -> None:
+    names = {choice.name for choice in list_choices("queue")}
+    assert SCHEDULERS.keys() <= SORTING.keys() <= names
+    reasons = {name.removeprefix("discarded_") for name in TABLES["queues"] if "discarded_" in name}
+    assert reasons - {"ack_thinned", "corrupted"} == LOSSES.keys()
+
+
+def test_a_run_in_which_nothing_arrived_has_words_for_it() -> None:
+    late = make_line(TEN, TEN, flow={"call": {"application": "voice", "start": "19990 ms"}})
+    late["flow"]["call"]["rtt"] = "200 ms"
+    verdict = judge(headend.run(late))
+    assert verdict.paragraph.startswith("Nothing was delivered in the measured part: ")
+    assert verdict.findings[0].grade is Grade.NONE
+    early = make_line(TEN, TEN, flow={"put": {"application": "bulk", "stop": "1 s"}})
+    assert judge(headend.run(early)).paragraph.startswith("Nothing was sent in the measured part")
+
+
+def test_a_run_shorter_than_a_scoring_period_says_so() -> None:
+    line = make_line(TEN, TEN, flow={"call": {"application": "voice"}})
+    finding = judge(headend.run({**line, "duration": "9 s", "warmup": "2 s"})).findings[0]
+    assert finding.experience.endswith("graded by that, as no scoring period was measured whole")
+
+
+def test_a_goodput_of_both_directions_says_so() -> None:
+    flow = {"call": {"application": "voice"}, "put": {"application": "bulk"}}
+    verdict = judge(headend.run(make_line(TEN, TEN, flow=flow)))
+    cells = {finding.flow: finding.is_both_ways for finding in verdict.findings}
+    assert cells == {"call": True, "put": False}
+    assert any("↕ " in str(cell) for cell in draw_people(verdict).columns[-1].cells)
+    assert explain_people(verdict.findings).startswith("↕ up and down together.")
+
+
 def test_a_bad_call_is_told_why() -> None:
     call = {"call": {"application": "voice"}}
     late = judge(headend.run(make_line(TEN, TEN, flow={"get": GET, **call}))).findings[0]
-    assert "of its packets came too late to be played" in late.experience
+    assert "of its packets came too late to be played, 1 in 20 takes over" in late.experience
     call["call"]["path"] = {"loss": "20 %"}  # type: ignore[assignment]
     lost = judge(headend.run(make_line(TEN, TEN, flow=call))).findings[0]
     assert "of its packets were lost" in lost.experience

@@ -21,6 +21,9 @@ STANDING_TIME = 0.5
 #: The same share, from which it is the trouble of those who suffer.
 STOOD_AT_TIMES = 0.05
 
+#: Median delay from which a queue stood while it was used, however seldom that was, ns: what it takes to be called standing.
+LONG_WAIT = 50e6
+
 #: Of so many rates in a group, each has rows of its own; of more, the group is one.
 MOST_TIERS = 6
 
@@ -116,7 +119,9 @@ def find_bottleneck(result: Result) -> str | None:
     queues = weigh_queues(result)
     standing = queues.filter(pl.col("standing_ratio") > STANDING_TIME)
     lossy = queues.filter(pl.col("lost_ratio") > LOSSY_SHARE)
-    at_times = queues.filter(pl.col("standing_ratio") > STOOD_AT_TIMES)
+    at_times = queues.filter(
+        (pl.col("standing_ratio") > STOOD_AT_TIMES) | (pl.col("median") > LONG_WAIT)
+    )
     for chosen, by in ((standing, "median"), (lossy, "lost"), (at_times, "standing_ratio")):
         if not chosen.is_empty():
             return str(chosen.sort(by)["queue"][-1])
@@ -144,12 +149,14 @@ def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
 def weigh_queues(result: Result) -> pl.DataFrame:
     """Give the queues that had packets, with their ``median`` delay, ``waited`` in all, ``lost``, and ``lost_ratio``.
 
-    Of what was offered, every packet left or was lost, on arrival or later; a thinned acknowledgement is no loss.
+    Of what was offered, every packet left or was lost, on arrival or later; a thinned acknowledgement is no loss, and what the path lost is none of a queue's.
     """
     import polars as pl
     import polars.selectors as cs
 
-    lost = pl.sum_horizontal(cs.starts_with("discarded_") - cs.by_name("discarded_ack_thinned"))
+    # Results of older engines count what the path lost as the sending queue's.
+    others = cs.by_name("discarded_ack_thinned", "discarded_corrupted")
+    lost = pl.sum_horizontal(cs.starts_with("discarded_") - others)
     offered = pl.col("packets_dequeued") + lost
     return (
         result.queues.with_columns(lost=lost)

@@ -75,7 +75,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
 
 #: Tables that only some runs have.
 OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
-    "steps": _define("step queue detail", "at_ns when_ns", "bytes opportunity window"),
+    "steps": _define("step queue detail", "at_ns when_ns until_ns", "bytes opportunity window"),
 }
 
 

@@ -4,32 +4,36 @@
 
     expectation = quantity [ "/" quantity ] operator bound
     quantity    = subject "." metric [ "." statistic ]
-    subject     = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | "run"
+    subject     = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | LINK ".up.channel" | LINK ".down.channel" | "run"
     operator    = ">=" | ">" | "<=" | "<"
     bound       = a number with a unit of what the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
 
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
 ``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
-statistic: ``rtt``, ``page_load_time``, ``mos``, ``mos_down``, ``late``, ``late_down``, ``set_up_time``,
-``call_failed``, ``completion_time``, ``speed`` (and ``speed_10s``, …), ``rpm``, ``rpm_down`` and how sure they are, ``ipdv``, ``ipdv_down``; of a streamed video
-``startup_delay``, ``stall``, ``stalled``, ``segment_rate``, ``switches``; of a game ``missed``, ``missed_down``; of video
-``frame_delay``, ``frames_late``, ``frozen``, ``video_rate`` and the same with ``_down``. Of a flow with a
+statistic: ``rtt``, ``page_load_time``, ``mos``, ``late``, ``set_up_time``, ``call_failed``, ``completion_time``, ``speed`` (and ``speed_10s``, …),
+``rpm`` and ``rpm_confidence``, ``ipdv``; of a streamed video ``startup_delay``, ``stall``, ``stalled``, ``segment_rate``, ``switches``; of a game
+``missed``; of video ``frame_delay``, ``frames_late``, ``frozen``, ``video_rate``. Of a flow with a
 ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
 ``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``.
+Metrics of a channel that queues share: ``utilisation``, ``full``, ``capacity``, ``used``, ``neighbours``.
 Metric of the run: ``jain_index``.
 
 A flow without a direction means the directions that carry its data. Where there are several, by direction or because the
 flow has a ``count`` (its members are called ``NAME.1``, ``NAME.2``, …), the worst counts; rates and numbers of
-the members add up. Of two quantities of one kind the ratio is taken. The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the delay of nothing) misses every expectation.
+the members add up. What an application measures in each direction is that of the worse one too (the lower score, the longer delay), a
+direction in which nothing succeeded being the worst; ``FLOW.up.mos`` and ``FLOW.down.mos`` name one, and ``FLOW.mos_down`` is another name of the latter.
+Of two quantities of one kind the ratio is taken. The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the
+delay of nothing) misses every expectation.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -59,6 +63,8 @@ class Metric:
     adds_up: bool = False
     #: What becomes of the values of a flow's members, where they neither add up nor the worst counts.
     of_members: Callable[[Sequence[float]], float | None] | None = None
+    #: Of what is measured in each direction, the value of the worse of two.
+    worse: Callable[[float, float], float] | None = None
 
 
 FLOW_METRICS: dict[str, Metric] = {
@@ -76,42 +82,57 @@ FLOW_METRICS: dict[str, Metric] = {
     "retransmitted": Metric("retransmitted", "number", adds_up=True),
 }
 
-#: What a speed test shows at its end, and after so many seconds.
+#: What a speed test shows at its end, and after so many seconds: those of the engine's ``Measure::SPEED_AFTER``, as ``tests/test_expect.py`` holds.
 SPEEDS = ("speed", *(f"speed_{seconds}s" for seconds in (1, 2, 5, 7, 10, 18, 20, 25, 50, 100)))
 
+
+def _measure(kind: Kind, worse: Callable[[float, float], float] | None = None) -> Metric:
+    return Metric("{}", kind, _SAMPLE_STATISTICS, worse=worse)
+
+
+#: What applications measure. Those with a ``worse`` are measured in each direction: tables have them under two names (:func:`name_measure`).
 MEASURES: dict[str, Metric] = {
-    "rtt": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "page_load_time": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "completion_time": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "mos": Metric("{}", "number", _SAMPLE_STATISTICS),
-    "mos_down": Metric("{}", "number", _SAMPLE_STATISTICS),
-    "late": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "late_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "ipdv": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "ipdv_down": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "rpm": Metric("{}", "number", _SAMPLE_STATISTICS),
-    "rpm_down": Metric("{}", "number", _SAMPLE_STATISTICS),
-    "rpm_confidence": Metric("{}", "number", _SAMPLE_STATISTICS),
-    "rpm_confidence_down": Metric("{}", "number", _SAMPLE_STATISTICS),
-    **{name: Metric("{}", "rate", _SAMPLE_STATISTICS) for name in SPEEDS},
-    "stall": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "stalled": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "startup_delay": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "switches": Metric("{}", "number", _SAMPLE_STATISTICS),
-    "segment_rate": Metric("{}", "rate", _SAMPLE_STATISTICS),
-    "missed": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "missed_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "frame_delay": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "frame_delay_down": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "frames_late": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "frames_late_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "frozen": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "frozen_down": Metric("{}", "ratio", _SAMPLE_STATISTICS),
-    "video_rate": Metric("{}", "rate", _SAMPLE_STATISTICS),
-    "video_rate_down": Metric("{}", "rate", _SAMPLE_STATISTICS),
-    "set_up_time": Metric("{}", "time", _SAMPLE_STATISTICS),
-    "call_failed": Metric("{}", "ratio", _SAMPLE_STATISTICS),
+    "rtt": _measure("time"),
+    "page_load_time": _measure("time"),
+    "completion_time": _measure("time"),
+    "mos": _measure("number", min),
+    "late": _measure("ratio", max),
+    "ipdv": _measure("time", max),
+    "rpm": _measure("number", min),
+    "rpm_confidence": _measure("number", min),
+    **{name: _measure("rate") for name in SPEEDS},
+    "stall": _measure("time"),
+    "stalled": _measure("ratio"),
+    "startup_delay": _measure("time"),
+    "switches": _measure("number"),
+    "segment_rate": _measure("rate"),
+    "missed": _measure("ratio", max),
+    "frame_delay": _measure("time", max),
+    "frames_late": _measure("ratio", max),
+    "frozen": _measure("ratio", max),
+    "video_rate": _measure("rate", min),
+    "set_up_time": _measure("time"),
+    "call_failed": _measure("ratio"),
 }
+
+
+def name_measure(metric: str, direction: str) -> str:
+    """Give the name that tables have for what is measured in one direction.
+
+    Examples
+    --------
+    >>> name_measure("mos", "up"), name_measure("mos", "down")
+    ('mos', 'mos_down')
+    """
+    return metric if direction == "up" else f"{metric}_down"
+
+
+#: All names that tables have for measures.
+MEASURE_NAMES = frozenset(
+    name_measure(name, way)
+    for name, metric in MEASURES.items()
+    for way in (("up", "down") if metric.worse else ("up",))
+)
 
 QUEUE_METRICS: dict[str, Metric] = {
     "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
@@ -135,13 +156,21 @@ QUEUE_METRICS: dict[str, Metric] = {
     "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True),
 }
 
+CHANNEL_METRICS: dict[str, Metric] = {
+    "utilisation": Metric("utilisation", "ratio"),
+    "full": Metric("full_ratio", "ratio"),
+    "capacity": Metric("capacity_bps", "rate"),
+    "used": Metric("used_bps", "rate"),
+    "neighbours": Metric("neighbours_bps", "rate"),
+}
+
 RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number")}
 
 _MISSED = ("missed", "missed_down")
 _VIDEO_DOWN = ("frame_delay_down", "frames_late_down", "frozen_down", "video_rate_down")
 _VIDEO = ("frame_delay", "frames_late", "frozen", "video_rate", *_VIDEO_DOWN)
 
-#: Which measures an application reports; one that is not named here may report any.
+#: Which measures an application reports, as tables call them; one that is not named here may report any.
 APPLICATION_MEASURES: dict[str, tuple[str, ...]] = {
     "bulk": ("completion_time",),
     "cloud_gaming": (*_VIDEO_DOWN, "missed"),
@@ -174,11 +203,19 @@ class Vocabulary:
         Queues, and groups of them such as ``cable.home.*.up``.
     members
         The members of each flow, and of each group of queues, of which there are several.
+    channels
+        What queues share: ``cable.up``, for which an expectation says ``cable.up.channel``.
     """
 
     flows: Mapping[str, str]
     queues: Sequence[str]
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    channels: Sequence[str] = ()
+
+    @property
+    def subjects(self) -> list[str]:
+        """All that has something measured."""
+        return [*self.flows, *self.queues, *map(call_channel, self.channels), "run"]
 
     @classmethod
     def from_scenario(cls, scenario: Scenario) -> Vocabulary:
@@ -195,7 +232,22 @@ class Vocabulary:
             if stem := name_group(name):
                 members.setdefault(stem, []).append(name)
         groups = {name_group(name) for name in scenario.queues} - {""}
-        return cls(flows, sorted({*scenario.queues, *groups}), members)
+        channels = list(_list_channels(json.loads(scenario.resolved_json())))
+        return cls(flows, sorted({*scenario.queues, *groups}), members, channels)
+
+
+def call_channel(channel: str) -> str:
+    """Give the subject that means a channel: on a line with one modem its queue has the name that tables have for both."""
+    return f"{channel}.channel"
+
+
+def _list_channels(content: Mapping[str, Any]) -> Iterator[str]:
+    """Give the channels of a scenario as tables name them: a cable line has two, and all stations of a cell share the access point's."""
+    for name, link in content.get("link", {}).items():
+        if "docsis" in link:
+            yield f"{name}.up"
+        if "docsis" in link or "dot11b" in link:
+            yield f"{name}.down"
 
 
 @dataclass(frozen=True)
@@ -222,9 +274,11 @@ class Quantity:
             of_queues = _finite(self._column(rows.filter(pl.col("queue").is_in(self.members))))
             adds_up = QUEUE_METRICS[self.metric].adds_up and len(of_queues) > 1
             return [sum(of_queues)] if adds_up else of_queues
+        if self.table == "channels":
+            return _finite(self._column(rows.filter(pl.col("channel").is_in(self.members))))
         rows = rows.filter(pl.col("flow").is_in(self.members))
         if self.table == "measures":
-            return _finite(self._column(rows.filter(pl.col("measure") == self.metric)))
+            return self._read_measures(rows)
         directions = [self.direction] if self.direction else ["up", "down"]
         if not self.direction:
             rows = rows.filter(pl.col("carries") == "data")
@@ -239,14 +293,43 @@ class Quantity:
             return _finite(metric.of_members(own) for own in values if own)
         return [value for own in values for value in own]
 
+    def _read_measures(self, rows: pl.DataFrame) -> list[float]:
+        """Give a value for each member; of both directions that of the worse, which is none where nothing succeeded in one."""
+        import polars as pl
+
+        worse = MEASURES[self.metric].worse
+        if worse is None:
+            return _finite(self._column(rows.filter(pl.col("measure") == self.metric)))
+        ways = (self.direction,) if self.direction else ("up", "down")
+        names = [name_measure(self.metric, way) for way in ways]
+        rows = rows.filter(pl.col("measure").is_in(names))
+        if self.statistic == "count":
+            worse = min
+        found: dict[str, float] = {}
+        for flow, value in zip(rows["flow"], self._column(rows), strict=True):
+            found[flow] = _take_worse(worse, found.get(flow, value), value)
+        return _finite(found.values())
+
     def _column(self, rows: pl.DataFrame) -> list[float]:
-        metrics = {"queues": QUEUE_METRICS, "measures": MEASURES, "flows": FLOW_METRICS}[self.table]
+        metrics = _METRICS[self.table]
         column = metrics[self.metric].column.format(self.statistic)
         if column == "discarded":
             import polars.selectors as cs
 
             return rows.select(cs.starts_with("discarded_")).sum_horizontal().to_list()
         return rows[column].cast(float).to_list()
+
+
+_METRICS: dict[str, dict[str, Metric]] = {
+    "queues": QUEUE_METRICS,
+    "channels": CHANNEL_METRICS,
+    "measures": MEASURES,
+    "flows": FLOW_METRICS,
+}
+
+
+def _take_worse(worse: Callable[[float, float], float], first: float, second: float) -> float:
+    return math.nan if math.isnan(first) or math.isnan(second) else worse(first, second)
 
 
 @dataclass(frozen=True)
@@ -338,30 +421,37 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     """Understand what to measure, such as ``call.mos.p5`` or ``cable.up.delay.p99``."""
     subject, rest = _split_subject(text, vocabulary)
     if subject is None:
-        known = [*vocabulary.flows, *vocabulary.queues, "run"]
         found = ".".join(text.split(".")[:1])
-        raise InputError(f'no flow or queue is called "{found}"{suggest(found, known)}')
+        raise InputError(
+            f'no flow or queue is called "{found}"{suggest(found, vocabulary.subjects)}'
+        )
     direction = None
+    members = tuple(vocabulary.members.get(subject, (subject,)))
     if subject in vocabulary.queues:
         table, metrics = "queues", QUEUE_METRICS
+    elif subject in vocabulary.flows:
+        if rest and rest[0] in ("up", "down"):
+            direction, rest = rest[0], rest[1:]
+        table = "flows"
+        metrics = FLOW_METRICS | _list_measures(vocabulary.flows[subject], direction)
     elif subject == "run":
         table, metrics = "summary", RUN_METRICS
     else:
-        if rest and rest[0] in ("up", "down"):
-            direction, rest = rest[0], rest[1:]
-        reported = APPLICATION_MEASURES.get(vocabulary.flows[subject], tuple(MEASURES))
-        measures = {} if direction else {key: MEASURES[key] for key in reported}
-        table, metrics = "flows", FLOW_METRICS | measures
+        table, metrics = "channels", CHANNEL_METRICS
+        members = (subject.removesuffix(".channel"),)
     metric = rest[0] if rest else ""
     if metric not in metrics:
+        known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
         raise InputError(
-            f'"{text}": {subject} has no metric "{metric}"{suggest(metric, metrics)}'
+            f'"{text}": {subject} has no metric "{metric}"{suggest(metric, known)}'
             if metric
             else f'"{text}": expected a metric of {subject} ({", ".join(metrics)})'
         )
-    if table == "flows" and metric in MEASURES:
-        table = "measures"
     definition = metrics[metric]
+    if table == "flows" and metric not in FLOW_METRICS:
+        table = "measures"
+        if metric not in MEASURES:
+            metric, direction = metric.removesuffix("_down"), "down"
     statistic = rest[1] if len(rest) > 1 else None
     if definition.statistics and statistic not in definition.statistics:
         hint = suggest(statistic or "", definition.statistics)
@@ -375,23 +465,34 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     if surplus:
         raise InputError(f'"{text}": {metric} has nothing called "{".".join(surplus)}"')
     kind: Kind = "number" if statistic == "count" else definition.kind
-    members = tuple(vocabulary.members.get(subject, (subject,)))
     if definition.of_members and len(members) < 2:
         raise InputError(f'"{text}": {subject} has no members to take the {metric} of (count = …)')
     return Quantity(text, table, subject, members, direction, metric, statistic, kind)
 
 
-def parse_expectations(
-    pairs: Iterable[tuple[str, str]], vocabulary: Vocabulary
-) -> list[Expectation]:
-    """Understand all of ``[expect]``."""
-    return [parse_expectation(name, text, vocabulary) for name, text in pairs]
+def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:
+    """Give what an application measures in a direction; without one, all of it, what is measured downstream by its second name too."""
+    reported = APPLICATION_MEASURES.get(application)
+    found = {}
+    for name, metric in MEASURES.items():
+        if metric.worse is None:
+            if direction is None and (reported is None or name in reported):
+                found[name] = metric
+            continue
+        ways = {
+            way for way in ("up", "down") if reported is None or name_measure(name, way) in reported
+        }
+        if direction in ways or (direction is None and ways):
+            found[name] = metric
+        if direction is None and "down" in ways:
+            found[name_measure(name, "down")] = metric
+    return found
 
 
 def _split_subject(text: str, vocabulary: Vocabulary) -> tuple[str | None, list[str]]:
     """Find the longest known name that the text begins with; queue names hold dots themselves."""
     parts = text.split(".")
-    known = {*vocabulary.flows, *vocabulary.queues, "run"}
+    known = set(vocabulary.subjects)
     for length in range(len(parts), 0, -1):
         subject = ".".join(parts[:length])
         if subject in known:

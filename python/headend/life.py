@@ -26,6 +26,19 @@ FIRST_STEPS, LAST_STEPS = 6, 10
 #: What a queue's steps are called that are about requests, not about the packet.
 REQUESTING = ("answered", "deferred", "granted", "prepared", "requested")
 
+#: And about the channel of a cell, which a packet contends for after it left its queue.
+CONTENDING = ("aired", "backed_off")
+
+#: Frames of a cell, as the engine names them, in words.
+FRAMES = {
+    "ack": "acknowledgement",
+    "cts": "CTS",
+    "data": "frame",
+    "data_lost": "frame that does not arrive",
+    "rts": "RTS",
+    "rts_lost": "RTS that does not arrive",
+}
+
 #: Reasons for a discard, as the engine names them, in words.
 REASONS = {
     "ack_thinned": "a newer acknowledgement made it superfluous",
@@ -62,7 +75,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Leg:
-    """A way from one place and time to another: of the packet, of a request, of a MAP, or of a request that collided."""
+    """A way from one place and time to another: of the packet, of a request, of a MAP, of others' frames, or of what collided."""
 
     kind: str
     from_ns: int
@@ -81,6 +94,8 @@ class Life:
         Steps of a long wait that are not among the moments.
     asks
         Whether it waited for grants; where it did not, its queue stands for the modem.
+    contends
+        Whether it contended for the channel of a cell.
     """
 
     flow: str
@@ -90,6 +105,7 @@ class Life:
     legs: list[Leg]
     left_out: int
     asks: bool
+    contends: bool = False
 
 
 def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[str, int]:
@@ -130,6 +146,7 @@ def trace_life(result: Result) -> Life | None:
     entered = next(row for row in rows if row["step"] == "enqueued")
     places = _place_queues(rows)
     moments = [moment for row in shown for moment in _tell(row, places)]
+    moments += [moment for row in shown for moment in _tell_air(row, rows, places)]
     moments += _tell_burst(rows, shown)
     moments.sort(key=lambda moment: moment.at_ns)
     return Life(
@@ -137,24 +154,27 @@ def trace_life(result: Result) -> Life | None:
         queue=entered["queue"],
         born_ns=rows[0]["at_ns"],
         moments=moments,
-        legs=[*_lead_packet(rows, places), *_lead_requests(shown)],
+        legs=[*_lead_packet(rows, places), *_lead_requests(shown), *_lead_air(shown, rows)],
         asks=any(row["step"] in REQUESTING for row in rows),
+        contends=any(row["step"] in CONTENDING for row in rows),
         left_out=left_out,
     )
 
 
 def _choose(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    """Leave out the middle of a long wait: its loop of request and grant repeats itself."""
-    asking = [number for number, row in enumerate(rows) if row["step"] in REQUESTING]
-    kept = {*asking[:FIRST_STEPS], *asking[max(len(asking) - LAST_STEPS, FIRST_STEPS) :]}
-    shown = [row for number, row in enumerate(rows) if number in kept or number not in asking]
-    return shown, len(rows) - len(shown)
+    """Leave out the middle of a long wait: its loop of request and grant, or of the frames of others, repeats itself."""
+    left_out: set[int] = set()
+    for steps in (REQUESTING, CONTENDING):
+        waiting = [number for number, row in enumerate(rows) if row["step"] in steps]
+        left_out.update(waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)])
+    return [row for number, row in enumerate(rows) if number not in left_out], len(left_out)
 
 
 def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
     """Put the queue that asks for grants into the modem, those before it to the sender, those after it to the CMTS."""
     asking = {row["queue"] for row in rows if row["step"] in REQUESTING}
-    queues = list(dict.fromkeys(row["queue"] for row in rows if row["queue"]))
+    entered = [row["queue"] for row in rows if row["queue"] and row["step"] != "aired"]
+    queues = list(dict.fromkeys(entered))
     places, lane = {}, Lane.SENDER if asking else Lane.MODEM
     for queue in queues:
         places[queue] = Lane.MODEM if queue in asking else lane
@@ -195,6 +215,52 @@ def _tell(row: Mapping[str, Any], places: Mapping[str, Lane]) -> Iterator[Moment
         )
     elif step == "delivered":
         yield Moment(at, Lane.RECEIVER, "received", "packet")
+
+
+def _tell_air(
+    row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane]
+) -> Iterator[Moment]:
+    """Say in words what goes over the channel of a cell: the packet's own frames, and of others' exchanges their first frame."""
+    if row["step"] not in CONTENDING:
+        return
+    near = _place_air(rows, places.get(row["queue"], Lane.SENDER))
+    when = row["when_ns"]
+    if row["step"] == "backed_off":
+        drawn, window = int(row["opportunity"]), int(row["window"])
+        text = f"backs off: {drawn} idle slots, drawn from {window}"
+        yield Moment(row["at_ns"], places[row["queue"]], text, "backoff")
+    elif _is_own(row, rows):
+        lost = row["detail"].endswith("_lost")
+        text = f"{FRAMES[row['detail']]}, {_size(row['bytes'])}"
+        yield Moment(when, near, text, "collision" if lost else "packet")
+    elif when == row["at_ns"]:
+        yield Moment(when, near, f"the channel is taken: {row['queue']} sends", "others")
+
+
+def _is_own(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a frame is of the packet's own exchange: of its queue, and after the packet left that queue."""
+    left = [one for one in rows if one["step"] == "dequeued" and one["queue"] == row["queue"]]
+    return bool(left) and row["at_ns"] >= left[0]["at_ns"]
+
+
+def _place_air(rows: Sequence[Mapping[str, Any]], near: Lane) -> Lane:
+    """Give the lane of a cell's channel: that of the station where the channel that is drawn is a cable's."""
+    asks = any(row["step"] in REQUESTING for row in rows)
+    return near if asks else Lane.CHANNEL
+
+
+def _lead_air(
+    shown: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[Leg]:
+    """Give the time that frames take on the channel of a cell, where that is the only channel."""
+    if _place_air(rows, Lane.MODEM) != Lane.CHANNEL:
+        return
+    for row in shown:
+        if row["step"] == "aired":
+            own = _is_own(row, rows)
+            lost = row["detail"].endswith("_lost")
+            kind = "collision" if own and lost else "packet" if own else "others"
+            yield Leg(kind, row["when_ns"], row["until_ns"], Lane.CHANNEL, Lane.CHANNEL)
 
 
 def _size(value: float) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import (
+    LONG_WAIT,
     LOSSY_SHARE,
     OWN_RATE,
     STANDING_TIME,
@@ -25,6 +26,35 @@ if TYPE_CHECKING:
 
 #: Up to so many runs, a comparison tells how each flow fared in each.
 FEW_RUNS = 3
+
+_IN_TURN = "serves flows in turn, and one that sends little passes those that fill their own queues"
+
+#: Disciplines that do not serve packets in the order they came, and whom they let pass those that wait.
+SORTING = {
+    "cbq": "gives each class its share, and a class that keeps within it passes the others",
+    "drr": _IN_TURN,
+    "dualpi2": "has a queue of its own for L4S packets, which pass the others",
+    "fq_codel": _IN_TURN,
+    "fq_pie": _IN_TURN,
+    "sfq": _IN_TURN,
+    "sfq_codel": _IN_TURN,
+    "sfq_pie": _IN_TURN,
+    "strict_priority": "serves its bands in order, and who is in the first passes all others",
+}
+
+#: Those of them that are schedulers alone: a law for the queues in them is another choice, if not the key of every one.
+SCHEDULERS = {"cbq": None, "drr": "law", "sfq": "law", "strict_priority": "law"}
+
+#: What to look at where a queue loses much, by the reason that most of its losses have.
+LOSSES = {
+    "overlimit": "look at its limit and at the rates asked for",
+    "congested": "its AQM means to, and what comes does not slow down for that: look at the rates asked for",
+    "flow_limit": "each flow or class has a share of it: look at their limits and at the rates asked for",
+    "unresponsive": "its law takes them for flows that do not slow down: look at the rates asked for",
+    "filtered": "a classifier forbids those packets",
+    "not_registered": "they came before the modem was registered",
+    "retry_limit": "the medium gave up after too many tries: look at how many send at once",
+}
 
 #: Flows told of in a comparison; with the queue, that makes four sentences.
 MOST_TOLD = 3
@@ -85,6 +115,8 @@ class QueueState:
     ----------
     alike
         How many queues there are of its group, itself included.
+    reason
+        Why most of those packets were discarded that were.
     standing_ratio
         Share of the time in which it stood: in which a packet in it had waited for more than 50 ms.
     standing
@@ -103,6 +135,7 @@ class QueueState:
     discarded: int
     lost_ratio: float
     marked: int
+    reason: str = ""
     alike: int = 1
     standing: int = 0
 
@@ -198,9 +231,17 @@ def describe_queue(result: Result, name: str) -> QueueState | None:
         discarded=row["lost"],
         lost_ratio=row["lost_ratio"],
         marked=row["marked"],
+        reason=_find_reason(row),
         alike=alike.height,
         standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
     )
+
+
+def _find_reason(row: Mapping[str, Any]) -> str:
+    """Find the reason for most of a queue's losses, as LOSSES has it; none where it lost nothing."""
+    counts = {reason: row[f"discarded_{reason}"] for reason in LOSSES}
+    reason = max(counts, key=counts.__getitem__)
+    return reason if counts[reason] else ""
 
 
 def describe_shared_queue(results: Sequence[Result]) -> list[QueueState | None]:
@@ -281,7 +322,7 @@ def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> l
     full: dict[str, list[str]] = {}
     for label, verdict in zip(labels, verdicts, strict=True):
         for state in verdict.channels:
-            full.setdefault(f"{state.direction}stream channel {state.channel}", []).append(label)
+            full.setdefault(state.title, []).append(label)
     return [f"The {name} is full under {_join(where)}." for name, where in full.items()]
 
 
@@ -319,6 +360,7 @@ def _write_paragraph(
         sentences.append(
             f"Partial: stopped at {write_quantity(stopped)} of {write_quantity(asked)}."
         )
+    sentences += _tell_nothing(result)
     parties = gather_parties(findings)
     judged = [party for party in parties if party.grades]
     suffering = [party for party in judged if party.worst.suffers]
@@ -338,11 +380,10 @@ def _write_paragraph(
     transfers = [party for party in parties if not party.grades and party.goodput_bps]
     if transfers:
         sentences.append(f"Goodput: {_list_names([_tell_goodput(party) for party in transfers])}.")
+    sentences += _tell_path(parties)
     sentences += map(tell_channel, channels)
     if queue:
-        is_behind = any(
-            (state.link, state.direction) == (queue.link, queue.direction) for state in channels
-        )
+        is_behind = any(state.serves(queue.link, queue.direction) for state in channels)
         sentences.append(_tell_queue(queue))
         # One that has all of its own rate waits for that, whatever the channel is like.
         if is_behind and (queue.utilisation or 0.0) <= OWN_RATE:
@@ -351,6 +392,44 @@ def _write_paragraph(
             sentences += _explain_queue(result, queue, suffers=bool(suffering))
         sentences += _tell_other_bottleneck(result, queue)
     return " ".join(sentences)
+
+
+def _tell_nothing(result: Result) -> list[str]:
+    """Say so where nothing arrived, and whether that is for want of packets."""
+    if result.summary["packets_delivered"][0]:
+        return []
+    sent = int(result.flows["packets_sent"].sum())
+    if not sent:
+        return [
+            "Nothing was sent in the measured part, so there is nothing to judge: look at when flows start and stop, at"
+            " warmup and duration."
+        ]
+    import polars.selectors as cs
+
+    lost = int(result.flows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum())
+    few = f"{write_quantity(sent, 'number')} packet{'s' if sent > 1 else ''}"
+    return [
+        f"Nothing was delivered in the measured part: {few} sent, {write_quantity(lost, 'number')} lost, the rest still on"
+        " the way at its end."
+    ]
+
+
+def _tell_path(parties: Sequence[Party]) -> list[str]:
+    """Say whose packets the path beyond the links lost: no queue did that."""
+    lossy = [
+        (party, worst)
+        for party in parties
+        if (worst := max(finding.path_loss_ratio for finding in party.findings))
+    ]
+    if not lossy:
+        return []
+    shares = [
+        f"{write_quantity(worst, 'ratio')} of {party.label}{' at most' if party.is_group else ''}"
+        for party, worst in lossy
+    ]
+    return [
+        f"The path beyond the line (path.loss) lost packets, and no queue did: {_list_names(shares)}."
+    ]
 
 
 def _tell_queue(queue: QueueState) -> str:
@@ -402,7 +481,8 @@ def _name_fine(party: Party) -> str:
 
 
 def _tell_goodput(party: Party) -> str:
-    total = write_quantity(party.goodput_bps, "rate")
+    ways = ", up and down together" if any(f.is_both_ways for f in party.findings) else ""
+    total = write_quantity(party.goodput_bps, "rate") + ways
     if not party.is_group:
         return f"{party.name} {total}"
     least, most = (
@@ -432,18 +512,21 @@ def _explain_queue(result: Result, queue: QueueState, *, suffers: bool) -> list[
     """Say what the queue had to do with it; advice is for the kind of queue that is there."""
     stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
     if queue.standing_ratio > STANDING_TIME:
+        if queue.discipline in SORTING:
+            passes = f"Packets stand in it {stood}, but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."
+            return [passes, _advise(result, queue)] if suffers else [passes]
         advice = _advise(result, queue)
         return [
             f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
         ]
     if queue.lost_ratio > LOSSY_SHARE:
-        return [
-            "What it throws away is what is missing: look at its limit and at the rates asked for."
-        ]
-    if suffers and queue.standing_ratio > STOOD_AT_TIMES:
-        return [
-            f"It stood {stood}, and was short otherwise: that is what those feel who suffer. {_advise(result, queue)}"
-        ]
+        return [f"What it throws away is what is missing: {LOSSES[queue.reason]}."]
+    if queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p50_ns or 0.0) > LONG_WAIT:
+        felt = (
+            "that is what those feel who suffer" if suffers else "who sends while it stands waits"
+        )
+        told = f"It stood {stood}, and was short otherwise: {felt}."
+        return [told, _advise(result, queue)] if suffers else [told]
     if (queue.utilisation or 0.0) > 0.85:
         return ["The line was full and the queue stayed short, which is what a good queue does."]
     if suffers:
@@ -454,6 +537,10 @@ def _explain_queue(result: Result, queue: QueueState, *, suffers: bool) -> list[
 def _advise(result: Result, queue: QueueState) -> str:
     key = name_queue_key(result, queue.queue)
     tries = f"; --set {key}=… tries one." if key else "."
+    if queue.discipline in SCHEDULERS:
+        own = SCHEDULERS[queue.discipline]
+        tries = f"; --set {key}.{queue.discipline}.{own}=codel tries one." if key and own else "."
+        return f"A smaller limit, or an AQM for the queues in it, shortens that{tries}"
     if queue.discipline == "none":
         return f"A limit or an AQM shortens it{tries}"
     if queue.discipline == "buffer_control":

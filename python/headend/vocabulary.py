@@ -18,6 +18,7 @@ DEFINITIONS = {
     "congestion": "Congestion",
     "application": "Application",
     "link": "Link",
+    "system": "System",
 }
 
 #: How the paragraphs begin that say when to use something, and where it is specified.
@@ -85,7 +86,7 @@ class Choice:
 
 
 def list_choices(kind: str) -> list[Choice]:
-    """List the choices of a kind: ``queue``, ``congestion``, ``application``, ``link``."""
+    """List the choices of a kind: ``queue``, ``congestion``, ``application``, ``link``, ``system``."""
     from headend import _engine
 
     return read_choices(json.loads(_engine.schema()), kind)

@@ -70,6 +70,8 @@ pub(crate) struct World {
     pub(crate) recorder: Recorder,
     /// Bytes that a stream without end may have in flight.
     pub(crate) window: u64,
+    /// When the warm-up is over.
+    pub(crate) measured_from: Instant,
     pub(crate) frames: Option<Box<dyn FrameStore>>,
     pub(crate) entered: u64,
     pub(crate) delivered: u64,
@@ -93,6 +95,7 @@ impl World {
             sacks: SackPool::default(),
             recorder,
             window: 0,
+            measured_from: Instant::ZERO,
             frames: None,
             entered: 0,
             delivered: 0,
@@ -210,7 +213,7 @@ impl<'a> Context<'a> {
         let mut packet = packet;
         if line.is_harmful() {
             match line.decide(packet.ecn) {
-                Fate::Lost => return self.discard(packet, DropReason::Corrupted),
+                Fate::Lost => return self.lose_on_path(packet),
                 Fate::Marked => self.mark_on_path(&mut packet),
                 Fate::Unharmed => {}
             }
@@ -245,6 +248,13 @@ impl<'a> Context<'a> {
             frames.discarded(self.now, frame, reason);
         }
         self.end(packet);
+    }
+
+    /// A packet ends in the wide area: no queue has lost it, also where one has just given it up.
+    fn lose_on_path(&mut self, packet: Packet) {
+        let queue = self.queue.take();
+        self.discard(packet, DropReason::Corrupted);
+        self.queue = queue;
     }
 
     /// Gives the packet CE; false if its transport is not ECN-capable (RFC 3168 §5).

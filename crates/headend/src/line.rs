@@ -31,21 +31,13 @@ pub struct Line {
     is_frugal: bool,
 }
 
-/// What a line does to packets at random, each for itself.
+/// What a line does to packets at random, each for itself; by default none at all.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Harm {
     /// Share of packets lost.
     pub loss: Probability,
     /// Share of the ECN-capable packets that are given CE, of those that are not lost.
     pub marks: Probability,
-}
-
-impl Harm {
-    /// None at all.
-    pub const NONE: Self = Self {
-        loss: Probability(0.0),
-        marks: Probability(0.0),
-    };
 }
 
 /// What became of a packet on a line that does harm.
@@ -189,7 +181,10 @@ mod tests {
             loss,
             marks: Probability(1.0),
         };
-        let alone = Harm { loss, ..Harm::NONE };
+        let alone = Harm {
+            loss,
+            ..Harm::default()
+        };
         assert_eq!(count(harm, Ecn::NotEct), count(alone, Ecn::Ect0));
     }
 }

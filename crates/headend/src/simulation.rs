@@ -99,6 +99,7 @@ impl Simulation {
             parts.recorder,
         );
         world.window = parts.window;
+        world.measured_from = Instant::ZERO + parts.warmup;
         let end = Instant::ZERO + parts.duration;
         assert!(
             end < world.events.limit(),
@@ -189,7 +190,7 @@ impl Simulation {
         let Some((group, side)) = self.world.recorder.find_group(flow) else {
             return false;
         };
-        let life = Life::of(group, side, from);
+        let life = Life::of(group, side, from, self.world.recorder.number_links());
         self.add_sink(Box::new(life.clone()));
         self.life = Some(life);
         true

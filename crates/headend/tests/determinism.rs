@@ -65,6 +65,51 @@ tcp.ecn = "on"
 start = { from = "0 s", to = "2 s" }
 "#;
 
+const CELL: &str = r#"
+duration = "12 s"
+warmup = "2 s"
+bottleneck = "wifi.down"
+
+[link.cable.docsis]
+preset = "docsis30"
+upstream.rate = "5 Mbit/s"
+downstream.rate = "50 Mbit/s"
+
+[link.wifi.dot11b]
+rts_threshold = "1 kB"
+
+[link.wifi.dot11b.station]
+laptop = {}
+phone = { frame_errors = "5 %" }
+printer = { rate = "1 Mbit/s", queue = "fq_codel" }
+player = { count = 3 }
+
+[host]
+laptop.via = ["wifi.laptop", "cable"]
+phone.via = ["wifi.phone", "cable"]
+printer.via = ["wifi.printer"]
+player.via = ["wifi.player", "cable"]
+
+[flow.call]
+host = "phone"
+application = "voice"
+
+[flow.download]
+host = "laptop"
+application = "bulk"
+direction = "down"
+
+[flow.game]
+host = "player"
+application = "quake3"
+
+[flow.print]
+host = "laptop"
+peer = "printer"
+application = "bulk"
+start = "5 s"
+"#;
+
 /// Every bit of every column: also those of NaN, which equals nothing.
 fn bits(tables: &[(&'static str, Table)]) -> Vec<u64> {
     let mut bits = Vec::new();
@@ -90,7 +135,7 @@ fn run(scenario: &Scenario, seed: u64) -> Vec<u64> {
 
 #[test]
 fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
-    for text in [CABLE, PLAIN] {
+    for text in [CABLE, CELL, PLAIN] {
         let scenario = scenario(text, &[]);
         let first = run(&scenario, 1);
         assert!(first.len() > 10_000, "there is something to compare");
@@ -101,7 +146,13 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
 
 #[test]
 fn runs_on_several_threads_at_once_do_not_meet() {
-    let scenario = scenario(CABLE, &[]);
+    for text in [CABLE, CELL] {
+        run_beside_others(text);
+    }
+}
+
+fn run_beside_others(text: &str) {
+    let scenario = scenario(text, &[]);
     let alone = run(&scenario, 1);
     let beside: Vec<Vec<u64>> = std::thread::scope(|scope| {
         let threads: Vec<_> = [1, 2, 1, 1]
@@ -124,7 +175,7 @@ fn runs_on_several_threads_at_once_do_not_meet() {
 
 #[test]
 fn the_width_of_the_event_queues_buckets_changes_nothing() {
-    for text in [CABLE, PLAIN] {
+    for text in [CABLE, CELL, PLAIN] {
         let scenario = scenario(text, &[]);
         let with = |bucket| {
             let mut parts = scenario.parts(1);
@@ -229,5 +280,46 @@ fn another_queue_leaves_the_macs_draws_as_they_were() {
             .choose(|event| matches!(event, TraceEvent::Discarded { .. }).then_some(()));
         assert_eq!(dropped.len(), 0, "{queue} drops nothing here");
         assert!(run.0.choose(mac) == expected, "{queue}");
+    }
+}
+
+/// A cell with so little in it that no queue drops anything; packets come at random, so stations contend.
+const QUIET_CELL: &str = r#"
+duration = "60 s"
+bottleneck = "wifi.down"
+
+[link.wifi.dot11b.station]
+laptop = {}
+phone = {}
+
+[host]
+laptop.via = ["wifi.laptop"]
+phone.via = ["wifi.phone"]
+
+[flow.call]
+host = "phone"
+application = "voice"
+
+[flow.others]
+host = "laptop"
+application.poisson = { rate = "500 kbit/s", sizes = "exponential" }
+direction = "down"
+"#;
+
+#[test]
+fn another_queue_leaves_the_stations_backoffs_as_they_were() {
+    let draw = |event: &TraceEvent| match *event {
+        TraceEvent::BackedOff { queue, slots, .. } => Some((queue, slots)),
+        _ => None,
+    };
+    let runs = QUEUES.map(|queue| listen(QUIET_CELL, queue));
+    let expected = runs[0].0.choose(draw);
+    assert!(expected.len() > 5000, "{}", expected.len());
+    for (run, queue) in runs.iter().zip(QUEUES) {
+        let dropped = run
+            .0
+            .choose(|event| matches!(event, TraceEvent::Discarded { .. }).then_some(()));
+        assert_eq!(dropped.len(), 0, "{queue} drops nothing here");
+        assert!(run.0.choose(draw) == expected, "{queue}");
     }
 }

@@ -318,7 +318,9 @@ fn two_kinds_where_one_is_due_are_refused() {
 
 #[test]
 fn times_that_make_no_sense_are_refused() {
-    assert!(error_with("duration", "0 s").starts_with("duration: a run takes more than no time"));
+    assert!(
+        error_with("duration", "0 s").starts_with("duration: expected 1 ms at least, found 0 ")
+    );
     assert!(error_with("duration", "11000 h").starts_with("duration: expected at most 10 days"));
     assert_eq!(
         error_with("warmup", "2 s"),
@@ -415,6 +417,209 @@ fn cells_that_make_no_sense_are_refused() {
     assert!(alone.contains("expected a station at least"), "{alone}");
     let nowhere = error(&CELL.replace("wifi.laptop", "wifi.lptop"));
     assert!(nowhere.contains("wifi.laptop"), "{nowhere}");
+}
+
+#[test]
+fn a_cell_is_passed_first_and_links_in_one_order() {
+    let two = CELL.replace(
+        "[host.laptop]",
+        "[link.dsl.point_to_point]\nup.rate = \"1 Mbit/s\"\n[link.core.point_to_point]\nup.rate = \"1 Gbit/s\"\n[host.laptop]",
+    );
+    let out = two.replace("[\"wifi.laptop\"]", "[\"wifi.laptop\", \"dsl\", \"core\"]");
+    drop(right(&out, &[]));
+    let back = error(&out.replace("[\"wifi.laptop\", \"dsl\"", "[\"dsl\", \"wifi.laptop\""));
+    assert!(
+        back.starts_with("host.laptop.via[1]: a station of a cell"),
+        "{back}"
+    );
+    let other = format!("{out}\n[host.pc]\nvia = [\"core\", \"dsl\"]\n");
+    let other = error(&other);
+    assert!(
+        other.starts_with("host.pc.via[1]: the host \"laptop\" passes these links the other way"),
+        "{other}"
+    );
+    let stations = error(&CELL.replace("host = \"laptop\"\n", ""));
+    assert!(
+        stations.contains("with several stations a flow must name its host"),
+        "{stations}"
+    );
+    let slow = parse(CELL, &[("link.wifi.dot11b.propagation", "1 s")]).expect_err("too far");
+    assert!(
+        slow.to_string()
+            .contains("less than a slot, 20 us, found 1 s"),
+        "{slow}"
+    );
+}
+
+#[test]
+fn what_is_found_is_said_and_who_wrote_it() {
+    let bulk = |overrides: &[(&str, &str)]| {
+        let overrides = [&[("flow.stream.application", "bulk")], overrides].concat();
+        parse(PLAIN, &overrides)
+            .expect_err("the override is wrong")
+            .to_string()
+    };
+    let mtu = bulk(&[("flow.stream.tcp.mtu", "9000")]);
+    assert!(
+        mtu.contains("tcp.mtu: expected 68 to 1500 bytes, found 9000 (from"),
+        "{mtu}"
+    );
+    let timers = bulk(&[
+        ("flow.stream.tcp.system", "freebsd4"),
+        ("flow.stream.tcp.max_rto", "500 ms"),
+    ]);
+    assert!(
+        timers.contains("tcp.max_rto: expected at least min_rto, 1 s, found 500 ms"),
+        "{timers}"
+    );
+    let ecn = bulk(&[("flow.stream.tcp.ecn", "true")]);
+    assert!(
+        ecn.contains("expected \"accurate\", \"auto\", \"off\" or \"on\", found true"),
+        "{ecn}"
+    );
+    for (written, meant) in [("ledbat++", "ledbat_plus_plus"), ("newreno", "reno")] {
+        let said = bulk(&[("flow.stream.tcp.congestion", written)]);
+        assert!(
+            said.contains(&format!("did you mean \"{meant}\"?")),
+            "{said}"
+        );
+    }
+    let periods = PLAIN.replace("start = {", "periods = []\n# {");
+    assert!(error(&periods).starts_with("flow.stream.periods: expected a period at least"));
+    assert!(error_with("duration", "1 ns").contains("expected 1 ms at least, found 1 ns"));
+    let point = error_with("results.capture.points", "[\"stream.hst\"]");
+    assert!(point.contains("did you mean \"stream.host\"?"), "{point}");
+    let moment = error_with("results.capture.points", "[\"dsl.up.enqeue\"]");
+    assert!(
+        moment.contains("did you mean \"dsl.up.enqueue\"?"),
+        "{moment}"
+    );
+}
+
+#[test]
+fn an_override_of_a_direction_that_is_not_written_leaves_the_rest_as_it_is() {
+    let one = PLAIN.replace("down.rate = \"10 Mbit/s\"\n", "");
+    let down = "link.dsl.point_to_point.down";
+    let queue = format!("{down}.queue");
+    let before = right(&one, &[]);
+    let after = right(
+        &one,
+        &[
+            (&queue, "codel"),
+            ("link.dsl.point_to_point.up.rate", "2 Mbit/s"),
+        ],
+    );
+    let at = |scenario: &Scenario, path: &str| {
+        let tree: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+        tree.pointer(path).cloned().expect("it is there")
+    };
+    let rate = "/link/dsl/point_to_point/down/rate";
+    assert_eq!(at(&before, rate), "1 Mbit/s");
+    assert_eq!(at(&after, rate), "2 Mbit/s");
+    assert!(
+        at(&after, "/link/dsl/point_to_point/down/queue")
+            .get("codel")
+            .is_some()
+    );
+}
+
+#[test]
+fn a_base_rtt_longer_than_the_path_is_warned_of() {
+    let with = |base: &str| {
+        let overrides = [
+            ("flow.stream.application", "bulk"),
+            ("flow.stream.rtt", "40 ms"),
+            ("flow.stream.tcp.congestion.fast.base_rtt", base),
+        ];
+        right(PLAIN, &overrides).warnings().to_vec()
+    };
+    assert_eq!(with("45 ms"), [""; 0]);
+    let [warning] = &with("1 s")[..] else {
+        panic!("one warning");
+    };
+    assert!(
+        warning.contains("longer than the path's own round trip, about 41 ms"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn what_the_path_loses_is_the_flows_loss_and_no_queues() {
+    let tables = run(&right(PLAIN, &[("flow.stream.path.loss", "20 %")]), 1);
+    let lost = "discarded_corrupted";
+    assert!(value(table(&tables, "flows"), &[("flow", "stream")], lost) > 10.0);
+    let up = [("queue", "dsl.up")];
+    assert_eq!(value(table(&tables, "queues"), &up, lost), 0.0);
+}
+
+/// Scoring periods begin anew as the warm-up is over: those that began before count for nothing.
+#[test]
+fn scores_are_of_periods_that_were_measured_whole() {
+    let call = |application: &str, duration: &str| {
+        let overrides = [
+            ("flow.stream.application", application),
+            ("flow.stream.start", "700 ms"),
+            ("duration", duration),
+            ("warmup", "7 s"),
+        ];
+        let tables = run(&right(PLAIN, &overrides), 1);
+        let samples = table(&tables, "samples");
+        let (Some(Column::Text(names)), Some(Column::Integer(times))) =
+            (samples.get("measure"), samples.get("time_ns"))
+        else {
+            panic!("samples have names and times")
+        };
+        let scored = (names.iter().zip(times))
+            .filter(|(name, _)| ["mos", "missed", "frames_late"].contains(&name.as_str()));
+        scored
+            .map(|(_, time)| *time as f64 / 1e9)
+            .collect::<Vec<_>>()
+    };
+    for application in ["voice", "game"] {
+        let ends = call(application, "39 s");
+        assert_eq!(ends.len(), 3, "{application}: {ends:?}");
+        for (end, expected) in ends.iter().zip([17.0, 27.0, 37.0]) {
+            // A call's period is so many packets, 20 ms apart.
+            assert!(
+                (0.0..0.02).contains(&(end - expected)),
+                "{application}: {end}"
+            );
+        }
+        assert_eq!(call(application, "16 s"), [0.0; 0]);
+    }
+    assert_eq!(call("conference", "11 s").first(), Some(&8.0));
+}
+
+/// Homes that flood both channels.
+const FULL: &str = r#"
+[link.cable.docsis]
+preset = "docsis31"
+upstream = { rate = "5 Mbit/s", capacity = "20 Mbit/s" }
+downstream = { rate = "50 Mbit/s", capacity = "100 Mbit/s" }
+modem.home.count = 12
+[host.family]
+via = ["cable.home"]
+[flow.put]
+application.cbr.rate = "60 Mbit/s"
+direction = "both"
+host = "family"
+"#;
+
+/// What is under way at either end of the measured part counts for the time that it was.
+#[test]
+fn a_full_channel_is_used_to_its_capacity_and_not_beyond() {
+    for (duration, warmup) in [("1 s", "500 ms"), ("1503 ms", "1001 ms")] {
+        let times = format!("duration = \"{duration}\"\nwarmup = \"{warmup}\"\n");
+        let tables = run(&right(&format!("{times}{FULL}"), &[]), 1);
+        for channel in ["cable.up", "cable.down"] {
+            let keys = [("channel", channel)];
+            let used = value(table(&tables, "channels"), &keys, "utilisation");
+            assert!(
+                (0.9999..=1.0 + 1e-9).contains(&used),
+                "{channel} in {duration}: {used}"
+            );
+        }
+    }
 }
 
 /// `queue` is the access point's, which everybody's packets pass; a station's has its name.

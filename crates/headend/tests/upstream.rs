@@ -168,7 +168,12 @@ impl Street {
         for (index, modem) in self.modems.iter().enumerate() {
             let mut line = || {
                 let rng = self.rng("line");
-                lines.push(Line::new(Duration::ZERO, Duration::ZERO, Harm::NONE, rng));
+                lines.push(Line::new(
+                    Duration::ZERO,
+                    Duration::ZERO,
+                    Harm::default(),
+                    rng,
+                ));
                 Hop::Line(lines.len() as u32 - 1)
             };
             let port = Port(index as u16);

@@ -48,6 +48,8 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
     choices = list_choices(kind)
     if name is not None:
         known = [choice.name for choice in choices]
+        if kind == "congestion" and name not in known:
+            _point_to_system(name)
         if name not in known:
             raise InputError(f'no {kind} is called "{name}"{suggest(name, known)}')
         choices = [choice for choice in choices if choice.name == name]
@@ -59,6 +61,11 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
     console = make_output()
     if name is None:
         console.print(fit(console, draw_choices(choices)))
+        if kind == "congestion":
+            systems = ", ".join(system.name for system in list_choices("system"))
+            console.print(
+                f"\nAn end system sets its control and the rest of TCP: tcp.system = {systems}."
+            )
         return
     (choice,) = choices
     console.print(f"[bold]{choice.name}[/bold]  {escape(choice.description)}")
@@ -68,3 +75,16 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
     if choice.parameters:
         console.print()
         console.print(fit(console, draw_parameters(choice)))
+
+
+def _point_to_system(name: str) -> None:
+    """Say where an end system is written that somebody looks for among the congestion controls."""
+    from headend.errors import InputError
+    from headend.vocabulary import list_choices
+
+    for system in list_choices("system"):
+        if system.name == name:
+            raise InputError(
+                f'"{name}" is an end system, not a congestion control: tcp.system = "{name}" in a flow sets its control and the'
+                f" rest of its TCP ({system.description.rstrip('.')})"
+            )

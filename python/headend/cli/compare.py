@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from headend.cli.run import (
     SetOption,
     choose_exit_code,
     describe_result,
+    print_missed,
     print_report,
     print_warnings,
 )
@@ -105,7 +107,10 @@ def compare(
                 "figures": describe_figures(comparison.variants),
             }
         )
-    elif not quiet:
+    elif quiet:
+        for result, name in _name_results(comparison):
+            print_missed(result, name)
+    else:
         _print_comparison(comparison)
     if comparison.unfinished:
         raise typer.Exit(ExitCode.INTERRUPTED)
@@ -253,8 +258,7 @@ def _print_comparison(comparison: Comparison) -> None:
     console.print(fit(console, draw_board(variants, compare_figures(variants))))
     console.print(f"[dim]{explain_board(variants)}[/dim]\n")
     print_warnings(comparison.results)
-    for result in comparison.results:
-        name = f"{result.label}, seed {result.manifest['seed']}" if seeds > 1 else result.label
+    for result, name in _name_results(comparison):
         for outcome in result.expectations:
             if not outcome.met:
                 console.print(
@@ -266,3 +270,11 @@ def _print_comparison(comparison: Comparison) -> None:
         console.print(f"Not finished: {', '.join(names[:MOST_NAMED])}{more}.")
     if comparison.folder:
         print_report(comparison.folder)
+
+
+def _name_results(comparison: Comparison) -> Iterator[tuple[Result, str]]:
+    """Give each run with what to call it: its label, and its seed where there are several."""
+    several = any(len(variant.results) > 1 for variant in comparison.variants)
+    for result in comparison.results:
+        name = f"{result.label}, seed {result.manifest['seed']}" if several else result.label
+        yield result, name

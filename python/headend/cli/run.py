@@ -170,13 +170,22 @@ def describe_result(result: Result) -> dict[str, object]:
 def print_result(result: Result, *, detail: bool = False) -> None:
     """Print the answer: people, queue, paragraph, expectations, where the rest is."""
     from headend.capture import FOLDER
-    from headend.cli.tables import draw_expectations, draw_members, draw_people, draw_queues, fit
+    from headend.cli.tables import (
+        draw_expectations,
+        draw_members,
+        draw_people,
+        draw_queues,
+        explain_people,
+        fit,
+    )
     from headend.verdict import judge
 
     console = make_output()
     verdict = judge(result)
     console.print(f"\n[bold]{result.title}[/bold]  [dim]seed {result.manifest['seed']}[/dim]")
     console.print(fit(console, draw_people(verdict)))
+    if note := explain_people(verdict.findings):
+        console.print(f"[dim]{note}[/dim]")
     for party in verdict.parties if detail else []:
         if party.is_group:
             console.print(f"Those of {escape(party.label)} who fare worst:", style="bold")
@@ -217,10 +226,12 @@ def print_report(folder: Path) -> None:
     make_output().print(made, soft_wrap=True)
 
 
-def print_missed(result: Result) -> None:
-    """Print only the expectations that were missed."""
+def print_missed(result: Result, run: str = "") -> None:
+    """Print only the expectations that were missed, a line each; of several runs, with the name of each."""
     for outcome in result.expectations:
         if not outcome.met:
             make_messages().print(
-                f"missed: {outcome.name}: {outcome.expected}, measured {outcome.measured_text}"
+                f"missed: {f'{run}: ' if run else ''}{outcome.name}: {outcome.expected}, measured {outcome.measured_text}",
+                soft_wrap=True,
+                markup=False,
             )

@@ -16,7 +16,8 @@ from headend.quantity import format_quantity
 from headend.verdict import describe_shared_queue, pair_parties
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Column
 
     from headend.channels import ChannelState
     from headend.comparison import Cell, Row, Variant
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 #: Terminals of fewer columns cut tables, or make towers of their cells.
 NARROW = 100
 
+#: Stands before a goodput that is the sum of both directions.
+BOTH_WAYS = "↕"
+
 _STYLES = {
     "good": "green",
     "fair": "yellow",
@@ -42,41 +46,58 @@ _STYLES = {
     "none": "dim",
 }
 #: Columns whose cells stay on one line.
-_UNBROKEN = ("flow", "grade", "queue", "discipline", "claim", "verdict", "name", "parameter")
+_UNBROKEN = ("flow", "grade", "discipline", "claim", "verdict", "name", "parameter")
 
 _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ bad", "none": ""}
 
 
 def draw_people(verdict: Verdict) -> Table:
     """Draw a row for each flow, those who suffer most first; of a group, the member in the middle and the worst."""
-    table = _new_table("flow", "grade", "experience")
-    for name in ("delay p95", "lost", "goodput"):
-        table.add_column(name, justify="right", no_wrap=True)
+    path = any(finding.path_loss_ratio for finding in verdict.findings)
+    table = _new_people(path)
     for party in verdict.parties:
         if party.is_group:
             middle = party.middle
             experience = f"in the middle: {middle.experience}"
-            table.add_row(party.label, _draw_grades(party), experience, *_write_figures(middle))
-        _add_finding(table, party.worst, "  worst: " if party.is_group else "")
+            figures = _write_figures(middle, path)
+            table.add_row(party.label, _draw_grades(party), experience, *figures)
+        _add_finding(table, party.worst, path, "  worst: " if party.is_group else "")
+    return table
+
+
+def explain_people(findings: Sequence[Finding]) -> str:
+    """Say what the marks in that table mean; nothing where it has none."""
+    notes = []
+    if any(finding.is_both_ways for finding in findings):
+        notes.append(f"{BOTH_WAYS} up and down together.")
+    if any(finding.path_loss_ratio for finding in findings):
+        notes.append("Lost on path: the part of lost that was beyond all links (path.loss).")
+    return " ".join(notes)
+
+
+def _new_people(path: bool) -> Table:
+    """Begin a table of flows; what the path lost has a column only where it lost something."""
+    table = _new_table("flow", "grade", "experience")
+    for name in ("delay p95", "lost", *(["lost on path"] if path else []), "goodput"):
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
 def draw_members(party: Party) -> Table:
     """Draw a row for each of the members of a group that suffer most."""
-    table = _new_table("flow", "grade", "experience")
-    for name in ("delay p95", "lost", "goodput"):
-        table.add_column(name, justify="right", no_wrap=True)
+    path = any(finding.path_loss_ratio for finding in party.findings)
+    table = _new_people(path)
     for finding in party.findings[:MOST_LISTED]:
-        _add_finding(table, finding)
+        _add_finding(table, finding, path)
     return table
 
 
-def _add_finding(table: Table, finding: Finding, before: str = "") -> None:
+def _add_finding(table: Table, finding: Finding, path: bool, before: str = "") -> None:
     table.add_row(
         before + finding.flow,
         draw_grade(finding.grade),
         finding.experience,
-        *_write_figures(finding),
+        *_write_figures(finding, path),
     )
 
 
@@ -87,12 +108,14 @@ def _write_experience(party: Party) -> str:
     return f"in the middle: {middle.experience}\nworst, {worst.flow}: {worst.experience}"
 
 
-def _write_figures(finding: Finding) -> tuple[str, str, str]:
-    return (
+def _write_figures(finding: Finding, path: bool) -> list[str]:
+    rate = format_quantity(finding.goodput_bps, "rate")
+    return [
         format_quantity(finding.delay_p95_ns, "time"),
         format_quantity(finding.loss_ratio, "ratio"),
-        format_quantity(finding.goodput_bps, "rate"),
-    )
+        *([format_quantity(finding.path_loss_ratio, "ratio")] if path else []),
+        f"{BOTH_WAYS} {rate}" if finding.is_both_ways else rate,
+    ]
 
 
 def _draw_grades(party: Party) -> Text:
@@ -294,9 +317,19 @@ def draw_grade(grade: str) -> Text:
 def fit(console: Console, table: Table) -> RenderableType:
     """Give a table as it is where it fits, and on a narrow terminal its rows one below the other, so that nothing is cut."""
     # On a console without an edge: measured on its own, a table never needs more than there is.
-    needed = console.measure(table, options=console.options.update(max_width=10_000))
+    options = console.options.update(max_width=10_000)
+    needed = console.measure(table, options=options)
+    # Rich reckons with every word on a line of its own, also where a column has to stay on one.
+    unbroken = (column for column in table.columns if column.no_wrap)
+    widened = sum(_measure_words(console, options, column) for column in unbroken)
     narrow = console.width < NARROW and needed.maximum > console.width
-    return _stack(table) if narrow or needed.minimum > console.width else table
+    return _stack(table) if narrow or needed.minimum + widened > console.width else table
+
+
+def _measure_words(console: Console, options: ConsoleOptions, column: Column) -> int:
+    """Give by how much a column is wider on one line than with each word on its own."""
+    cells = [console.measure(cell, options=options) for cell in (column.header, *column.cells)]
+    return max(cell.maximum for cell in cells) - max(cell.minimum for cell in cells)
 
 
 def _stack(table: Table) -> RenderableType:

@@ -17,6 +17,7 @@ FIGURES = (
     experience.draw_voice,
     experience.draw_set_up,
     experience.draw_frames,
+    experience.draw_video_rates,
     experience.draw_pages,
     experience.draw_segments,
     experience.draw_ping,

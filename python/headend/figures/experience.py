@@ -45,7 +45,7 @@ REASONS = {
     "discarded_ack_thinned": "acknowledgement thinned out",
     "discarded_overlimit": "buffer full",
     "discarded_congested": "dropped by the AQM",
-    "discarded_corrupted": "damaged on the way",
+    "discarded_corrupted": "lost on the path beyond",
     "discarded_filtered": "forbidden by a classifier",
     "discarded_flow_limit": "flow's share full",
     "discarded_not_registered": "modem not registered",
@@ -135,6 +135,29 @@ def draw_frames(results: Sequence[Result]) -> Figure | None:
         "How long a video frame takes from its encoding until its last packet is there, in the mean of each scoring period."
         " A call is at its ease below 150 ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in which"
         f" no frame came whole.{note}",
+        panels,
+    )
+
+
+def draw_video_rates(results: Sequence[Result]) -> Figure | None:
+    """Draw what arrived of each video over time."""
+    arrows = {"video_rate": " ↑", "video_rate_down": " ↓"}
+    alone = _leave_groups_out(results)
+    frames = {result.label: _gather(result, arrows, 1e-6) for result in alone}
+    title, scale = "video that arrived (Mbit/s)", alt.Scale(zero=True)
+    panels, note = lay_out(
+        frames, lambda rows: _draw_samples(rows, title, scale, line=True), place_flows(results)
+    )
+    members = draw_members(results, arrows, 1e-6, title, scale, rising=True)
+    panels, note = _join_panels(panels, members, note)
+    if not panels:
+        return None
+    return Figure(
+        "call-rate",
+        "Rate of video over time" if len(panels) > len(members) else "Rate of video",
+        "What arrived of each video's frames in each scoring period. The rate of a call follows the line: it should climb to the"
+        " best that the call can send and stay; a fall is a line that has less to give, or a sender that takes a queue for that."
+        f" ↑ is what the other side sees.{note}",
         panels,
     )
 

@@ -36,6 +36,8 @@ KINDS = {
     "packet": ("the packet", 0),
     "request": ("a request", 4),
     "map": ("a MAP", 2),
+    "backoff": ("a backoff", 4),
+    "others": ("frames of others", 6),
     "collision": ("a collision", 1),
 }
 
@@ -54,11 +56,17 @@ def draw_life(results: Sequence[Result]) -> Figure | None:
         " waits even on an idle upstream. A request that collides is heard by nobody; the modem learns of it from a MAP"
         " that has no answer, and asks again after a random wait."
     )
+    air = (
+        " In a cell the packet leaves its queue when it is its turn, waits until the channel has been idle for DIFS and for its"
+        " backoff, which stands still while others send, and is answered. A frame that is not answered is sent again after a"
+        " backoff from twice the window."
+    )
     return Figure(
         "life",
         f"Life of a packet of {life.flow}" if life.flow else "Life of a packet",
         "Time runs to the right, from when the packet was sent; each step has its time."
         + (loop if life.asks else "")
+        + (air if life.contends else "")
         + (f" The wait was long: {left_out} steps in its middle are left out." if left_out else ""),
         [
             Panel(
@@ -117,7 +125,8 @@ class _Axis:
     @classmethod
     def fit(cls, life: Life) -> _Axis:
         """Break off before the last step where it is so far that no room would be left for all before it."""
-        times = sorted({moment.at_ns for moment in life.moments})
+        ends = {leg.to_ns for leg in life.legs}
+        times = sorted(ends.union(moment.at_ns for moment in life.moments))
         last, before = times[-1], times[-2] if len(times) > 1 else times[-1]
         far = last - before > NEAR * (before - life.born_ns)
         return cls(life.born_ns, last, before if far and life.asks else last)

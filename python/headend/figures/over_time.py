@@ -49,6 +49,9 @@ INTERNALS = (
     ("hash_collisions", "packets that joined another flow's queue, so far", 1.0),
 )
 
+#: Applications over UDP whose rate follows the line's.
+ADAPTIVE = ("video_call",)
+
 #: Columns of the queue's series: the mean of an interval and its worst.
 TOPS = {
     "delay": ("delay_mean_ns", "delay_max_ns"),
@@ -266,11 +269,17 @@ def _draw_flow_rates(
     results: Sequence[Result], column: str, title: str, *, most: float | None = None
 ) -> tuple[list[Panel], str]:
     frames, groups = {}, find_flow_groups(results)
+    steady: dict[str, None] = {}
     for result in results:
         keys = name_flow_keys(result, groups)
-        transfers = set(result.flows.filter(pl.col("transport") == "tcp")["flow"])
-        if len(results) > 1 and transfers:  # what calls and pings send does not vary
-            keys = {pair: key for pair, key in keys.items() if pair[0] in transfers}
+        varying = set(
+            result.flows.filter(
+                (pl.col("transport") == "tcp") | pl.col("application").is_in(ADAPTIVE)
+            )["flow"]
+        )
+        if len(results) > 1 and varying:
+            steady |= {label_member(flow, groups): None for flow, _ in keys if flow not in varying}
+            keys = {pair: key for pair, key in keys.items() if pair[0] in varying}
         rows = thin_series(result.flow_series, ["flow", "direction"], [column])
         joined, many = join_keys(rows, keys, groups)
         frames[result.label] = merge_members(
@@ -279,6 +288,8 @@ def _draw_flow_rates(
     panels, note = lay_out(
         frames, lambda rows: _draw_lines(rows, title, results, most), place_flows(results)
     )
+    if steady:
+        note += f" Not drawn, as they send at a rate of their own: {', '.join(steady)}."
     return panels, _note_groups(frames) + note
 
 

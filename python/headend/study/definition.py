@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -44,23 +45,33 @@ class Axis:
         to its text. Several paths vary together.
     scenario
         Which scenario each value runs, in the same way; None where the axis leaves that alone.
+    each
+        What single values write besides: paths and texts by value. One that is not named here writes nothing more.
     """
 
     name: str
     values: tuple[Value, ...]
     set: dict[str, Text]
     scenario: Text | None = None
+    each: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, name: str, content: dict[str, Any]) -> Axis:
-        """Take an axis from its table in ``study.toml``; one that chooses the scenario need not write into it."""
-        scenario = content.get("scenario")
-        written = content.get("set", {}) if scenario else content["set"]
-        return cls(name, tuple(content["values"]), dict(written), scenario)
+        """Take an axis from its table in ``study.toml``; one that has something else for its values needs no ``set``."""
+        scenario, each = content.get("scenario"), content.get("each", {})
+        written = content.get("set", {}) if scenario or each else content["set"]
+        values = tuple(content["values"])
+        for key in each:
+            if key not in map(str, values):
+                raise InputError(
+                    f'grid.{name}.each: "{key}" is none of its values{suggest(key, list(map(str, values)))}'
+                )
+        return cls(name, values, dict(written), scenario, dict(each))
 
     def write(self, value: Value) -> list[tuple[str, str]]:
         """Give the overrides that put a value in place."""
-        return [(path, _fill(text, value)) for path, text in self.set.items()]
+        pairs = [(path, _fill(text, value)) for path, text in self.set.items()]
+        return pairs + [(path, str(text)) for path, text in self.each.get(str(value), {}).items()]
 
     def name_scenario(self, value: Value) -> str:
         """Name the scenario that a value runs, or nothing."""
@@ -146,6 +157,7 @@ class Study:
         if specification is None or specification.loader is None or not path.is_file():
             raise InputError(f"{path}: no such file; a study needs one")
         module = importlib.util.module_from_spec(specification)
+        sys.modules[specification.name] = module  # dataclasses look their module up
         specification.loader.exec_module(module)
         return module
 

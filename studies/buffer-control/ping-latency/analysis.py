@@ -24,6 +24,12 @@ SAW_TEETH = {
     " less the path",
 }
 
+#: Why ten uploads do not fill the smallest buffers.
+FEW_PACKETS = (
+    "a buffer of a few packets cannot stay full: 8 KiB hold five of them, 93 % of it, whichever leaves is missed until the next"
+    " comes from afar, and ten uploads that share them often wait for a timer. Not above the line: "
+)
+
 #: The guideline's slope.
 PUBLISHED_SLOPE = 0.8462
 
@@ -54,6 +60,21 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     elif slope.value < limits["low"]:
         why += ". Here it backs off further, or recovers more slowly"
     return Finding(f"{slope.value:.4f} over {count} points", verdict, (slope.low, slope.high), why)
+
+
+def check_ten(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Fit the slope over all points of ten uploads, and count those above the guideline's line."""
+    rows = tabulate(points).filter(pl.col("congestion") == "ten cubic")
+    slope = fit_slope(rows["predicted_ms"], rows["ping_ms"], intercept=INTERCEPT_MS)
+    line = INTERCEPT_MS + PUBLISHED_SLOPE * pl.col("predicted_ms")
+    below = rows.filter(pl.col("ping_ms") <= line)
+    above = rows.height - below.height
+    agrees = (
+        limits["low"] < slope.value <= limits["high"] and above >= limits["share"] * rows.height
+    )
+    text = f"{slope.value:.4f}, {above} of {rows.height} points above the line"
+    why = FEW_PACKETS + _list_points(below) if below.height else ""
+    return Finding(text, decide(agrees), (slope.low, slope.high), why)
 
 
 def check_small_buffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
@@ -211,4 +232,6 @@ def _draw_line(slope: float, dash: list[int]) -> alt.Chart:
 
 
 def _call(congestion: object) -> str:
-    return {"cubic": "CUBIC", "reno": "Reno"}.get(str(congestion), str(congestion))
+    return {"cubic": "CUBIC", "reno": "Reno", "ten cubic": "Ten CUBIC"}.get(
+        str(congestion), str(congestion)
+    )

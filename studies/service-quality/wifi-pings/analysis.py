@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import altair as alt
@@ -10,35 +9,24 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
+from headend.study.airtime import CELL, CELL_TRANSFER, DOCUMENT_TRANSFER, IP_HEADER_BYTES
 from headend.study.claims import Finding, Verdict, decide
 
-#: Time on the air of a frame beside its bits at 11 Mb/s: DIFS, mean backoff, preamble, SIFS, answer; bytes around an IP packet. In us and bytes.
-BESIDE, OVERHEAD = 50 + 15.5 * 20 + 192 + 10 + 248, 36
-
-#: IP bytes of a segment, of an acknowledgement with timestamps, and what a segment brings.
-SEGMENT, ACKNOWLEDGEMENT, PAYLOAD = 1500, 52, 1448
-
-#: The document's times in us: a ping and its answer by size (Table 2), a segment and its acknowledgement (Table 1), with 1460 B of payload.
+#: The document's times of a ping and its answer by size, as printed (Table 2), and of a segment and its acknowledgement (Table 1), µs.
 PUBLISHED_PINGS = {64: 2416.2, 128: 2509.2, 256: 2695.4}
-PUBLISHED_EXCHANGE, PUBLISHED_PAYLOAD = 3443.0, 1460
-
-
-def take_frame(packet: int) -> float:
-    """Give the time in us that an IP packet takes, its share of backoff included."""
-    return BESIDE + math.ceil((packet + OVERHEAD) * 8 / 11)
+PUBLISHED_EXCHANGE = 3443.0
 
 
 def find_stolen(row: dict[str, Any]) -> float:
     """Give the goodput in bit/s that the time of the pings would have carried, by this cell's times."""
-    pings = 2 * take_frame(row["size"] + 20) * row["per_second"]
-    exchange = take_frame(SEGMENT) + take_frame(ACKNOWLEDGEMENT) / 2
-    return float(pings / exchange * PAYLOAD * 8)
+    pings_us = 2 * CELL.exchange_us(row["size"] + IP_HEADER_BYTES) * row["per_second"]
+    return CELL_TRANSFER.find_rate_bps(CELL, pings_us)
 
 
 def find_published(row: dict[str, Any]) -> float:
     """Give the same by the document's tables."""
     time = PUBLISHED_PINGS[row["size"]] * row["per_second"]
-    return float(time / PUBLISHED_EXCHANGE * PUBLISHED_PAYLOAD * 8)
+    return float(time / PUBLISHED_EXCHANGE * DOCUMENT_TRANSFER.counted_bytes * 8)
 
 
 def average(points: pl.DataFrame) -> pl.DataFrame:

@@ -5,8 +5,9 @@
 //! smaller, and sooner through a slow link): a flow that starts when others fill the queue takes their delay for the path's, and more than its share.
 //! `base_rtt` gives it the true one instead.
 //!
-//! Slow start doubles each round trip until more than γ·α segments stand in queues. A loss or mark halves.
-//! Left out: pacing inside a round trip (`tcp.pacing` has it), and α that depends on the throughput reached.
+//! Slow start doubles each round trip until more than γ·α segments stand in queues. A loss or mark halves, and the half stays when the recovery is over:
+//! what may be sent at once then is for the burstiness control of the papers' sender, a part of its own beside the window, and not for the window.
+//! Left out: burstiness control and pacing inside a round trip (`tcp.pacing` has the latter), and α that depends on the throughput reached.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -289,5 +290,9 @@ mod tests {
         assert_eq!(fast.ssthresh(), Some(50 * MSS), "10.3 are queued");
         fast.on_congestion(CongestionSignal::Loss { lost: MSS }, &ack(31, 126.0));
         assert_eq!((fast.cwnd(), fast.w), (10 * MSS, 10.0));
+        let mut recovered = ack(40, 126.0);
+        recovered.in_flight = 3 * MSS;
+        fast.on_recovered(&recovered);
+        assert_eq!((fast.cwnd(), fast.w), (10 * MSS, 10.0), "the half stays");
     }
 }

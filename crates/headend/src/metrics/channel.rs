@@ -29,6 +29,9 @@ impl ChannelUse {
 /// Seconds from which the use of a channel is known: MAPs are given ahead, each for milliseconds.
 const SHORTEST: f64 = 0.1;
 
+/// MAPs give whole minislots, and of a capacity between two numbers of them now and then one more than there is: a share above all by less than this is all.
+const ROUNDING: f64 = 1e-4;
+
 /// The channels of a run, in the order in which links show them.
 #[derive(Debug, Default)]
 pub(super) struct Channels(Vec<Channel>);
@@ -90,7 +93,11 @@ impl Channels {
             // In less than a MAP or two, nothing is known of it.
             let is_known = measured >= SHORTEST;
             let known = |ratio: f64| if is_known { ratio } else { f64::NAN };
-            table.float("utilisation", known(taken / seen.capacity_bits));
+            let used = match taken / seen.capacity_bits {
+                above if (1.0..1.0 + ROUNDING).contains(&above) => 1.0,
+                share => share,
+            };
+            table.float("utilisation", known(used));
             table.float("full_ratio", known(seen.full_ns / (measured * 1e9)));
         }
         table

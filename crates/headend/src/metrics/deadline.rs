@@ -76,9 +76,14 @@ impl Scorer {
         }
     }
 
-    /// The first period begins.
-    pub fn start(&mut self, now: Instant) {
-        self.periods.start(now);
+    /// Length of a period.
+    pub fn period(&self) -> Duration {
+        self.periods.length()
+    }
+
+    /// The first period begins, or goes on, with less than its length `over`.
+    pub fn start(&mut self, now: Instant, over: Duration) {
+        self.periods.start(now, over);
     }
 
     /// A packet was sent. Ask for the scores that are due before.
@@ -127,7 +132,7 @@ mod tests {
         let mut judge = Scorer::new(&Config::default());
         let mut scores = Vec::new();
         let mut arrivals: Vec<(Instant, Instant)> = Vec::new();
-        judge.start(Instant::ZERO);
+        judge.start(Instant::ZERO, Duration::ZERO);
         for number in 0..1550 {
             let now = Instant::ZERO + ms(20 * number);
             arrivals.retain(|&(sent_at, at)| {

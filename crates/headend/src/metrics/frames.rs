@@ -87,9 +87,14 @@ impl Scorer {
         }
     }
 
-    /// The first period begins.
-    pub(crate) fn start(&mut self, now: Instant) {
-        self.periods.start(now);
+    /// Length of a period.
+    pub(crate) fn period(&self) -> Duration {
+        self.scoring.period
+    }
+
+    /// The first period begins, or goes on, with less than its length `over`.
+    pub(crate) fn start(&mut self, now: Instant, over: Duration) {
+        self.periods.start(now, over);
         self.shown_at = now;
     }
 
@@ -223,7 +228,7 @@ mod tests {
     fn scores(delay: impl Fn(u64, u64) -> Option<u64>) -> Vec<Score> {
         let mut judge = Scorer::new(SCORING);
         let (mut scores, mut arrivals) = (Vec::new(), Vec::new());
-        judge.start(at(0));
+        judge.start(at(0), Duration::ZERO);
         for ms in 0..10_000 {
             scores.extend(std::iter::from_fn(|| judge.score_due(at(ms))));
             if ms % 20 == 0 {

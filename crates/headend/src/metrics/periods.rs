@@ -1,4 +1,4 @@
-//! Scoring periods: stretches of equal length from a start on, each with a tally that stays open for a grace after its end.
+//! Scoring periods: stretches of equal length from a start on, or from some time before, each with a tally that stays open for a grace after its end.
 //!
 //! A packet or frame counts in the period in which it was sent. What it comes to may be known only later; how much later is the grace, and
 //! what comes after that finds no tally any more. A period that the application's stop has cut short is not scored.
@@ -11,6 +11,8 @@ pub(crate) struct Periods<T> {
     length: Duration,
     grace: Duration,
     start: Instant,
+    /// How much of the first period was over at the start.
+    over: Duration,
     stopped: Option<Instant>,
     /// The first period that is not scored. Period `k` has place `k mod` their number.
     next: u64,
@@ -27,20 +29,26 @@ impl<T: Default + Clone> Periods<T> {
             length,
             grace,
             start: Instant::ZERO,
+            over: Duration::ZERO,
             stopped: None,
             next: 0,
             tallies: vec![T::default(); open as usize],
         }
     }
 
-    /// The first period begins.
-    pub(crate) fn start(&mut self, now: Instant) {
-        self.start = now;
+    /// Length of a period.
+    pub(crate) fn length(&self) -> Duration {
+        self.length
+    }
+
+    /// The first period begins, or goes on, with less than its length `over`.
+    pub(crate) fn start(&mut self, now: Instant, over: Duration) {
+        (self.start, self.over) = (now, over);
     }
 
     /// The tally of what was sent at `sent_at`, unless it has been scored. Take the tallies that are [due](Self::due) before.
     pub(crate) fn tally(&mut self, sent_at: Instant) -> Option<&mut T> {
-        let number = (sent_at - self.start).as_nanos() / self.length.as_nanos();
+        let number = self.number(sent_at);
         let open = self.tallies.len() as u64;
         debug_assert!(number < self.next + open, "a tally that is due was left");
         (number >= self.next).then(|| &mut self.tallies[(number % open) as usize])
@@ -60,17 +68,23 @@ impl<T: Default + Clone> Periods<T> {
     /// No further period ends. When the last that has ended is due, if it is not yet.
     pub(crate) fn stop(&mut self, now: Instant) -> Option<Instant> {
         self.stopped = Some(now);
-        let ended = (now - self.start).as_nanos() / self.length.as_nanos();
+        let ended = self.number(now);
         (ended > self.next).then(|| self.end(ended - 1) + self.grace)
     }
 
     /// When the period that `at` is in ends.
     pub(crate) fn end_of(&self, at: Instant) -> Instant {
-        self.end((at - self.start).as_nanos() / self.length.as_nanos())
+        self.end(self.number(at))
+    }
+
+    /// Of the period that `at` is in.
+    fn number(&self, at: Instant) -> u64 {
+        (at - self.start + self.over).as_nanos() / self.length.as_nanos()
     }
 
     fn end(&self, number: u64) -> Instant {
-        self.start + Duration::from_nanos(self.length.as_nanos() * (number + 1))
+        let whole = Duration::from_nanos(self.length.as_nanos() * (number + 1));
+        self.start + whole.saturating_sub(self.over)
     }
 }
 
@@ -84,7 +98,7 @@ mod tests {
 
     fn periods(length: u64, grace: u64) -> Periods<u32> {
         let mut periods = Periods::new(Duration::from_millis(length), Duration::from_millis(grace));
-        periods.start(at(1000));
+        periods.start(at(1000), Duration::ZERO);
         periods
     }
 
@@ -100,6 +114,17 @@ mod tests {
         assert_eq!(periods.tally(at(1099)), None);
         *periods.tally(at(1199)).expect("the second") += 10;
         assert_eq!(periods.due(at(1250)), Some((at(1200), 20)));
+    }
+
+    #[test]
+    fn the_first_period_may_have_begun_before() {
+        let mut periods = periods(100, 50);
+        periods.start(at(1000), Duration::from_millis(70));
+        *periods.tally(at(1029)).expect("the first") += 1;
+        *periods.tally(at(1030)).expect("the second") += 10;
+        assert_eq!(periods.end_of(at(1010)), at(1030));
+        assert_eq!(periods.due(at(1080)), Some((at(1030), 1)));
+        assert_eq!(periods.due(at(1180)), Some((at(1130), 10)));
     }
 
     #[test]

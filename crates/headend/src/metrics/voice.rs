@@ -152,8 +152,10 @@ pub struct Score {
 pub struct Scorer {
     /// Packets in a period.
     packets: u64,
-    /// Packets sent so far.
+    /// Packets sent so far, with those that a first period lacks.
     sent: u64,
+    /// Packets that the first period has less than others: numbers are counted from there.
+    lacking: u64,
     /// Period `k` stands in place `k mod 2`: one is being sent while the one before waits for its last packets.
     periods: [Period; 2],
     config: Config,
@@ -193,6 +195,7 @@ impl Scorer {
             interval,
             packets,
             sent: 0,
+            lacking: 0,
             periods: [period(), period()],
             scratch: Vec::with_capacity(to_order as usize),
         }
@@ -203,8 +206,21 @@ impl Scorer {
         ((period.as_nanos() + interval.as_nanos() / 2) / interval.as_nanos()).max(1)
     }
 
+    /// Length of a period: so many packets of it.
+    pub fn period(&self) -> Duration {
+        self.interval * self.packets
+    }
+
+    /// Before the first packet: it comes so long before a time from which whole periods are to begin. The one that is under way then has fewer packets
+    /// sent, and a score that says nothing.
+    pub fn begin_before(&mut self, ahead: Duration) {
+        let before = ahead.as_nanos().div_ceil(self.interval.as_nanos());
+        self.lacking = before.next_multiple_of(self.packets) - before;
+    }
+
     /// Packet `number`, the next one, was sent. Ask for the scores that are due before.
     pub fn sent(&mut self, number: u64, now: Instant) {
+        let number = number + self.lacking;
         self.sent = number + 1;
         if number.is_multiple_of(self.packets) {
             let period = &mut self.periods[(number / self.packets % 2) as usize];
@@ -225,6 +241,7 @@ impl Scorer {
 
     /// Packet `number` arrived after `delay`.
     pub fn arrived(&mut self, number: u64, delay: Duration) {
+        let number = number + self.lacking;
         let (turn, place) = (number / self.packets, (number % self.packets) as usize);
         let period = &mut self.periods[(turn % 2) as usize];
         let being_sent = self.sent / self.packets == turn;

@@ -185,16 +185,26 @@ fn suggestion(name: &str, known: &[String]) -> String {
     }
 }
 
-/// The name among `known` that `name` is a slip of: a third of its letters may be wrong, swapped, missing or too many.
+/// The name among `known` that `name` is a slip of: a third of its letters may be wrong, swapped, missing or too many. Or it is one with something before
+/// or behind, as NewReno is a Reno.
 fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
-    // Names are written small; who writes CoDel means codel.
-    let name = &name.to_lowercase();
+    // Names are written small and without signs; who writes LEDBAT++ means ledbat_plus_plus.
+    let name = &name.to_lowercase().replace('+', "_plus");
     let slips = |other: &String| strsim::damerau_levenshtein(name, &other.to_lowercase());
-    known
-        .iter()
+    let slip = (known.iter())
         .min_by_key(|other| slips(other))
-        .filter(|other| slips(other) <= (name.chars().count() / 3).max(1))
+        .filter(|other| slips(other) <= (name.chars().count() / 3).max(1));
+    let part = || {
+        let inside = known
+            .iter()
+            .filter(|other| other.len() >= SHORTEST_PART && name.contains(&other.to_lowercase()));
+        inside.max_by_key(|other| other.len())
+    };
+    slip.or_else(part)
 }
+
+/// Letters of a name that is meant where it is part of another: fewer are in many words.
+const SHORTEST_PART: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -232,6 +242,11 @@ mod tests {
             suggestion("colour", &known),
             "expected one of \"congestion\", \"mtu\", \"sack\""
         );
+        let controls = names(&["ledbat", "ledbat_plus_plus", "reno"]);
+        for (written, meant) in [("ledbat++", "ledbat_plus_plus"), ("newreno", "reno")] {
+            let said = suggestion(written, &controls);
+            assert_eq!(said, format!("did you mean \"{meant}\"?"));
+        }
         assert_eq!(suggestion("colour", &names(&["mtu"])), "expected \"mtu\"");
         assert_eq!(suggestion("colour", &[]), "there is none");
     }

@@ -123,9 +123,12 @@ impl Document {
             Format::Json => Self::from_json(text)?,
             Format::Toml => Self::from_toml(text)?,
         };
+        let symmetric = document.links_without_down();
         for (path, value) in overrides {
             document.replace(path, value, read_override(value))?;
         }
+        document.complete_down(&symmetric);
+        document.refuse_empty_periods()?;
         fill_in_names(&mut document.tree);
         Ok(document)
     }
@@ -153,6 +156,54 @@ impl Document {
         Ok(Self { tree, places })
     }
 
+    /// The plain links whose two directions are written once.
+    fn links_without_down(&self) -> Vec<String> {
+        let links = self.tree.get("link").and_then(Value::as_object);
+        (links.into_iter().flatten())
+            .filter(|(_, link)| {
+                let plain = link.get("point_to_point");
+                plain.is_some_and(|plain| plain.get("down").is_none())
+            })
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    /// An override of one key of a direction that is not written leaves the others what they are: those of `up`.
+    fn complete_down(&mut self, links: &[String]) {
+        for name in links {
+            let link = self
+                .tree
+                .pointer_mut(&format!("/link/{name}/point_to_point"));
+            let Some(link) = link.and_then(Value::as_object_mut) else {
+                continue;
+            };
+            let up = link.get("up").and_then(Value::as_object).cloned();
+            let down = link.get_mut("down").and_then(Value::as_object_mut);
+            if let (Some(up), Some(down)) = (up, down) {
+                for (key, value) in up {
+                    down.entry(key).or_insert(value);
+                }
+            }
+        }
+    }
+
+    /// A list of periods is when a flow is there: one without any says nothing.
+    fn refuse_empty_periods(&self) -> Result<(), ScenarioError> {
+        let flows = self.tree.get("flow").and_then(Value::as_object);
+        let empty = (flows.into_iter().flatten()).find(|(_, flow)| {
+            let periods = flow.get("periods").and_then(Value::as_array);
+            periods.is_some_and(Vec::is_empty)
+        });
+        match empty {
+            None => Ok(()),
+            Some((name, _)) => {
+                let why = "expected a period at least, such as [\"5 s\", \"20 s\"], found an empty list; leave it out for a flow that is always there";
+                let error = ScenarioError::invalid(format!("flow.{name}.periods"), why);
+                Err(self.locate(error))
+            }
+        }
+    }
+
     /// The typed scenario. Whether it makes sense is checked later.
     pub(super) fn to_raw(&self) -> Result<Raw, ScenarioError> {
         if self.tree.as_object().is_some_and(Map::is_empty) {
@@ -166,6 +217,27 @@ impl Document {
             };
             self.locate(self.explain(&path, &error.into_inner().to_string()))
         })
+    }
+
+    /// The same error with what was found at its key, where it says what is expected there and no more; and with a word where nobody wrote that.
+    pub(super) fn echo(&self, error: ScenarioError) -> ScenarioError {
+        let (Some(path), Problem::Invalid(why)) = (error.path(), error.problem()) else {
+            return error;
+        };
+        let is_bare = why.starts_with("expected ") && !why.contains("found");
+        let found = self
+            .at(path)
+            .filter(|found| !found.is_object() && !found.is_array());
+        let Some(found) = found.filter(|_| is_bare) else {
+            return error;
+        };
+        let is_written = self.places.is_empty() || self.places.contains_key(path);
+        let note = if is_written {
+            ""
+        } else {
+            ", which a name here stands for"
+        };
+        ScenarioError::invalid(path, format!("{why}, found {found}{note}"))
     }
 
     /// Says where an error's value stands: the innermost table that was written, if the value itself was not.
@@ -202,6 +274,10 @@ impl Document {
             .and_then(|rest| rest.split_once(", expected "));
         let key = path.rsplit('.').next().unwrap_or_default();
         let problem = match pair {
+            Some((found, "string or map")) => Problem::Unexpected {
+                found: plain_found(found),
+                expected: self.names_at(path),
+            },
             Some((found, "u8")) if key == "dscp" || path.contains(".bands[") => {
                 Problem::Unexpected {
                     found: plain_found(found),
@@ -215,6 +291,24 @@ impl Document {
             None => Problem::Invalid(one_line(message)),
         };
         ScenarioError::at(path, problem)
+    }
+
+    /// What may stand at `path`, where it is one of some names: what is said of a name that nobody has.
+    fn names_at(&self, path: &str) -> String {
+        let mut tree = self.tree.clone();
+        if let Some(value) = tree.pointer_mut(&format!("/{}", path.replace('.', "/"))) {
+            *value = Value::String(String::new());
+        }
+        let error = serde_path_to_error::deserialize::<_, Raw>(&tree).err();
+        let message = error.map(|error| error.into_inner().to_string());
+        let message = message.filter(|message| message.starts_with("unknown variant"));
+        let message = message.unwrap_or_default();
+        let names: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
+        match names[..] {
+            [] => "a name".to_owned(),
+            [only] => format!("\"{only}\""),
+            [ref rest @ .., last] => format!("\"{}\" or \"{last}\"", rest.join("\", \"")),
+        }
     }
 
     /// A key, or a name in place of a table, that is not among `known`.

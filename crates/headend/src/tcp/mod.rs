@@ -169,6 +169,9 @@ pub struct Options {
     pub window_scale: u8,
 }
 
+/// Places by which a window can be shifted at most (RFC 7323 §2.3).
+const MOST_SCALE: u8 = 14;
+
 impl Config {
     /// What its SYNs offer, and both sides accept.
     pub fn options(&self) -> Options {
@@ -177,7 +180,7 @@ impl Config {
             mss: self.mtu.max(MIN_MTU) - IP_AND_TCP_BYTES,
             sack: self.sack,
             timestamps: self.timestamps,
-            window_scale: bits.saturating_sub(u16::BITS) as u8,
+            window_scale: (bits.saturating_sub(u16::BITS) as u8).min(MOST_SCALE),
         }
     }
 

@@ -171,7 +171,7 @@ impl Setup {
                 jitter,
                 Harm {
                     loss: Probability(self.loss),
-                    ..Harm::NONE
+                    ..Harm::default()
                 },
                 rng,
             )

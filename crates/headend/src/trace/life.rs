@@ -3,13 +3,15 @@
 //! It takes the first packet of a flow that enters a queue at or after a given time. A flow whose hosts send anything up is followed
 //! upstream, as requests and grants are there; one that only travels down is followed down. While the packet waits in a queue, whatever
 //! happens to that queue's requests belongs to its life, as they ask for all that waits; once the queue gave it up, only the packet does.
+//! In a cell the packet contends for the channel after it left its queue: until its exchange of frames, whatever goes over that channel belongs
+//! to its life too.
 //!
 //! A sequence number does not name a packet (acknowledgements share theirs, retransmissions keep theirs). What does is when it was
 //! enqueued, until it leaves the queue, and when it was sent, until it arrives.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{PacketView, QueueId, Sink, TraceEvent};
+use super::{AirFrame, PacketView, QueueId, Sink, TraceEvent};
 use crate::flow::GroupId;
 use crate::metrics::table::{FLOAT, INTEGER, TEXT, Table};
 use crate::packet::Side;
@@ -27,12 +29,14 @@ struct State {
     group: GroupId,
     side: Side,
     from: Instant,
+    /// The link of each queue, by number.
+    links: Vec<u32>,
     /// The flow's latest packet and when its host sent it.
     latest: Option<(PacketView, Instant)>,
     place: Place,
     sent: Option<Instant>,
     steps: Vec<(Instant, TraceEvent)>,
-    /// Steps of the present wait.
+    /// Steps of the present wait, in the queue or for the channel.
     waited: usize,
 }
 
@@ -43,19 +47,20 @@ enum Place {
     Unborn,
     /// In a queue, since this time.
     Waiting(PacketView, QueueId, Instant),
-    /// Between queues.
-    Travelling(PacketView),
+    /// Between queues; in a cell, until its frames are on the air, with the queue that gave it up.
+    Travelling(PacketView, Option<QueueId>),
     /// Delivered or discarded.
     Ended,
 }
 
 impl Life {
-    /// The life of the first packet of `group` from `side` that enters a queue at or after `from`.
-    pub fn of(group: GroupId, side: Side, from: Instant) -> Self {
+    /// The life of the first packet of `group` from `side` that enters a queue at or after `from`. `links` numbers the link of each queue.
+    pub fn of(group: GroupId, side: Side, from: Instant, links: Vec<u32>) -> Self {
         Self(Arc::new(Mutex::new(State {
             group,
             side,
             from,
+            links,
             latest: None,
             place: Place::Unborn,
             sent: None,
@@ -77,6 +82,7 @@ impl Life {
             ("queue", TEXT),
             ("detail", TEXT),
             ("when_ns", INTEGER),
+            ("until_ns", INTEGER),
             ("bytes", FLOAT),
             ("opportunity", FLOAT),
             ("window", FLOAT),
@@ -88,6 +94,7 @@ impl Life {
             table.text("queue", &row.queue.map_or_else(String::new, &name));
             table.text("detail", row.detail);
             table.integer("when_ns", row.when.as_nanos());
+            table.integer("until_ns", row.until.as_nanos());
             table.float("bytes", row.bytes.map_or(f64::NAN, |bytes| bytes as f64));
             table.float(
                 "opportunity",
@@ -121,7 +128,7 @@ impl State {
                 self.begin(at, queue, packet);
             }
             (Place::Waiting(own, queue, since), _) => self.wait(at, event, own, queue, since),
-            (Place::Travelling(own), _) => self.travel(at, event, own),
+            (Place::Travelling(own, left), _) => self.travel(at, event, own, left),
             _ => {}
         }
     }
@@ -162,7 +169,8 @@ impl State {
                 sojourn,
             } if left == queue && is_same(&packet, &own) && since + sojourn == at => {
                 self.steps.push((at, *event));
-                self.place = Place::Travelling(own);
+                self.place = Place::Travelling(own, Some(queue));
+                self.waited = 0;
             }
             TraceEvent::Discarded {
                 queue: Some(left),
@@ -178,9 +186,20 @@ impl State {
             } if inside == queue && is_same(&packet, &own) => {
                 self.steps.push((at, *event));
             }
-            _ if queue_of_request(event) == Some(queue) => self.keep(at, event),
+            _ if queue_of_request(event) == Some(queue) || self.is_beside(event, queue) => {
+                self.keep(at, event);
+            }
             _ => {}
         }
+    }
+
+    /// Whether an event is a frame on the channel that a queue's packets contend for.
+    fn is_beside(&self, event: &TraceEvent, queue: QueueId) -> bool {
+        let TraceEvent::Aired { queue: other, .. } = event else {
+            return false;
+        };
+        let link = |queue: &QueueId| self.links.get(queue.0 as usize);
+        link(other) == link(&queue)
     }
 
     /// Keeps a step of a wait; in a long one, the latest takes the place of one in the middle.
@@ -192,7 +211,7 @@ impl State {
         self.waited += 1;
     }
 
-    fn travel(&mut self, at: Instant, event: &TraceEvent, own: PacketView) {
+    fn travel(&mut self, at: Instant, event: &TraceEvent, own: PacketView, left: Option<QueueId>) {
         match *event {
             TraceEvent::Enqueued { queue, packet } if is_same(&packet, &own) => {
                 self.enter(at, queue, own);
@@ -207,6 +226,18 @@ impl State {
                 self.steps.push((at, *event));
                 self.place = Place::Ended;
             }
+            TraceEvent::BackedOff { queue, .. } if left == Some(queue) => self.keep(at, event),
+            TraceEvent::Aired {
+                queue,
+                frame,
+                heard,
+                ..
+            } if left.is_some_and(|left| self.is_beside(event, left)) => {
+                self.keep(at, event);
+                if left == Some(queue) && frame == AirFrame::Ack && heard {
+                    self.place = Place::Travelling(own, None);
+                }
+            }
             _ => {}
         }
     }
@@ -220,6 +251,7 @@ fn is_same(one: &PacketView, other: &PacketView) -> bool {
 const fn queue_of_request(event: &TraceEvent) -> Option<QueueId> {
     match event {
         TraceEvent::Answered { queue, .. }
+        | TraceEvent::BackedOff { queue, .. }
         | TraceEvent::Deferred { queue, .. }
         | TraceEvent::Granted { queue, .. }
         | TraceEvent::Prepared { queue, .. }
@@ -228,13 +260,26 @@ const fn queue_of_request(event: &TraceEvent) -> Option<QueueId> {
     }
 }
 
+/// What the table calls a frame that arrives, or does not.
+const fn name_frame(frame: AirFrame, heard: bool) -> &'static str {
+    match (frame, heard) {
+        (AirFrame::Rts, true) => "rts",
+        (AirFrame::Rts, false) => "rts_lost",
+        (AirFrame::Cts, _) => "cts",
+        (AirFrame::Data, true) => "data",
+        (AirFrame::Data, false) => "data_lost",
+        (AirFrame::Ack, _) => "ack",
+    }
+}
+
 /// A step as the table holds it.
 struct Row {
     step: &'static str,
     queue: Option<QueueId>,
     detail: &'static str,
-    /// The other moment it is about: when a request or a burst is on the channel.
+    /// The other moment it is about: when a request, a burst or a frame is on the channel, and until when.
     when: Instant,
+    until: Instant,
     bytes: Option<u64>,
     opportunity: Option<u64>,
     window: Option<u64>,
@@ -247,6 +292,7 @@ impl Row {
             queue,
             detail: "",
             when,
+            until: when,
             bytes: None,
             opportunity: None,
             window: None,
@@ -255,6 +301,28 @@ impl Row {
 
     fn of(at: Instant, event: &TraceEvent) -> Self {
         match *event {
+            TraceEvent::Aired {
+                queue,
+                frame,
+                bytes,
+                start,
+                end,
+                heard,
+            } => Self {
+                detail: name_frame(frame, heard),
+                bytes: Some(bytes),
+                until: end,
+                ..Self::new("aired", Some(queue), start)
+            },
+            TraceEvent::BackedOff {
+                queue,
+                slots,
+                window,
+            } => Self {
+                opportunity: Some(slots),
+                window: Some(window),
+                ..Self::new("backed_off", Some(queue), at)
+            },
             TraceEvent::Answered { queue, sent, heard } => Self {
                 detail: if heard { "heard" } else { "collided" },
                 ..Self::new("answered", Some(queue), sent)
@@ -358,7 +426,7 @@ mod tests {
     }
 
     fn follow(events: &[(u64, TraceEvent)]) -> Vec<(Instant, &'static str)> {
-        let mut life = Life::of(GroupId(3), Side::Host, at(10));
+        let mut life = Life::of(GroupId(3), Side::Host, at(10), vec![0, 1, 1]);
         for (millis, event) in events {
             life.record(at(*millis), event);
         }
@@ -522,9 +590,60 @@ mod tests {
         assert_eq!(steps.last(), Some(&(at(2000), "dequeued")));
     }
 
+    fn aired(queue: QueueId, frame: AirFrame) -> TraceEvent {
+        TraceEvent::Aired {
+            queue,
+            frame,
+            bytes: 100,
+            start: at(15),
+            end: at(16),
+            heard: true,
+        }
+    }
+
+    #[test]
+    fn a_packet_that_left_its_queue_contends_until_its_own_exchange() {
+        let backed_off = |queue| TraceEvent::BackedOff {
+            queue,
+            slots: 7,
+            window: 32,
+        };
+        let neighbour = QueueId(2);
+        let mine = TraceEvent::Dequeued {
+            queue: OTHER,
+            packet: packet(2),
+            sojourn: Duration::from_millis(2),
+        };
+        let events = [
+            (10, enqueued(OTHER, 2)),
+            (11, aired(neighbour, AirFrame::Data)),
+            (11, aired(UP, AirFrame::Data)),
+            (12, mine),
+            (12, backed_off(OTHER)),
+            (12, backed_off(neighbour)),
+            (13, aired(neighbour, AirFrame::Data)),
+            (15, aired(OTHER, AirFrame::Data)),
+            (15, aired(OTHER, AirFrame::Ack)),
+            (17, aired(neighbour, AirFrame::Data)),
+            (18, backed_off(OTHER)),
+            (30, delivered(2, 20)),
+        ];
+        let expected = [
+            (at(10), "enqueued"),
+            (at(11), "aired"),
+            (at(12), "dequeued"),
+            (at(12), "backed_off"),
+            (at(13), "aired"),
+            (at(15), "aired"),
+            (at(15), "aired"),
+            (at(30), "delivered"),
+        ];
+        assert_eq!(follow(&events), expected);
+    }
+
     #[test]
     fn the_table_has_a_row_for_each_step_and_its_columns_without_any() {
-        let mut life = Life::of(GroupId(3), Side::Host, at(10));
+        let mut life = Life::of(GroupId(3), Side::Host, at(10), vec![0, 1, 1]);
         let name = |_| "cable.up".to_owned();
         let columns = |table: &Table| -> Vec<String> {
             table.columns.iter().map(|(name, _)| name.clone()).collect()

@@ -17,7 +17,7 @@ pub enum DropReason {
     AckThinned,
     /// The queue's control law decided so.
     Congested,
-    /// Lost on the medium or in the wide area.
+    /// Lost in the wide area.
     Corrupted,
     /// A classifier forbids it.
     Filtered,
@@ -102,9 +102,37 @@ impl PacketView {
     }
 }
 
+/// A frame of an 802.11 exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AirFrame {
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// What carries a packet.
+    Data,
+    /// Acknowledgement.
+    Ack,
+}
+
 /// Something that happened.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TraceEvent {
+    /// A frame goes over the channel of a cell. Those of one exchange are told when it begins.
+    Aired {
+        /// Whose packet the exchange is about.
+        queue: QueueId,
+        /// Which frame.
+        frame: AirFrame,
+        /// Its MPDU bytes.
+        bytes: u64,
+        /// When it begins.
+        start: Instant,
+        /// When it is over.
+        end: Instant,
+        /// It arrives; otherwise it collides, or arrives broken.
+        heard: bool,
+    },
     /// A MAP told a modem what became of a contention request.
     Answered {
         /// Whose queue.
@@ -113,6 +141,15 @@ pub enum TraceEvent {
         sent: Instant,
         /// The CMTS has it; otherwise it collided.
         heard: bool,
+    },
+    /// A station or access point drew a backoff.
+    BackedOff {
+        /// Whose.
+        queue: QueueId,
+        /// Idle slots it will wait for.
+        slots: u64,
+        /// Slots it drew from.
+        window: u64,
     },
     /// A modem chose the request opportunity it will ask in.
     Deferred {
@@ -230,11 +267,17 @@ impl TraceKinds {
     pub const DEFERRED: Self = Self(1 << 9);
     /// [`TraceEvent::Prepared`].
     pub const PREPARED: Self = Self(1 << 10);
+    /// [`TraceEvent::Aired`].
+    pub const AIRED: Self = Self(1 << 11);
+    /// [`TraceEvent::BackedOff`].
+    pub const BACKED_OFF: Self = Self(1 << 12);
 
     /// The kind of `event`.
     pub const fn of(event: &TraceEvent) -> Self {
         match event {
+            TraceEvent::Aired { .. } => Self::AIRED,
             TraceEvent::Answered { .. } => Self::ANSWERED,
+            TraceEvent::BackedOff { .. } => Self::BACKED_OFF,
             TraceEvent::Deferred { .. } => Self::DEFERRED,
             TraceEvent::Prepared { .. } => Self::PREPARED,
             TraceEvent::Delivered { .. } => Self::DELIVERED,

@@ -167,7 +167,8 @@ impl CloudGaming {
     fn report(&mut self, cx: &mut AppContext<'_>) {
         self.video.report(cx);
         while let Some(score) = self.answers.score_due(cx.now) {
-            cx.measure_at(score.ended, Measure::Missed, score.missed);
+            let period = self.answers.period();
+            cx.measure_over(period, score.ended, Measure::Missed, score.missed);
         }
     }
 
@@ -184,7 +185,8 @@ impl Application for CloudGaming {
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
         match event {
             AppEvent::Started => {
-                self.answers.start(cx.now);
+                let begun = cx.begun_of(self.answers.period());
+                self.answers.start(cx.now, begun);
                 self.input.start(cx);
                 self.video.start(cx);
             }

@@ -376,9 +376,20 @@ mod tests {
             ("[voice]\ninterval = \"20 s\"", "scoring.period"),
             ("[voice.scoring]\ngrace = \"11 s\"", "scoring.grace"),
             (
-                "[voice.scoring.de_jitter]\nfixed = \"100 h\"",
-                "scoring.de_jitter",
+                "[voice.scoring.de_jitter]\nfixed = \"10 s\"",
+                "scoring.de_jitter.fixed",
             ),
+            (
+                "[voice.scoring.de_jitter]\nfixed = \"0 s\"",
+                "scoring.de_jitter.fixed",
+            ),
+            (
+                "[voice]\ncodec = \"g729\"\ninterval = \"15 ms\"",
+                "interval",
+            ),
+            ("[web]\nhttp2 = {}\nconnections = 8", "connections"),
+            ("[web]\nhttp2 = {}\nbrowser = \"chrome_13\"", "browser"),
+            ("[replay]\nup = \"0 200\"\nport = 80", "port"),
             ("[bulk]\nsize = \"0 B\"", "size"),
             ("[bulk]\nsize = \"1 MB\"\nfiles = 0", "files"),
             ("[bulk]\nfiles = 3", "files"),

@@ -14,7 +14,7 @@ use crate::metrics::Measure;
 use crate::packet::Side;
 use crate::rng::Rng;
 use crate::tcp;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 pub use crate::endpoint::News;
 
@@ -299,8 +299,27 @@ impl AppContext<'_> {
 
     /// Reports a measurement of what was over at `at`, before now.
     pub fn measure_at(&mut self, at: Instant, measure: Measure, value: f64) {
+        self.measure_over(Duration::ZERO, at, measure, value);
+    }
+
+    /// Reports a measurement of a stretch of that length that was over at `at`: of one that began in the warm-up, none.
+    pub fn measure_over(&mut self, length: Duration, at: Instant, measure: Measure, value: f64) {
         let group = GroupId(self.app.0);
-        self.world.recorder.measured(at, group, measure, value);
+        (self.world.recorder).measured(at, length, group, measure, value);
+    }
+
+    /// Time until the warm-up is over.
+    pub fn warming_up(&self) -> Duration {
+        self.world.measured_from.since(self.now)
+    }
+
+    /// How much of a first period is over now, so that one begins as the warm-up is over; after it, nothing.
+    pub fn begun_of(&self, period: Duration) -> Duration {
+        let rest = self.warming_up().as_nanos() % period.as_nanos();
+        if rest == 0 {
+            return Duration::ZERO;
+        }
+        period - Duration::from_nanos(rest)
     }
 
     fn command(&mut self, flow: FlowId, side: Side, command: Command) {

@@ -146,8 +146,8 @@ pub struct Responsiveness {
     intervals: u64,
     /// Time between two pairs of probes, once the capacity is known.
     gap: Option<Duration>,
-    /// Whether a wake-up for the next pair is due.
-    probing: bool,
+    /// The wake-up for the next probe, if there is one: when, and its token. Others are of a pace that was given up.
+    next: Option<(Instant, u64)>,
     tests_done: u64,
     stopped: bool,
 }
@@ -196,7 +196,7 @@ impl Responsiveness {
             started_at: Instant::ZERO,
             intervals: 0,
             gap: None,
-            probing: false,
+            next: None,
             tests_done: 0,
             stopped: false,
             config,
@@ -266,11 +266,22 @@ impl Responsiveness {
         }
         let share = PAIR_BYTES as f64 / (self.config.share.0 * bytes as f64);
         let slowest = self.config.interval.mul_f64(share);
-        self.gap = Some(fastest.max(slowest));
-        if !self.probing {
-            self.probing = true;
-            cx.wake_at(cx.now, FOREIGN);
+        let gap = fastest.max(slowest);
+        self.gap = Some(gap);
+        // What was put off by a slower pace comes at the new one: on a far line the first interval brings little.
+        match self.next {
+            None => self.probe_at(cx.now, FOREIGN, cx),
+            Some((due, token)) if due > cx.now + gap / 2 => {
+                self.probe_at(cx.now + gap / 2, token, cx);
+            }
+            Some(_) => {}
         }
+    }
+
+    /// Asks for the wake-up of the next probe.
+    fn probe_at(&mut self, at: Instant, token: u64, cx: &mut AppContext<'_>) {
+        self.next = Some((at, token));
+        cx.wake_at(at, token);
     }
 
     /// The test is over: what it found, and how sure that is.
@@ -302,8 +313,11 @@ impl Responsiveness {
 
     /// Launches a foreign probe, and half a gap later a self probe.
     fn launch(&mut self, token: u64, cx: &mut AppContext<'_>) {
+        if self.next != Some((cx.now, token)) {
+            return;
+        }
         let Some(gap) = self.gap.filter(|_| self.running) else {
-            self.probing = false;
+            self.next = None;
             return;
         };
         if token == FOREIGN {
@@ -318,7 +332,7 @@ impl Responsiveness {
         } else {
             self.ask_on_load(cx);
         }
-        cx.wake_at(cx.now + gap / 2, FOREIGN + SELF - token);
+        self.probe_at(cx.now + gap / 2, FOREIGN + SELF - token, cx);
     }
 
     /// A self probe, on any of the load-generating connections that are open.
@@ -646,6 +660,7 @@ const SELF: u64 = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traffic::testing::Desk;
 
     fn milliseconds(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -668,6 +683,23 @@ mod tests {
             assert!(times.close_interval().is_some());
         }
         assert_eq!(times.close_interval(), None);
+    }
+
+    #[test]
+    fn a_pace_that_a_far_line_began_with_is_given_up_at_once() {
+        let mut test = Responsiveness::new(Config::default(), Direction::Down);
+        let mut desk = Desk::new(1);
+        desk.tell(&mut test, AppEvent::Started);
+        // A window of ten segments in the first interval: a pair of probes in eight seconds.
+        test.set_pace(10 * SEGMENT, &mut desk.context());
+        desk.tell(&mut test, AppEvent::Timer { token: FOREIGN });
+        let late = test.next.expect("the self probe is to come").0;
+        assert!(late - Instant::ZERO > Duration::from_secs(4), "{late:?}");
+        // Then the line gives 80 Mbit/s.
+        test.set_pace(10_000_000, &mut desk.context());
+        let (due, token) = test.next.expect("it is to come sooner");
+        assert!(due - Instant::ZERO <= milliseconds(10), "{due:?}");
+        assert_eq!(token, SELF);
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl<S: Source> Scored<S> {
         let measures = [Measure::Missed, Measure::MissedDown];
         for (scorer, measure) in self.scorers.iter_mut().zip(measures) {
             while let Some(score) = scorer.score_due(cx.now) {
-                cx.measure_at(score.ended, measure, score.missed);
+                cx.measure_over(scorer.period(), score.ended, measure, score.missed);
             }
         }
     }
@@ -47,7 +47,7 @@ impl<S: Source> Application for Scored<S> {
         match event {
             AppEvent::Started => {
                 for scorer in &mut self.scorers {
-                    scorer.start(cx.now);
+                    scorer.start(cx.now, cx.begun_of(scorer.period()));
                 }
                 self.source.start(cx);
             }

@@ -375,9 +375,10 @@ impl Streaming {
         let played = std::mem::take(&mut self.player.played);
         let stood = self.config.period.saturating_sub(played);
         let share = stood.as_nanos() as f64 / self.config.period.as_nanos() as f64;
-        cx.measure(Measure::Stalled, share);
+        let period = self.config.period;
+        cx.measure_over(period, cx.now, Measure::Stalled, share);
         let switches = std::mem::take(&mut self.switches);
-        cx.measure(Measure::Switches, f64::from(switches));
+        cx.measure_over(period, cx.now, Measure::Switches, f64::from(switches));
         cx.wake_at(cx.now + self.config.period, PERIOD);
     }
 

@@ -142,7 +142,7 @@ impl Video {
             let mut rng = cx.rng.fork();
             let half = &mut self.halves[side.index()];
             half.first = cx.now + rng.span(interval);
-            half.scorer.start(cx.now);
+            half.scorer.start(cx.now, cx.begun_of(half.scorer.period()));
             half.rng = Some(rng);
             if self.sides[side.index()] {
                 cx.wake_at(half.first, FRAME + side.index() as u64);
@@ -242,10 +242,14 @@ pub(super) fn report(scorer: &mut Scorer, side: Side, cx: &mut AppContext<'_>) {
         ],
     };
     while let Some(score) = scorer.score_due(cx.now) {
-        cx.measure_at(score.ended, delay, score.delay);
-        cx.measure_at(score.ended, late, score.late);
-        cx.measure_at(score.ended, frozen, score.frozen);
-        cx.measure_at(score.ended, rate, score.rate);
+        for (measure, value) in [
+            (delay, score.delay),
+            (late, score.late),
+            (frozen, score.frozen),
+            (rate, score.rate),
+        ] {
+            cx.measure_over(scorer.period(), score.ended, measure, value);
+        }
     }
 }
 

@@ -356,7 +356,8 @@ impl Way {
 
     fn start(&mut self, sends: bool, cx: &mut AppContext<'_>) {
         let mut rng = cx.rng.fork();
-        self.scorer.start(cx.now);
+        let begun = cx.begun_of(self.scorer.period());
+        self.scorer.start(cx.now, begun);
         self.first_frame = cx.now + rng.span(Pace::per_second(self.frame_rate).gap());
         self.first_sound = cx.now + rng.span(AUDIO_INTERVAL);
         self.rng = Some(rng);

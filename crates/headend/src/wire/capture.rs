@@ -230,7 +230,7 @@ fn explain(reason: DropReason) -> &'static str {
             "dropped: a newer acknowledgement made it superfluous (ack_thinned)"
         }
         DropReason::Congested => "dropped by the AQM (congested)",
-        DropReason::Corrupted => "damaged on the way (corrupted)",
+        DropReason::Corrupted => "lost in the wide area (corrupted)",
         DropReason::Filtered => "dropped: forbidden by a classifier (filtered)",
         DropReason::FlowLimit => "dropped: its flow's share of the buffer is full (flow_limit)",
         DropReason::NotRegistered => "dropped: the modem is not registered yet (not_registered)",

@@ -210,7 +210,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
 
 fn no_delay() -> Line {
     let rng = Rng::for_path(1, "line");
-    Line::new(Duration::ZERO, Duration::ZERO, Harm::NONE, rng)
+    Line::new(Duration::ZERO, Duration::ZERO, Harm::default(), rng)
 }
 
 fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {

@@ -97,7 +97,7 @@ impl Setup {
             self.delay
         };
         let rng = Rng::for_path(self.seed, &format!("line.{index}"));
-        Line::new(delay, Duration::ZERO, Harm::NONE, rng)
+        Line::new(delay, Duration::ZERO, Harm::default(), rng)
     }
 
     fn link(&self) -> Box<dyn Link> {

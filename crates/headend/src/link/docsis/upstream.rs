@@ -174,16 +174,20 @@ impl Upstream {
         let Some(flow) = self.flows.first() else {
             return;
         };
-        let bits = |minislots: u64| (minislots * self.timing.minislot_bytes * 8) as f64;
+        let bits = |minislots: f64| minislots * (self.timing.minislot_bytes * 8) as f64;
         let interval = self.timing.map_interval().as_nanos();
+        let (given, full) = self.cmts.used_until(now, &self.timing);
+        let (map, within) = (now.as_nanos() / interval, now.as_nanos() % interval);
+        let [taken, next] = [map, map + 1].map(|map| self.taken.before(map) as f64);
+        let taken = taken + (next - taken) * (within as f64 / interval as f64);
         let so_far = ChannelUse {
             capacity_bits: self.cmts.capacity().map_or_else(
                 || RateSchedule::Constant(self.timing.capacity()).bits_until(now, Rate(u64::MAX)),
                 |capacity| capacity.bits_until(now, self.timing.capacity()),
             ),
-            used_bits: bits(self.cmts.given()),
-            neighbours_bits: bits(self.taken.before(now.as_nanos() / interval)),
-            full_ns: (self.cmts.full_maps() * interval) as f64,
+            used_bits: bits(given),
+            neighbours_bits: bits(taken),
+            full_ns: full * interval as f64,
         };
         visit(flow.id(), so_far);
     }

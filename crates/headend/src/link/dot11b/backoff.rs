@@ -56,9 +56,14 @@ impl Backoff {
         self.until
     }
 
+    /// Slots that a backoff is drawn from.
+    pub fn window(&self) -> u64 {
+        u64::from(self.window) + 1
+    }
+
     /// Draws a backoff that begins after idle slot `slot`.
     pub fn draw(&mut self, slot: u64) {
-        self.until = slot + self.rng.below(u64::from(self.window) + 1);
+        self.until = slot + self.rng.below(self.window());
     }
 
     /// The frame has arrived.

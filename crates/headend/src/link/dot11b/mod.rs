@@ -22,7 +22,7 @@ use crate::packet::Packet;
 use crate::qdisc::{LineView, Queue};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::trace::{DropReason, QueueId};
+use crate::trace::{AirFrame, DropReason, QueueId};
 use crate::units::{Probability, Rate};
 
 /// Token of the wake-up at which somebody may begin to send.
@@ -67,6 +67,17 @@ pub struct StationSetup {
     pub rate: Rate,
     /// Share of the frames from and to it that arrive broken.
     pub frame_errors: Probability,
+    /// For its backoffs.
+    pub rng: Rng,
+}
+
+/// The access point, ready to be put into its place.
+#[derive(Debug)]
+pub struct AccessPointSetup {
+    /// Its queue; updates come with [`Cell::update_token`].
+    pub queue: Queue,
+    /// The largest rate that it sends at.
+    pub rate: Rate,
     /// For its backoffs.
     pub rng: Rng,
 }
@@ -132,26 +143,25 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell of an access point with this queue and backoff stream, and stations.
+    /// A cell of an access point and stations.
     pub fn new(
         rules: Rules,
-        access_point: (Queue, Rng),
+        access_point: AccessPointSetup,
         stations: Vec<StationSetup>,
         rng: Rng,
     ) -> Self {
-        let fastest = stations.iter().map(|station| station.rate).max();
         let node = |queue, rate, rng| Node {
             queue,
             line: LineView::plain(rate),
             backoff: Backoff::new(&rules.limits, rng),
             frame: None,
         };
-        let (queue, of_access_point) = access_point;
-        let mut nodes = vec![node(
+        let AccessPointSetup {
             queue,
-            fastest.unwrap_or(phy::RATES[0]),
-            of_access_point,
-        )];
+            rate,
+            rng: own,
+        } = access_point;
+        let mut nodes = vec![node(queue, rate, own)];
         let mut radios = Vec::with_capacity(stations.len());
         for station in stations {
             nodes.push(node(station.queue, station.rate, station.rng));
@@ -213,11 +223,11 @@ impl Cell {
     fn contend(&mut self, node: usize, cx: &mut Context<'_>) {
         match self.channel {
             Channel::Busy { .. } => {
-                let backoff = &mut self.nodes[node].backoff;
-                if backoff.until() <= self.slots {
-                    backoff.draw(self.slots);
+                if self.nodes[node].backoff.until() <= self.slots {
+                    self.draw(node, cx);
                 }
-                self.due.set(node as u32, Some(slot(backoff.until())));
+                let until = self.nodes[node].backoff.until();
+                self.due.set(node as u32, Some(slot(until)));
             }
             Channel::Idle { since } => {
                 let passed = self.passed(since, cx.now);
@@ -230,6 +240,16 @@ impl Cell {
                 }
             }
         }
+    }
+
+    /// A node draws a backoff.
+    fn draw(&mut self, node: usize, cx: &mut Context<'_>) {
+        let place = &mut self.nodes[node];
+        let window = place.backoff.window();
+        place.backoff.draw(self.slots);
+        let slots = place.backoff.until() - self.slots;
+        let (now, queue) = (cx.now, place.queue.id());
+        cx.recorder().backed_off(now, queue, slots, window);
     }
 
     /// Idle slots that are over at `now`.
@@ -316,6 +336,10 @@ impl Cell {
         }
         at += phy.frame(mpdu, radio.rate);
         let is_broken = radio.frame_errors.0 > 0.0 && self.rng.uniform() < radio.frame_errors.0;
+        if cx.recorder().hears_air() {
+            let lost = is_broken.then_some(AirFrame::Data);
+            self.tell(node, mpdu, radio.rate, lost, cx);
+        }
         if is_broken {
             self.nodes[node].frame = Some(packet);
             let what = if is_announced { Try::Long } else { Try::Short };
@@ -347,7 +371,67 @@ impl Cell {
             let queue = self.nodes[node as usize].queue.id();
             cx.recorder().mac(queue).collisions += 1;
         }
+        if cx.recorder().hears_air() {
+            self.tell_collision(cx);
+        }
         (cx.now + longest, Ending::Failed(Try::Short))
+    }
+
+    /// Tells of the frames of an exchange that begins now, up to one that is lost.
+    #[cold]
+    fn tell(
+        &self,
+        node: usize,
+        mpdu: u64,
+        rate: Rate,
+        lost: Option<AirFrame>,
+        cx: &mut Context<'_>,
+    ) {
+        let phy = &self.rules.phy;
+        let answer = phy.answer(rate);
+        let frames = [
+            (AirFrame::Rts, phy::RTS_BYTES, phy.rts(rate)),
+            (AirFrame::Cts, phy::ACK_BYTES, answer),
+            (AirFrame::Data, mpdu, phy.frame(mpdu, rate)),
+            (AirFrame::Ack, phy::ACK_BYTES, answer),
+        ];
+        let first = if mpdu > self.rules.rts_threshold {
+            0
+        } else {
+            2
+        };
+        let queue = self.nodes[node].queue.id();
+        let begun = cx.now;
+        let mut at = begun;
+        for (frame, bytes, span) in frames.into_iter().skip(first) {
+            let is_heard = lost != Some(frame);
+            let times = (at, at + span);
+            cx.recorder()
+                .aired(begun, queue, frame, bytes, times, is_heard);
+            if !is_heard {
+                break;
+            }
+            at = times.1 + self.rules.sifs + self.rules.propagation;
+        }
+    }
+
+    /// Tells of the frames that begin now and collide.
+    #[cold]
+    fn tell_collision(&self, cx: &mut Context<'_>) {
+        for &node in &self.senders {
+            let node = node as usize;
+            let packet = self.nodes[node].frame.as_ref();
+            let packet = packet.expect("who sends has a frame");
+            let rate = self.radios[Self::station(node, packet, cx)].rate;
+            let mpdu = self.rules.phy.mpdu(packet.size);
+            let is_announced = mpdu > self.rules.rts_threshold;
+            let first = if is_announced {
+                AirFrame::Rts
+            } else {
+                AirFrame::Data
+            };
+            self.tell(node, mpdu, rate, Some(first), cx);
+        }
     }
 
     /// An exchange is over: who took part draws a new backoff, and the channel is idle.
@@ -361,8 +445,7 @@ impl Cell {
             let node = node as usize;
             self.settle(node, cx);
             self.load(node, cx);
-            let backoff = &mut self.nodes[node].backoff;
-            backoff.draw(self.slots);
+            self.draw(node, cx);
             if self.nodes[node].frame.is_some() {
                 let until = self.nodes[node].backoff.until();
                 self.due.set(node as u32, Some(slot(until)));

@@ -14,9 +14,9 @@ pub const RATES: [Rate; 4] = [
 ];
 
 /// MPDU bytes of an acknowledgement and of CTS (§7.2.1.2, 7.2.1.3).
-const ACK_BYTES: u64 = 14;
+pub const ACK_BYTES: u64 = 14;
 /// MPDU bytes of RTS (§7.2.1.1).
-const RTS_BYTES: u64 = 20;
+pub const RTS_BYTES: u64 = 20;
 /// The only rate at which the long preamble is the only one (§18.2.2.2).
 const SLOWEST: Rate = RATES[0];
 

@@ -17,7 +17,7 @@ use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::delay::Histogram;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
-use crate::trace::{DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
+use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
 use crate::wire::capture::{Capture, Surroundings};
 
 /// What an application measures about its own work.
@@ -392,6 +392,15 @@ impl Recorder {
         &self.queue_infos[queue.0 as usize].name
     }
 
+    /// A number for the link of each queue, the same for all queues of a link.
+    pub fn number_links(&self) -> Vec<u32> {
+        let first = |info: &QueueInfo| {
+            let same = |other: &QueueInfo| other.link == info.link;
+            self.queue_infos.iter().position(same).unwrap_or_default() as u32
+        };
+        self.queue_infos.iter().map(first).collect()
+    }
+
     /// The queue of this name.
     pub fn find_queue(&self, name: &str) -> Option<QueueId> {
         let place = self.queue_infos.iter().position(|info| info.name == name)?;
@@ -582,6 +591,45 @@ impl Recorder {
         }
     }
 
+    /// Whether the frames and backoffs of a cell are to be told.
+    #[inline]
+    pub fn hears_air(&self) -> bool {
+        self.is_heard(TraceKinds::AIRED.union(TraceKinds::BACKED_OFF))
+    }
+
+    /// A station or access point drew a backoff.
+    pub fn backed_off(&mut self, at: Instant, queue: QueueId, slots: u64, window: u64) {
+        if self.is_heard(TraceKinds::BACKED_OFF) {
+            self.tell(at, || TraceEvent::BackedOff {
+                queue,
+                slots,
+                window,
+            });
+        }
+    }
+
+    /// A frame of so many bytes, of an exchange that begins at `at`, goes over the channel of a cell.
+    pub fn aired(
+        &mut self,
+        at: Instant,
+        queue: QueueId,
+        frame: AirFrame,
+        bytes: u64,
+        times: (Instant, Instant),
+        heard: bool,
+    ) {
+        if self.is_heard(TraceKinds::AIRED) {
+            self.tell(at, || TraceEvent::Aired {
+                queue,
+                frame,
+                bytes,
+                start: times.0,
+                end: times.1,
+                heard,
+            });
+        }
+    }
+
     /// A modem asked for `bytes` by a request that leaves at `sent`: in a contention opportunity, or else in a burst or when it is polled.
     pub fn requested(
         &mut self,
@@ -693,9 +741,21 @@ impl Recorder {
         self.channels.note(&info.link, info.direction, so_far);
     }
 
-    /// An application measured something that was over at `at`; what was over in the warm-up does not count.
-    pub fn measured(&mut self, at: Instant, group: GroupId, measure: Measure, value: f64) {
-        if at < self.measuring_since {
+    /// An application measured something that was over at `at`; what was over in the warm-up does not count, nor a stretch of some length that
+    /// began in it.
+    pub fn measured(
+        &mut self,
+        at: Instant,
+        length: Duration,
+        group: GroupId,
+        measure: Measure,
+        value: f64,
+    ) {
+        let earliest = match self.measuring_since {
+            Instant::ZERO => Instant::ZERO,
+            since => since + length,
+        };
+        if at < earliest {
             return;
         }
         self.samples.push(Sample {

@@ -1,19 +1,21 @@
 //! 802.11b cells: the access point's queue, and the stations'.
 
 use super::{Builder, QueuePlace};
-use crate::link::dot11b::{Cell, StationSetup};
+use crate::link::dot11b::{AccessPointSetup, Cell, StationSetup};
 use crate::qdisc::{AckAcceleration, Framing, Queue, QueueConfig};
 use crate::scenario::check::CellPlan;
 use crate::units::Rate;
 
 impl Builder {
     pub(super) fn cell(&mut self, link: &str, plan: &CellPlan) -> Cell {
-        let fastest = plan.stations.iter().map(|station| station.rate).max();
-        let fastest = fastest.expect("a cell has stations");
-        self.fastest = self.fastest.max(fastest);
+        self.fastest = self.fastest.max(plan.fastest);
         let name = format!("{link}.down");
-        let queue = self.node(link, &name, "down", fastest, &plan.access_point, 0);
-        let access_point = (queue, self.rng(&format!("link.{name}.mac")));
+        let queue = self.node(link, &name, "down", plan.fastest, &plan.access_point, 0);
+        let access_point = AccessPointSetup {
+            queue,
+            rate: plan.fastest,
+            rng: self.rng(&format!("link.{name}.mac")),
+        };
         let stations = plan.stations.iter().enumerate().map(|(index, station)| {
             let name = format!("{link}.{}.up", station.name);
             StationSetup {

@@ -170,7 +170,7 @@ impl Builder {
 
     fn add_exit(&mut self, link: &str, direction: &str) -> u32 {
         let path = format!("link.{link}.{direction}.exit");
-        self.add_line(Duration::ZERO, Duration::ZERO, Harm::NONE, &path)
+        self.add_line(Duration::ZERO, Duration::ZERO, Harm::default(), &path)
     }
 
     /// The line behind the exit that a packet takes which entered at `port`.

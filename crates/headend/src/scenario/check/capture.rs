@@ -142,7 +142,7 @@ impl Names<'_> {
             .collect();
         match found.len() {
             1 => Ok(found.into_iter().flatten().collect()),
-            0 => Err(unknown(path, "flow, host or queue", text, self.known())),
+            0 => Err(unknown(path, "flow, host or queue", text, self.known(text))),
             _ => {
                 let why = format!(
                     "a flow and a host are called \"{text}\": \"{text}.host\" and \"{text}.peer\" are the flow's ends"
@@ -238,7 +238,22 @@ impl Names<'_> {
         })
     }
 
-    fn known(&self) -> Vec<String> {
+    /// What might be meant: the ends of a flow or the moments of a queue that `text` begins with, else all names.
+    fn known(&self, text: &str) -> Vec<String> {
+        if let Some((name, _)) = text.rsplit_once('.') {
+            let parts: Vec<_> = if self.members(name).is_some() {
+                vec!["host", "peer"]
+            } else if self.queues.iter().any(|queue| is_called(queue, name)) {
+                QueueMoment::ALL.map(QueueMoment::name).into()
+            } else {
+                Vec::new()
+            };
+            if !parts.is_empty() {
+                return (parts.iter())
+                    .map(|part| format!("{name}.{part}"))
+                    .collect();
+            }
+        }
         let flows = self.raw.flow.keys().chain(self.hosts.keys());
         flows.chain(&self.queues).cloned().collect()
     }

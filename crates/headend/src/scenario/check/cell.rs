@@ -16,6 +16,8 @@ use crate::units::{Probability, Rate};
 pub(in crate::scenario) struct CellPlan {
     pub(in crate::scenario) rules: Rules,
     pub(in crate::scenario) access_point: QueueConfig,
+    /// The largest of its stations' rates: what the access point's queue and the channel are reckoned by.
+    pub(in crate::scenario) fastest: Rate,
     /// By port.
     pub(in crate::scenario) stations: Vec<StationPlan>,
     /// In the order of their names.
@@ -111,6 +113,7 @@ pub(super) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, ScenarioError>
     Ok(CellPlan {
         rules,
         access_point,
+        fastest,
         stations,
         groups,
     })
@@ -200,6 +203,14 @@ fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
     }
     if cell.slot < Duration::from_micros(1) || cell.slot > Duration::from_millis(10) {
         return refuse("slot", "expected 1 us to 10 ms".into());
+    }
+    // IEEE 802.11-1999 §9.2.10: the air's time is part of a slot.
+    if cell.propagation >= cell.slot {
+        let why = format!(
+            "expected less than a slot, {}, found {}",
+            cell.slot, cell.propagation
+        );
+        return refuse("propagation", why);
     }
     if cell.cca_time >= cell.slot {
         return refuse(

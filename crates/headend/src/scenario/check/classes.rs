@@ -30,25 +30,30 @@ struct Sorter {
 
 /// Warns of classes that no flow belongs to.
 pub(super) fn check(links: &[LinkPlan], groups: &[GroupPlan], warnings: &mut Vec<String>) {
+    // By link and group: where it passes. Lines have thousands of both.
+    let ways: Vec<Vec<_>> = (0..links.len())
+        .map(|index| {
+            let of_link = |group| passes(group, index as u16);
+            groups.iter().map(of_link).collect()
+        })
+        .collect();
     let mut found = BTreeSet::new();
     for (index, link) in links.iter().enumerate() {
         match &link.medium {
             Medium::PointToPoint(directions) => {
                 for (way, (plan, name)) in directions.iter().zip(["up", "down"]).enumerate() {
                     let path = queue_path(&link.name, "point_to_point", name);
-                    let passes =
-                        |group: &GroupPlan| passes(group, index as u16).contains(&(way, 0));
+                    let passes = |place: usize| ways[index][place].contains(&(way, 0));
                     warn(&path, &plan.queue, groups, passes, &mut found);
                 }
             }
             Medium::Dot11b(cell) => {
-                let ways = |group: &GroupPlan| passes(group, index as u16);
                 let path = format!("link.{}.dot11b.access_point.queue", link.name);
-                let comes_down = |group: &GroupPlan| ways(group).iter().any(|&(way, _)| way == 1);
+                let comes_down = |place: usize| ways[index][place].iter().any(|&(way, _)| way == 1);
                 warn(&path, &cell.access_point, groups, comes_down, &mut found);
                 for (number, station) in cell.stations.iter().enumerate() {
                     let path = station.queue_path(&link.name);
-                    let goes_up = |group: &GroupPlan| ways(group).contains(&(0, number));
+                    let goes_up = |place: usize| ways[index][place].contains(&(0, number));
                     warn(&path, &station.queue, groups, goes_up, &mut found);
                 }
             }
@@ -58,8 +63,8 @@ pub(super) fn check(links: &[LinkPlan], groups: &[GroupPlan], warnings: &mut Vec
                     for (way, flow) in
                         flows.flat_map(|(way, flows)| flows.iter().map(move |flow| (way, flow)))
                     {
-                        let passes = |group: &GroupPlan| {
-                            (passes(group, index as u16).into_iter()).any(|(at, modem)| {
+                        let passes = |place: usize| {
+                            (ways[index][place].iter()).any(|&(at, modem)| {
                                 at == way && line.modems[modem].profile == number
                             })
                         };
@@ -76,14 +81,17 @@ fn warn(
     path: &str,
     queue: &QueueConfig,
     groups: &[GroupPlan],
-    passes: impl Fn(&GroupPlan) -> bool,
+    passes: impl Fn(usize) -> bool,
     found: &mut BTreeSet<String>,
 ) {
     let sorters = sorters(queue);
     if sorters.is_empty() {
         return;
     }
-    let groups: Vec<&GroupPlan> = groups.iter().filter(|group| passes(group)).collect();
+    let places = groups.iter().enumerate();
+    let groups: Vec<&GroupPlan> = (places.filter(|(place, _)| passes(*place)))
+        .map(|(_, group)| group)
+        .collect();
     for sorter in sorters {
         let is_idle = |class: &&Class| !groups.iter().any(|group| class.may_take(group));
         let idle: Vec<&Class> = sorter.classes.iter().filter(is_idle).collect();

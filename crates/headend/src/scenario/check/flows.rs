@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
 
-use super::links::{self, Attachment, LinkPlan, PortPlan, check_delay, find_file};
+use super::links::{self, Attachment, LinkPlan, Medium, PortPlan, check_delay, find_file};
 use super::{LONGEST_RUN, unknown};
+use crate::congestion::CongestionConfig;
 use crate::flow::TunnelId;
 use crate::line::Harm;
 use crate::rng::Rng;
@@ -77,10 +78,16 @@ pub(super) fn plan(
     links: &[LinkPlan],
 ) -> Result<(BTreeMap<String, HostPlan>, Vec<GroupPlan>), ScenarioError> {
     let attachments = links::attachments(links);
-    let hosts = plan_hosts(raw, &attachments)?;
+    let cells: Vec<u16> = (0..)
+        .zip(links)
+        .filter(|(_, link)| matches!(link.medium, Medium::Dot11b(_)))
+        .map(|(index, _)| index)
+        .collect();
+    let hosts = plan_hosts(raw, &attachments, &cells)?;
     let duration = raw.duration;
     let mut planner = Planner {
         attachments,
+        cells,
         hosts,
         tunnels: number_tunnels(raw)?,
         duration,
@@ -174,11 +181,13 @@ pub(super) fn find_host(hosts: &BTreeMap<String, HostPlan>, name: &str) -> Optio
 fn plan_hosts(
     raw: &Raw,
     attachments: &BTreeMap<String, Attachment>,
+    cells: &[u16],
 ) -> Result<BTreeMap<String, HostPlan>, ScenarioError> {
-    let mut hosts = BTreeMap::new();
+    let mut hosts: BTreeMap<String, HostPlan> = BTreeMap::new();
     let mut address = NAMED_HOSTS;
     for (name, host) in &raw.host {
         let via = plan_via(name, host, attachments)?;
+        check_order(name, &via, cells, &hosts)?;
         if host.rtt.is_some() && !via.is_empty() {
             let why = "a customer's host has no rtt: its distance is that of the flows' peers";
             return Err(ScenarioError::invalid(format!("host.{name}.rtt"), why));
@@ -233,6 +242,80 @@ fn plan_via(
     Ok(via)
 }
 
+/// Links are passed from the host outwards: a station of a cell is the host itself, and no two hosts pass the same links the other way about.
+fn check_order(
+    name: &str,
+    via: &[Attachment],
+    cells: &[u16],
+    others: &BTreeMap<String, HostPlan>,
+) -> Result<(), ScenarioError> {
+    let refuse = |place: usize, why| {
+        Err(ScenarioError::invalid(
+            format!("host.{name}.via[{place}]"),
+            why,
+        ))
+    };
+    if let Some(place) = (1..via.len()).find(|&place| cells.contains(&via[place].link)) {
+        let why = "a station of a cell is the host itself: it comes first, as links are listed from the host outwards";
+        return refuse(place, why.to_owned());
+    }
+    for (other, plan) in others {
+        let place_of = |link: u16| plan.via.iter().position(|place| place.link == link);
+        let places: Vec<_> = via.iter().map(|place| place_of(place.link)).collect();
+        let known = places
+            .iter()
+            .enumerate()
+            .filter_map(|(at, place)| Some((at, (*place)?)));
+        let mut last = 0;
+        for (at, place) in known {
+            if place < last {
+                let why = format!(
+                    "the host \"{other}\" passes these links the other way about: they are listed from the host outwards"
+                );
+                return refuse(at, why);
+            }
+            last = place;
+        }
+    }
+    Ok(())
+}
+
+/// Beyond the wide area's round trip, links may take this long without a queue: cable lines some 10 ms.
+const LINKS_TAKE: Duration = Duration::from_millis(50);
+
+/// Warns of a FAST that is told of a longer way than there is: it takes the whole of its delay for the path's, and grows without end.
+pub(super) fn warn_of_base_rtt(
+    groups: &[GroupPlan],
+    links: &[LinkPlan],
+    warnings: &mut Vec<String>,
+) {
+    let delay = |&(link, port): &(u16, crate::flow::Port)| match &links[usize::from(link)].medium {
+        Medium::PointToPoint(directions) => directions[usize::from(port.0 % 2)].delay,
+        Medium::Docsis(_) | Medium::Dot11b(_) => Duration::ZERO,
+    };
+    for group in groups {
+        let CongestionConfig::Fast(fast) = &group.tcp.congestion else {
+            continue;
+        };
+        for peer in &group.peers {
+            let half = match peer.path.rtt {
+                OrTable::Plain(rtt) => rtt / 2,
+                OrTable::Table(_) => continue,
+            };
+            let wide = peer.path.up.unwrap_or(half) + peer.path.down.unwrap_or(half);
+            let own = peer.up.iter().chain(&peer.down).map(delay);
+            let round_trip = own.fold(wide, |sum, delay| sum + delay);
+            if fast.base_rtt > round_trip + LINKS_TAKE {
+                warnings.push(format!(
+                    "flow.{}.tcp.congestion.fast.base_rtt: {} is longer than the path's own round trip, about {round_trip}: its window grows whatever stands in queues",
+                    group.name, fast.base_rtt
+                ));
+                break;
+            }
+        }
+    }
+}
+
 /// The replays that name a capture, by their path.
 pub(super) fn replays(raw: &mut Raw) -> impl Iterator<Item = (String, &mut replay::Config)> {
     raw.flow.iter_mut().filter_map(|(name, flow)| {
@@ -260,6 +343,8 @@ pub(super) fn embed_captures(
 
 struct Planner {
     attachments: BTreeMap<String, Attachment>,
+    /// Links that are 802.11b cells.
+    cells: Vec<u16>,
     hosts: BTreeMap<String, HostPlan>,
     tunnels: BTreeMap<String, TunnelId>,
     duration: Duration,
@@ -403,7 +488,11 @@ impl Planner {
         }
         let mut links: Vec<u16> = self.attachments.values().map(|place| place.link).collect();
         links.dedup();
-        let several = if links.len() > 1 { "links" } else { "modems" };
+        let several = match links[..] {
+            [only] if self.cells.contains(&only) => "stations",
+            [_] => "modems",
+            _ => "links",
+        };
         let why = format!(
             "with several {several} a flow must name its host (and [host.NAME] say where it is: via = […])"
         );
@@ -730,6 +819,8 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
         let refuse = |path: &str, (key, expected): (&str, &str)| {
             ScenarioError::invalid(format!("{at}.{path}.{key}"), format!("expected {expected}"))
         };
+        check_timers(&tcp)
+            .map_err(|(key, why)| ScenarioError::invalid(format!("{at}.tcp.{key}"), why))?;
         check_tcp(&tcp).map_err(|fault| refuse("tcp", fault))?;
         (tcp.congestion.check()).map_err(|fault| refuse("tcp.congestion", fault))?;
         return Ok(tcp);
@@ -739,6 +830,28 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
         return Err(ScenarioError::invalid(format!("{at}.tcp"), why));
     }
     Ok(tcp::Config::default())
+}
+
+/// Of timers that contradict each other, the one that is not as it is by default: the other may be what an end system's name stands for.
+fn check_timers(tcp: &tcp::Config) -> Result<(), (&'static str, String)> {
+    let longest = tcp.max_rto;
+    for (key, timer) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {
+        if timer <= longest {
+            continue;
+        }
+        return Err(if longest == tcp::Config::default().max_rto {
+            (
+                key,
+                format!("expected at most max_rto, {longest}, found {timer}"),
+            )
+        } else {
+            (
+                "max_rto",
+                format!("expected at least {key}, {timer}, found {longest}"),
+            )
+        });
+    }
+    Ok(())
 }
 
 /// The key of a value that makes no sense, and what is expected there.
@@ -763,16 +876,15 @@ fn check_tcp(tcp: &tcp::Config) -> Result<(), (&'static str, &'static str)> {
             "delayed_ack",
             "at most 500 ms",
         ),
-        (tcp.min_rto <= tcp.max_rto, "min_rto", "at most max_rto"),
         (
             tcp.max_rto <= Duration::from_secs(600),
             "max_rto",
             "at most 10 minutes",
         ),
         (
-            (Duration::from_millis(1)..=tcp.max_rto).contains(&tcp.initial_rto),
+            tcp.initial_rto >= Duration::from_millis(1),
             "initial_rto",
-            "1 ms to max_rto",
+            "at least 1 ms",
         ),
         (tcp.syn_retries <= 100, "syn_retries", "at most 100"),
         (tcp.sack || !tcp.prr, "prr", "false where `sack` is false"),

@@ -45,6 +45,8 @@ pub struct Scenario {
 
 /// The longest run: nothing on an access line takes longer, and a slip of a unit is found out.
 const LONGEST_RUN: Duration = Duration::from_secs(10 * 24 * 3600);
+/// The shortest: in less than that no packet crosses a line, and a unit was slipped.
+const SHORTEST_RUN: Duration = Duration::from_millis(1);
 /// The longest delay a path or a link may have: several times that of a satellite, and far beyond any retransmission timer.
 pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// More rows than this no one looks at, and a run should not keep.
@@ -68,7 +70,7 @@ impl Scenario {
             links::embed_traces(&mut raw, files)
                 .and_then(|()| flows::embed_captures(&mut raw, files))
                 .and_then(|()| Self::try_from(raw))
-                .map_err(|error| document.locate(error))
+                .map_err(|error| document.locate(document.echo(error)))
         })
     }
 
@@ -185,6 +187,7 @@ impl TryFrom<Raw> for Scenario {
         let (hosts, groups) = flows::plan(&mut raw, &links)?;
         classifiers::check(&links, &hosts, &groups, &mut warnings)?;
         classes::check(&links, &groups, &mut warnings);
+        flows::warn_of_base_rtt(&groups, &links, &mut warnings);
         check_bottleneck(&raw, &links)?;
         let interval = resolve_interval(&raw, &links)?;
         raw.results.interval = Some(interval);
@@ -211,11 +214,9 @@ fn check_format(format: u32) -> Result<(), ScenarioError> {
 }
 
 fn check_times(raw: &Raw) -> Result<(), ScenarioError> {
-    if raw.duration.is_zero() {
-        return Err(ScenarioError::invalid(
-            "duration",
-            "a run takes more than no time",
-        ));
+    if raw.duration < SHORTEST_RUN {
+        let why = format!("expected {SHORTEST_RUN} at least, found {}", raw.duration);
+        return Err(ScenarioError::invalid("duration", why));
     }
     if raw.duration > LONGEST_RUN {
         let why = format!("expected at most 10 days, found {}", raw.duration);

@@ -160,6 +160,19 @@ impl Definition for Config {
             "capture",
             "a pcap or pcapng file (or packets in `up` and `down`)",
         )?;
+        let chosen_by = [
+            ("host", self.host.is_some()),
+            ("interface", self.interface.is_some()),
+            ("protocol", self.protocol.is_some()),
+            ("port", self.port.is_some()),
+        ];
+        for (key, is_written) in chosen_by {
+            ensure(
+                !is_written || self.capture.is_some(),
+                key,
+                "none beside packets in `up` and `down`: it chooses from a capture",
+            )?;
+        }
         ensure(
             (0.001..=1000.0).contains(&self.speed),
             "speed",

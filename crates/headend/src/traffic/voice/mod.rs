@@ -93,6 +93,12 @@ impl Config {
     }
 }
 
+/// A de-jitter buffer holds a packet's worth of lateness at least, and no more than anybody waits for an answer.
+const SHALLOWEST: Duration = Duration::from_millis(1);
+const DEEPEST: Duration = Duration::from_secs(1);
+/// ITU-T G.729: a frame is 10 ms of sound. Nanoseconds.
+const G729_FRAME: u64 = 10_000_000;
+
 /// RTP 12 B, UDP 8 B, IPv4 20 B.
 const HEADERS: u64 = 40;
 
@@ -134,8 +140,17 @@ impl Definition for Config {
             "true: a decoder of G.729 conceals losses in any case",
         )?;
         if let DeJitter::Fixed(depth) = scoring.de_jitter {
-            ensure_span(depth, "scoring.de_jitter")?;
+            ensure(
+                (SHALLOWEST..=DEEPEST).contains(&depth),
+                "scoring.de_jitter.fixed",
+                "1 ms to 1 s",
+            )?;
         }
+        ensure(
+            self.codec != Codec::G729 || (self.interval.as_nanos()).is_multiple_of(G729_FRAME),
+            "interval",
+            "a multiple of 10 ms, the length of a frame of G.729",
+        )?;
         self.check_calls()
     }
 

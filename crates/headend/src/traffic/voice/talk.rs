@@ -45,6 +45,9 @@ impl Talk {
         self.report(cx);
         if let Some((side, number)) = self.stream.tick(token, cx) {
             let scorer = &mut self.scorers[side.index()];
+            if number == 0 {
+                scorer.begin_before(cx.warming_up());
+            }
             scorer.sent(number, cx.now);
             self.waits |= scorer.deadline().is_some();
         }
@@ -86,8 +89,9 @@ impl Talk {
         ];
         for (scorer, (mos, late)) in self.scorers.iter_mut().zip(measures) {
             while let Some(score) = scorer.score_due(cx.now) {
-                cx.measure_at(score.ended, mos, score.mos);
-                cx.measure_at(score.ended, late, score.late);
+                let period = scorer.period();
+                cx.measure_over(period, score.ended, mos, score.mos);
+                cx.measure_over(period, score.ended, late, score.late);
             }
         }
         self.waits = (self.scorers.iter()).any(|scorer| scorer.deadline().is_some());

@@ -150,6 +150,17 @@ impl Definition for Config {
         ensure(self.loads != Some(0), "loads", "at least 1")?;
         self.http2.as_ref().map_or(Ok(()), http2::Config::check)?;
         self.dns.as_ref().map_or(Ok(()), DnsConfig::check)?;
+        let speaks_http1 = |browser: &Browser| !browser.keys().contains_key("http2");
+        ensure(
+            self.http2.is_none() || !self.browser.as_ref().is_some_and(speaks_http1),
+            "browser",
+            "one that speaks HTTP/2, as `http2` is written (\"modern\"), or none",
+        )?;
+        ensure(
+            self.http2.is_none() || self.connections == Self::default().connections,
+            "connections",
+            "none with HTTP/2, which has one connection to a server",
+        )?;
         ensure(
             self.http2.is_none() || self.persistent,
             "persistent",

@@ -156,7 +156,12 @@ pub struct Cmts {
     full: u64,
     /// Minislots given so far, asked for or not.
     given: u64,
+    /// The latest MAPs that were made: which, minislots given in it, and whether it had less to give than was asked for.
+    latest: VecDeque<(u64, u64, bool)>,
 }
+
+/// MAPs are made at most so many intervals before theirs begins.
+const MOST_AHEAD: usize = 64;
 
 impl Cmts {
     /// A scheduler without service flows.
@@ -182,6 +187,7 @@ impl Cmts {
             hungry: Vec::new(),
             full: 0,
             given: 0,
+            latest: VecDeque::with_capacity(MOST_AHEAD),
         }
     }
 
@@ -270,14 +276,20 @@ impl Cmts {
         self.capacity.as_ref()
     }
 
-    /// Minislots given so far, with those of polls, and of grants in MAPs that were not made.
-    pub fn given(&self) -> u64 {
-        self.given
-    }
-
-    /// MAPs so far that had less to give than was asked for.
-    pub fn full_maps(&self) -> u64 {
-        self.full
+    /// Minislots given up to now, with those of polls, and of grants in MAPs that were not made; and MAP intervals that had less to give than was
+    /// asked for. MAPs are made ahead: of one whose interval is not over, what lies before now counts.
+    pub fn used_until(&self, now: Instant, timing: &UpstreamTiming) -> (f64, f64) {
+        let (mut given, mut full) = (self.given as f64, self.full as f64);
+        for &(map, minislots, is_full) in self.latest.iter().rev() {
+            let over = now.since(timing.allocation_start(map)).as_nanos() as f64;
+            let ahead = 1.0 - over / timing.map_interval().as_nanos() as f64;
+            if ahead <= 0.0 {
+                break;
+            }
+            given -= ahead * minislots as f64;
+            full -= ahead * f64::from(u8::from(is_full));
+        }
+        (given, full)
     }
 
     /// Grants of MAPs that were not made since this was last asked.
@@ -315,8 +327,14 @@ impl Cmts {
         let left = self.share(timing.allocation_start(map), budget, timing);
         self.place(map, budget, timing, grants);
         let asked_for = grants[before..].iter().map(|grant| grant.minislots);
-        self.given += regular + asked_for.sum::<u64>();
-        self.full += u64::from(left == 0 && self.has_backlog());
+        let given = regular + asked_for.sum::<u64>();
+        let is_full = left == 0 && self.has_backlog();
+        self.given += given;
+        self.full += u64::from(is_full);
+        if self.latest.len() == MOST_AHEAD {
+            self.latest.pop_front();
+        }
+        self.latest.push_back((map, given, is_full));
     }
 
     /// Takes in the requests that the MAP's acknowledgement time has reached.

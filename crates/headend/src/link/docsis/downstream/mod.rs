@@ -162,9 +162,16 @@ impl Downstream {
         } else {
             0
         };
+        // Of the packet that is on the channel now, what is still to go has used nothing yet.
+        let bits_until = |at: Instant| self.channel.schedule().bits_until(at, Rate(u64::MAX));
+        let so_far = bits_until(now);
+        let to_go = match self.busy_until {
+            end if end > now && end < Instant::FAR_FUTURE => bits_until(end) - so_far,
+            _ => 0.0,
+        };
         let so_far = ChannelUse {
-            capacity_bits: self.channel.schedule().bits_until(now, Rate(u64::MAX)),
-            used_bits: self.sent as f64 * 8.0,
+            capacity_bits: so_far,
+            used_bits: self.sent as f64 * 8.0 - to_go,
             neighbours_bits: 0.0,
             full_ns: (self.full_ns - ahead) as f64,
         };

@@ -80,7 +80,7 @@ impl Plain {
         let exit = Line::new(
             Duration::ZERO,
             Duration::ZERO,
-            Harm::NONE,
+            Harm::default(),
             Rng::for_path(1, "exit"),
         );
         let events = EventQueue::new(Duration::from_millis(1), 1);

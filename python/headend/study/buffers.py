@@ -1,0 +1,113 @@
+"""Curves over buffer sizes: what a full buffer predicts, where a curve is best, and how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import altair as alt
+import polars as pl
+
+from headend.figures.theme import colour, log_axis, make_chart
+
+#: Bytes of a KiB, in which the guideline gives buffers; its Mb/s are 10⁶ bit/s.
+KIB = 1024
+
+
+def predict_delay(buffer: str = "buffer_kib", rate: str = "rate_mbps") -> pl.Expr:
+    """Give how long a full buffer takes to drain, in ms, from columns in KiB and Mb/s.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"buffer_kib": [256], "rate_mbps": [2]})
+    >>> round(rows.select(predict_delay()).item(), 1)
+    1048.6
+    """
+    return pl.col(buffer) * (KIB * 8) / (pl.col(rate) * 1e3)
+
+
+def find_best(
+    rows: pl.DataFrame, by: Sequence[str], value: str, *, highest: bool = True
+) -> pl.DataFrame:
+    """Find the buffer at which each curve is best; of equals, the smaller.
+
+    Parameters
+    ----------
+    rows
+        A row for each place of a curve, with ``buffer_kib``.
+    by
+        Columns that tell curves apart.
+    value
+        The column to compare.
+    highest
+        Whether more is better.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each curve: its columns of ``by``, ``best`` (KiB), and its ``value`` there.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"rate": [1, 1, 2], "buffer_kib": [8, 16, 8], "mos": [3.0, 4.0, 2.0]})
+    >>> find_best(rows, ["rate"], "mos")["best"].to_list()
+    [16, 8]
+    """
+    ordered = rows.sort(value, "buffer_kib", descending=[highest, False])
+    best = ordered.unique(list(by), keep="first", maintain_order=True).sort(by)
+    return best.select(*by, best="buffer_kib", **{value: pl.col(value)})
+
+
+def make_buffer_axis(sizes: Sequence[float], title: str = "buffer (KiB)") -> alt.X:
+    """Put buffer sizes along the bottom, each doubling a step."""
+    return alt.X(
+        "buffer_kib:Q",
+        title=title,
+        scale=alt.Scale(type="log", base=2, domain=[min(sizes), max(sizes)], nice=False),
+        axis=alt.Axis(values=list(sizes)),
+    )
+
+
+def draw_over_buffers(
+    rows: pl.DataFrame,
+    value: str,
+    title: str,
+    *,
+    domain: tuple[float, float] | None = None,
+    log: bool = False,
+    x_title: str = "buffer (KiB)",
+) -> alt.Chart:
+    """Draw a line with points for each ``series``, coloured by ``slot``, over ``buffer_kib``.
+
+    Parameters
+    ----------
+    rows
+        What to draw.
+    value, title
+        The column on the vertical axis, and its title with the unit.
+    domain
+        Ends of the vertical axis. Without it, what the values need.
+    log
+        Whether that axis is logarithmic; it needs a domain then.
+    x_title
+        Title of the horizontal axis.
+    """
+    sizes = rows["buffer_kib"].unique().sort().to_list()
+    y: dict[str, Any] = {"title": title}
+    if domain:
+        kind: Literal["log", "linear"] = "log" if log else "linear"
+        y["scale"] = alt.Scale(type=kind, domain=list(domain), nice=False, clamp=True)
+    if domain and log:
+        ticks = log_axis(domain).to_dict()["values"]
+        y["axis"] = alt.Axis(values=[tick for tick in ticks if domain[0] <= tick <= domain[1]])
+    chart: alt.Chart = (
+        make_chart(rows)
+        .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
+        .encode(
+            x=make_buffer_axis(sizes, x_title),
+            y=alt.Y(f"{value}:Q", **y),
+            color=colour(rows),
+            tooltip=["series:N", "buffer_kib:Q", alt.Tooltip(f"{value}:Q", format=".4~g")],
+        )
+    )
+    return chart

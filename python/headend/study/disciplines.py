@@ -1,0 +1,18 @@
+"""The queues that the AQM paper compares, as its figures call them, with one colour in all figures of its studies."""
+
+from __future__ import annotations
+
+#: What the studies call a queue, and what the paper's legends do; the order is that of the paper's §4.
+DISCIPLINES = {
+    "bufferbloat": "Buffer Bloat",
+    "buffer-control": "Buffer Control",
+    "codel": "CoDel",
+    "codel-dt": "CoDel-DT",
+    "sfq-codel": "SFQ-CoDel",
+    "pie": "PIE",
+    "sfq-pie": "SFQ-PIE",
+    "docsis-pie": "DOCSIS-PIE",
+}
+
+#: Places in the palette.
+SLOTS = {name: slot for slot, name in enumerate(DISCIPLINES)}

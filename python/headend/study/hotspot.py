@@ -1,0 +1,186 @@
+"""Players and a download in one 802.11b cell: what the players take from it as the document reckons, and as simulated.
+
+Nguyen and Armitage (2004, §IV) take the time that the players' packets need on the air for time that a download loses. That
+curve is here as it is printed, with its sums corrected, and capped at what there is to lose; beside it what a download lost
+in the simulated cell, where everybody backs off and frames collide. A study of such runs has a row for each number of
+players, 0 among them, with `goodput` (of the download) and `nominal` (IP bit/s of the players' packets, both ways).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.study.airtime import DOCUMENT, DOCUMENT_TRANSFER, SECOND_US, Game
+from headend.study.claims import Finding, Verdict, decide
+
+#: What the curves are called, and their places in the palette.
+PRINTED, CORRECTED, RECKONED, CAPPED, SIMULATED, ANNOUNCED, NOMINAL = (
+    "reckoned, as printed",
+    "reckoned, sums corrected",
+    "reckoned",
+    "and capped",
+    "simulated",
+    "simulated, RTS before every frame",
+    "what the players send",
+)
+TONES = {
+    PRINTED: PALETTE[4],
+    CORRECTED: PALETTE[1],
+    RECKONED: PALETTE[1],
+    CAPPED: PALETTE[3],
+    SIMULATED: PALETTE[0],
+    ANNOUNCED: PALETTE[5],
+    NOMINAL: PALETTE[2],
+}
+
+#: The share of a second that so many players take, as reckoned.
+FindShare = Callable[[int], float]
+
+
+def find_busy(game: Game, players: int) -> float:
+    """Give the share of a second that so many players take by the document's assumptions. More than 1 does not fit."""
+    return players * game.busy_us(DOCUMENT) / SECOND_US
+
+
+def find_carried_bps() -> float:
+    """Give the most that a download has by the document's assumptions, bit/s."""
+    return DOCUMENT_TRANSFER.find_rate_bps(DOCUMENT)
+
+
+def reckon_lost(share: float, *, capped: bool = False) -> float:
+    """Give the throughput in bit/s that a download loses to those who take so much of the time."""
+    return find_carried_bps() * (min(share, 1.0) if capped else share)
+
+
+def tabulate_lost(points: pl.DataFrame, **place: Any) -> pl.DataFrame:
+    """Give what a download lost at each number of players of the runs at a place of the grid.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``players``, ``lost`` and ``nominal`` as means over the seeds, and ``low`` and ``high``, the smallest and the largest
+        loss of a seed; bit/s. A loss is the difference to the same seed's run without players.
+    """
+    rows = points.filter(**place) if place else points
+    alone = rows.filter(players=0).select("seed", alone="goodput")
+    lost = rows.filter(pl.col("players") > 0).join(alone, on="seed")
+    return (
+        lost.with_columns(lost=pl.col("alone") - pl.col("goodput"))
+        .group_by("players", maintain_order=True)
+        .agg(
+            pl.col("nominal").mean(),
+            low=pl.col("lost").min(),
+            high=pl.col("lost").max(),
+            lost=pl.col("lost").mean(),
+        )
+        .sort("players")
+    )
+
+
+def read_lost(rows: pl.DataFrame, players: int, column: str = "lost") -> float | None:
+    """Give one number of a table in Mb/s, if that many players were run."""
+    chosen = rows.filter(players=players)
+    return float(chosen[column][0]) / 1e6 if chosen.height else None
+
+
+def judge_range(
+    values: Sequence[float | None], limits: dict[str, Any], names: Sequence[str] = ("",)
+) -> Finding:
+    """See whether values in Mb/s lie between `least` and `most` of the limits."""
+    known = [(value, name) for value, name in zip(values, names, strict=True) if value is not None]
+    if not known:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    agrees = all(limits.get("least", 0.0) <= value <= limits["most"] for value, _ in known)
+    text = ", ".join(f"{value:.2f} Mb/s {name}".strip() for value, name in known)
+    return Finding(text, decide(agrees), why="" if agrees else limits.get("why", ""))
+
+
+def judge_bound(rows: pl.DataFrame, find_share: FindShare, limits: dict[str, Any]) -> Finding:
+    """See whether at least as much was lost as is reckoned, at every number of players where the reckoning fits into a second."""
+    gaps = []
+    for row in rows.iter_rows(named=True):
+        share = find_share(row["players"])
+        if share <= 1:
+            gaps.append(((row["lost"] - reckon_lost(share)) / 1e6, row["players"]))
+    if not gaps:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    least, players = min(gaps)
+    below = sum(gap < -limits["slack_mbps"] for gap, _ in gaps)
+    text = f"{len(gaps) - below} of {len(gaps)}; least {least:+.2f} Mb/s, {players} players"
+    return Finding(text, decide(not below), why=limits.get("why", "") if below else "")
+
+
+def find_overfull(find_share: FindShare, most: int) -> int | None:
+    """Give the smallest number of players that take more than all of the time, if there is one up to `most`."""
+    return next((players for players in range(2, most + 1) if find_share(players) > 1), None)
+
+
+def draw_lost(
+    curves: dict[str, list[tuple[int, float]]],
+    measured: dict[str, pl.DataFrame],
+    *,
+    most_mbps: float,
+    published: tuple[int, float, float] | None = None,
+) -> Panel:
+    """Draw reckoned curves, and what was lost in the simulated cell with the range over its seeds.
+
+    Parameters
+    ----------
+    curves
+        Players and Mb/s by name, one of this module's.
+    measured
+        What `tabulate_lost` gave, by name.
+    published
+        Players, and the least and the most of what the text reads off its figure, Mb/s.
+    """
+    lines = pl.DataFrame(
+        [
+            {"players": players, "mbps": mbps, "what": name}
+            for name, curve in curves.items()
+            for players, mbps in curve
+        ]
+    )
+    dots = pl.concat(
+        [
+            table.with_columns(
+                mbps=pl.col("lost") / 1e6,
+                low=pl.col("low") / 1e6,
+                high=pl.col("high") / 1e6,
+                what=pl.lit(name),
+            )
+            for name, table in measured.items()
+        ]
+    )
+    names = [name for name in TONES if name in curves or name in measured]
+    tone = alt.Color(
+        "what:N",
+        scale=alt.Scale(domain=names, range=[TONES[name] for name in names]),
+        legend=alt.Legend(title=None, columns=2, symbolType="stroke"),
+    )
+    x = alt.X("players:Q", title="players", axis=alt.Axis(tickMinStep=1))
+    y = alt.Y(
+        "mbps:Q",
+        title="Mbit/s",
+        scale=alt.Scale(domain=[0, most_mbps], nice=False),
+    )
+    layers = [
+        make_chart(lines).mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=tone),
+        make_chart(dots).mark_line(strokeWidth=1.5, opacity=0.5).encode(x=x, y=y, color=tone),
+        make_chart(dots).mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=tone),
+        make_chart(dots).mark_point(filled=True, size=45).encode(x=x, y=y, color=tone),
+    ]
+    if published:
+        players, least, most = published
+        band = pl.DataFrame({"players": [players], "low": [least], "high": [most]})
+        layers.append(
+            make_chart(band)
+            .mark_rule(strokeWidth=7, opacity=0.35, color="#8C8C8C")
+            .encode(x="players:Q", y="low:Q", y2="high:Q")
+        )
+    return Panel("", alt.layer(*layers))

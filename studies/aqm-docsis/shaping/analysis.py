@@ -1,0 +1,167 @@
+"""What two token buckets let through, and the delay at the end of a burst."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, colour, make_chart, mark_across
+from headend.study.claims import Finding, decide
+from headend.study.pooling import Values
+
+#: Of the scenario: s between two values, bytes of a packet and of its MAC frame, when the floods begin and end (s) and the service's rates (Mb/s).
+STEP, PACKET, FRAME = 0.002, 1500, 1518
+STARTS, STOPS = (0.0, 9.5, 16.65), (8.0, 16.0, 23.0)
+RATES = {"up": (200.0, 250.0), "down": (1000.0, 1500.0)}
+
+#: How many values a figure puts together.
+TOGETHER = 10
+
+
+def count_bytes(rates: Any) -> Values:
+    """Give the MAC bytes that had arrived at the end of each interval, from 0 on."""
+    each = np.nan_to_num(np.asarray(rates, dtype=float)) * STEP / 8 * FRAME / PACKET
+    return np.concatenate([[0.0], each.cumsum()])
+
+
+def find_excess(counts: Values, rate_mbps: float) -> float:
+    """Give the most bytes by which any interval exceeds what a rate carries in it."""
+    above = counts - np.arange(len(counts)) * STEP * rate_mbps * 1e6 / 8
+    return float((above - np.minimum.accumulate(above)).max())
+
+
+def check_sustained(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold every interval against a rate and a burst, both ways."""
+    agrees, found = True, []
+    for direction, own in limits.items():
+        excess = max(
+            find_excess(count_bytes(rates), own["rate_mbps"])
+            for rates in points[direction].to_list()
+        )
+        beyond = excess - own["burst"]
+        agrees &= beyond <= own["beyond"]
+        found.append(
+            f"{direction}stream {excess / 1e6:,.3f} MB above the rate at most, {beyond / 1e3:+,.1f} kB beyond the bound"
+        )
+    why = "the inequalities are kept by what is asked for (§7); what has been cleared while the first request waits for its opportunity leaves in one burst at the channel's rate, and downstream a codeword brings several packets at once"
+    return Finding("; ".join(found), decide(agrees), why="" if agrees else why)
+
+
+def find_peak(rates: Any, direction: str, start: float, stop: float) -> tuple[float, float]:
+    """Give from when until when the peak rate was let through between two times, s.
+
+    Against a rate midway between the two, the bytes gain while the peak rate passes and lose before and after.
+    """
+    first, last = round(start / STEP), round(stop / STEP)
+    counts = count_bytes(rates)[first : last + 1]
+    gain = counts - np.arange(len(counts)) * STEP * sum(RATES[direction]) / 2 * 1e6 / 8
+    end = int(gain.argmax())
+    begin = int(gain[: end + 1].argmin())
+    return start + begin * STEP, start + end * STEP
+
+
+def measure_peak(rates: Any, direction: str, start: float, stop: float) -> float:
+    """Give for how long the peak rate was let through between two times, s."""
+    begin, end = find_peak(rates, direction, start, stop)
+    return end - begin
+
+
+def smooth(rates: Any) -> Values:
+    """Give means over some intervals; those in which nothing left have no delay, and do not count."""
+    values = np.ma.masked_invalid(np.asarray(rates, dtype=float))
+    whole = len(values) // TOGETHER * TOGETHER
+    means = values[:whole].reshape(-1, TOGETHER).mean(axis=1)
+    return np.asarray(np.ma.filled(means, np.nan))
+
+
+def check_duration(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the length of the first burst against the bucket's."""
+    agrees, found = True, []
+    for direction in ("up", "down"):
+        expected = limits[f"{direction}_s"]
+        lengths = [
+            measure_peak(rates, direction, 0.0, STOPS[0]) for rates in points[direction].to_list()
+        ]
+        agrees &= all(abs(length / expected - 1) <= limits["within"] for length in lengths)
+        found.append(f"{direction}stream {' and '.join(f'{length:.2f}' for length in lengths)} s")
+    return Finding("; ".join(found), decide(agrees))
+
+
+def check_credit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the length of later bursts against what the rests earned; a deep buffer is still full when they begin."""
+    rows = points.filter(pl.col("buffer_ms") == points["buffer_ms"].min())
+    rates = rows["up"].to_list()[0]
+    full, half = (
+        measure_peak(rates, "up", *span) for span in zip(STARTS[1:], STOPS[1:], strict=True)
+    )
+    agrees = all(
+        abs(length / expected - 1) <= limits["within"]
+        for length, expected in ((full, limits["full_s"]), (half, limits["half_s"]))
+    )
+    return Finding(
+        f"{full:.2f} s after a rest of 1.5 s, {half:.2f} s after one of 0.65 s", decide(agrees)
+    )
+
+
+def check_step(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the delay before and after the end of the first burst against the buffer's at either rate."""
+    agrees, found = True, []
+    for row in points.sort("buffer_ms").iter_rows(named=True):
+        delays = smooth(row["delay"]) / 1e6
+        _, end = find_peak(row["up"], "up", 0.0, STOPS[0])
+        place, width = round(end / STEP / TOGETHER), round(1 / STEP / TOGETHER)
+        settled = place + int(np.ceil(row["buffer_ms"] / 1e3 / STEP / TOGETHER)) + 1
+        before, after = (
+            np.nanmean(delays[place - width : place - 1]),
+            np.nanmean(delays[settled : settled + width]),
+        )
+        step = row["buffer_ms"] * (1 - limits["rate_mbps"] / limits["peak_mbps"])
+        agrees &= bool(abs(after - before - step) <= limits["within_ms"])
+        found.append(
+            f"{row['buffer_ms']} ms: from {before:.1f} to {after:.1f} ms, a step of {after - before:.1f} for {step:.0f}"
+        )
+    return Finding("; ".join(found), decide(agrees))
+
+
+def draw_rate(points: pl.DataFrame) -> list[Panel]:
+    """Draw the upstream rate, with the smallest buffer."""
+    row = points.sort("buffer_ms").row(0, named=True)
+    values = smooth(row["up"]) * FRAME / PACKET / 1e6
+    rows = pl.DataFrame({"time": (np.arange(len(values)) + 1) * STEP * TOGETHER, "rate": values})
+    chart = (
+        make_chart(rows)
+        .mark_line(strokeWidth=1.6, color=PALETTE[0])
+        .encode(
+            x=alt.X("time:Q", title="time (s)"),
+            y=alt.Y("rate:Q", title="rate upstream, MAC frames (Mb/s)"),
+        )
+    )
+    return [Panel("", alt.layer(chart, mark_across(200, "sustained"), mark_across(250, "peak")))]
+
+
+def draw_delay(points: pl.DataFrame) -> list[Panel]:
+    """Draw the flood's queue delay over its first eight seconds."""
+    frames = []
+    for slot, row in enumerate(points.sort("buffer_ms").iter_rows(named=True)):
+        values = smooth(row["delay"])[: round(8 / STEP / TOGETHER)] / 1e6
+        frame = pl.DataFrame(
+            {"time": (np.arange(len(values)) + 1) * STEP * TOGETHER, "delay": values}
+        )
+        frames.append(
+            frame.with_columns(series=pl.lit(f"buffer of {row['buffer_ms']} ms"), slot=pl.lit(slot))
+        )
+    rows = pl.concat(frames)
+    chart = (
+        make_chart(rows)
+        .mark_line(strokeWidth=1.8)
+        .encode(
+            x=alt.X("time:Q", title="time (s)"),
+            y=alt.Y("delay:Q", title="queue delay (ms)"),
+            color=colour(rows),
+        )
+    )
+    return [Panel("", chart)]

@@ -1,0 +1,298 @@
+"""Mean rates of two uploads since they began, behind eight queues and over four distances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from headend.estimate import Estimate, estimate_mean
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, colour, dash, make_chart
+from headend.study.claims import Finding, Verdict, decide
+from headend.study.disciplines import DISCIPLINES, SLOTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headend.study.pooling import Values
+
+#: What decides between two queues in the first half minute.
+WHY_CHANCE = (
+    "slow start ends in a burst of losses where the buffer overflows; a repair that is lost again waits for the timer, and the test begins anew from one segment with a small threshold. Which queue's tests that hits, and which seeds', moves a mean rate by"
+    " more than the queue does. Senders that find lost repairs hardly see it; the paper names none"
+)
+
+#: Between two values of the series, s; results.interval of the study.
+STEP = 0.25
+
+#: The senders that the claims are about, and those that stand beside them.
+SENDER = "reno"
+SENDERS = {"reno": "NewReno", "reno-rack": "NewReno, RACK", "linux": "Linux: CUBIC, HyStart, RACK"}
+
+#: How long a test is, s.
+LENGTH = 100.0
+
+#: What the text says of PIE and CoDel-DT, for the figure: (distance, who is better, from, to).
+SAID = (
+    (20, "equal", 0.25, 2),
+    (20, "pie", 2, 7),
+    (20, "equal", 7, 25),
+    (50, "equal", 0.25, 7),
+    (50, "pie", 7, 18),
+    (50, "codel-dt", 18, 25),
+    (100, "pie", 0.25, 20),
+    (100, "codel-dt", 20, 25),
+    (200, "codel-dt", 0.25, 25),
+)
+
+TONES = {"equal": "#8C8C8C", "pie": PALETTE[0], "codel-dt": PALETTE[1]}
+
+
+def take_means(goodput: Sequence[float]) -> Values:
+    """Give the mean rate since the beginning at the end of each interval, bit/s."""
+    rates = np.asarray(goodput, dtype=float)[: round(LENGTH / STEP)]
+    return np.asarray(rates.cumsum() / np.arange(1, len(rates) + 1))
+
+
+def list_means(points: pl.DataFrame, rtt_ms: int, queue: str, sender: str = SENDER) -> list[Values]:
+    """Give these of each seed."""
+    rows = points.filter(rtt_ms=rtt_ms, queue=queue, sender=sender).sort("seed")
+    return [take_means(series) for series in rows["goodput"].to_list()]
+
+
+def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the rates of some queues against each other."""
+    found = read_speeds(points, limits)
+    if len(found) < 2:
+        return Finding("not run", Verdict.UNTESTABLE)
+    spread = find_spread(found)
+    text = ", ".join(
+        f"{DISCIPLINES[queue]} {np.mean(own) / 1e6:.1f}" for queue, own in found.items()
+    )
+    text += f" Mb/s: {spread:.1%} apart"
+    for sender in list(SENDERS)[1:]:
+        if others := read_speeds(points, limits, sender):
+            text += f"; {SENDERS[sender]}: {find_spread(others):.1%}"
+    agrees = spread <= limits["within"]
+    return Finding(text, decide(agrees), why="" if agrees else WHY_CHANCE)
+
+
+def find_spread(speeds: dict[str, list[float]]) -> float:
+    """Give by how much the fastest queue's mean is above the slowest's."""
+    means = [float(np.mean(own)) for own in speeds.values()]
+    return max(means) / min(means) - 1
+
+
+def check_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the rates at ten seconds against what the service gives."""
+    found = read_speeds(points, {**limits, "speed": "speed_10s"})
+    means = [estimate_mean(speeds).mean / 1e6 for speeds in found.values()]
+    low, high = (end / limits["most"] for end in (min(means), max(means)))
+    text = f"{min(means):.1f} to {max(means):.1f} Mb/s of payload, {low:.1%} to {high:.1%}"
+    agrees = limits["share"] <= low and high <= 1
+    return Finding(text, decide(agrees), why="" if agrees else WHY_CHANCE)
+
+
+def read_speeds(
+    points: pl.DataFrame, limits: dict[str, Any], sender: str = SENDER
+) -> dict[str, list[float]]:
+    """Give what tests of a distance showed, queue by queue, each seed, bit/s."""
+    rows = points.filter(rtt_ms=limits["rtt_ms"], sender=sender).sort("seed")
+    speeds = {
+        queue: rows.filter(queue=queue)[limits["speed"]].to_list() for queue in limits["queues"]
+    }
+    return {queue: values for queue, values in speeds.items() if values}
+
+
+def compare_stretches(
+    points: pl.DataFrame, limits: dict[str, Any], sender: str = SENDER
+) -> list[Estimate]:
+    """Give by how much PIE is ahead of CoDel-DT in each stretch of time."""
+    pie, codel_dt = (
+        list_means(points, limits["rtt_ms"], queue, sender) for queue in ("pie", "codel-dt")
+    )
+    if not pie or len(pie) != len(codel_dt):
+        return []
+    leads = []
+    for _, begin, end in limits["stretches"]:
+        part = slice(round(begin / STEP), round(end / STEP))
+        pairs = zip(pie, codel_dt, strict=True)
+        leads.append(
+            estimate_mean(
+                [float(own[part].mean() / other[part].mean()) - 1 for own, other in pairs]
+            )
+        )
+    return leads
+
+
+def holds(better: str, lead: Estimate, within: float) -> bool:
+    """Tell whether PIE's lead is what is said of it; a difference must be beyond chance where there are several seeds."""
+    is_clear = lead.is_clear or lead.count < 2
+    return {
+        "equal": abs(lead.mean) <= within,
+        "pie": lead.mean > within and is_clear,
+        "codel-dt": lead.mean < -within and is_clear,
+        "not pie": lead.mean <= within,
+    }[better]
+
+
+def check_stretches(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold PIE against CoDel-DT over stretches of time."""
+    leads = compare_stretches(points, limits)
+    if not leads:
+        return Finding("not run", Verdict.UNTESTABLE)
+    agrees = all(
+        holds(better, lead, limits["within"])
+        for (better, _, _), lead in zip(limits["stretches"], leads, strict=True)
+    )
+    text = f"PIE against CoDel-DT: {write_leads(leads, limits)}"
+    for sender in list(SENDERS)[1:]:
+        if others := compare_stretches(points, limits, sender):
+            text += f". {SENDERS[sender]}: {write_leads(others, limits)}"
+    return Finding(text, decide(agrees), why="" if agrees else WHY_CHANCE)
+
+
+def write_leads(leads: Sequence[Estimate], limits: dict[str, Any]) -> str:
+    """Write PIE's lead in each stretch."""
+    words = []
+    for (_, begin, end), lead in zip(limits["stretches"], leads, strict=True):
+        half = "" if np.isnan(lead.half) else f" ± {lead.half * 100:.1f}"
+        words.append(f"{begin:g} to {end:g} s {lead.mean * 100:+.1f}{half} %")
+    return "; ".join(words)
+
+
+def draw_throughput(points: pl.DataFrame) -> list[Panel]:
+    """Draw Figure 6, a panel for each distance."""
+    panels = []
+    for rtt_ms in sorted(set(points["rtt_ms"].to_list())):
+        frames = []
+        for queue, name in DISCIPLINES.items():
+            means = list_means(points, rtt_ms, queue)
+            if not means:
+                continue
+            curve = np.mean(means, axis=0) / 1e6
+            frame = pl.DataFrame({"time": (np.arange(len(curve)) + 1) * STEP, "rate": curve})
+            # The curves are smooth late: fewer values carry them.
+            frame = frame.filter((pl.col("time") <= 30) | (pl.col("time") % 2 == 0))
+            frames.append(frame.with_columns(series=pl.lit(name), slot=pl.lit(SLOTS[queue])))
+        rows = pl.concat(frames)
+        chart = (
+            make_chart(rows)
+            .mark_line(strokeWidth=2, clip=True)
+            .encode(
+                x=alt.X(
+                    "time:Q",
+                    title="time (s)",
+                    scale=alt.Scale(type="log", domain=[0.25, LENGTH], nice=False),
+                    axis=alt.Axis(values=[0.25, 0.5, 1, 2, 5, 7, 10, 18, 25, 50, 100], format="~g"),
+                ),
+                y=alt.Y(
+                    "rate:Q",
+                    title="mean rate since the beginning (Mb/s)",
+                    scale=alt.Scale(domain=[0, 250]),
+                ),
+                color=colour(rows),
+                strokeDash=dash(rows, smooth=True),
+                tooltip=["series:N", "time:Q", alt.Tooltip("rate:Q", format=".1f")],
+            )
+        )
+        panels.append(Panel(f"RTT {rtt_ms} ms", chart))
+    return panels
+
+
+def draw_ratio(points: pl.DataFrame) -> list[Panel]:
+    """Draw PIE's rate over CoDel-DT's, a panel for each distance."""
+    panels = []
+    for rtt_ms in sorted(set(points["rtt_ms"].to_list())):
+        pie, codel_dt = (list_means(points, rtt_ms, queue) for queue in ("pie", "codel-dt"))
+        # In the first round trips nothing has arrived yet.
+        ratios = [
+            np.divide(own, other, out=np.full(len(own), np.nan), where=other > 0)
+            for own, other in zip(pie, codel_dt, strict=True)
+        ]
+        end = round(30 / STEP)
+        rows = pl.concat(
+            pl.DataFrame(
+                {
+                    "time": (np.arange(end) + 1) * STEP,
+                    "ratio": ratio[:end],
+                    "seed": [number] * end,
+                }
+            )
+            for number, ratio in enumerate(ratios)
+        )
+        said = pl.DataFrame(
+            [
+                {"from": begin, "to": stop, "tone": TONES[better]}
+                for distance, better, begin, stop in SAID
+                if distance == rtt_ms
+            ]
+        )
+        bands = (
+            make_chart(said)
+            .mark_rect(opacity=0.18)
+            .encode(x="from:Q", x2="to:Q", color=alt.Color("tone:N", scale=None))
+        )
+        lines = (
+            make_chart(rows)
+            .mark_line(strokeWidth=1.4, color="#8C8C8C", clip=True)
+            .encode(
+                x=alt.X("time:Q", title="time (s)", scale=alt.Scale(domain=[0, 30])),
+                y=alt.Y(
+                    "ratio:Q",
+                    title="PIE's mean rate / CoDel-DT's",
+                    scale=alt.Scale(type="log", domain=[0.1, 10], nice=False),
+                    axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10]),
+                ),
+                detail="seed:N",
+            )
+        )
+        one = (
+            make_chart(pl.DataFrame({"ratio": [1.0]}))
+            .mark_rule(strokeDash=[4, 3])
+            .encode(y="ratio:Q")
+        )
+        panels.append(Panel(f"RTT {rtt_ms} ms", alt.layer(bands, one, lines)))
+    return panels
+
+
+def draw_senders(points: pl.DataFrame) -> list[Panel]:
+    """Draw what a test shows after ten seconds, by sender, a panel for each distance."""
+    known = points.filter(pl.col("sender").is_in(list(SENDERS)))
+    panels = []
+    for rtt_ms in sorted(set(known["rtt_ms"].to_list())):
+        means = (
+            known.filter(rtt_ms=rtt_ms)
+            .group_by("queue", "sender", maintain_order=True)
+            .agg(rate=pl.col("speed_10s").mean() / 1e6)
+        )
+        rows = means.with_columns(
+            name=pl.col("queue").replace_strict(DISCIPLINES),
+            series=pl.col("sender").replace_strict(SENDERS),
+            slot=pl.col("sender").replace_strict({sender: n for n, sender in enumerate(SENDERS)}),
+        )
+        chart = (
+            make_chart(rows)
+            .mark_point(filled=True, size=80)
+            .encode(
+                x=alt.X(
+                    "name:N",
+                    title=None,
+                    sort=list(DISCIPLINES.values()),
+                    axis=alt.Axis(labelAngle=-30),
+                ),
+                y=alt.Y(
+                    "rate:Q",
+                    title="mean rate of the first 10 s (Mb/s)",
+                    scale=alt.Scale(domain=[0, 250]),
+                ),
+                xOffset=alt.XOffset("series:N", sort=list(SENDERS.values())),
+                color=colour(rows, "circle"),
+                tooltip=["name:N", "series:N", alt.Tooltip("rate:Q", format=".1f")],
+            )
+        )
+        panels.append(Panel(f"RTT {rtt_ms} ms", chart))
+    return panels

@@ -1,0 +1,67 @@
+"""Section 5.2.1 of the Buffer Control guideline: a download whose acknowledgements wait behind an upload, or do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.study.buffers import draw_over_buffers
+from headend.study.claims import Finding, decide
+
+MODES = {"off": "in the queue", "apart": "apart", "thinned": "apart and thinned"}
+
+
+def tabulate(points: pl.DataFrame) -> pl.DataFrame:
+    """Average the seeds: goodput beside an upload, Mb/s, and as a share of that without one."""
+    places = ["acknowledgements", "window_kib", "buffer_kib"]
+    rows = points.group_by(*places, "uploads", maintain_order=True).agg(pl.col("goodput").mean())
+    pairs = rows.pivot("uploads", index=places, values="goodput")
+    return pairs.select(*places, mbps=pl.col("1") / 1e6, share=pl.col("1") / pl.col("0")).sort(
+        places
+    )
+
+
+def check_throttled(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look what is left of a download whose acknowledgements wait."""
+    rows = tabulate(points).filter(
+        pl.col("acknowledgements") == "off", pl.col("window_kib") == limits["window_kib"]
+    )
+    there = rows.filter(pl.col("buffer_kib") == limits["buffer_kib"]).row(0, named=True)
+    text = f"{there['share']:.0%} of it, {there['mbps']:.2f} Mb/s, with {there['buffer_kib']} KiB"
+    why = ", ".join(
+        f"{row['share']:.0%} with {row['buffer_kib']} KiB" for row in rows.iter_rows(named=True)
+    )
+    return Finding(text, decide(there["share"] < limits["share"]), why=why)
+
+
+def check_accelerated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Find the least that is left of a download whose acknowledgements do not wait."""
+    rows = tabulate(points).filter(pl.col("acknowledgements") != "off")
+    least = rows.sort("share").row(0, named=True)
+    text = (
+        f"{least['share']:.0%} at the least of {rows.height} cases (acknowledgements {MODES[least['acknowledgements']]},"
+        f" {least['buffer_kib']} KiB, window of {least['window_kib']} KiB)"
+    )
+    return Finding(text, decide(least["share"] >= limits["share"]))
+
+
+def draw_goodput(points: pl.DataFrame) -> list[Panel]:
+    """Draw what is left of the download over the buffer, a panel for each window."""
+    rows = tabulate(points).with_columns(
+        series=pl.format("acknowledgements {}", pl.col("acknowledgements").replace_strict(MODES)),
+        slot=pl.col("acknowledgements").replace_strict(
+            {mode: place for place, mode in enumerate(MODES)}, return_dtype=pl.Int64
+        ),
+        percent=pl.col("share") * 100,
+    )
+    title = "goodput (% of that without an upload)"
+    return [
+        Panel(
+            f"Receive window of {window} KiB",
+            draw_over_buffers(part, "percent", title, domain=(0, 110)),
+            name=f"goodput-{window}-kib",
+        )
+        for (window,), part in rows.group_by("window_kib", maintain_order=True)
+    ]

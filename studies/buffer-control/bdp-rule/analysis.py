@@ -1,0 +1,134 @@
+"""The rule of thumb of §5.1: how much of a line uploads use through a buffer of a share of the bandwidth-delay product."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import colour, make_chart, mark_across, mark_along
+from headend.study.claims import Finding, decide
+
+
+def average(points: pl.DataFrame) -> pl.DataFrame:
+    """Average the seeds."""
+    rows = points.group_by("flows", "buffer_percent", maintain_order=True)
+    return rows.agg(pl.col("utilisation").mean()).sort("flows", "buffer_percent")
+
+
+def find_needs(points: pl.DataFrame, full: float) -> dict[int, float]:
+    """Give the least buffer from which on each number of flows keeps the line full, % of the product; inf where none does."""
+    needs = {}
+    for (flows,), rows in average(points).group_by("flows", maintain_order=True):
+        need = math.inf
+        for row in rows.sort("buffer_percent", descending=True).iter_rows(named=True):
+            if row["utilisation"] < full:
+                break
+            need = row["buffer_percent"]
+        needs[int(str(flows))] = need
+    return needs
+
+
+def predict_one(buffer: float) -> float:
+    """Give the share of the line that one Reno flow uses through a buffer of so many bandwidth-delay products.
+
+    Without a standing queue the window climbs from half of ``1 + buffer`` products. Below one product the line sends as much as the
+    window says, at the base round trip; from there on it is full, and a round takes as long as the window takes to send.
+    """
+    if buffer >= 1:
+        return 1.0
+    top = 1 + buffer
+    sent = (top**2 - (top / 2) ** 2) / 2
+    time = (1 - top / 2) + (top**2 - 1) / 2
+    return sent / time
+
+
+def check_one(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold a single flow against the line from one product on, and up to half of one."""
+    rows = average(points).filter(pl.col("flows") == 1)
+    large = float(rows.filter(pl.col("buffer_percent") >= 100)["utilisation"].min())  # type: ignore[arg-type]
+    small = float(rows.filter(pl.col("buffer_percent") <= 50)["utilisation"].max())  # type: ignore[arg-type]
+    text = (
+        f"{large:.1%} at the least from one product on, {small:.1%} at the most up to half of one"
+    )
+    return Finding(text, decide(large >= limits["full"] > small))
+
+
+def check_eight(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold a few flows against the line at one product."""
+    rows = average(points).filter(
+        pl.col("buffer_percent") == 100, pl.col("flows") <= limits["flows"]
+    )
+    text = ", ".join(
+        f"{row['utilisation']:.1%} ({row['flows']})" for row in rows.iter_rows(named=True)
+    )
+    agrees = bool((rows["utilisation"] >= limits["full"]).all())
+    return Finding(f"with so many flows: {text}", decide(agrees))
+
+
+def check_many(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold many flows against the line at the product over the square root of their number."""
+    found, agrees = [], True
+    for (flows,), rows in average(points).group_by("flows", maintain_order=True):
+        count = int(str(flows))
+        if count < limits["flows"]:
+            continue
+        row = rows.filter(pl.col("buffer_percent") >= 100 / math.sqrt(count)).row(0, named=True)
+        found.append(f"{row['utilisation']:.1%} at {row['buffer_percent']} % ({count})")
+        agrees &= row["utilisation"] >= limits["full"]
+    needs = find_needs(points, limits["full"])
+    why = "Full from: " + ", ".join(f"{_tell(need)} ({flows})" for flows, need in needs.items())
+    return Finding("with so many flows: " + ", ".join(found), decide(agrees), why=why)
+
+
+def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare what each number of flows needs."""
+    needs = list(find_needs(points, limits["full"]).items())
+    falls = all(later[1] <= earlier[1] for earlier, later in itertools.pairwise(needs))
+    text = ", ".join(f"{_tell(need)} ({flows})" for flows, need in needs)
+    return Finding(f"with so many flows: {text}", decide(falls and needs[-1][1] < needs[0][1]))
+
+
+def draw_utilisation(points: pl.DataFrame) -> list[Panel]:
+    """Draw the use of the line over the buffer, a line for each number of flows."""
+    rows = average(points).with_columns(
+        series=pl.format("{} uploads", "flows").replace("1 uploads", "1 upload"),
+        slot=pl.col("flows").rank("dense").cast(pl.Int64) - 1,
+        products=pl.col("buffer_percent") / 100,
+        used=pl.col("utilisation") * 100,
+    )
+    x = alt.X(
+        "products:Q",
+        title="buffer (bandwidth-delay products)",
+        scale=alt.Scale(type="log", domain=[0.05, 2], nice=False),
+        axis=alt.Axis(values=[0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.4, 2]),
+    )
+    y = alt.Y(
+        "used:Q",
+        title="use of the line (%)",
+        scale=alt.Scale(domain=[40, 105], clamp=True, nice=False),
+    )
+    lines = (
+        make_chart(rows)
+        .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
+        .encode(x=x, y=y, color=colour(rows), tooltip=["series:N", "products:Q", "used:Q"])
+    )
+    places = [0.05 * 1.05**step for step in range(76)]
+    theory = pl.DataFrame({"products": [place for place in places if place <= 2]}).with_columns(
+        used=pl.col("products").map_elements(
+            lambda buffer: 100 * predict_one(buffer), return_dtype=pl.Float64
+        )
+    )
+    dashed = (
+        make_chart(theory).mark_line(color="#8c8c8c", strokeDash=[6, 4], clip=True).encode(x=x, y=y)
+    )
+    marks = [mark_along(1, "the rule", "products", to_left=True), mark_across(98, "98 %")]
+    return [Panel("", alt.layer(dashed, *marks, lines))]
+
+
+def _tell(need: float) -> str:
+    return "none" if math.isinf(need) else f"{need:g} %"

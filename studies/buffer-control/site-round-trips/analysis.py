@@ -1,0 +1,198 @@
+"""Table 2 and Appendix I of the Buffer Control guideline: recommended buffers, and the round trips they suffice for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import AnyChart, colour, make_chart, mark_along
+from headend.study.buffers import KIB
+from headend.study.claims import Finding, decide
+
+SITES = Path(__file__).with_name("sites.csv")
+
+#: Payload among the bytes that the upstream rate counts of a full packet.
+PAYLOAD = 1448 / 1518
+
+SENDERS = ("one Reno", "one CUBIC", "ten CUBIC")
+
+#: Table 2's limits by rate in Mb/s, and the round trips of the guideline's tests, ms.
+LIMITS = {1: 65, 2: 65, 5: 52, 10: 40}
+TESTED = (57, 117)
+
+
+def tabulate(points: pl.DataFrame) -> pl.DataFrame:
+    """Average the seeds: goodput as a share of the payload that the rate carries."""
+    return (
+        points.group_by("rate_mbps", "sender", "rtt_ms", maintain_order=True)
+        .agg(pl.col("goodput").mean())
+        .with_columns(share=pl.col("goodput") / (pl.col("rate_mbps") * 1e6 * PAYLOAD))
+        .sort("rate_mbps", "sender", "rtt_ms")
+    )
+
+
+def read_sites() -> pl.DataFrame:
+    """Read Tables 3 to 5: pings from three cities to fifteen sites, ms."""
+    return pl.read_csv(SITES)
+
+
+def check_limits(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Reckon the round trips for which each target is one bandwidth-delay product."""
+    found, agrees = [], True
+    for rate, target in limits["targets"].items():
+        trip = target * KIB * 8 / (float(rate) * 1e3)
+        found.append(f"{trip:.2f}")
+        agrees &= int(trip) == limits["published_ms"][rate]
+    return Finding(", ".join(found) + " ms", decide(agrees))
+
+
+def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Find the least share of one upload up to the limits."""
+    rows = tabulate(points).filter(pl.col("sender") != "ten CUBIC", _up_to(limits["most_ms"]))
+    return _judge_least(rows, limits["full"])
+
+
+def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Find the least share of ten uploads."""
+    rows = tabulate(points).filter(
+        pl.col("sender") == "ten CUBIC", pl.col("rtt_ms") <= limits["most_ms"]
+    )
+    return _judge_least(rows, limits["full"])
+
+
+def check_distant(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look at what one Reno upload gets from afar."""
+    rows = tabulate(points).filter(pl.col("rtt_ms") == limits["rtt_ms"])
+    reno = rows.filter(pl.col("sender") == "one Reno")
+    cubic = rows.filter(pl.col("sender") == "one CUBIC")
+    return Finding(
+        _list_shares(reno),
+        decide(bool((reno["share"] < limits["full"]).all())),
+        why=f"CUBIC, which keeps 70 % of its window at a loss, needs less buffer: {_list_shares(cubic)}",
+    )
+
+
+def check_means(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Reckon each city's mean and range anew."""
+    found, agrees = [], True
+    for city, published in limits.items():
+        rows = read_sites().filter(pl.col("city") == city)
+        own = [rows["min_ms"].min(), rows["mean_ms"].mean(), rows["max_ms"].max()]
+        rounded = [round(float(value), 3) for value in own]  # type: ignore[arg-type]
+        found.append(f"{city} {rounded[1]} ({rounded[0]} to {rounded[2]}) ms")
+        agrees &= rounded == published
+    return Finding(", ".join(found), decide(agrees))
+
+
+def check_representative(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Place the guideline's two round trips among the sites' means."""
+    sites = read_sites()
+    means = sites["mean_ms"]
+    low, high = means.quantile(0.25), means.quantile(0.75)
+    longest = float(sites["max_ms"].max())  # type: ignore[arg-type]
+    shares = [float((means < limits[name]).mean()) for name in ("typical_ms", "upper_ms")]
+    agrees = low <= limits["typical_ms"] <= high and shares[1] >= 0.95
+    agrees = agrees and limits["upper_ms"] <= longest
+    text = f"57 ms above {shares[0]:.0%} of 45 (the middle half: {low:.0f} to {high:.0f} ms), 117 ms above {shares[1]:.0%}"
+    return Finding(text, decide(bool(agrees)), why=f"the longest ping of all took {longest} ms")
+
+
+def check_share(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Count the sites within each limit."""
+    means = read_sites()["mean_ms"]
+    counts = {rate: int((means < most).sum()) for rate, most in limits["most_ms"].items()}
+    text = ", ".join(
+        f"{count} of {len(means)} below {limits['most_ms'][rate]} ms ({rate} Mb/s)"
+        for rate, count in counts.items()
+    )
+    agrees = all(counts[str(rate)] > len(means) / 2 for rate in limits["asked"])
+    return Finding(text, decide(agrees))
+
+
+def draw_rates(points: pl.DataFrame) -> list[Panel]:
+    """Draw the shares over the round trip, a panel for each rate."""
+    panels = []
+    for (rate,), rows in tabulate(points).group_by("rate_mbps", maintain_order=True):
+        own = rows.with_columns(
+            series=pl.col("sender"),
+            slot=pl.col("sender").replace_strict(
+                {name: place for place, name in enumerate(SENDERS)}, return_dtype=pl.Int64
+            ),
+            percent=pl.col("share") * 100,
+        )
+        lines = (
+            make_chart(own)
+            .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
+            .encode(
+                x=alt.X("rtt_ms:Q", title="round trip (ms)", scale=alt.Scale(domain=[0, 200])),
+                y=alt.Y(
+                    "percent:Q",
+                    title="goodput (% of the rate's payload)",
+                    scale=alt.Scale(domain=[60, 105], nice=False, clamp=True),
+                ),
+                color=colour(own),
+                tooltip=["series:N", "rtt_ms:Q", alt.Tooltip("percent:Q", format=".3~g")],
+            )
+        )
+        limit = LIMITS[int(str(rate))]
+        mark = mark_along(limit, f"Table 2: {limit} ms", "rtt_ms")
+        panels.append(
+            Panel(f"{rate} Mb/s upstream", alt.layer(lines, mark), name=f"rate-{rate}-mbps")
+        )
+    return panels
+
+
+def draw_sites(_points: pl.DataFrame) -> list[Panel]:
+    """Draw the share of sites that are nearer, for each city."""
+    sites = read_sites().with_columns(
+        series=pl.col("city"),
+        slot=pl.col("city").rank("dense").cast(pl.Int64) - 1,
+        share=pl.col("mean_ms").rank("ordinal").over("city") / pl.len().over("city") * 100,
+    )
+    steps = (
+        make_chart(sites.sort("city", "mean_ms"))
+        .mark_line(interpolate="step-after", strokeWidth=2, point={"filled": True, "size": 30})
+        .encode(
+            x=alt.X("mean_ms:Q", title="mean ping (ms)", scale=alt.Scale(domain=[0, 130])),
+            y=alt.Y("share:Q", title="sites that are nearer (%)", scale=alt.Scale(domain=[0, 110])),
+            color=colour(sites),
+            tooltip=["site:N", "city:N", "mean_ms:Q"],
+        )
+    )
+    marks: list[AnyChart] = [
+        mark_along(place, words, "mean_ms", to_left=left)
+        for place, words, left in (
+            (40, "10 Mb/s", True),
+            (52, "5 Mb/s", True),
+            (65, "1 and 2 Mb/s", False),
+            (117, "117 ms", True),
+        )
+    ]
+    return [Panel("", alt.layer(steps, *marks))]
+
+
+def _up_to(most: dict[str, float]) -> pl.Expr:
+    limit = pl.col("rate_mbps").replace_strict(
+        {int(rate): value for rate, value in most.items()}, return_dtype=pl.Float64
+    )
+    return pl.col("rtt_ms") <= limit
+
+
+def _judge_least(rows: pl.DataFrame, full: float) -> Finding:
+    least = rows.sort("share").row(0, named=True)
+    text = (
+        f"{least['share']:.1%} at the least of {rows.height} cases"
+        f" ({least['sender']}, {least['rate_mbps']} Mb/s, {least['rtt_ms']} ms)"
+    )
+    below = rows.filter(pl.col("share") < full)
+    return Finding(text, decide(below.is_empty()), why=_list_shares(below) if below.height else "")
+
+
+def _list_shares(rows: pl.DataFrame) -> str:
+    return ", ".join(
+        f"{row['share']:.1%} at {row['rate_mbps']} Mb/s" for row in rows.iter_rows(named=True)
+    )

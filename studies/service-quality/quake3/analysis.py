@@ -1,0 +1,93 @@
+"""Figure 11 of Nguyen and Armitage: what players of Quake III take from a download, reckoned and simulated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headend.figures.figure import Panel
+from headend.study.airtime import describe_quake3
+from headend.study.claims import Finding, decide
+from headend.study.hotspot import (
+    ANNOUNCED,
+    CAPPED,
+    CORRECTED,
+    NOMINAL,
+    PRINTED,
+    SIMULATED,
+    draw_lost,
+    find_busy,
+    find_overfull,
+    judge_bound,
+    judge_range,
+    read_lost,
+    reckon_lost,
+    tabulate_lost,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: What N players take of a second by Table 3 as printed: (189 N + 119 628.6) N µs.
+PRINTED_SQUARE, PRINTED_LINEAR = 189.0, 119_628.6
+
+
+def find_printed_busy(players: int) -> float:
+    """Give the share of a second that so many players take by the printed sum, whose exchange of the client is 180 µs short."""
+    return (PRINTED_SQUARE * players + PRINTED_LINEAR) * players / 1e6
+
+
+def find_corrected_busy(players: int) -> float:
+    """Give the same by the document's constants."""
+    return find_busy(describe_quake3(players), players)
+
+
+SUMS = {"printed": find_printed_busy, "corrected": find_corrected_busy}
+
+
+def check_nominal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look at what the players' packets come to."""
+    rows = tabulate_lost(points, frames=limits["frames"])
+    value = read_lost(rows, limits["players"], "nominal")
+    return judge_range([value], limits)
+
+
+def check_reckoned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look at the reckoned loss."""
+    share = SUMS[limits["sums"]](limits["players"])
+    return judge_range([reckon_lost(share) / 1e6], limits)
+
+
+def check_overfull(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """See whether the players the figure is about fit into a second."""
+    printed = find_overfull(find_printed_busy, limits["players"])
+    corrected = find_overfull(find_corrected_busy, limits["players"])
+    text = f"from {printed} players on as printed, from {corrected} corrected"
+    agrees = printed is None
+    return Finding(text, decide(agrees), why="" if agrees else limits["why"])
+
+
+def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look at the simulated loss."""
+    rows = tabulate_lost(points, frames=limits["frames"])
+    return judge_range([read_lost(rows, limits["players"])], limits)
+
+
+def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the simulated loss against the reckoned one at every number of players."""
+    rows = tabulate_lost(points, frames=limits["frames"])
+    return judge_bound(rows, SUMS[limits["sums"]], limits)
+
+
+def draw_figure(points: pl.DataFrame) -> list[Panel]:
+    """Draw the document's Figure 11 with what was simulated."""
+    numbers = range(2, 12)
+    rows = tabulate_lost(points, frames="plain")
+    curves = {
+        PRINTED: [(n, reckon_lost(find_printed_busy(n)) / 1e6) for n in numbers],
+        CORRECTED: [(n, reckon_lost(find_corrected_busy(n)) / 1e6) for n in numbers],
+        CAPPED: [(n, reckon_lost(find_corrected_busy(n), capped=True) / 1e6) for n in numbers],
+        NOMINAL: [(n, n * describe_quake3(n).nominal_bps / 1e6) for n in numbers],
+    }
+    measured = {SIMULATED: rows, ANNOUNCED: tabulate_lost(points, frames="announced")}
+    measured = {name: table for name, table in measured.items() if table.height}
+    return [draw_lost(curves, measured, most_mbps=5.5, published=(10, 3.5, 4.5))]

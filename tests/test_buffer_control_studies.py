@@ -1,0 +1,390 @@
+"""The studies of the Buffer Control guideline: their claims on points made for the purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+import pytest
+
+from headend.study import Verdict
+from headend.study.buffers import find_best
+from headend.study.claims import judge_claims
+from headend.study.outcome import draw_study_figures
+from test_studies import fill_points, judge, load
+
+Row = dict[str, Any]
+
+REPRODUCED, DIFFERS = Verdict.REPRODUCED, Verdict.DIFFERS
+
+
+def judge_all(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
+    """Judge a study on made points, and draw its figures from them."""
+    points = fill_points(name, measure)
+    study = load(name)
+    figures = draw_study_figures(study, study.load_analysis(), points)
+    assert all(figure.panels for figure in figures)
+    return {claim: verdict for claim, (verdict, _) in judge(name, points).items()}
+
+
+def find_differing(verdicts: dict[str, Verdict]) -> set[str]:
+    return {claim for claim, verdict in verdicts.items() if verdict is not REPRODUCED}
+
+
+def split_buffer(text: str) -> int:
+    """Give the KiB of ``"8 KiB in packets"`` or ``"Chrome 13, 16 KiB"``."""
+    return int(text.split(" KiB")[0].split()[-1])
+
+
+# The saw tooth
+
+
+def make_tooth(analysis: ModuleType, *, left: float, growth: float = 1.0) -> pl.DataFrame:
+    """Give the record of a window that doubles to 335 segments, falls, and grows by one a round to 168, again and again."""
+    rows, cwnd, ssthresh, start = [], 1.0, float("nan"), True
+    for reading in range(6000):
+        rows.append((int((reading + 1) * 10e6), 100e6, 124_500, cwnd, ssthresh))
+        if cwnd >= (335 if start else 168):
+            ssthresh = cwnd / 2
+            cwnd, start = max(1.0, cwnd * left), False
+        elif start or cwnd < ssthresh:
+            cwnd = cwnd * 2 ** (growth / 10)
+        else:
+            cwnd += growth / 10
+    names = ["time_ns", "srtt_ns", "backlog_max_bytes", "cwnd", "ssthresh"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def judge_saw_tooth(
+    monkeypatch: pytest.MonkeyPatch, *, recovery: float, growth: float = 1.0
+) -> dict[str, Verdict]:
+    study = load("buffer-control/sawtooth")
+    analysis = study.load_analysis()
+    tahoe = make_tooth(analysis, left=0.0, growth=growth)
+    reno = make_tooth(analysis, left=recovery, growth=growth)
+    silence = reno.with_columns(
+        cwnd=pl.when(pl.col("time_ns").is_between(30.4e9, 33e9))
+        .then(1.0)
+        .otherwise(pl.col("cwnd")),
+    ).with_columns(
+        ssthresh=pl.when(pl.col("time_ns").is_between(30.4e9, 33e9))
+        .then(pl.col("cwnd").filter(pl.col("time_ns") < 30.4e9).last() / 2)
+        .otherwise(pl.col("ssthresh"))
+    )
+    records = {"tahoe": tahoe, "reno": reno, "silence": silence}
+    monkeypatch.setattr(analysis, "trace", lambda: records)
+    points = pl.DataFrame()
+    assert draw_study_figures(study, analysis, points)
+    return {
+        item.claim.id: item.finding.verdict for item in judge_claims(study.claims, analysis, points)
+    }
+
+
+def test_a_saw_tooth_as_the_text_has_it_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not find_differing(judge_saw_tooth(monkeypatch, recovery=0.5))
+
+
+def test_a_window_that_keeps_more_or_grows_faster_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    keeps = judge_saw_tooth(monkeypatch, recovery=0.7)
+    assert keeps["BUF-F1.fast-recovery"] is DIFFERS
+    faster = judge_saw_tooth(monkeypatch, recovery=0.5, growth=1.3)
+    assert faster["BUF-F1.slow-start"] is faster["BUF-F1.avoidance"] is DIFFERS
+
+
+# The rule of thumb
+
+
+def test_a_line_by_the_rule_of_thumb_agrees_and_one_that_needs_more_differs() -> None:
+    def measure(row: Row, *, need: float) -> Row:
+        products = row["buffer_percent"] / 100
+        return {"utilisation": min(1.0, 0.9 + 0.1 * products * row["flows"] ** 0.5 / need)}
+
+    study = "buffer-control/bdp-rule"
+    agreeing = judge_all(study, lambda row: measure(row, need=0.9))
+    assert not find_differing(agreeing)
+    hungry = judge_all(study, lambda row: measure(row, need=3.0))
+    assert find_differing(hungry) >= {"BUF-3.one", "BUF-3.eight", "BUF-3.many"}
+
+
+def test_one_reno_flow_uses_three_quarters_without_a_buffer_and_all_with_a_product() -> None:
+    analysis = load("buffer-control/bdp-rule").load_analysis()
+    assert analysis.predict_one(0.0) == pytest.approx(0.75)
+    assert analysis.predict_one(0.9999) == pytest.approx(1.0, abs=1e-3)
+
+
+# Buffers of the maker's choice
+
+
+def test_full_buffers_agree_but_for_the_adjective_and_half_full_ones_differ() -> None:
+    def measure(row: Row, *, share: float) -> Row:
+        full = row["buffer_kib"] * 8.192e6 / row["rate_mbps"]
+        return {"longest": share * full, "mean": 0.9 * share * full}
+
+    study = "buffer-control/static-buffers"
+    assert find_differing(judge_all(study, lambda row: measure(row, share=1.0))) == {
+        "BUF-6.several-seconds"
+    }
+    half = find_differing(judge_all(study, lambda row: measure(row, share=0.4)))
+    assert half >= {"BUF-1.second", "BUF-1.proportional"}
+
+
+# Settings
+
+
+def test_a_device_that_always_gives_what_it_likes_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = load("buffer-control/settings")
+    analysis = study.load_analysis()
+    monkeypatch.setattr(analysis, "ask", lambda *_: 65_536)
+    monkeypatch.setattr(analysis, "fill", lambda *_: 65_000)
+    judgements = judge_claims(study.claims, analysis, pl.DataFrame())
+    assert {item.finding.verdict for item in judgements} == {DIFFERS}
+
+
+def test_the_engines_device_takes_the_nearest_offer_and_refuses_what_it_has_not() -> None:
+    analysis = load("buffer-control/settings").load_analysis()
+    assert analysis.choose(target=10_700) == analysis.search(1024, 0, 10_700, 20_000) == 10_240
+    assert "at most 24 KiB" in analysis.choose(minimum=24_577, device_maximum=24_576)
+
+
+# Calls
+
+BEST = {1: 8, 2: 16, 5: 32, 10: 64}
+
+
+def call(row: Row, best: int, *, loss: float = 0.002) -> Row:
+    """Give a call that is best through one buffer: to the left it loses packets, to the right it waits."""
+    steps = (row["buffer_kib"] / best) if row["buffer_kib"] > best else 1.0
+    small = 0.1 if row["buffer_kib"] < best else 0.0
+    mos = max(1.0, 4.3 - small - 0.4 * (steps - 1))
+    wait = row["buffer_kib"] * 8.192 / row["rate_mbps"]
+    slow = row["buffer_kib"] == 256 and row["rate_mbps"] in (1, 10)
+    return {
+        "mos": mos, "mos_min": mos - 0.2, "mos_max": mos + 0.1, "calls": 10.0,
+        "loss": loss * 8 / row["buffer_kib"], "late": 0.0, "delay": (36 + 0.8 * wait) * 1e6,
+        "set_up": 2e9, "set_up_max": 3e9, "failed": 0.4 if slow else 0.0, "goodput": 1e6,
+    }  # fmt: skip
+
+
+def test_calls_as_published_agree() -> None:
+    def measure(row: Row) -> Row:
+        found = call(row, BEST[row["rate_mbps"]])
+        if row["rate_mbps"] == 10 and 16 <= row["buffer_kib"] <= 128:
+            found["mos"] = 4.3 - 0.1 * abs(row["buffer_kib"] - 64) / 64
+        return found
+
+    assert not find_differing(judge_all("buffer-control/voice", measure))
+
+
+def test_calls_that_lose_nothing_in_small_buffers_differ() -> None:
+    def measure(row: Row) -> Row:
+        return {**call(row, 8), "loss": 0.0, "failed": 0.0}
+
+    differing = find_differing(judge_all("buffer-control/voice", measure))
+    assert differing >= {
+        "BUF-F6.time-outs", "BUF-F7.peak", "BUF-F8.best", "BUF-F8.loss", "BUF-F9.peak",
+        "BUF-F10.peaks", "BUF-1.loss",
+    }  # fmt: skip
+    assert not differing & {"BUF-F6.best", "BUF-F10.rtt"}
+
+
+def test_choices_that_keep_the_peaks_agree_and_others_differ() -> None:
+    def measure(row: Row, *, best: dict[int, int]) -> Row:
+        size = split_buffer(row["buffer"])
+        away = max(size / best[row["rate_mbps"]], best[row["rate_mbps"]] / size)
+        return {"mos": 4.5 - 0.1 * away, "loss": 0.1 / size}
+
+    study = "buffer-control/voice-choices"
+    assert not find_differing(judge_all(study, lambda row: measure(row, best=BEST)))
+    late = dict.fromkeys(BEST, 256)
+    assert "BUF-F10.packets" in find_differing(
+        judge_all(study, lambda row: measure(row, best=late))
+    )
+    none = judge_all(study, lambda row: {**measure(row, best=BEST), "loss": 0.0})
+    assert find_differing(none) == {"BUF-F8.packets", "BUF-F8.bytes"}
+
+
+def test_an_adapter_that_shields_calls_agrees_and_one_that_does_not_differs() -> None:
+    def measure(row: Row, *, shields: bool) -> Row:
+        rate = int(row["line"].split()[0]) * 1e6
+        if "adapter" in row["line"] and shields:
+            return {"mos": 4.3, "goodput": 0.87 * rate}
+        return {"mos": 4.3 - row["buffer_kib"] / 128, "goodput": 0.94 * rate}
+
+    study = "buffer-control/voice-adapter"
+    assert not find_differing(judge_all(study, lambda row: measure(row, shields=True)))
+    bare = judge_all(study, lambda row: measure(row, shields=False))
+    assert set(bare.values()) == {DIFFERS}
+
+
+def test_a_score_turns_back_into_its_rating_and_two_lines_into_their_knee() -> None:
+    analysis = load("buffer-control/application-limits").load_analysis()
+    assert analysis.invert_score(4.409) == pytest.approx(93.2, abs=0.1)
+    delays = pl.Series([float(delay) for delay in range(75, 401, 25)])
+    ratings = pl.Series([analysis.predict_cole(delay) for delay in delays])
+    assert analysis.find_knee(delays.to_numpy(), ratings.to_numpy()) == pytest.approx(177.3, abs=1)
+
+
+def test_calls_by_cole_and_rosenbluth_agree_and_those_that_bear_more_differ() -> None:
+    analysis = load("buffer-control/application-limits").load_analysis()
+
+    def score(rating: float) -> float:
+        return float(1 + 0.035 * rating + rating * (rating - 60) * (100 - rating) * 7e-6)
+
+    def measure(row: Row, *, later: float = 0.0, cost: float = 4.0) -> Row:
+        late = 0.05 if row["jitter_ms"] > 1 else 0.0
+        loss = row["loss_percent"] / 100
+        rating = analysis.predict_cole(row["delay_ms"] - later) - cost * 100 * (late + loss)
+        return {"mos": score(rating), "late": late, "loss": loss}
+
+    study = "buffer-control/application-limits"
+    assert not find_differing(judge_all(study, measure))
+    tolerant = judge_all(study, lambda row: measure(row, later=60.0, cost=0.5))
+    assert find_differing(tolerant) == {"BUF-4.knee", "BUF-4.loss"}
+
+
+# Pages
+
+
+def load_page(row: Row, *, idle: float = 4.0, window: bool = True) -> Row:
+    """Give a page that takes so many round trips through the buffer as far as uploads fill it."""
+    browser, size = row["test"].rsplit(", ", 1)[0], split_buffer(row["test"])
+    times = {"Internet Explorer 7": 0.8, "Chrome 13": 1.2, "Firefox 6": 1.0}[browser]
+    limit = 64 if browser != "Firefox 6" and row["uploads"] == 1 and window else 256
+    filled = {0: 0.0, 1: 0.8, 10: 1.0}[row["uploads"]] * min(size, limit)
+    wait = filled * 8.192e-3 / row["rate_mbps"]
+    return {
+        "load": times * (idle + 40 * wait) * 1e9, "slowest": 0.0, "loads": 10.0,
+        "queue": wait * 1e9, "lost": 0.0,
+    }  # fmt: skip
+
+
+def test_pages_as_published_agree() -> None:
+    assert not find_differing(judge_all("buffer-control/web-pages", load_page))
+
+
+def test_pages_that_are_quick_without_uploads_or_meet_large_windows_differ() -> None:
+    study = "buffer-control/web-pages"
+    assert find_differing(judge_all(study, lambda row: load_page(row, idle=1.0))) == {
+        "BUF-W.no-load"
+    }
+    large = judge_all(study, lambda row: load_page(row, window=False))
+    assert find_differing(large) == {"BUF-F12.levels", "BUF-F13.levels"}
+
+
+def test_the_counting_of_buffers_is_told_by_the_smallest() -> None:
+    def measure(row: Row) -> Row:
+        size = split_buffer(row["buffer"])
+        lost = 0.2 if "packets" in row["buffer"] and size == 16 else 0.0
+        return {"load": (size / 10 + 100 * lost) * 1e9, "lost": lost}
+
+    verdicts = judge_all("buffer-control/web-choices", measure)
+    assert find_differing(verdicts) == {"BUF-F15.packets"}
+
+
+# Acknowledgements, downstream, bursts
+
+
+def test_a_download_that_its_acknowledgements_throttle_agrees_and_others_differ() -> None:
+    def measure(row: Row, *, apart: float, waiting: float) -> Row:
+        if not row["uploads"]:
+            return {"goodput": 9e6, "upload": 0.0}
+        share = waiting if row["acknowledgements"] == "off" else apart
+        return {"goodput": 9e6 * share, "upload": 1.9e6}
+
+    study = "buffer-control/ack-acceleration"
+    assert not find_differing(judge_all(study, lambda row: measure(row, apart=1.0, waiting=0.1)))
+    other = judge_all(study, lambda row: measure(row, apart=0.5, waiting=0.9))
+    assert set(other.values()) == {DIFFERS}
+
+
+def test_downstream_by_the_upstreams_rules_agrees_and_an_endless_buffer_differs() -> None:
+    def measure(row: Row, *, extra: float) -> Row:
+        full = row["buffer_kib"] * 8.192 / row["rate_mbps"] + extra
+        return {
+            "goodput": row["rate_mbps"] * 0.95e6, "used": 1.0 if full >= 57 else 0.9,
+            "longest": full * 1e6, "mos": max(1.0, 4.4 - full / 200), "mos_up": 4.35, "loss": 0.0,
+            "load": (1 + full / 20) * 1e9,
+        }  # fmt: skip
+
+    study = "buffer-control/downstream"
+    assert not find_differing(judge_all(study, lambda row: measure(row, extra=0.0)))
+    endless = judge_all(study, lambda row: measure(row, extra=3000.0))
+    assert find_differing(endless) >= {"BUF-7.3.latency", "BUF-7.3.calls"}
+
+
+def test_power_boost_by_the_rules_agrees_and_one_that_nobody_notices_differs() -> None:
+    def measure(row: Row, *, boosts: bool) -> Row:
+        size = row["buffer_kib"]
+        adapter, large = "adapter" in row["boost"], row["boost"].startswith("5 MB")
+        boosted = boosts and large and not adapter
+        full = size * 8.192 / 5
+        rate = 4.6 if adapter else 5.0
+        if boosted and row["file_mb"] == 2:
+            rate, full = min(20.0, 5 + 15 * size / 139), full / 4
+        ahead = 1.0 if boosted else 0.0
+        time = row["file_mb"] * 8 / rate - ahead * (row["file_mb"] == 20)
+        return {"time": time * 1e9, "files": 5.0, "longest": full * 1e6, "ping": 1e7}
+
+    study = "buffer-control/power-boost"
+    assert not find_differing(judge_all(study, lambda row: measure(row, boosts=True)))
+    none = find_differing(judge_all(study, lambda row: measure(row, boosts=False)))
+    assert none >= {"BUF-T.boost", "BUF-T.small-buffer", "BUF-T.short-files"}
+
+
+# Recommendations
+
+
+def test_uploads_by_the_bandwidth_delay_product_agree_and_those_that_fall_short_differ() -> None:
+    def measure(row: Row, *, factor: float) -> Row:
+        target = {1: 8, 2: 16, 5: 32, 10: 50}[row["rate_mbps"]]
+        reach = target * 8.192 / row["rate_mbps"] * (3 if row["sender"] == "ten CUBIC" else 1)
+        share = min(1.0, factor * reach / row["rtt_ms"])
+        return {"goodput": share * row["rate_mbps"] * 1e6 * 1448 / 1518}
+
+    study = "buffer-control/site-round-trips"
+    assert not find_differing(judge_all(study, lambda row: measure(row, factor=1.0)))
+    short = find_differing(judge_all(study, lambda row: measure(row, factor=0.5)))
+    assert short == {"BUF-11.single", "BUF-11.several"}
+
+
+def test_the_site_tables_are_complete() -> None:
+    sites = load("buffer-control/site-round-trips").load_analysis().read_sites()
+    assert sites.group_by("city").len()["len"].to_list() == [15, 15, 15]
+    assert sites.filter(pl.col("mean_ms") < 65).height == 31
+
+
+def recommend(row: Row, *, factor: float) -> Row:
+    """Give calls, pages and uploads that ask for so many times Table 2's buffers."""
+    target = factor * {1: 8, 2: 16, 5: 32, 10: 45}[row["rate_mbps"]]
+    size = row["buffer_kib"]
+    return {
+        "used": 1.0 if size >= target else 0.9, "mos": 4.3 if size <= 1.5 * target else 3.0,
+        "load": (1 + size / 10) * 1e9,
+    }  # fmt: skip
+
+
+def test_targets_as_recommended_agree_and_four_times_as_large_ones_differ() -> None:
+    study = "buffer-control/target-buffers"
+    assert not find_differing(judge_all(study, lambda row: recommend(row, factor=1.0)))
+    large = find_differing(judge_all(study, lambda row: recommend(row, factor=4.0)))
+    assert large >= {"BUF-11.target", "BUF-11.target-reno", "BUF-11.rtt", "BUF-11.uploads"}
+
+
+def test_of_equal_buffers_the_smaller_is_best() -> None:
+    rows = pl.DataFrame({"rate": [1, 1, 1], "buffer_kib": [32, 8, 16], "time": [2.0, 2.0, 3.0]})
+    assert find_best(rows, ["rate"], "time", highest=False)["best"].to_list() == [8]
+
+
+def test_ten_uploads_that_keep_the_buffer_full_lie_above_the_line() -> None:
+    def measure(row: Row, *, share: float) -> Row:
+        predicted = row["buffer_kib"] * 8.192 / row["rate_mbps"]
+        return {"ping": (17 + share * predicted) * 1e6}
+
+    study = "buffer-control/ping-latency"
+    claim = "BUF-F4.ten"
+    full = judge(study, fill_points(study, lambda row: measure(row, share=0.95)))
+    assert full[claim][0] is REPRODUCED
+    emptier = judge(study, fill_points(study, lambda row: measure(row, share=0.8)))
+    assert emptier[claim][0] is DIFFERS
