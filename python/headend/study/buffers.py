@@ -86,7 +86,7 @@ def draw_over_buffers(
     value, title
         The column on the vertical axis, and its title with the unit.
     domain
-        Ends of the vertical axis. Without it, what the values need.
+        Ends of the vertical axis; what lies beyond is cut off. Without it, what the values need.
     log
         Whether that axis is logarithmic; it needs a domain then.
     x_title
@@ -96,13 +96,13 @@ def draw_over_buffers(
     y: dict[str, Any] = {"title": title}
     if domain:
         kind: Literal["log", "linear"] = "log" if log else "linear"
-        y["scale"] = alt.Scale(type=kind, domain=list(domain), nice=False, clamp=True)
+        y["scale"] = alt.Scale(type=kind, domain=list(domain), nice=False)
     if domain and log:
         ticks = log_axis(domain).to_dict()["values"]
         y["axis"] = alt.Axis(values=[tick for tick in ticks if domain[0] <= tick <= domain[1]])
     chart: alt.Chart = (
         make_chart(rows)
-        .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
+        .mark_line(point={"filled": True, "size": 40}, strokeWidth=2, clip=True)
         .encode(
             x=make_buffer_axis(sizes, x_title),
             y=alt.Y(f"{value}:Q", **y),
