@@ -549,7 +549,7 @@ fn what_the_path_loses_is_the_flows_loss_and_no_queues() {
     let lost = "discarded_corrupted";
     assert!(value(table(&tables, "flows"), &[("flow", "stream")], lost) > 10.0);
     let up = [("queue", "dsl.up")];
-    assert_eq!(value(table(&tables, "queues"), &up, lost), 0.0);
+    assert_eq!(value(table(&tables, "queues"), &up, lost) as u64, 0);
 }
 
 /// Scoring periods begin anew as the warm-up is over: those that began before count for nothing.
