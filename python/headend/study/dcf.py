@@ -44,7 +44,7 @@ def solve_attempt_rate(stations: int, tries: int | None = None) -> float:
     Examples
     --------
     >>> round(solve_attempt_rate(1), 4), round(solve_attempt_rate(10), 4)
-    (0.0606, 0.0371)
+    (0.0606, 0.0373)
     """
     low, high = 0.0, 1.0
     for _ in range(60):

@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -277,9 +278,8 @@ def _read_axis(where: str, path: str, content: Any) -> Axis:
     labels = settings.get("labels") or [_label(value) for value in values]
     if not isinstance(labels, list) or len(labels) != len(values):
         raise InputError(f"{where}: {len(values)} values need as many labels")
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f'{where}: two values would both be called "{label}"')
+    if twice := next((label for label, count in Counter(labels).items() if count > 1), None):
+        raise InputError(f'{where}: two values would both be called "{twice}"')
     if len({isinstance(label, str) for label in labels}) > 1:
         labels = [str(label) for label in labels]
     return Axis(path, str(settings.get("name", path)), tuple(values), tuple(labels))
