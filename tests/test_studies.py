@@ -233,6 +233,18 @@ def test_a_study_is_complete(name: str) -> None:
     assert len(quick.list_points()) < len(study.list_points())
 
 
+def test_a_claim_about_intervals_is_not_judged_on_one_seed() -> None:
+    study = load(PING)
+    claims = [replace(study.claims[0], least_seeds=2)]
+    points = make_points(study, saw_tooth)
+    (judgement,) = judge_claims(claims, study.load_analysis(), points)
+    assert judgement.finding.verdict is Verdict.UNTESTABLE
+    assert "needs 2 or more" in judgement.finding.why
+    twice = pl.concat([points, points.with_columns(seed=pl.col("seed") + 1)])
+    (judgement,) = judge_claims(claims, study.load_analysis(), twice)
+    assert judgement.finding.verdict is Verdict.REPRODUCED
+
+
 def test_figures_are_drawn_from_points() -> None:
     study = load(PING)
     points = make_points(study, saw_tooth)

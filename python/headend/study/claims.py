@@ -40,6 +40,8 @@ class Claim:
         The function of ``analysis.py`` that measures it.
     limits
         Numbers that the function holds the measurement against.
+    least_seeds
+        With how many seeds it can be judged: more than one where it is about an interval over them.
     """
 
     id: str
@@ -48,6 +50,7 @@ class Claim:
     expected: str
     check: str
     limits: dict[str, Any] = field(default_factory=dict)
+    least_seeds: int = 1
 
     @classmethod
     def read(cls, item: dict[str, Any]) -> Claim:
@@ -59,6 +62,7 @@ class Claim:
             expected=item["expected"],
             check=item["check"],
             limits=dict(item.get("limits", {})),
+            least_seeds=item.get("least_seeds", 1),
         )
 
 
@@ -126,5 +130,11 @@ def judge_claims(
         check = getattr(analysis, claim.check, None)
         if check is None:
             raise InputError(f'claim {claim.id}: analysis.py has no function "{claim.check}"')
-        judgements.append(Judgement(claim, check(points, claim.limits)))
+        seeds = points["seed"].n_unique() if "seed" in points.columns else 1
+        if seeds < claim.least_seeds:
+            why = f"it is about what seeds have in common, and needs {claim.least_seeds} or more"
+            finding = Finding(f"{seeds} seed", Verdict.UNTESTABLE, why=why)
+        else:
+            finding = check(points, claim.limits)
+        judgements.append(Judgement(claim, finding))
     return judgements

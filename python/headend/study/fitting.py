@@ -1,4 +1,4 @@
-"""Fitting what studies claim: a slope with the intercept held, a mean, and their intervals."""
+"""Fitting what studies claim: a slope with the intercept held, and its interval."""
 
 from __future__ import annotations
 
@@ -18,34 +18,6 @@ class Slope:
     value: float
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean and its 95 % interval; of a single value, the value itself."""
-
-    value: float
-    low: float
-    high: float
-
-
-def compute_interval(values: npt.ArrayLike) -> Mean:
-    """Give the mean of independent values, such as differences seed by seed, with Student's t.
-
-    Examples
-    --------
-    >>> mean = compute_interval([1.0, 2.0, 3.0])
-    >>> mean.value, round(mean.low, 2), round(mean.high, 2)
-    (2.0, -0.48, 4.48)
-    """
-    from scipy.stats import t
-
-    samples = np.asarray(values, dtype=float)
-    middle, count = float(samples.mean()), len(samples)
-    if count < 2:
-        return Mean(middle, middle, middle)
-    half = float(t.ppf(0.975, count - 1) * samples.std(ddof=1) / np.sqrt(count))
-    return Mean(middle, middle - half, middle + half)
 
 
 def fit_slope(

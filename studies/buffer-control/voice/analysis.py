@@ -9,12 +9,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from headend.estimate import estimate_difference
 from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, colour, make_chart, mark_across
 from headend.quantity import format_quantity
 from headend.study.buffers import draw_over_buffers, find_best, make_buffer_axis
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.fitting import compute_interval
 
 #: Table 1: what a score is called.
 WORDS = {5: "Excellent", 4: "Good", 3: "Fair", 2: "Poor", 1: "Bad"}
@@ -312,9 +312,9 @@ def _tell_margin(points: pl.DataFrame, best_kib: int, published_kib: list[int]) 
     sizes = points.filter(pl.col("buffer_kib").is_in([*published_kib, best_kib]))
     by_seed = sizes.pivot("buffer_kib", index="seed", values="mos", aggregate_function="mean")
     rival = max(published_kib, key=lambda size: float(by_seed[str(size)].mean()))  # type: ignore[arg-type]
-    lead = compute_interval(by_seed[str(best_kib)] - by_seed[str(rival)])
-    spread = f" ({lead.low:.3f} to {lead.high:.3f} over seeds)" if lead.low < lead.high else ""
-    return f"{best_kib} KiB leads {rival} KiB by {lead.value:.3f}{spread}"
+    lead = estimate_difference(by_seed[str(best_kib)].to_list(), by_seed[str(rival)].to_list())
+    spread = f" ({lead.low:.3f} to {lead.high:.3f} over seeds)" if lead.count > 1 else ""
+    return f"{best_kib} KiB leads {rival} KiB by {lead.mean:.3f}{spread}"
 
 
 def _at(rows: pl.DataFrame, limits: dict[str, Any]) -> pl.DataFrame:
