@@ -50,6 +50,16 @@ def test_every_claim_and_figure_is_on_the_page(finished: list[Study]) -> None:
     assert "validation/response" in page[page.index("Not run") :]
 
 
+def test_claims_alone_are_markdown(finished: list[Study]) -> None:
+    assert CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"]).exit_code == 0
+    text = Path("receipts.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == 1 + len(finished) + sum(1 + len(study.claims) for study in finished)
+    claim = finished[0].claims[1]
+    (row,) = [row for row in rows if row.startswith(f"| {claim.id} |")]
+    assert "17 \\< 18 | differs: because |" in row
+
+
 def test_verdicts_are_counted_by_document(finished: list[Study]) -> None:
     answer = CliRunner().invoke(app, ["study", "report", "--json"])
     document = json.loads(answer.stdout)

@@ -230,13 +230,24 @@ def report(
             "--out", metavar="FILE", help="By default report.html beside them.", parser=read_path
         ),
     ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            "--markdown",
+            metavar="FILE",
+            help="Also the claims alone, as Markdown.",
+            parser=read_path,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Put all studies that were run on one page: every claim with its verdict, and the figures of each document."""
-    from headend.study.page import gather_studies, write_studies_page
+    from headend.study.page import gather_studies, write_claims, write_studies_page
 
     gathered = gather_studies(studies)
     path = write_studies_page(gathered, out or studies / "report.html")
+    if markdown:
+        write_claims(gathered, markdown)
     if as_json:
         print_json({"report": str(path), "studies": [item.to_dict() for item in gathered]})
         return

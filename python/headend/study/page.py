@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,10 @@ DOCUMENTS = {
     "cable-plant": "The cable plant: request, grant and contention",
     "validation": "Models beside their closed forms and beside each other",
 }
+
+
+#: What screen readers are told of each mark of a picture; of one that is an image, nobody reads it.
+_UNHEARD = re.compile(r' (?:aria-[a-z]+|role|pointer-events)="[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,55 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
     return write_page(page, path)
 
 
+def write_claims(gathered: Sequence[Gathered], path: Path) -> Path:
+    """Write all claims with their verdicts as Markdown, for documents that are read beside the code.
+
+    Parameters
+    ----------
+    gathered
+        The studies.
+    path
+        The Markdown file.
+    """
+    from headend.report import write_page
+
+    run = [item for item in gathered if item.outcome]
+    counts = count_verdicts(
+        [(item.study.name, item.outcome.judgements) for item in run if item.outcome]
+    )
+    lines = [
+        "# Receipts",
+        "",
+        "What the documents say, what headend measures, and whether the two agree. `headend study run all` measures it anew, and `headend study report` makes"
+        " a page of it with the figures and the whole claims; where a number has an interval, that page has it.",
+        "",
+        f"| document | {' | '.join(verdict.value for verdict in Verdict)} |",
+        f"|---|{'---|' * len(Verdict)}",
+    ]
+    for document, own in counts.items():
+        numbers = " | ".join(str(own.get(verdict, 0)) for verdict in Verdict)
+        lines.append(f"| {_escape(document)} | {numbers} |")
+    for document, studies in _group(run):
+        lines += ["", f"## {_escape(document)}"]
+        for item in studies:
+            lines += ["", f"### {_escape(item.study.title)}", ""]
+            lines += [f"`headend study run {item.study.name}`: {_describe_run(item)}.", ""]
+            lines += ["| claim | expected | measured | verdict |", "|---|---|---|---|"]
+            lines += (
+                [_write_row(judgement) for judgement in item.outcome.judgements]
+                if item.outcome
+                else []
+            )
+    return write_page("\n".join(lines) + "\n", path)
+
+
+def _write_row(judgement: Judgement) -> str:
+    claim, finding = judgement.claim, judgement.finding
+    why = f": {finding.why}" if finding.why and finding.verdict is not Verdict.REPRODUCED else ""
+    cells = (claim.id, claim.expected, finding.measured, f"{finding.verdict}{why}")
+    return f"| {' | '.join(map(_escape, cells))} |"
+
+
 def _place(document: str, order: Sequence[str]) -> int:
     return order.index(document) if document in order else len(order)
 
@@ -191,5 +245,25 @@ def _read_drawing(folder: Path, item: dict[str, Any]) -> Drawing:
 
 
 def _embed(path: Path) -> str:
-    """Give a picture as an address that holds it."""
-    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+    """Give a picture as an address that holds it, without what only a reader of the file itself could hear."""
+    text = _UNHEARD.sub("", path.read_text(encoding="utf-8"))
+    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode("ascii")
+
+
+def _describe_run(item: Gathered) -> str:
+    """Say how a study was run."""
+    assert item.outcome is not None
+    if item.study.scenario is None:
+        return "calculated"
+    seeds = item.outcome.seeds
+    word = "seed" if len(seeds) == 1 else "seeds"
+    quick = "; quick form" if item.outcome.quick else ""
+    return f"{item.outcome.points} runs, {word} {', '.join(map(str, seeds))}{quick}"
+
+
+def _escape(text: str) -> str:
+    """Keep a text from ending the cell of a Markdown table, or from meaning something in it."""
+    plain = " ".join(text.split())
+    for mark in ("\\", "|", "<", "*", "_", "`", "~", "["):
+        plain = plain.replace(mark, f"\\{mark}")
+    return plain
