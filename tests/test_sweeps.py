@@ -157,7 +157,7 @@ def test_named_measures_give_a_row_for_each_point(folder: Path) -> None:
 
 def test_a_summary_pairs_by_seed(folder: Path) -> None:
     result = headend.sweep("small.toml")
-    summary = result.summarise()
+    summary = result.summary
     assert summary.height == 2 * 2 * 2
     first, last = (
         summary.filter(measure="rtt", setting=setting).row(0, named=True) for setting in (1, 3)

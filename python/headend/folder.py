@@ -8,11 +8,15 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MANIFEST = "manifest.json"
 
@@ -41,6 +45,28 @@ def name_folders(labels: Sequence[str]) -> list[str]:
             name, number = f"{stem}-{number}", number + 1
         names.append(name)
     return names
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet, whole or as it was."""
+    _replace(path, lambda fresh: frame.write_parquet(fresh))
+
+
+def write_json(content: Mapping[str, Any], path: Path) -> None:
+    """Write a document as JSON, whole or as it was."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n"
+    _replace(path, lambda fresh: fresh.write_text(text, encoding="utf-8"))
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        write(fresh)
+        fresh.replace(path)
+    except Exception as error:
+        if not is_write_failure(error):
+            raise
+        raise InputError(f"{path}: cannot be written: {describe(error)}") from error
 
 
 @contextmanager

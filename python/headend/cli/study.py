@@ -104,12 +104,12 @@ def run(
     from headend.cli.compare import read_seeds
     from headend.library import find_studies
     from headend.study.outcome import check_study_folder
-    from headend.sweeps.definition import read_seeds as choose_seeds
+    from headend.sweeps.definition import list_seeds
 
     studies = [_read(folder) for folder in find_studies(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds:
-        studies = [replace(study, seeds=choose_seeds(read_seeds(seeds))) for study in studies]
+        studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
     folders = [_choose_folder(study, out, len(studies)) for study in studies]
     for folder in folders:
         check_study_folder(folder)

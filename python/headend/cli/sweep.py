@@ -108,9 +108,8 @@ def _print_result(result: SweepResult) -> None:
     name = result.sweep.title or result.sweep.name
     points, total = count_points(result), len(result.sweep.list_points())
     console.print(f"\n[bold]{name}[/bold]  {points} of {total} points")
-    summary = result.summarise()
-    shown = choose_shown(result, summary)
-    rows = list_rows(result, summary, shown)
+    shown = choose_shown(result)
+    rows = list_rows(result, shown)
     if rows:
         console.print(fit(console, draw_sweep(result.sweep, shown, rows[:MOST_ROWS])))
     if len(rows) > MOST_ROWS:
@@ -144,7 +143,7 @@ def _describe(result: SweepResult) -> dict[str, object]:
         "complete": result.complete,
         "points": len(result.sweep.list_points()),
         "axes": axes,
-        "summary": result.summarise().to_dicts(),
+        "summary": result.summary.to_dicts(),
         "failures": [
             {**dict(zip(axes, place[:-1], strict=True)), "seed": place[-1], "error": reason}
             for place, reason in result.failures.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.figures.figure import Figure, Panel
-from headend.folder import MANIFEST, describe
+from headend.folder import MANIFEST, describe, write_json, write_table
 from headend.result import RESULT_FORMAT
 from headend.study.claims import Judgement
 from headend.study.definition import Study
@@ -87,8 +86,8 @@ class StudyOutcome:
             }
             for figure in self.figures
         ]
-        _write_json(folder / CLAIMS, {**self.to_dict(), "figures": figures})
-        _write_json(folder / MANIFEST, manifest)
+        write_json({**self.to_dict(), "figures": figures}, folder / CLAIMS)
+        write_json(manifest, folder / MANIFEST)
 
 
 def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame) -> list[Figure]:
@@ -122,25 +121,3 @@ def check_study_folder(folder: Path) -> None:
     # A hidden file is what an interruption left of a write.
     if any(not path.name.startswith(".") for path in folder.iterdir()):
         raise InputError(f"{folder}: exists and holds something other than a study's results")
-
-
-def write_table(frame: pl.DataFrame, path: Path) -> None:
-    """Write a table as Parquet, whole or as it was."""
-    import polars as pl
-
-    fresh = path.with_name(f".{path.name}.new")
-    try:
-        frame.write_parquet(fresh)
-        fresh.replace(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path}: cannot be written: {describe(error)}") from error
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    text = json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n"
-    try:
-        fresh = path.with_name(f".{path.name}.new")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {describe(error)}") from error

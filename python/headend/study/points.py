@@ -113,11 +113,11 @@ def run_points(
         prepare(_read_text(point.scenario), point.overrides, point.seed, columns)
         for point in points
     ]
-    failures = run_missing(jobs, store, stop, crew, on_progress)
-    if failures is None:
+    finished = run_missing(jobs, store, stop, crew, on_progress)
+    if not finished.complete:
         return None
     for point, job in zip(points, jobs, strict=True):
-        if failure := failures.get(job.key):
+        if failure := finished.failures.get(job.key):
             raise InputError(f"{study.name}: {point.columns}: {failure.reason}")
     if not points:
         return pl.DataFrame()

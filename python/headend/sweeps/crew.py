@@ -56,6 +56,15 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
+@dataclass(frozen=True)
+class Finished:
+    """What became of some jobs, by key: those whose result is kept, and why others failed. A stop leaves some in neither."""
+
+    kept: frozenset[str]
+    failures: dict[str, Failure]
+    complete: bool
+
+
 class Crew(Protocol):
     """Those who run jobs."""
 
@@ -173,7 +182,7 @@ def run_missing(
     stop: threading.Event,
     crew: Crew | None = None,
     on_progress: OnProgress | None = None,
-) -> dict[str, Failure] | None:
+) -> Finished:
     """Run the jobs that the store has not got, keeping each as soon as it is done. Jobs of one key are run once.
 
     Parameters
@@ -189,10 +198,6 @@ def run_missing(
     on_progress
         Told whenever a point is done.
 
-    Returns
-    -------
-    dict or None
-        What failed, by key. None when it was stopped before all were done.
     """
     crew = crew or Threads()
     by_key = {job.key: job for job in jobs}
@@ -216,10 +221,11 @@ def run_missing(
             failures[job.key] = outcome
         else:
             store.add(job.key, outcome)
+            kept.add(job.key)
         left -= 1
         done += shares[job.key]
         tell_progress(left)
-    return None if left else failures
+    return Finished(frozenset(kept), failures, complete=not left)
 
 
 def tell(error: Exception) -> str:

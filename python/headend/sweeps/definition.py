@@ -223,7 +223,7 @@ def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None
         name=name,
         scenario=None if chosen is None else _find_scenario(chosen, folder),
         dimensions=tuple(_place_scenarios(dimension, folder) for dimension in dimensions),
-        seeds=read_seeds(content.get("seeds", 1)),
+        seeds=list_seeds(content.get("seeds", 1)),
         overrides=tuple(write_overrides(_expect_table(content, "set"))),
         measures=_read_measures(content),
         compare=_expect_text(content, "compare"),
@@ -234,12 +234,12 @@ def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None
     return sweep
 
 
-def read_seeds(wanted: int | Sequence[int]) -> tuple[int, ...]:
+def list_seeds(wanted: int | Sequence[int]) -> tuple[int, ...]:
     """Give the seeds 1, 2, … of a number, or those that are listed.
 
     Examples
     --------
-    >>> read_seeds(3), read_seeds([4, 2])
+    >>> list_seeds(3), list_seeds([4, 2])
     ((1, 2, 3), (4, 2))
     """
     if isinstance(wanted, bool) or not isinstance(wanted, int | list | tuple):

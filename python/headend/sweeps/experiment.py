@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
-from headend.scenario import Text, read_scenario
+from headend.scenario import Text, read_scenario, write_overrides
 from headend.sweeps.crew import Crew, Failure, OnProgress, run_missing
-from headend.sweeps.definition import Point, Sweep, make_sweep, read_sweep
+from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
 from headend.sweeps.job import Job, Selection, prepare
-from headend.sweeps.measuring import Everything, Named
+from headend.sweeps.measuring import Everything, Named, make_frame
 from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ class SweepResult:
     complete: bool
     folder: Path | None = None
 
-    def summarise(self) -> pl.DataFrame:
-        """Give means over seeds with their intervals, and paired differences; see `summarise`."""
+    @functools.cached_property
+    def summary(self) -> pl.DataFrame:
+        """Means over seeds with their intervals, and paired differences, as `summarise` gives them."""
         from headend.sweeps.summary import summarise
 
         return summarise(self.sweep, self.table)
@@ -111,8 +113,9 @@ def sweep(
     else:
         with Cluster(scheduler) as cluster:
             result = carry_out(chosen, jobs, folder, stop, cluster, on_progress)
+    result = replace(result, folder=folder)
     write_outcome(result, folder)
-    return replace(result, folder=folder)
+    return result
 
 
 def read_any(source: Sweep | str | Path | Mapping[str, Any]) -> Sweep:
@@ -130,14 +133,11 @@ def adapt(
     seeds: int | Sequence[int] | None,
 ) -> Sweep:
     """Give a sweep with other seeds and with overrides on top of its own; what its axes write comes last."""
-    from headend.scenario import write_overrides
-    from headend.sweeps.definition import read_seeds
-
     added = tuple(write_overrides(overrides))
     return replace(
         chosen,
         overrides=(*chosen.overrides, *added),
-        seeds=chosen.seeds if seeds is None else read_seeds(seeds),
+        seeds=chosen.seeds if seeds is None else list_seeds(seeds),
     )
 
 
@@ -181,21 +181,22 @@ def carry_out(
     on_progress: OnProgress | None,
 ) -> SweepResult:
     """Run what is missing and put the table together."""
+    import polars as pl
+
     store = PointStore(folder / POINTS)
     jobs = [item for _, item in prepared if isinstance(item, Job)]
-    failures = run_missing(jobs, store, stop, crew, on_progress)
-    complete = failures is not None
-    there = store.find({job.key for job in jobs})
+    finished = run_missing(jobs, store, stop, crew, on_progress)
     found: dict[tuple[Any, ...], str] = {}
     frames = []
     for point, item in prepared:
-        failure = item if isinstance(item, Failure) else (failures or {}).get(item.key)
+        failure = item if isinstance(item, Failure) else finished.failures.get(item.key)
         if failure:
             found[(*point.place, point.seed)] = failure.reason
             frames.append(_place(chosen, point, _make_error(failure)))
-        elif isinstance(item, Job) and item.key in there:
+        elif isinstance(item, Job) and item.key in finished.kept:
             frames.append(_place(chosen, point, store.read(item.key)))
-    return SweepResult(chosen, _join(chosen, frames), found, complete)
+    table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
+    return SweepResult(chosen, table, found, finished.complete)
 
 
 def _place(chosen: Sweep, point: Point, frame: pl.DataFrame) -> pl.DataFrame:
@@ -216,20 +217,10 @@ def _place(chosen: Sweep, point: Point, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_error(failure: Failure) -> pl.DataFrame:
+    """Give a row that measures nothing and says why."""
     import polars as pl
 
-    texts = ["measure", "subject", "direction", "metric"]
-    row = {**dict.fromkeys(texts), "value": None, "unit": None, "error": failure.reason}
-    schema = dict.fromkeys(row, pl.String) | {"value": pl.Float64}
-    return pl.DataFrame([row], schema=schema)
-
-
-def _join(chosen: Sweep, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    import polars as pl
-
-    if not frames:
-        return pl.DataFrame()
-    return pl.concat(frames, how="vertical_relaxed", rechunk=True)
+    return make_frame([{}]).with_columns(error=pl.lit(failure.reason))
 
 
 def _echo_axes(message: str, chosen: Sweep) -> str:

@@ -88,7 +88,7 @@ class Named:
                     "unit": BASE_UNITS[first.kind],
                 }
             )
-        return _make_frame(rows)
+        return make_frame(rows)
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,8 @@ def _gather(rows: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
     return members.group_by(keys, maintain_order=True).agg(value.alias("value"))
 
 
-def _make_frame(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+def make_frame(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    """Make a selection's frame of rows; what a row has not got is null."""
     import polars as pl
 
     return pl.DataFrame(rows, schema=dict(_schema()), strict=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
-from headend.folder import MANIFEST, describe, is_results_folder
+from headend.folder import MANIFEST, describe, is_results_folder, write_json, write_table
 from headend.quantity import Kind
 from headend.result import RESULT_FORMAT
 from headend.sweeps.experiment import POINTS, SweepResult
@@ -59,43 +58,28 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
         "seeds": list(result.sweep.seeds),
         "failed": len(result.failures),
     }
-    summary = result.summarise()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as scratch:
-            fresh = Path(scratch)
-            result.table.write_parquet(fresh / RESULTS)
-            summary.write_parquet(fresh / SUMMARY)
-            text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-            (fresh / MANIFEST).write_text(text, encoding="utf-8")
-            for path in sorted(fresh.iterdir()):
-                path.replace(folder / path.name)
-    except Exception as error:
-        from headend.folder import is_write_failure
-
-        if not is_write_failure(error):
-            raise
-        raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+    write_table(result.table, folder / RESULTS)
+    write_table(result.summary, folder / SUMMARY)
+    write_json(manifest, folder / MANIFEST)
     if result.complete:
-        write_sweep_report(result, summary, folder / "report.html")
+        write_sweep_report(result, folder / "report.html")
 
 
-def write_sweep_report(result: SweepResult, summary: pl.DataFrame, path: Path) -> None:
+def write_sweep_report(result: SweepResult, path: Path) -> None:
     """Write the self-contained report."""
     from headend.figures.sweep import draw_sweep
     from headend.report import render_page, write_page
 
-    shown = choose_shown(result, summary)
+    shown = choose_shown(result)
     page = render_page(
         "sweep.html.j2",
-        draw_sweep(result.sweep, summary, shown),
+        draw_sweep(result.sweep, result.summary, shown),
         title=result.sweep.title or result.sweep.name,
         sweep=result.sweep,
         points=count_points(result),
         failures=list(result.failures.items()),
         shown=shown,
-        rows=list_rows(result, summary, shown),
-        folder=path.parent.name,
+        rows=list_rows(result, shown),
     )
     write_page(page, path)
 
@@ -131,8 +115,9 @@ def count_points(result: SweepResult) -> int:
     return result.table.select("setting", "seed").unique().height
 
 
-def choose_shown(result: SweepResult, summary: pl.DataFrame) -> list[Shown]:
+def choose_shown(result: SweepResult) -> list[Shown]:
     """Choose the figures to show: those that the file names, or of each flow the one people would ask for first."""
+    summary = result.summary
     if summary.is_empty():
         return []
     kinds: dict[str, Kind] = {unit: kind for kind, unit in BASE_UNITS.items()}
@@ -177,11 +162,11 @@ def _choose_first(found: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
     return list((goodputs | reports).values())
 
 
-def list_rows(result: SweepResult, summary: pl.DataFrame, shown: list[Shown]) -> list[Row]:
+def list_rows(result: SweepResult, shown: list[Shown]) -> list[Row]:
     """Write the settings with the figures that are shown."""
     import polars as pl
 
-    names = [axis.name for axis in result.sweep.axes]
+    names, summary = [axis.name for axis in result.sweep.axes], result.summary
     rows: list[Row] = []
     if summary.is_empty():
         return rows
@@ -194,8 +179,6 @@ def list_rows(result: SweepResult, summary: pl.DataFrame, shown: list[Shown]) ->
 
 
 def _write_cell(row: dict[str, Any] | None, kind: Kind) -> tuple[str, str]:
-    import math
-
     from headend.estimate import Estimate, format_estimate
 
     if row is None:
