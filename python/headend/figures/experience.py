@@ -57,25 +57,19 @@ REASONS = {
 def draw_voice(results: Sequence[Result]) -> Figure | None:
     """Draw each call's MOS over time."""
     arrows = {"mos": " ↑", "mos_down": " ↓"}
-    alone = _leave_groups_out(results)
-    frames = {result.label: _gather(result, arrows, 1.0) for result in alone}
     title, scale = "voice quality (MOS)", alt.Scale(domain=[1, 4.5], nice=False)
     marks = (
         mark_across(4.0, "4: users satisfied", near_left=True),
         mark_across(3.1, "3.1: nearly all dissatisfied below", near_left=True),
     )
-
-    def draw(rows: pl.DataFrame) -> AnyChart:
-        return alt.layer(_draw_samples(rows, title, scale, line=True), *marks)
-
-    panels, note = lay_out(frames, draw, place_flows(results))
-    members = draw_members(results, arrows, 1.0, title, scale, rising=True, marks=marks)
-    panels, note = _join_panels(panels, members, note)
+    panels, over_time, note = _draw_reports(
+        results, arrows, 1.0, title, scale, rising=True, marks=marks
+    )
     if not panels:
         return None
     return Figure(
         "mos",
-        "Voice quality over time" if len(panels) > len(members) else "Voice quality",
+        f"Voice quality{over_time}",
         "What a listener would say of each ten seconds of the call, from 1 (bad) to 4.4 (the best this codec does), by"
         " delay and by packets lost or late (ITU-T G.107). At 4 and above nobody complains; below 3.1 nearly everybody"
         f" does. ↑ is what the other side hears.{note}",
@@ -117,21 +111,13 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
 def draw_frames(results: Sequence[Result]) -> Figure | None:
     """Draw how long each video's frames took over time."""
     arrows = {"frame_delay": " ↑", "frame_delay_down": " ↓"}
-    alone = _leave_groups_out(results)
-    frames = {result.label: _gather(result, arrows, 1e-6) for result in alone}
     title, scale = "frame delay (ms)", alt.Scale(zero=True)
-
-    def draw(rows: pl.DataFrame) -> AnyChart:
-        return _draw_samples(rows, title, scale, line=True)
-
-    panels, note = lay_out(frames, draw, place_flows(results))
-    members = draw_members(results, arrows, 1e-6, title, scale)
-    panels, note = _join_panels(panels, members, note)
+    panels, over_time, note = _draw_reports(results, arrows, 1e-6, title, scale)
     if not panels:
         return None
     return Figure(
         "video",
-        "Frame delay over time" if len(panels) > len(members) else "Frame delay",
+        f"Frame delay{over_time}",
         "How long a video frame takes from its encoding until its last packet is there, in the mean of each scoring period."
         " A call is at its ease below 150 ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in which"
         f" no frame came whole.{note}",
@@ -142,19 +128,13 @@ def draw_frames(results: Sequence[Result]) -> Figure | None:
 def draw_video_rates(results: Sequence[Result]) -> Figure | None:
     """Draw what arrived of each video over time."""
     arrows = {"video_rate": " ↑", "video_rate_down": " ↓"}
-    alone = _leave_groups_out(results)
-    frames = {result.label: _gather(result, arrows, 1e-6) for result in alone}
     title, scale = "video that arrived (Mbit/s)", alt.Scale(zero=True)
-    panels, note = lay_out(
-        frames, lambda rows: _draw_samples(rows, title, scale, line=True), place_flows(results)
-    )
-    members = draw_members(results, arrows, 1e-6, title, scale, rising=True)
-    panels, note = _join_panels(panels, members, note)
+    panels, over_time, note = _draw_reports(results, arrows, 1e-6, title, scale, rising=True)
     if not panels:
         return None
     return Figure(
         "call-rate",
-        "Rate of video over time" if len(panels) > len(members) else "Rate of video",
+        f"Rate of video{over_time}",
         "What arrived of each video's frames in each scoring period. The rate of a call follows the line: it should climb to the"
         " best that the call can send and stay; a fall is a line that has less to give, or a sender that takes a queue for that."
         f" ↑ is what the other side sees.{note}",
@@ -323,24 +303,51 @@ def _join_panels(panels: list[Panel], members: list[Panel], note: str) -> tuple[
     return [*panels, *members], (MEMBERS_NOTE if members else "") + note
 
 
+def _draw_reports(
+    results: Sequence[Result],
+    suffixes: Mapping[str, str],
+    factor: float,
+    title: str,
+    scale: alt.Scale,
+    *,
+    line: bool = True,
+    rising: bool = False,
+    marks: Sequence[AnyChart] = (),
+) -> tuple[list[Panel], str, str]:
+    """Draw what applications report: over time, and of groups by member.
+
+    Returns
+    -------
+    tuple
+        The panels, what the figure's title ends with, and a note for its explanation.
+    """
+    frames = {
+        result.label: _gather(result, suffixes, factor) for result in _leave_groups_out(results)
+    }
+
+    def draw(rows: pl.DataFrame) -> AnyChart:
+        samples = _draw_samples(rows, title, scale, line=line)
+        return alt.layer(samples, *marks) if marks else samples
+
+    panels, note = lay_out(frames, draw, place_flows(results))
+    members = draw_members(results, suffixes, factor, title, scale, rising=rising, marks=marks)
+    over_time = " over time" if panels else ""
+    panels, note = _join_panels(panels, members, note)
+    return panels, over_time, note
+
+
 def _draw_durations(
     results: Sequence[Result], measure: str, name: str, title: str, axis: str, explanation: str
 ) -> Figure | None:
-    alone = _leave_groups_out(results)
-    frames = {result.label: _gather(result, {measure: ""}, 1e-9) for result in alone}
     scale = alt.Scale(zero=True)
-    panels, note = lay_out(
-        frames, lambda rows: _draw_samples(rows, axis, scale, line=False), place_flows(results)
-    )
-    members = draw_members(results, {measure: ""}, 1e-9, axis, scale)
-    panels, note = _join_panels(panels, members, note)
+    panels, _, note = _draw_reports(results, {measure: ""}, 1e-9, axis, scale, line=False)
     if not panels:
         return None
     return Figure(name, title, explanation + note, panels)
 
 
 def _gather(
-    result: Result, suffixes: dict[str, str], factor: float, *, lost: bool = False
+    result: Result, suffixes: Mapping[str, str], factor: float, *, lost: bool = False
 ) -> pl.DataFrame:
     """Take samples of some measures; a suffix tells them apart where a flow has several.
 
