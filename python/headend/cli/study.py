@@ -242,7 +242,13 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Put all studies that were run on one page: every claim with its verdict, and the figures of each document."""
-    from headend.study.page import gather_studies, write_claims, write_studies_page
+    from headend.study.page import (
+        count_verdicts,
+        gather_studies,
+        list_judged,
+        write_claims,
+        write_studies_page,
+    )
 
     gathered = gather_studies(studies)
     path = write_studies_page(gathered, out or studies / "report.html")
@@ -252,14 +258,9 @@ def report(
         print_json({"report": str(path), "studies": [item.to_dict() for item in gathered]})
         return
     from headend.cli.tables import draw_totals, fit
-    from headend.study.page import count_verdicts
 
     console = make_output()
-    run = [item for item in gathered if item.outcome is not None]
-    counted = count_verdicts(
-        [(item.study.name, item.outcome.judgements) for item in run if item.outcome]
-    )
-    console.print(fit(console, draw_totals(counted)))
+    console.print(fit(console, draw_totals(count_verdicts(list_judged(gathered)))))
     missing = [item.study.name for item in gathered if item.outcome is None]
     if missing:
         console.print(f"Not run, and so not in it: {', '.join(missing)}.")

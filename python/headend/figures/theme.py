@@ -153,6 +153,16 @@ def time_axis() -> alt.X:
     )
 
 
+def share_axis(what: str) -> alt.Y:
+    """Put the cumulative share of something up the side, to draw distributions against."""
+    return alt.Y(
+        "share:Q",
+        title=f"share of {what} within",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="~%"),
+    )
+
+
 def log_axis(domain: tuple[float, float]) -> alt.Axis:
     """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many."""
     low, high = math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1]))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import altair as alt
 import polars as pl
+
+from headend.figures.theme import log_axis
 
 #: IP bytes of a full packet, and what a cable line's rates count for it: Ethernet's header and check sum besides.
 PACKET, FRAME = 1500, 1518
@@ -76,6 +79,16 @@ def correlate_ranks(values: Mapping[int, float]) -> float:
 def tell_alpha(alpha: float | None) -> str:
     """Write an α; one that was not found among those tried is a dash."""
     return "–" if alpha is None else f"{alpha:g}"
+
+
+def alpha_axis(least: float, most: float) -> alt.X:
+    """Put one flow's α along the bottom, on a logarithm."""
+    return alt.X(
+        "alpha:Q",
+        title="individual α (packets)",
+        scale=alt.Scale(type="log", domain=[least, most], nice=False),
+        axis=log_axis((least, most)),
+    )
 
 
 def _find_first(points: pl.DataFrame, case: Sequence[str], is_so: pl.Expr) -> pl.DataFrame:

@@ -102,6 +102,11 @@ def count_verdicts(
     )
 
 
+def list_judged(gathered: Iterable[Gathered]) -> list[tuple[str, Sequence[Judgement]]]:
+    """Give the claims of each study that was run."""
+    return [(item.study.name, item.outcome.judgements) for item in gathered if item.outcome]
+
+
 def gather_studies(folder: Path) -> list[Gathered]:
     """Read what studies left in a folder, in the order of the page.
 
@@ -142,9 +147,7 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
         [],
         title="Receipts: what five documents say, and what headend measures",
         documents=list(_group(run)),
-        counts=count_verdicts(
-            [(item.study.name, item.outcome.judgements) for item in run if item.outcome]
-        ),
+        counts=count_verdicts(list_judged(run)),
         verdicts=list(Verdict),
         missing=[item.study.name for item in gathered if not item.outcome],
         versions=sorted({item.outcome.version for item in run if item.outcome}),
@@ -165,9 +168,7 @@ def write_claims(gathered: Sequence[Gathered], path: Path) -> Path:
     from headend.report import write_page
 
     run = [item for item in gathered if item.outcome]
-    counts = count_verdicts(
-        [(item.study.name, item.outcome.judgements) for item in run if item.outcome]
-    )
+    counts = count_verdicts(list_judged(run))
     lines = [
         "# Receipts",
         "",

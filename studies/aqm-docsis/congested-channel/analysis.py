@@ -10,7 +10,7 @@ import polars as pl
 
 from headend.estimate import estimate_difference
 from headend.figures.figure import Panel
-from headend.figures.theme import colour, dash, make_chart
+from headend.figures.theme import colour, dash, make_chart, share_axis
 from headend.study.claims import Finding, decide
 
 #: What is compared, and how it is called.
@@ -86,12 +86,7 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
         .mark_line(strokeWidth=2.2)
         .encode(
             x=alt.X("delay_ms:Q", title="one-way delay upstream (ms)"),
-            y=alt.Y(
-                "share:Q",
-                title="share of packets within",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format="~%"),
-            ),
+            y=share_axis("packets"),
             order="share:Q",
             color=colour(rows),
             strokeDash=dash(rows, smooth=True),

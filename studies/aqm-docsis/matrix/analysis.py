@@ -12,7 +12,7 @@ import polars as pl
 
 from headend.estimate import Estimate, estimate_mean
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, AnyChart, colour, dash, log_axis, make_chart
+from headend.figures.theme import PALETTE, AnyChart, colour, dash, log_axis, make_chart, share_axis
 from headend.study.claims import Finding, Verdict, decide
 from headend.study.disciplines import DISCIPLINES, SLOTS
 from headend.study.pooling import Values, find_percentile, pool, spread_out
@@ -323,12 +323,7 @@ def draw_shares(
         .mark_line(strokeWidth=2.2, clip=True, interpolate="step-after" if step else "linear")
         .encode(
             x=x,
-            y=alt.Y(
-                "share:Q",
-                title=f"share of {what} within",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format="~%"),
-            ),
+            y=share_axis(what),
             order="share:Q",
             color=colour(rows),
             strokeDash=dash(rows, smooth=True),

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.figures.theme import AnyChart, colour, dash, make_chart
+from headend.figures.theme import AnyChart, colour, dash, make_chart, share_axis
 from headend.study.claims import Finding, decide
 
 #: What is drawn: modems, milliseconds from MAP to MAP.
@@ -70,12 +70,7 @@ def draw_distribution(points: pl.DataFrame) -> list[Panel]:
                     title="one-way delay upstream (ms)",
                     scale=alt.Scale(domain=[0, LONGEST], nice=False),
                 ),
-                y=alt.Y(
-                    "share:Q",
-                    title="share of packets within",
-                    scale=alt.Scale(domain=[0, 1]),
-                    axis=alt.Axis(format="~%"),
-                ),
+                y=share_axis("packets"),
                 order="share:Q",
                 color=colour(rows),
                 strokeDash=dash(rows, smooth=True),

@@ -8,11 +8,12 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.figures.theme import colour, log_axis, make_chart, mark_along
+from headend.figures.theme import colour, make_chart, mark_along
 from headend.study.alpha import (
     FRAME,
     MAC_HEADER,
     PACKET,
+    alpha_axis,
     average_seeds,
     correlate_ranks,
     find_needed,
@@ -169,12 +170,7 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
             make_chart(frame)
             .mark_line(point={"filled": True, "size": 35}, strokeWidth=2)
             .encode(
-                x=alt.X(
-                    "alpha:Q",
-                    title="individual α (packets)",
-                    scale=alt.Scale(type="log", domain=[1, 18], nice=False),
-                    axis=log_axis((1, 20)),
-                ),
+                x=alpha_axis(1, 18),
                 y=alt.Y(
                     "mbps:Q",
                     title="aggregate throughput (Mb/s)",

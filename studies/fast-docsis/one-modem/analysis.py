@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.figures.theme import colour, log_axis, make_chart, mark_along
+from headend.figures.theme import colour, make_chart, mark_along
 from headend.study.alpha import (
     FRAME,
     PACKET,
     PACKET_MS,
+    alpha_axis,
     average_seeds,
     correlate_ranks,
     find_lossy,
@@ -205,7 +206,7 @@ def draw_loss(points: pl.DataFrame) -> list[Panel]:
         make_chart(frame)
         .mark_line(point={"filled": True, "size": 25}, strokeWidth=1.5)
         .encode(
-            x=_alpha_axis(272),
+            x=alpha_axis(0.25, 272),
             y=alt.Y("loss:Q", title="packets lost (%)"),
             color=colour(frame),
             tooltip=["series:N", "alpha:Q", alt.Tooltip("loss:Q", format=".3f")],
@@ -227,7 +228,7 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
         make_chart(frame)
         .mark_line(point={"filled": True, "size": 35}, strokeWidth=2, clip=True)
         .encode(
-            x=_alpha_axis(64),
+            x=alpha_axis(0.25, 64),
             y=alt.Y(
                 "throughput:Q",
                 title="aggregate throughput (Mb/s)",
@@ -239,15 +240,6 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
     )
     mark = mark_along(PUBLISHED[flows], f"published: {PUBLISHED[flows]}", "alpha")
     return [Panel("", alt.layer(mark, lines))]
-
-
-def _alpha_axis(most: int) -> alt.X:
-    return alt.X(
-        "alpha:Q",
-        title="individual α (packets)",
-        scale=alt.Scale(type="log", domain=[0.25, most], nice=False),
-        axis=log_axis((0.2, most)),
-    )
 
 
 def _first_lossy(points: pl.DataFrame) -> dict[int, float | None]:

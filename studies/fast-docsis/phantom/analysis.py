@@ -8,11 +8,12 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, colour, dash, log_axis, make_chart, mark_along
+from headend.figures.theme import PALETTE, colour, dash, make_chart, mark_along
 from headend.study.alpha import (
     FRAME,
     PACKET,
     PACKET_MS,
+    alpha_axis,
     average_seeds,
     find_needed,
     tell_alpha,
@@ -179,12 +180,7 @@ def draw_throughput(points: pl.DataFrame) -> list[Panel]:
             make_chart(frame)
             .mark_line(point={"filled": True, "size": 25}, strokeWidth=1.5)
             .encode(
-                x=alt.X(
-                    "alpha:Q",
-                    title="individual α (packets)",
-                    scale=alt.Scale(type="log", domain=[0.25, 25], nice=False),
-                    axis=log_axis((0.2, 20)),
-                ),
+                x=alpha_axis(0.25, 25),
                 y=alt.Y(
                     "mbps:Q",
                     title="throughput (Mb/s)",
