@@ -79,7 +79,9 @@ def check_less(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_more_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold a queue's losses over all choices against those of others."""
     shares = dict(
-        points.group_by("queue").agg(pl.col("lost").sum() / pl.col("sent").sum()).iter_rows()
+        points.group_by("queue", maintain_order=True)
+        .agg(pl.col("lost").sum() / pl.col("sent").sum())
+        .iter_rows()
     )
     queues = [limits["more"], *limits["less"]]
     if not shares.keys() >= set(queues):
@@ -104,14 +106,16 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
 
 def draw_pages(points: pl.DataFrame) -> list[Panel]:
     """Draw the 90th percentile page load time."""
-    rows = points.group_by("choice", "queue").agg(value=pl.col("page").mean() / 1e9)
+    rows = points.group_by("choice", "queue", maintain_order=True).agg(
+        value=pl.col("page").mean() / 1e9
+    )
     axis = alt.X("value:Q", title="90th percentile page load time (s)", scale=alt.Scale(zero=False))
     return draw_dots(rows, axis)
 
 
 def draw_mos(points: pl.DataFrame) -> list[Panel]:
     """Draw the mean score."""
-    rows = points.group_by("choice", "queue").agg(value=pl.col("mos").mean())
+    rows = points.group_by("choice", "queue", maintain_order=True).agg(value=pl.col("mos").mean())
     axis = alt.X("value:Q", title="VoIP MOS", scale=alt.Scale(domain=[1, 4.5]))
     return draw_dots(rows, axis)
 

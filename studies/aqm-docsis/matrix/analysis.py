@@ -217,7 +217,7 @@ def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
 
 def lose(points: pl.DataFrame) -> pl.DataFrame:
     """Give each queue's share of packets lost in all, its cells, and those that lost something."""
-    return points.group_by("queue").agg(
+    return points.group_by("queue", maintain_order=True).agg(
         share=pl.col("lost").sum() / pl.col("sent").sum(),
         cells=pl.len(),
         losing=(pl.col("lost") > 0).sum(),
@@ -298,7 +298,7 @@ def check_none_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     if len(list_present(points, queues)) < len(queues):
         return Finding("not run", Verdict.UNTESTABLE)
     cells = find_cells(points).filter(pl.col("queue").is_in(queues))
-    best = cells.sort("p90").group_by("load", "rf").first()["queue"].to_list()
+    best = cells.sort("p90").group_by("load", "rf", maintain_order=True).first()["queue"].to_list()
     counts = {queue: best.count(queue) for queue in queues}
     text = ", ".join(f"{DISCIPLINES[queue]} {count}" for queue, count in counts.items())
     agrees = min(counts.values()) > 0

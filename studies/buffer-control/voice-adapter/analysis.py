@@ -30,7 +30,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 def check_impact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare how far apart the scores of all buffers are."""
-    rows = tabulate(points).group_by("rate_mbps", "arrangement")
+    rows = tabulate(points).group_by("rate_mbps", "arrangement", maintain_order=True)
     spread = rows.agg(apart=pl.col("mos").max() - pl.col("mos").min(), least=pl.col("mos").min())
     found, agrees = [], True
     for row in (

@@ -38,7 +38,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 def find_idle(points: pl.DataFrame) -> dict[str, float]:
     """Give each browser's time without uploads, in s: the median over rates and buffers."""
-    rows = tabulate(points).filter(pl.col("uploads") == 0).group_by("browser")
+    rows = tabulate(points).filter(pl.col("uploads") == 0).group_by("browser", maintain_order=True)
     return dict(rows.agg(pl.col("load_s").median()).iter_rows())
 
 
@@ -132,7 +132,7 @@ def check_smallest(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         on=["browser", "rate_mbps", "best"],
         maintain_order="left",
     )
-    smallest = rows.group_by("browser").agg(least=pl.col("buffer_kib").min())
+    smallest = rows.group_by("browser", maintain_order=True).agg(least=pl.col("buffer_kib").min())
     cases = best.join(smallest, on="browser", maintain_order="left")
     others = cases.filter(pl.col("best") != pl.col("least"))
     others = others.join(

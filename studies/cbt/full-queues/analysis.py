@@ -36,7 +36,9 @@ def sum_losses(points: pl.DataFrame) -> dict[str, tuple[float, float, float]]:
 
 def average_queues(points: pl.DataFrame) -> dict[tuple[str, str], float]:
     """Give the mean queue in packets, by queue and traffic."""
-    means = points.group_by("queue", "traffic").agg(pl.col("backlog").mean() / PACKET)
+    means = points.group_by("queue", "traffic", maintain_order=True).agg(
+        pl.col("backlog").mean() / PACKET
+    )
     return {(queue, traffic): mean for queue, traffic, mean in means.iter_rows()}
 
 

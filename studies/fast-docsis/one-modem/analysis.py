@@ -119,7 +119,7 @@ def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare the queues that the same α leave behind both lines."""
     rows = tabulate(points).filter(pl.col("flows") == limits["flows"])
-    means = rows.group_by("line", "alpha").agg(
+    means = rows.group_by("line", "alpha", maintain_order=True).agg(
         pl.col("queue").mean(), pl.col("share").min(), pl.col("lost").max()
     )
     fit = means.filter(pl.col("share") >= limits["full"], pl.col("lost") == 0)
@@ -198,7 +198,11 @@ def draw_needed(points: pl.DataFrame) -> list[Panel]:
 def draw_loss(points: pl.DataFrame) -> list[Panel]:
     """Draw loss over α on the cable line."""
     rows = tabulate(points).filter(pl.col("line") == "docsis")
-    means = rows.group_by("flows", "alpha").agg(pl.col("loss").mean() * 100).sort("flows", "alpha")
+    means = (
+        rows.group_by("flows", "alpha", maintain_order=True)
+        .agg(pl.col("loss").mean() * 100)
+        .sort("flows", "alpha")
+    )
     frame = means.with_columns(
         series=pl.format("{} flows", "flows"), slot=pl.col("flows").rank("dense").cast(pl.Int64) - 1
     )
@@ -219,7 +223,11 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
     rows = tabulate(points).filter(pl.col("flows") == flows)
     if rows.is_empty():
         return []
-    means = rows.group_by("line", "alpha").agg(pl.col("throughput").mean() / 1e6).sort("alpha")
+    means = (
+        rows.group_by("line", "alpha", maintain_order=True)
+        .agg(pl.col("throughput").mean() / 1e6)
+        .sort("alpha")
+    )
     frame = means.with_columns(
         series=pl.col("line").replace_strict(NAMES),
         slot=pl.col("line").replace_strict({name: at for at, name in enumerate(NAMES)}),

@@ -72,7 +72,7 @@ def _compare(points: pl.DataFrame, lines: tuple[str, str], full: float) -> tuple
     rows = tabulate(points).filter(pl.col("flows") == 1, pl.col("share") < full)
     one, other = (rows.filter(pl.col("line") == line) for line in lines)
     pairs = one.join(other, on=["rate_mbps", "alpha", "seed"], suffix="_other").sort("alpha")
-    last = pairs.group_by("rate_mbps").last().sort("rate_mbps")
+    last = pairs.group_by("rate_mbps", maintain_order=True).last().sort("rate_mbps")
     if last.is_empty():
         return None, "no α leaves both lines idle in part"
     text = "; ".join(

@@ -21,7 +21,7 @@ WINDOW_BITS = 32 * 1024 * 8
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     """Give a row for each line, place and rate cap: the idle round trip, and what the download adds, ms, means over the seeds."""
-    means = points.group_by("state", "cable_mbps").mean()
+    means = points.group_by("state", "cable_mbps", maintain_order=True).mean()
     idle, loaded = (means.filter(state=state) for state in ("idle", "download"))
     both = idle.join(loaded, on="cable_mbps", suffix="_loaded").sort("cable_mbps")
     return pl.DataFrame(
@@ -63,7 +63,7 @@ def check_everywhere(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """See whether it is the same wherever the pings go to."""
     spreads = (
         tabulate(points)
-        .group_by("line", "cable_mbps")
+        .group_by("line", "cable_mbps", maintain_order=True)
         .agg(spread=pl.col("rise").max() - pl.col("rise").min())
     )
     most = {line: max(spreads.filter(line=line)["spread"].to_list()) for line in LINES}

@@ -42,7 +42,7 @@ class Tuned(NamedTuple):
 def tabulate(points: pl.DataFrame, line: str) -> pl.DataFrame:
     """Give goodput and round trip by window and company on one line, means over the seeds; a window of 0 is none."""
     return (
-        points.group_by("window", "company")
+        points.group_by("window", "company", maintain_order=True)
         .agg(goodput=pl.col(f"{line}_goodput").mean(), rtt=pl.col(f"{line}_rtt").mean())
         .sort("company", "window")
     )

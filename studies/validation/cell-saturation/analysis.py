@@ -32,7 +32,11 @@ def predict(rules: str, stations: int) -> float:
 
 def tabulate(points: pl.DataFrame, rules: str) -> pl.DataFrame:
     """Give simulated and predicted throughput by the number of stations, Mb/s."""
-    rows = points.filter(rules=rules).group_by("stations").agg(pl.col("throughput").mean() / 1e6)
+    rows = (
+        points.filter(rules=rules)
+        .group_by("stations", maintain_order=True)
+        .agg(pl.col("throughput").mean() / 1e6)
+    )
     rows = rows.sort("stations")
     model = [predict(rules, stations) / 1e6 for stations in rows["stations"]]
     return rows.with_columns(model=pl.Series(model, dtype=pl.Float64)).with_columns(

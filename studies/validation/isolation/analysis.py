@@ -65,7 +65,9 @@ def check_hashed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_mean(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the mean over the seeds against that of random placements."""
-    groups = split(points, "hashed").group_by("scheduler", "congestion", "flows")
+    groups = split(points, "hashed").group_by(
+        "scheduler", "congestion", "flows", maintain_order=True
+    )
     rows = groups.agg(pl.col("jain").mean(), pl.len()).sort("scheduler", "congestion", "flows")
     far, errors = [], []
     for row in rows.iter_rows(named=True):
