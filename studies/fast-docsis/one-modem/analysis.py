@@ -204,7 +204,12 @@ def draw_loss(points: pl.DataFrame) -> list[Panel]:
         .sort("flows", "alpha")
     )
     frame = means.with_columns(
-        series=pl.format("{} flows", "flows"), slot=pl.col("flows").rank("dense").cast(pl.Int64) - 1
+        series=pl.format(
+            "{} flow{}",
+            "flows",
+            pl.when(pl.col("flows") == 1).then(pl.lit("")).otherwise(pl.lit("s")),
+        ),
+        slot=pl.col("flows").rank("dense").cast(pl.Int64) - 1,
     )
     lines: AnyChart = (
         make_chart(frame)

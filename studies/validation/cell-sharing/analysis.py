@@ -150,7 +150,7 @@ def draw_anomaly(points: pl.DataFrame) -> list[Panel]:
     x = alt.X(
         "rate:Q",
         title="rate of the neighbour, Mbit/s",
-        axis=alt.Axis(values=list(RATES.values()), format="~g"),
+        axis=alt.Axis(values=list(RATES.values()), format=".2~f"),
         scale=alt.Scale(domain=[0, 11.5], nice=False),
     )
     y = alt.Y("mbps:Q", title="IP throughput of each, Mbit/s", scale=alt.Scale(zero=True))
