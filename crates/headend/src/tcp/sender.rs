@@ -140,7 +140,8 @@ pub(super) struct Sender {
     /// Proportional rate reduction, during fast recovery.
     prr: Option<Prr>,
     rack: Option<Box<Rack>>,
-    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again.
+    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
+    /// before.
     responded_until: u64,
     /// What both sides agreed on.
     ecn: EcnMode,
@@ -798,7 +799,8 @@ impl Sender {
     /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR; RFC 9768 §3.3 needs no answer.
     #[inline]
     fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
-        if ece && self.board.una() >= self.responded_until {
+        // "Less than or equal": RFC 8257 §3.3. The segment with CWR has not arrived before this is passed.
+        if ece && self.board.una() > self.responded_until {
             self.responded_until = self.board.nxt();
             self.cwr_due = self.ecn == EcnMode::On;
             self.control.on_congestion(CongestionSignal::Ecn, sample);
@@ -1499,6 +1501,8 @@ mod tests {
         );
         assert_eq!(sender.cwnd(), 5 * MSS);
         echo(&mut sender, 200, 10);
+        assert_eq!(sender.cwnd(), 5 * MSS, "CWR comes with the eleventh");
+        echo(&mut sender, 201, 11);
         assert_eq!(sender.cwnd(), 2500, "the next window");
     }
 
@@ -1542,7 +1546,8 @@ mod tests {
         assert_eq!(tell(100, 2, 6), 5 * MSS);
         assert_eq!(tell(101, 4, 7), 5 * MSS, "the same window");
         assert_eq!(tell(102, 7, 7), 5 * MSS);
-        assert_eq!(tell(103, 10, 0), 2500, "the next one");
+        assert_eq!(tell(103, 10, 0), 5 * MSS, "its last segment");
+        assert_eq!(tell(104, 11, 1), 2500, "the next one");
     }
 
     #[test]

@@ -481,6 +481,14 @@ fn a_connection_nobody_answers_is_given_up_and_closed() {
 
 #[test]
 fn a_marked_window_is_answered_once_and_nothing_but_new_data_is_ecn_capable() {
+    // With and without an acknowledgement of the very last segment before the one that says CWR.
+    for delayed_ack in [0, 40].map(Duration::from_millis) {
+        assert_answered_once(delayed_ack);
+    }
+}
+
+#[track_caller]
+fn assert_answered_once(delayed_ack: Duration) {
     let (reductions, marks) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
     let (counted, marked) = (Arc::clone(&reductions), Arc::clone(&marks));
     let mut highest = 0;
@@ -505,6 +513,7 @@ fn a_marked_window_is_answered_once_and_nothing_but_new_data_is_ecn_capable() {
         tcp: Config {
             congestion: reno(),
             ecn: EcnMode::On,
+            delayed_ack,
             ..Config::default()
         },
         bytes: [0, 1_000_000],
