@@ -430,7 +430,7 @@ impl Connection {
         }
         if !self.sender.note_window(packet.ack, packet.window) {
             if packet.sack.is_some() {
-                self.sender.note_duplicate(packet.ack, cx.sack(packet));
+                self.receive_report(packet, cx);
             }
             return;
         }
@@ -443,6 +443,12 @@ impl Connection {
             flags: packet.flags,
         };
         self.sender.on_ack(&ack, cx.now);
+    }
+
+    /// SACK blocks with nothing in flight: a duplicate at most.
+    #[cold]
+    fn receive_report(&mut self, packet: &Packet, cx: &Context<'_>) {
+        self.sender.note_duplicate(packet.ack, cx.sack(packet));
     }
 
     /// Sends what may be sent, and what must be acknowledged; sets the timers; notices the end.
@@ -527,12 +533,17 @@ impl Connection {
         let mut packet = Packet::datagram(self.flow, self.side, seq, self.header, 0);
         packet.flags = self.receiver.flags();
         if self.config.sack && self.receiver.has_blocks() {
-            let blocks = self.receiver.sack_blocks();
-            // RFC 2018 §3: kind, length and 8 bytes a block; two bytes of padding before it.
-            packet.size += 4 + 8 * blocks.as_slice().len() as u16;
-            packet.sack = Some(cx.store_sack(blocks));
+            self.add_blocks(&mut packet, cx);
         }
         self.send(packet, cx);
+    }
+
+    #[inline(never)]
+    fn add_blocks(&self, packet: &mut Packet, cx: &mut Context<'_>) {
+        let blocks = self.receiver.sack_blocks();
+        // RFC 2018 §3: kind, length and 8 bytes a block; two bytes of padding before it.
+        packet.size += 4 + 8 * blocks.as_slice().len() as u16;
+        packet.sack = Some(cx.store_sack(blocks));
     }
 
     /// Every packet after the handshake acknowledges.

@@ -166,6 +166,7 @@ impl Receiver {
     }
 
     /// A segment that does not simply follow: old, beyond a gap, or filling one.
+    #[inline(never)]
     fn take_out_of_order(&mut self, seq: u64, end: u64) {
         let mut duplicate = (seq < self.next).then_some((seq, end.min(self.next)));
         if end <= self.next {
@@ -254,7 +255,10 @@ impl Receiver {
     /// What arrived twice, and then what arrived out of order, as far as it is told.
     pub(super) fn sack_blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        for &(start, end) in self.duplicate.iter().chain(&self.recent[..self.recent_len]) {
+        if let Some((start, end)) = self.duplicate {
+            blocks.push(start, end);
+        }
+        for &(start, end) in &self.recent[..self.recent_len] {
             blocks.push(start, end);
         }
         blocks

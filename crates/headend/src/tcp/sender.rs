@@ -474,7 +474,9 @@ impl Sender {
                 self.board.sack(block, &mut delivery);
             }
         }
-        self.note_duplicate(ack.next, ack.blocks);
+        if self.rack.is_some() {
+            self.note_duplicate(ack.next, ack.blocks);
+        }
         let advanced = self.board.una() > prior_una;
         let duplicate = self.is_duplicate(ack, advanced, &delivery);
         let mut ece = self.ecn == EcnMode::On && ack.flags.has(Flags::ECE);
@@ -515,7 +517,7 @@ impl Sender {
     }
 
     /// What an acknowledgement up to `next` with SACK `blocks` says has arrived twice (RFC 2883): RACK-TLP alone makes use of it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn note_duplicate(&mut self, next: u64, blocks: &[(u64, u64)]) {
         if let Some(rack) = &mut self.rack {
             let duplicate = reported_duplicate(next, blocks);
