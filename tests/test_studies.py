@@ -16,13 +16,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headend.cli.main import app
+from headend.cli.study import Told
 from headend.errors import InputError
 from headend.expect import Vocabulary
 from headend.library import find_study, list_studies
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.claims import judge_claims
-from headend.study.outcome import StudyOutcome, draw_study_figures
+from headend.study.outcome import draw_study_figures
 from headend.study.points import read_distribution, read_series, take_percentiles
+from headend.study.running import Order
 from headend.sweeps.crew import Crew, Progress
 
 PING = "buffer-control/ping-latency"
@@ -389,7 +391,7 @@ def test_an_interruption_says_what_is_kept_and_a_rerun_completes(
         os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr("headend.study.outcome.draw_study_figures", interrupt)
+        patch.setattr("headend.study.running.draw_study_figures", interrupt)
         answer = run_small()
     assert answer.exit_code == 130
     message = "interrupted: 2 points are kept in out; run again to go on"
@@ -409,16 +411,17 @@ def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     carried: list[tuple[str, str]] = []
 
-    def carry_out(study: Study, folder: Path, crew: Crew, *, hidden: bool) -> StudyOutcome:
+    def carry_out(orders: list[Order], crew: Crew, told: Told, *, hidden: bool) -> None:
         assert hidden
-        carried.append((study.name, str(folder)))
-        return StudyOutcome(study, pl.DataFrame(), [], [])
+        for order in orders:
+            carried.append((order.study.name, str(order.folder)))
+            told.documents.append({})
 
     monkeypatch.setattr("headend.cli.study._carry_out", carry_out)
     command = ["study", "run", "buffer-control", "--json", "--out", "all"]
     answer = CliRunner().invoke(app, command)
     assert carried == [
-        (name, f"all/{name.removeprefix('buffer-control/')}")
+        (name, f"all/{name.replace('/', '-')}")
         for name in list_studies()
         if name.startswith("buffer-control/")
     ]

@@ -303,6 +303,7 @@ def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.M
         write(frame, file, **options)
 
     with monkeypatch.context() as patch:
+        patch.setattr("headend.execution.count_cores", lambda: 1)
         patch.setattr(pl.DataFrame, "write_parquet", fill)
         answer = run_small()
     assert answer.exit_code == 2

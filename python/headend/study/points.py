@@ -1,11 +1,11 @@
-"""Running a study's points on all cores or on a cluster, and keeping each as soon as it is done."""
+"""The points of a study: what is kept of each, the jobs that measure them, and the table of all."""
 
 from __future__ import annotations
 
 import functools
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,8 @@ from headend.errors import InputError, suggest
 from headend.expect import Quantity, Vocabulary, parse_quantity_name
 from headend.scenario import read_scenario
 from headend.study.definition import Study
-from headend.sweeps.crew import Crew, OnProgress, run_missing
-from headend.sweeps.job import prepare
+from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
+from headend.sweeps.job import Job, prepare
 from headend.sweeps.measuring import add_up, parse_sum
 from headend.sweeps.store import PointStore
 
@@ -105,17 +105,39 @@ def run_points(
     InputError
         When a point's scenario is refused or its run failed.
     """
+    jobs = prepare_points(study)
+    (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
+    return gather_points(study, jobs, store, finished) if finished.complete else None
+
+
+def prepare_points(study: Study) -> list[Job]:
+    """Check every point of a study.
+
+    Raises
+    ------
+    InputError
+        When a point's scenario is refused.
+    """
+    columns = Columns(study.measures, study.distributions, study.series)
+    return [
+        prepare(_read_text(point.scenario), point.overrides, point.seed, columns)
+        for point in study.list_points()
+    ]
+
+
+def gather_points(
+    study: Study, jobs: Sequence[Job], store: PointStore, finished: Finished
+) -> pl.DataFrame:
+    """Put the points that were run into one table, in the order of the grid.
+
+    Raises
+    ------
+    InputError
+        When one of them failed.
+    """
     import polars as pl
 
     points = study.list_points()
-    columns = Columns(study.measures, study.distributions, study.series)
-    jobs = [
-        prepare(_read_text(point.scenario), point.overrides, point.seed, columns)
-        for point in points
-    ]
-    finished = run_missing(jobs, store, stop, crew, on_progress)
-    if not finished.complete:
-        return None
     for point, job in zip(points, jobs, strict=True):
         if failure := finished.failures.get(job.key):
             raise InputError(f"{study.name}: {point.columns}: {failure.reason}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.scenario import Text, read_scenario, write_overrides
-from headend.sweeps.crew import Crew, Failure, OnProgress, run_missing
+from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, run_missing
 from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
 from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
@@ -185,7 +185,7 @@ def carry_out(
 
     store = PointStore(folder / POINTS)
     jobs = [item for _, item in prepared if isinstance(item, Job)]
-    finished = run_missing(jobs, store, stop, crew, on_progress)
+    (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
     found: dict[tuple[Any, ...], str] = {}
     frames = []
     for point, item in prepared:
