@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from headend.errors import InputError
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.crew import Failure, Progress, Threads
 from headend.sweeps.definition import make_sweep
+from headend.sweeps.experiment import prepare_all
 from headend.sweeps.job import Job
+from headend.sweeps.place import MOST_LINES, find_line
 
 LINE = """\
 duration = "2 s"
@@ -117,12 +120,19 @@ def test_paths_may_be_written_as_tables() -> None:
         ({"grid": {"queue": {"from": 1, "to": 2}}}, "either step or count"),
         ({"grid": {"queue": {"from": 2, "to": 1, "step": 1}}}, "expected from ≤ to"),
         ({"grid": {"queue": {"from": "1 s", "to": "2 ms", "step": 1}}}, 'in "s" and to in "ms"'),
-        ({"grid": {"queue": {"from": 1, "to": 10**9, "step": 1}}}, "at most 100,000"),
+        ({"grid": {"queue": {"from": 1, "to": 10**9, "step": 1}}},
+         r"grid\.queue: 1,000,000,000 values; a sweep has at most 100,000 points"),
         ({"grid": {"queue": {"from": 0, "to": 1, "count": 3, "scale": "log"}}}, "above 0"),
         ({"grid": {"queue": ["a"], "queue.codel.target": ["5 ms"]}}, "would take the place"),
         ({"grid": {"queue": ["a"]}, "zip": [{"queue": ["b"]}]}, "varied twice"),
         ({"zip": [{"a": [1, 2], "b": [1]}]}, "a has 2, b has 1"),
         ({"grid": {"value": [1]}}, 'cannot be called "value"'),
+        ({"grid": {"queue": ["a"]}, "measures": {"queue": "call.mos.mean"}},
+         r"measures\.queue: an axis is called so too"),
+        ({"grid": {"queue": ["a"]}, "set": {"queue.codel.target": "5 ms"}},
+         r"set\.queue\.codel\.target: has no effect, since the axis queue sets it"),
+        ({"grid": {"queue": {"values": ["a"], "name": "q"}},
+          "zip": [{"flow.call.rtt": {"values": [1], "name": "q"}}]}, 'two axes are called "q"'),
         ({"grid": {"queue": ["a"]}, "measures": {"x": 3}}, "measures.x: expected a quantity"),
         ({"grid": {"queue": ["a"]}, "scenario": 3}, "scenario: expected the name or path"),
     ],
@@ -132,12 +142,97 @@ def test_a_sweep_that_cannot_be_is_refused(keys: dict[str, Any], message: str) -
         make(**keys)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("[measures]", 'link.line.point_to_point.up.queue = ["pie", "red"]\n[measures]'),
+         '"link.line.point_to_point.up.queue" is varied twice: "queue" is the same setting'),
+        (("[grid]", '[set]\nlink.line.point_to_point.up.queue.codel.target = "5 ms"\n[grid]'),
+         "(line 5)"),
+        (("[measures]", "[[zip]]\nlink.line.point_to_point.up = [{ rate = '1 Mbit/s' }]\n[measures]"),
+         "queue: would take the place of what link.line.point_to_point.up chose"),
+    ],
+)  # fmt: skip
+def test_one_setting_is_not_named_by_its_path_and_as_the_bottleneck_s_queue(
+    folder: Path, change: tuple[str, str], message: str
+) -> None:
+    (folder / "twice.toml").write_text(SWEEP.replace(*change), encoding="utf-8")
+    answer = run_small(file="twice.toml")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("error: twice.toml: ")
+    assert message in answer.stderr
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["queue", "queue.codel.target", "link.line.point_to_point.up.queue"]
+)
+def test_a_setting_that_the_grid_varies_is_not_set(folder: Path, path: str) -> None:
+    answer = run_small("--set", f"{path}=pie")
+    assert answer.exit_code == 2
+    expected = f"error: --set {path}: has no effect, since the axis queue sets it at every point"
+    assert answer.stderr.startswith(expected)
+
+
+def test_the_example_of_the_documentation_can_be_run(folder: Path) -> None:
+    page = Path(__file__).parents[1] / "docs" / "reference" / "sweeps.md"
+    example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    (folder / "example.toml").write_text(example, encoding="utf-8")
+    sweep = replace(read_sweep(folder / "example.toml"), seeds=(1,))
+    assert [axis.path for axis in sweep.dimensions[-1]] == ["flow.page.rtt", "flow.upload.rtt"]
+    assert len(sweep.list_points()) == 3 * 5 * 4 * 2 * 2
+    # All values of each axis, without all their combinations.
+    few = [tuple(replace(axis, values=axis.values[:2], labels=axis.labels[:2]) for axis in axes)
+           for axes in sweep.dimensions]  # fmt: skip
+    prepared = prepare_all(replace(sweep, dimensions=tuple(few)))
+    assert all(isinstance(item, Job) for _, item in prepared)
+
+
+def test_an_error_names_the_line(folder: Path) -> None:
+    for text, message in [
+        (SWEEP.replace('["drop_tail", "codel"]', "[]"), "grid.queue: expected a list"),
+        (SWEEP.replace("[measures]", "[[zip]]\nflow.call.rtt = 3\n[measures]"), "zip 1: flow.call"),
+        (SWEEP.replace("[measures]", "[measure]"), 'unknown key "measure"; did you mean'),
+    ]:
+        (folder / "typo.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            read_sweep(folder / "typo.toml")
+        line = 1 + text.split("\n").index(
+            next(
+                at
+                for at in text.split("\n")
+                if at in ("queue = []", "flow.call.rtt = 3", "[measure]")
+            )
+        )
+        assert str(caught.value).startswith(f"{folder / 'typo.toml'}: {message}")
+        assert str(caught.value).endswith(f"(line {line})")
+
+
+def test_a_line_is_found_after_values_of_several_lines() -> None:
+    text = 'a = """\nb = 1\n"""\n\n# b = 2\nb = [\n  1,\n]\n[[c]]\nd = 1\n[[c]]\nd."e.f" = 1\n'
+    found = [find_line(text, path) for path in ("a", "b", "c 1.d", "c 2.d.e.f", "c 3", "e")]
+    assert found == [1, 6, 10, 12, None, None]
+    assert find_line(text + "\n" * MOST_LINES, "a") is None
+
+
+def test_a_path_below_another_is_explained(folder: Path) -> None:
+    text = SWEEP.replace("[measures]", 'queue.codel.target = ["5 ms"]\n[measures]')
+    (folder / "below.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"\(at line 7.*in \[grid\], write tables among the values"
+    ):
+        read_sweep(folder / "below.toml")
+
+
 def test_a_scenario_or_nothing_is_no_sweep(folder: Path) -> None:
     with pytest.raises(InputError, match=r"line\.toml: this is a scenario"):
         read_sweep(folder / "line.toml")
     (folder / "half.toml").write_text("[grid]\nqueue = [", encoding="utf-8")
     with pytest.raises(InputError, match=r"half\.toml: not valid TOML"):
         read_sweep(folder / "half.toml")
+    (folder / "rubbish.toml").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="not a text file.*a sweep is TOML"):
+        read_sweep(folder / "rubbish.toml")
     assert run_small(file="none.toml").exit_code == 2
 
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.scenario import Text, read_scenario, write_overrides
+from headend.sweeps.conflicts import check_paths
 from headend.sweeps.crew import Crew, Failure, OnProgress, run_missing
 from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
 from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
+from headend.sweeps.place import add_line
 from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
@@ -132,17 +134,28 @@ def adapt(
     overrides: Mapping[str, Any] | Sequence[tuple[str, str]],
     seeds: int | Sequence[int] | None,
 ) -> Sweep:
-    """Give a sweep with other seeds and with overrides on top of its own; what its axes write comes last."""
-    added = tuple(write_overrides(overrides))
-    return replace(
+    """Give a sweep with other seeds and with overrides on top of its own; what its axes write comes last.
+
+    Raises
+    ------
+    InputError
+        For an override that an axis would take the place of at every point.
+    """
+    adapted = replace(
         chosen,
-        overrides=(*chosen.overrides, *added),
+        added=(*chosen.added, *write_overrides(overrides)),
         seeds=chosen.seeds if seeds is None else list_seeds(seeds),
     )
+    check_paths(adapted)
+    return adapted
 
 
 #: A point with what is to be run, or why it cannot be.
 Prepared = list[tuple[Point, "Job | Failure"]]
+
+
+class WrongSweep(InputError):
+    """What is wrong is the sweep, whichever its points."""
 
 
 def prepare_all(chosen: Sweep) -> Prepared:
@@ -151,17 +164,25 @@ def prepare_all(chosen: Sweep) -> Prepared:
     Raises
     ------
     InputError
-        When none of them can be run: then it is the sweep that is wrong, and the first reason is told.
+        When none of them can be run: then it is the sweep that is wrong, and the first reason is told. Also for two paths
+        of which the scenario tells that they are one.
     """
     selection: Selection = Named(chosen.measures) if chosen.measures else Everything()
     texts: dict[str, Text] = {}
     prepared: Prepared = []
+    checked: set[tuple[str, str]] = set()
     for point in chosen.list_points():
         name = str(point.scenario)
         if name not in texts:
             texts[name] = read_scenario(point.scenario)
+        bottleneck = dict(point.overrides).get("bottleneck", "")
         try:
+            if (name, bottleneck) not in checked:
+                _check_alias(chosen, texts[name].load(point.overrides).scenario.queue_path)
+                checked.add((name, bottleneck))
             job = prepare(texts[name], point.overrides, point.seed, selection)
+        except WrongSweep:
+            raise
         except InputError as error:
             prepared.append((point, Failure(_echo_axes(str(error), chosen))))
         else:
@@ -170,6 +191,21 @@ def prepare_all(chosen: Sweep) -> Prepared:
     if len(refused) == len(prepared):
         raise InputError(refused[0].reason)
     return prepared
+
+
+def _check_alias(chosen: Sweep, queue_path: str | None) -> None:
+    """Refuse two paths of one setting where one of them is ``queue``, whose meaning the scenario tells."""
+    try:
+        check_paths(chosen, queue_path or "")
+    except InputError as error:
+        raise WrongSweep(_name_place(str(error), chosen)) from error
+
+
+def _name_place(message: str, chosen: Sweep) -> str:
+    """Name the file and line of what a message of a sweep's own mistakes begins with."""
+    if chosen.file is None or message.startswith("--set"):
+        return message
+    return f"{chosen.file}: {add_line(message, chosen.file)}"
 
 
 def carry_out(
