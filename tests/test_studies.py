@@ -406,6 +406,24 @@ def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
     assert "holds something other than" in run_small().stderr
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("ping.rtt.mean", "ping.rtt.mean + line.up.utilisation"), "of one kind (line 9)"),
+        (("ping.rtt.mean", "ping.rtt.avg"), "measures.ping: "),
+        (("line.point", "lime.point"), '(from small/study.toml: link.lime.point_to_point.up.rate=1 M'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_point_is_told_with_the_study_s_file(
+    small: Path, change: tuple[str, str], message: str
+) -> None:
+    (small / "study.toml").write_text(SMALL.replace(*change), encoding="utf-8")
+    answer = run_small()
+    assert answer.exit_code == 2
+    assert "small/study.toml: " in answer.stderr
+    assert message in answer.stderr
+
+
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     carried: list[tuple[str, str]] = []
 

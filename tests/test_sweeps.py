@@ -17,11 +17,13 @@ from typer.testing import CliRunner, Result
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.expect import Vocabulary
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.crew import Failure, Progress, Threads
 from headend.sweeps.definition import make_sweep
 from headend.sweeps.experiment import prepare_all
 from headend.sweeps.job import Job
+from headend.sweeps.measuring import parse_sum
 from headend.sweeps.place import MOST_LINES, find_line
 
 LINE = """\
@@ -231,7 +233,7 @@ def test_a_scenario_or_nothing_is_no_sweep(folder: Path) -> None:
     with pytest.raises(InputError, match=r"half\.toml: not valid TOML"):
         read_sweep(folder / "half.toml")
     (folder / "rubbish.toml").write_bytes(b"\xff")
-    with pytest.raises(InputError, match="not a text file.*a sweep is TOML"):
+    with pytest.raises(InputError, match=r"not a text file.*a sweep is TOML"):
         read_sweep(folder / "rubbish.toml")
     assert run_small(file="none.toml").exit_code == 2
 
@@ -377,6 +379,47 @@ def test_a_sweep_of_which_nothing_can_run_is_bad_input(folder: Path) -> None:
     answer = run_small(file="typo.toml")
     assert (answer.exit_code, "expected a statistic of rtt" in answer.stderr) == (2, True)
     assert not (folder / "out").exists()
+
+
+def test_only_quantities_of_one_kind_are_added(folder: Path) -> None:
+    text = SWEEP.replace('"upload.goodput"', '"upload.goodput + ping.rtt.mean"')
+    (folder / "sum.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="sum.toml")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith('error: sum.toml: measures.rate: "upload.goodput + ping.rtt')
+    assert answer.stderr.rstrip().endswith(
+        "is a rate and ping.rtt.mean a time; expected quantities of one kind (line 9)"
+    )
+    assert parse_sum("a.goodput + a.throughput", Vocabulary({"a": "bulk"}, []))[1].kind == "rate"
+
+
+def test_what_the_file_sets_is_told_from_what_the_command_sets(folder: Path) -> None:
+    text = SWEEP.replace("[grid]", '[set]\nflow.pong.rtt = "1 ms"\n[grid]')
+    (folder / "typo.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="typo.toml")
+    assert answer.exit_code == 2
+    assert '(from typo.toml, line 5: flow.pong.rtt="1 ms")' in answer.stderr
+    answer = run_small("--set", "flow.pang.rtt=1 ms")
+    assert "(from --set flow.pang.rtt=1 ms)" in answer.stderr
+
+
+def test_a_sweep_is_no_scenario(folder: Path) -> None:
+    text = SWEEP.replace("line.toml", "own.toml")
+    (folder / "own.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="own.toml")
+    assert answer.exit_code == 2
+    expected = "error: own.toml: scenario: own.toml is a sweep; expected a scenario (line 2)"
+    assert answer.stderr.strip() == expected
+
+
+def test_a_range_whose_count_breaks_whole_numbers_says_so(folder: Path) -> None:
+    text = SWEEP.replace(
+        "[measures]", "flow.upload.count = { from = 1, to = 2, count = 3 }\n[measures]"
+    )
+    (folder / "broken.toml").write_text(text, encoding="utf-8")
+    prepared = prepare_all(read_sweep("broken.toml"))
+    (reason,) = {item.reason for _, item in prepared if isinstance(item, Failure)}
+    assert "found 1.5 (from the axis flow.upload.count=1.5); a range with count" in reason
 
 
 def test_another_folder_is_not_written_into(folder: Path) -> None:

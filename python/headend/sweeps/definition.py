@@ -196,6 +196,17 @@ def read_sweep(path: str | Path) -> Sweep:
         raise InputError(f"{path}: {add_line(str(error), path)}") from error
 
 
+def is_sweep(text: str) -> bool:
+    """Say whether a file's text is a sweep's, not a scenario's."""
+    if "grid" not in text and "zip" not in text:
+        return False  # without reading a long one
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return "scenario" in content and ("grid" in content or "zip" in content)
+
+
 def _explain(error: tomllib.TOMLDecodeError) -> str:
     """Say what to write where one path lies below another, of which TOML's own words tell nothing."""
     if not str(error).startswith(("Cannot mutate immutable", "Cannot overwrite")):

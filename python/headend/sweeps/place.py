@@ -12,7 +12,7 @@ MOST_LINES = 1000
 
 
 def find_line(text: str, path: str) -> int | None:
-    """Give the line on which a value is written, or None.
+    r"""Give the line on which a value is written, or None.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def find_line(text: str, path: str) -> int | None:
 
     Examples
     --------
-    >>> find_line("seeds = 3\\n\\n[set]\\nflow.call.rtt = 3", "set.flow.call.rtt")
+    >>> find_line("seeds = 3\n\n[set]\nflow.call.rtt = 3", "set.flow.call.rtt")
     4
     """
     lines = text.split("\n")
