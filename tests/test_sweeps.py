@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -332,10 +333,12 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_ends_with_the_same_bytes(
 
     with monkeypatch.context() as patch:
         patch.setattr(Threads, "run", interrupt)
-        answer = run_small()
+        answer = run_small("--json")
     assert answer.exit_code == 130
-    assert "are kept in out; run again to go on" in " ".join(answer.stderr.split())
     kept = len(list((folder / "out" / "points").glob("*.parquet")))
+    message = f"interrupted: {kept} of 8 points are kept in out; run again to go on"
+    assert " ".join(answer.stderr.split()) == message
+    assert json.loads(answer.stdout)["done"] == kept
     assert 2 <= kept < 8
     assert pl.read_parquet(folder / "out" / "results.parquet").height == 2 * kept
     assert run_small("-q").exit_code == 0
@@ -358,6 +361,22 @@ def test_a_failing_point_is_a_row_with_its_error(
     monkeypatch.setattr(Job, "carry_out", fail)
     answer = run_small(file="typo.toml")
     assert answer.exit_code == 1
+    assert "6 of 12 points, 6 failed" in answer.stdout
+    assert "Δ" in answer.stdout
+    lines = answer.stderr.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith(
+        "failed: 2 points, the first codel, 10 ms, seed 2: packets were lost"
+    )
+    assert lines[1].startswith("failed: 4 points, the first codell, 10 ms, seed 1: line.toml: ")
+    brief = run_small("--quiet", file="typo.toml")
+    assert (brief.exit_code, brief.stdout) == (1, "")
+    (line,) = brief.stderr.splitlines()
+    assert line.startswith("failed: 2 points")
+    assert line.endswith("; 4 more points failed for other reasons")
+    told = run_small("--json", file="typo.toml")
+    counts = {key: json.loads(told.stdout)[key] for key in ("points", "done", "failed")}
+    assert counts == {"points": 12, "done": 6, "failed": 6}
     assert 'did you mean "codel"? (from the axis queue="codell")' in " ".join(answer.stderr.split())
     table = pl.read_parquet("out/results.parquet")
     failed = table.drop_nulls("error")
@@ -367,6 +386,64 @@ def test_a_failing_point_is_a_row_with_its_error(
     ]
     assert table.filter(pl.col("error").is_null()).height == (8 - 2) * 2
     assert "Points that failed" in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_without_its_reference_a_setting_has_no_difference_and_a_failed_one_is_in_the_table(
+    folder: Path,
+) -> None:
+    (folder / "typo.toml").write_text(SWEEP.replace("drop_tail", "drop"), encoding="utf-8")
+    answer = run_small(file="typo.toml")
+    assert answer.exit_code == 1
+    assert "4 of 8 points, 4 failed" in answer.stdout
+    rows = [line.split()[:4] for line in answer.stdout.splitlines() if line.startswith("drop ")]
+    assert rows == [["drop", "10", "ms", "failed"], ["drop", "30", "ms", "failed"]]
+    assert "Δ" not in answer.stdout
+    assert "Δ is" not in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_a_measure_without_any_value_is_said_to_have_none(folder: Path) -> None:
+    text = SWEEP.replace('rate = "upload.goodput"', 'end = "upload.completion_time.mean"')
+    (folder / "none.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="none.toml")
+    assert answer.exit_code == 0
+    assert "end: no value in any of 8 points" in answer.stdout
+    rows = [line for line in answer.stdout.splitlines() if line.startswith(("drop_tail", "codel"))]
+    assert [line.split()[-1] for line in rows] == ["–"] * 4
+    summary = pl.read_parquet("out/summary.parquet").filter(measure="end")
+    assert summary.select("count", "mean", "difference").unique().rows() == [(0, None, None)]
+    report = Path("out/report.html").read_text(encoding="utf-8")
+    assert "end: no value in any of 8 points" in report
+    told = json.loads(run_small("--json", file="none.toml").stdout)
+    assert told["without_value"] == ["end"]
+    assert [row["mean"] for row in told["summary"] if row["measure"] == "end"] == [None] * 4
+    alone = text.replace('rtt = "ping.rtt.mean"\n', "")
+    (folder / "none.toml").write_text(alone, encoding="utf-8")
+    answer = run_small(file="none.toml")
+    assert "Δ" not in answer.stdout
+
+
+def test_a_report_is_written_again_only_when_it_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Path] = []
+    monkeypatch.setattr("headend.report.bundle_libraries", lambda: "")
+
+    def write(page: str, path: Path) -> None:
+        path.write_text(page, encoding="utf-8")
+        drawn.append(path)
+
+    monkeypatch.setattr("headend.report.write_page", write)
+    report = folder / "out" / "report.html"
+    for number, (options, change) in enumerate(
+        [((), ""), (("--seeds", "1"), ""), ((), 'description = "Other words."\n')], start=1
+    ):
+        (folder / "small.toml").write_text(change + SWEEP, encoding="utf-8")
+        assert run_small("-q", *options).exit_code == 0
+        assert run_small("-q", *options).exit_code == 0
+        assert len(drawn) == number
+    report.unlink()
+    assert run_small("-q").exit_code == 0
+    assert report.is_file()
 
 
 def test_a_sweep_of_which_nothing_can_run_is_bad_input(folder: Path) -> None:
