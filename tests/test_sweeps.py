@@ -583,10 +583,26 @@ def test_a_scheduler_that_does_not_answer_is_said_so(
 ) -> None:
     pytest.importorskip("distributed", reason="needs headend[cluster]")
     monkeypatch.setattr("headend.sweeps.crew.ANSWER_SECONDS", 0.5)
-    for address in ("tcp://127.0.0.1:1", "nonsense"):
-        answer = run_small("--scheduler", address)
-        assert answer.exit_code == 2
-        assert f"--scheduler {address}: expected a running Dask scheduler" in answer.stderr
+    answer = run_small("--scheduler", "tcp://127.0.0.1:1")
+    assert answer.exit_code == 2
+    assert (
+        "--scheduler tcp://127.0.0.1:1: expected a running Dask scheduler such as tcp://HOST:8786, found no answer"
+        in answer.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense", "tcp://host", "ftp://host:1", "tcp://host:port", "tcp://a/b:1", ":8786"]
+)
+def test_what_is_no_address_is_never_called(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("was called"))
+    answer = run_small("--scheduler", address)
+    assert answer.exit_code == 2
+    expected = f"error: --scheduler {address}: expected the address of a Dask scheduler, such as tcp://HOST:8786\n"
+    assert answer.stderr == expected
 
 
 def test_a_failure_tells_its_kind_where_it_is_ours() -> None:

@@ -114,7 +114,8 @@ def run(
     for folder in folders:
         check_study_folder(folder)
     outcomes = []
-    with open_crew(scheduler) as crew:
+    needed = any(study.scenario for study in studies)
+    with open_crew(scheduler if needed else None) as crew:
         for study, folder in zip(studies, folders, strict=True):
             outcomes.append(_carry_out(study, folder, crew, hidden=quiet or as_json))
             if not (quiet or as_json):
