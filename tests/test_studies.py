@@ -20,6 +20,7 @@ from headend.errors import InputError
 from headend.expect import Vocabulary
 from headend.library import find_study, list_studies
 from headend.study import PointStore, Study, Verdict, read_study, run_points
+from headend.study.analysis import blame
 from headend.study.claims import judge_claims
 from headend.study.outcome import StudyOutcome, draw_study_figures
 from headend.study.points import read_distribution, read_series, take_percentiles
@@ -426,6 +427,46 @@ def test_what_is_wrong_with_a_point_is_told_with_the_study_s_file(
     assert answer.exit_code == 2
     assert "small/study.toml: " in answer.stderr
     assert message in answer.stderr
+
+
+FIGURE = """
+[[figure]]
+name = "rates"
+title = "Rates"
+explanation = "Nothing."
+draw = "draw"
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("import", "import import"), "line 1: SyntaxError: invalid syntax"),
+        (("Finding, Verdict", "Findings"), "line 1: ImportError: cannot import name 'Findings'"),
+        (("return Finding(", "return nothing + ("), "line 4: NameError: name 'nothing' is not def"),
+        (("str(len(points))", "points['pong'][0]"), "line 4: ColumnNotFoundError: "),
+        (("def count", "def cuont"), 'claim A: no function "count"; did you mean "cuont"?'),
+        (("return Finding", "Finding"), "line 3: count: expected it to return a Finding, found None"),
+        (("return []", "return points"), "line 7: draw: expected it to return a list of panels, f"),
+        (("return []", "return points.dropp()"), "line 8: AttributeError: 'DataFrame' object has"),
+        (("def draw", "def drawn"), 'figure rates: no function "draw"; did you mean "drawn"?'),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_an_analysis_is_told_with_its_line(
+    small: Path, change: tuple[str, str], message: str
+) -> None:
+    analysis = ANALYSIS + "\n\ndef draw(points):\n    return []\n"
+    assert change[0] in analysis
+    (small / "study.toml").write_text(SMALL + FIGURE, encoding="utf-8")
+    (small / "analysis.py").write_text(analysis.replace(*change, 1), encoding="utf-8")
+    answer = run_small()
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(f"error: small/analysis.py: {message}")
+
+
+def test_a_mistake_elsewhere_is_not_the_analysis_s(small: Path) -> None:
+    with pytest.raises(ZeroDivisionError), blame(small / "analysis.py"):
+        raise ZeroDivisionError
 
 
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
