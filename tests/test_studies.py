@@ -469,6 +469,38 @@ def test_a_mistake_elsewhere_is_not_the_analysis_s(small: Path) -> None:
         raise ZeroDivisionError
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./empty", "./empty: expected a folder with a study.toml, found none in it"),
+        ("empty", "empty: expected a folder with a study.toml, found none in it"),
+        ("small/study.toml", "small/study.toml: expected a study's name or its folder, found a file"),
+        ("./nothing", "./nothing: no such folder"),
+        ("bufer-control", 'no study is called "bufer-control"; did you mean "buffer-control"?'),
+        ("rubbish", "rubbish/study.toml: not a text file (byte 0 is not UTF-8); a study is TOML"),
+        ("torn", "torn/study.toml: not valid TOML: "),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["run", "show"])
+def test_what_is_no_study_is_said_so(small: Path, command: str, name: str, message: str) -> None:
+    for folder, content in (("rubbish", b"\xff"), ("torn", b"x = [")):
+        Path(folder).mkdir()
+        (Path(folder) / "study.toml").write_bytes(content)
+    Path("empty").mkdir()
+    answer = CliRunner().invoke(app, ["study", command, name])
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(f"error: {message}")
+
+
+def test_a_document_is_shown_by_its_studies() -> None:
+    names = [name for name in list_studies() if name.startswith("fast-docsis/")]
+    answer = CliRunner().invoke(app, ["study", "show", "fast-docsis"])
+    assert answer.exit_code == 0
+    assert all(f"{name}  " in answer.stdout for name in names)
+    told = json.loads(CliRunner().invoke(app, ["study", "show", "fast-docsis", "--json"]).stdout)
+    assert [study["name"] for study in told] == names
+
+
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     carried: list[tuple[str, str]] = []
 

@@ -191,6 +191,13 @@ def test_the_example_of_the_documentation_can_be_run(folder: Path) -> None:
     assert all(isinstance(item, Job) for _, item in prepared)
 
 
+def test_seeds_of_the_command_are_told_from_those_of_the_file(folder: Path) -> None:
+    assert run_small("--seeds", "0").stderr.startswith("error: --seeds 0: expected 1 to 100")
+    (folder / "none.toml").write_text(SWEEP.replace("seeds = 2", "seeds = 0"), encoding="utf-8")
+    answer = run_small(file="none.toml")
+    assert answer.stderr == "error: none.toml: seeds: expected 1 to 100 of them, found 0 (line 3)\n"
+
+
 def test_an_error_names_the_line(folder: Path) -> None:
     for text, message in [
         (SWEEP.replace('["drop_tail", "codel"]', "[]"), "grid.queue: expected a list"),

@@ -77,7 +77,7 @@ def sweep(
     from headend.sweeps import sweep as carry_out
     from headend.sweeps.outcome import choose_sweep_folder
 
-    wanted = read_seeds(seeds) if seeds else None
+    wanted = read_seeds(seeds) if seeds is not None else None
     folder = out or choose_sweep_folder(file.stem)
     with (
         stop_on_interrupt() as stop,
