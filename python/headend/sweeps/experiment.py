@@ -162,16 +162,6 @@ def adapt(
 Prepared = list[tuple[Point, "Job | Failure"]]
 
 
-def _read_scenario(chosen: Sweep, point: Point) -> Text:
-    """Read a point's scenario, which is no sweep."""
-    text = read_scenario(point.scenario)
-    if text.format == "toml" and is_sweep(text.content):
-        raise InputError(
-            _name_place(f"scenario: {text.shown_as} is a sweep; expected a scenario", chosen)
-        )
-    return text
-
-
 class _SweepError(InputError):
     """What is wrong is the sweep, whichever its points."""
 
@@ -189,6 +179,7 @@ def prepare_all(chosen: Sweep) -> Prepared:
     texts: dict[str, Text] = {}
     prepared: Prepared = []
     checked: set[tuple[str, str]] = set()
+    tell_source = functools.cache(functools.partial(_tell_source, chosen))
     for point in chosen.list_points():
         name = str(point.scenario)
         if name not in texts:
@@ -202,13 +193,23 @@ def prepare_all(chosen: Sweep) -> Prepared:
         except _SweepError:
             raise
         except InputError as error:
-            prepared.append((point, Failure(_tell_source(str(error), chosen))))
+            prepared.append((point, Failure(tell_source(str(error)))))
         else:
             prepared.append((point, job))
     refused = [item for _, item in prepared if isinstance(item, Failure)]
     if len(refused) == len(prepared):
         raise InputError(refused[0].reason)
     return prepared
+
+
+def _read_scenario(chosen: Sweep, point: Point) -> Text:
+    """Read a point's scenario, which is no sweep."""
+    text = read_scenario(point.scenario)
+    if text.format == "toml" and is_sweep(text.content):
+        raise InputError(
+            _name_place(f"scenario: {text.shown_as} is a sweep; expected a scenario", chosen)
+        )
+    return text
 
 
 def _check_alias(chosen: Sweep, queue_path: str | None) -> None:
@@ -277,7 +278,7 @@ def _make_error(failure: Failure) -> pl.DataFrame:
     return make_frame([{}]).with_columns(error=pl.lit(failure.reason))
 
 
-def _tell_source(message: str, chosen: Sweep) -> str:
+def _tell_source(chosen: Sweep, message: str) -> str:
     """Name the place in the file that was written: to the engine, all that is changed is set."""
     if message.startswith("measures."):
         return _name_place(message, chosen)
@@ -288,12 +289,9 @@ def _tell_source(message: str, chosen: Sweep) -> str:
     axis = next((axis for axis in chosen.axes if axis.path == path), None)
     if axis:
         message = message.replace(found[0], f"(from the axis {path}=")
-        broken = axis.spaced and "expected a whole number" in message
-        return (
-            f"{message}; a range with count goes through fractions, one with step need not"
-            if broken
-            else message
-        )
+        if axis.spaced and "expected a whole number" in message:
+            return f"{message}; a range with count goes through fractions, one with step need not"
+        return message
     if path in dict(chosen.added) or path not in dict(chosen.overrides):
         return message
     line = chosen.file and locate(chosen.file, f"set.{path}")
