@@ -34,8 +34,12 @@ app = typer.Typer(
     help="Published results, reproduced: list, show NAME, run NAME, report.", no_args_is_help=True
 )
 
-NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="Of a shipped study, or a folder with a study.toml.")
+ShownArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="Of a shipped study, or of a document for its list, or a folder with a study.toml.",
+    ),
 ]
 
 
@@ -47,6 +51,10 @@ def list_all(as_json: JsonOption = False) -> None:
     from headend.study import read_study
 
     studies = [read_study(name, folder) for name, folder in list_studies().items()]
+    _print_list(studies, as_json=as_json)
+
+
+def _print_list(studies: list[Study], *, as_json: bool) -> None:
     if as_json:
         print_json([_describe(study) for study in studies])
         return
@@ -60,9 +68,15 @@ def list_all(as_json: JsonOption = False) -> None:
 
 @app.command()
 @answer_errors
-def show(name: NameArgument, as_json: JsonOption = False) -> None:
-    """Say what a study varies, measures and claims."""
-    study = _find(name)
+def show(name: ShownArgument, as_json: JsonOption = False) -> None:
+    """Say what a study varies, measures and claims; of a document, which studies it has."""
+    from headend.library import find_studies
+
+    studies = [_read(folder) for folder in find_studies(name)]
+    if len(studies) > 1:
+        _print_list(studies, as_json=as_json)
+        return
+    (study,) = studies
     if as_json:
         print_json(_describe(study))
         return
@@ -119,7 +133,8 @@ def run(
     for order in orders:
         check_study_folder(order.folder)
     told = Told()
-    with open_crew(scheduler) as crew:
+    needed = any(study.scenario for study in studies)
+    with open_crew(scheduler if needed else None) as crew:
         _carry_out(orders, crew, told, hidden=quiet or as_json)
     if len(orders) > 1 and not (quiet or as_json):
         _print_totals(told)
@@ -289,16 +304,10 @@ def report(
 
     console = make_output()
     console.print(fit(console, draw_totals(count_verdicts(list_judged(gathered)))))
-    missing = [item.study.name for item in gathered if item.outcome is None]
+    missing = sum(item.outcome is None for item in gathered)
     if missing:
-        console.print(f"Not run, and so not in it: {', '.join(missing)}.")
+        console.print(f"{missing} of {len(gathered)} studies were not run, and so are not in it.")
     console.print(f"Report: {path}", soft_wrap=True)
-
-
-def _find(name: str) -> Study:
-    from headend.library import find_study
-
-    return _read(find_study(name))
 
 
 def _read(folder: Path) -> Study:

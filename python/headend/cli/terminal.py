@@ -20,6 +20,7 @@ from rich.text import Text
 
 from headend.errors import InputError
 from headend.execution import SLICE_SECONDS
+from headend.interruption import hear_as_exception
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
 
     @functools.wraps(command)
     def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        hear_as_exception()
         try:
             command(*args, **kwargs)
         except InputError as error:

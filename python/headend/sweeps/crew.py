@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
 from collections import Counter
@@ -23,6 +24,8 @@ ANSWER_SECONDS = 10
 
 #: How often a cluster is asked what is done, and whether the person wants to stop is looked at.
 LOOK_SECONDS = 0.05
+
+_ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^\s/\]]+\]|[^\s/:\[\]]+):\d{1,5}")
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,11 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
+        # Dask finds a malformed address only when half of its client is there, and then waits long for the end of that half.
+        if not _ADDRESS.fullmatch(address):
+            raise InputError(
+                f"--scheduler {address}: expected the address of a Dask scheduler, such as tcp://HOST:8786"
+            )
         try:
             from distributed import Client
         except ImportError as error:
