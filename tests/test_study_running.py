@@ -158,11 +158,11 @@ def test_a_study_that_fails_does_not_stop_the_others(document: Path) -> None:
     broken = ANALYSIS.replace("str(len(points))", 'str(points["pong"])')
     (document / "three" / "analysis.py").write_text(broken, encoding="utf-8")
     answer = run("--out", "out")
-    assert answer.exit_code == 70
+    assert answer.exit_code == 2
     said = " ".join(answer.stderr.split())
     first, second = said.index("document/one failed: error:"), said.index("document/three failed:")
     assert first < second
-    assert "internal error" in said[second:]
+    assert "pong" in said[second:]
     assert "Study two" in answer.stdout
     assert "Failed: document/one, document/three." in answer.stdout
     assert (Path("out") / "document-two" / "report.html").is_file()
@@ -173,6 +173,23 @@ def test_a_study_that_fails_does_not_stop_the_others(document: Path) -> None:
     studies = json.loads(answer.stdout)["studies"]
     assert [item["study"] for item in studies] == [f"document/{name}" for name in NAMES]
     assert ["error" in item for item in studies] == [True, False, False]
+
+
+def test_a_fault_of_headend_stops_no_other_study_and_is_told_as_one(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_into = StudyOutcome.write_into
+
+    def write(outcome: StudyOutcome, folder: Path) -> None:
+        if folder.name == "document-one":
+            raise KeyError("template")
+        write_into(outcome, folder)
+
+    monkeypatch.setattr(StudyOutcome, "write_into", write)
+    answer = run("--out", "out")
+    assert answer.exit_code == 70
+    assert "document/one failed: error: internal error" in " ".join(answer.stderr.split())
+    assert (Path("out") / "document-two" / "report.html").is_file()
 
 
 def test_a_point_that_fails_is_told_with_its_study_and_the_others_go_on(
