@@ -111,10 +111,6 @@ impl LawParameters for Config {
         self.check()?;
         Ok(Pie::new(self.clone(), rng))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

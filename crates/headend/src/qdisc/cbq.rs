@@ -20,8 +20,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Backlog, BacklogLimit, Classes, Classifier, Depth, LineView, Parameters, QueueDiscipline,
-    TransportName,
+    Backlog, BacklogLimit, Classes, Classifier, Depth, Limited, LineView, Parameters,
+    QueueDiscipline, TransportName,
 };
 use crate::context::Context;
 use crate::math;
@@ -111,6 +111,8 @@ impl Default for Config {
         }
     }
 }
+
+impl Limited for Config {}
 
 impl Parameters for Config {
     fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
@@ -342,14 +344,14 @@ impl Cbq {
             classes.partition(|(name, _)| config.is_leaf(name));
         others.sort_by_key(|(name, _)| config.level(name));
         let all: Vec<_> = leaves.iter().chain(&others).copied().collect();
-        let place = |name: &String| {
+        let index_of = |name: &String| {
             let found = all.iter().position(|(other, _)| *other == name);
             found.expect("the check has found it")
         };
         let rules = (leaves.iter()).map(|(name, class)| (name.as_str(), &class.classifier));
         let pace = Pace::new(config.mean_packet.0, LARGEST_PACKET, rate);
         let node = |(name, class): &(&String, &Class)| {
-            let parent = class.parent.as_ref().map(place);
+            let parent = class.parent.as_ref().map(index_of);
             node(class, parent, config.level(name), &pace)
         };
         let mut cbq = Self {
