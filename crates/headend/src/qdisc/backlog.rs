@@ -66,6 +66,7 @@ pub struct Backlog {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shelved {
     chain: Chain,
+    /// Moved as a whole: in parts it would hold up whoever counts a packet in next.
     pub(super) depth: Depth,
 }
 
