@@ -71,19 +71,23 @@ impl Pool {
         place
     }
 
+    /// Takes the packet at the head of a chain that is not empty.
     #[inline]
-    pub(super) fn pop(&mut self, chain: &mut Chain) -> Option<Packet> {
+    pub(super) fn take(&mut self, chain: &mut Chain) -> Packet {
         let slot = chain.head;
-        let next = self.next.get_mut(slot as usize)?;
-        chain.head = mem::replace(next, self.free);
-        Some(self.free(slot))
+        chain.head = mem::replace(&mut self.next[slot as usize], self.free);
+        self.free(slot)
     }
 
+    /// Takes the packet at the tail.
     pub(super) fn pop_last(&mut self, chain: &mut Chain) -> Option<Packet> {
-        if chain.head == chain.tail {
-            return self.pop(chain);
-        }
-        (chain.head != NONE).then(|| self.cut_out(chain, chain.tail))
+        (chain.head != NONE).then(|| {
+            if chain.head == chain.tail {
+                self.take(chain)
+            } else {
+                self.cut_out(chain, chain.tail)
+            }
+        })
     }
 
     /// Takes the packet at `index` from the head of a chain of `packets`; walks there from the nearer end.
@@ -95,7 +99,7 @@ impl Pool {
     ) -> Option<Packet> {
         let from_tail = (packets as usize).checked_sub(index + 1)?;
         if index == 0 {
-            return self.pop(chain);
+            return Some(self.take(chain));
         }
         let slot = if index <= from_tail {
             (0..index).fold(chain.head, |at, _| self.next[at as usize])
@@ -190,7 +194,10 @@ mod tests {
                     expected.push_back(number);
                     (None, None)
                 }
-                5..=7 => (pool.pop(chain), expected.pop_front()),
+                5..=7 => (
+                    (!expected.is_empty()).then(|| pool.take(chain)),
+                    expected.pop_front(),
+                ),
                 8 => (pool.pop_last(chain), expected.pop_back()),
                 _ => {
                     let index = rng.below(waiting as u64 + 1) as usize;
