@@ -687,6 +687,7 @@ fn flows_that_make_no_sense_are_refused() {
     assert!(bulk("flow.stream.tcp.min_rto", "2 min").contains("at most max_rto"));
     for (tcp, expected) in [
         ("{ sack = false, rack = true }", "false where `sack`"),
+        ("{ sack = false, dsack = true }", "false where `sack`"),
         (
             "{ system = \"freebsd4\", prr = true }",
             "false where `sack`",

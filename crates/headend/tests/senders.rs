@@ -249,6 +249,24 @@ fn prague_fills_the_link_with_hardly_a_queue() {
     assert!(backlog < step, "{backlog:.2}");
 }
 
+/// In a queue that marks all alike a control that answers in proportion starves CUBIC. Where marks are only echoed (RFC 3168) Prague
+/// answers as NewReno does, and NewReno and CUBIC share alike (RFC 9438 §4.3). Tolerance: 40 to 60 % are alike, as in `studies/validation/competition`.
+#[test]
+fn prague_shares_a_classic_queue_where_marks_are_only_echoed() {
+    for queue in ["codel", "pie"] {
+        let shares = ["accurate", "on"].map(|ecn| {
+            let prague = format!("congestion = \"prague\"\necn = \"{ecn}\"");
+            let cubic = "congestion = \"cubic\"\necn = \"on\"";
+            let flows = upload("one", "20 ms", &prague) + &upload("other", "20 ms", cubic);
+            let rates = goodputs(&run(20, &format!("up.queue = \"{queue}\""), &flows));
+            rates[0] / (rates[0] + rates[1])
+        });
+        eprintln!("Prague beside CUBIC, {queue}: {shares:.3?}");
+        assert!(shares[0] > 0.85, "{queue}: {shares:.3?}");
+        assert!((0.4..0.6).contains(&shares[1]), "{queue}: {shares:.3?}");
+    }
+}
+
 /// Without window scaling 65535 bytes travel each round trip, which is 100 ms and what a segment takes on the link: 44 whole segments of 1460 bytes. Tolerance: 2 % for the start of each
 /// round trip, which acknowledgements of two segments delay.
 #[test]

@@ -3,7 +3,7 @@
 //! Its packets say ECT(1), so that an L4S queue marks them from the first fraction of a millisecond on. The response is DCTCP's, `cwnd ← cwnd · (1 − α/2)`: in the steady state two marks a round trip, whatever the rate. It is paced. Short paths
 //! behave as if they took 25 ms: α, reductions and growth go by a virtual round trip, growth by `(R / R_virt)²` segments in each real one, so that flows of 5 and of 25 ms share evenly.
 //!
-//! A loss halves, as in NewReno. Where only RFC 3168's echo was agreed on, packets say ECT(0), and a mark halves too.
+//! A loss halves, as in NewReno. Where only RFC 3168's echo was agreed on, packets say ECT(0), a mark halves too, and from the first mark on the window grows as NewReno's.
 //! Left out: the detection of queues that mark ECT(1) as RFC 3168 says (off by default where it exists), and the first round trips after slow start, in which the virtual round trip is not yet used.
 
 use schemars::JsonSchema;
@@ -145,9 +145,12 @@ impl CongestionControl for Prague {
         match signal {
             // A mark in each real round trip would come at the wrong times: see `answer_marks`.
             CongestionSignal::Ecn if ack.ce_bytes > 0 => {}
-            CongestionSignal::Ecn | CongestionSignal::Loss { .. } => {
+            CongestionSignal::Ecn => {
+                // Marks are echoed, not counted: a classic connection (RFC 9331 §4.2).
+                self.virtual_rtt = Duration::ZERO;
                 self.fall_to(ack.prior_in_flight as f64 / 2.0);
             }
+            CongestionSignal::Loss { .. } => self.fall_to(ack.prior_in_flight as f64 / 2.0),
             CongestionSignal::Timeout => {
                 self.fall_to(ack.prior_in_flight as f64 / 2.0);
                 self.cwnd = self.mss as f64;
@@ -251,6 +254,19 @@ mod tests {
             let mut prague = prague(40);
             prague.on_congestion(signal, &ack(100, 25, 0));
             assert_eq!(prague.cwnd(), 20 * MSS);
+            // A window's acknowledgements on a path of 5 ms: a 25th of a segment, or NewReno's.
+            for _ in 0..10 {
+                prague.on_ack(&ack(101, 5, 0));
+            }
+            let grown = if signal == CongestionSignal::Ecn {
+                1000.0
+            } else {
+                40.0
+            };
+            assert!(
+                (prague.cwnd - 20_000.0 - grown).abs() < 0.04 * grown,
+                "{signal:?}"
+            );
         }
     }
 

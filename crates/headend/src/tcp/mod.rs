@@ -6,7 +6,7 @@
 //! beside their packets, and a [timer] has one pending wake-up.
 //!
 //! What is modelled: the three-way handshake with its retransmissions; sliding windows; RFC 5681, 6582 and 6675 loss recovery, limited transmit;
-//! RFC 6298 timeouts; PRR (RFC 6937), RACK-TLP (RFC 8985) and pacing as options; RFC 7323 timestamps; ECN of RFC 3168 and RFC 9768; delayed acknowledgements; FIN both ways.
+//! RFC 6298 timeouts; PRR (RFC 6937), RACK-TLP (RFC 8985), D-SACK (RFC 2883) and pacing as options; RFC 7323 timestamps; ECN of RFC 3168 and RFC 9768; delayed acknowledgements; FIN both ways.
 //!
 //! What is simpler than in life:
 //!
@@ -75,6 +75,8 @@ pub struct Config {
     pub delayed_ack: Duration,
     /// Whether acknowledgements name what arrived out of order (RFC 2018). Without, one segment a round trip is repaired (RFC 6582).
     pub sack: bool,
+    /// Whether acknowledgements also name what arrived a second time (RFC 2883); needs SACK. With `rack` the sender then sees that it repaired needlessly, and waits longer for what is only late.
+    pub dsack: bool,
     /// How fast recovery ends where there is no SACK.
     pub fast_recovery: FastRecovery,
     /// Whether the window falls in step with what is delivered during fast recovery, rather than at once (RFC 6937); needs SACK.
@@ -111,6 +113,8 @@ impl Default for Config {
             // Linux's shortest, TCP_DELACK_MIN; RFC 5681 §4.2 allows 500 ms.
             delayed_ack: Duration::from_millis(40),
             sack: true,
+            // Nobody but RACK-TLP makes use of it here, and it is 12 bytes in each such acknowledgement.
+            dsack: false,
             fast_recovery: FastRecovery::NewReno,
             prr: false,
             rack: false,
@@ -236,6 +240,7 @@ impl Config {
             reno: !self.sack && self.fast_recovery == FastRecovery::Reno,
             prr: self.prr,
             rack: self.rack.then_some(self.delayed_ack),
+            dsack: self.dsack,
             pacing: self.pacing,
         };
         let rtt = RttEstimator::new(self.initial_rto, self.min_rto, self.max_rto);
@@ -298,7 +303,7 @@ impl Connection {
             side,
             state: State::Closed,
             sender: config.sender(rng.clone()),
-            receiver: Receiver::new(config.delayed_ack),
+            receiver: Receiver::new(config.delayed_ack, config.dsack),
             ecn: EcnMode::Off,
             ect: Ecn::NotEct,
             syn_sent_at: Instant::ZERO,
@@ -424,6 +429,9 @@ impl Connection {
             self.tell_if_expected(cx);
         }
         if !self.sender.note_window(packet.ack, packet.window) {
+            if packet.sack.is_some() {
+                self.sender.note_duplicate(packet.ack, cx.sack(packet));
+            }
             return;
         }
         let ack = Ack {
@@ -518,7 +526,7 @@ impl Connection {
         let seq = self.sender.nxt();
         let mut packet = Packet::datagram(self.flow, self.side, seq, self.header, 0);
         packet.flags = self.receiver.flags();
-        if self.config.sack && self.receiver.has_gaps() {
+        if self.config.sack && self.receiver.has_blocks() {
             let blocks = self.receiver.sack_blocks();
             // RFC 2018 §3: kind, length and 8 bytes a block; two bytes of padding before it.
             packet.size += 4 + 8 * blocks.as_slice().len() as u16;

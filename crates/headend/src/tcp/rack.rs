@@ -1,19 +1,30 @@
 //! RACK-TLP (RFC 8985): losses by time instead of by counting, and a probe when the last segments of a flight are lost.
 //!
 //! RACK takes a segment for lost when one sent after it has arrived and a round trip and a reordering window have passed since it was sent, repairs included. The window is a quarter of the smallest round trip once
-//! reordering was seen; before that it is nothing in recovery and after three segments arrived out of order. TLP sends new data, or the last segment again, two round trips after the last transmission.
+//! reordering was seen; before that it is nothing in recovery and after three segments arrived out of order. Each round trip in which D-SACK reports a duplicate adds a quarter, up to a smoothed round trip; sixteen
+//! recoveries without take it back to one. TLP sends new data, or the last segment again, two round trips after the last transmission.
 //!
-//! Left out: the window's growth by D-SACK, which receivers here do not send. Whether a probe repaired a loss is told by the timestamp echoed.
+//! Whether a probe repaired a loss is told by D-SACK, as in §7.4; without, by the timestamp echoed.
 
 use super::rtt::RttEstimator;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use crate::time::{Duration, Instant};
+
+/// Recoveries without a duplicate after which the reordering window is as small as at first (§6.2, step 4).
+const PERSIST: u32 = 16;
 
 /// `TLP.end_seq`, and when the probe was sent if it repeated something.
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     end: u64,
     resent_at: Option<Instant>,
+}
+
+impl Probe {
+    /// Whether it is what has arrived twice.
+    fn is_repeated_by(&self, duplicate: Option<(u64, u64)>) -> bool {
+        self.resent_at.is_some() && duplicate.is_some_and(|(_, end)| end == self.end)
+    }
 }
 
 /// RACK's and TLP's state on one connection.
@@ -26,6 +37,14 @@ pub(super) struct Rack {
     /// `RACK.fack`: the highest sequence number delivered.
     highest: u64,
     reordering_seen: bool,
+    /// `RACK.dsack_round`: until this is acknowledged, duplicates have grown the window already.
+    dsack_round: Option<u64>,
+    /// `RACK.reo_wnd_mult`: the reordering window, in quarters of the smallest round trip.
+    quarters: u64,
+    /// `RACK.reo_wnd_persist`: how many more recoveries it stays so.
+    persist: u32,
+    /// Whether the latest acknowledgement has grown it.
+    grew: bool,
     /// When the next segment is lost by time alone.
     pub(super) reorder_deadline: Option<Instant>,
     /// When the next probe is due.
@@ -43,6 +62,10 @@ impl Rack {
             rtt: Duration::ZERO,
             highest: 0,
             reordering_seen: false,
+            dsack_round: None,
+            quarters: 1,
+            persist: PERSIST,
+            grew: false,
             reorder_deadline: None,
             probe_deadline: None,
             probe: None,
@@ -74,6 +97,30 @@ impl Rack {
         self.newest = self.newest.max((segment.sent_at, segment.end()));
     }
 
+    /// §6.2, step 4, and §7.4.2, case 1: an acknowledgement up to `una` reported a duplicate, or none.
+    pub(super) fn note_duplicate(&mut self, duplicate: Option<(u64, u64)>, una: u64, nxt: u64) {
+        self.dsack_round = self.dsack_round.filter(|&round| una < round);
+        self.grew = duplicate.is_some() && self.dsack_round.is_none();
+        if self.grew {
+            self.dsack_round = Some(nxt);
+            self.quarters += 1;
+            self.persist = PERSIST;
+        }
+        // The probe's original had not been lost.
+        (self.probe).take_if(|probe| probe.is_repeated_by(duplicate) && una >= probe.end);
+    }
+
+    /// §6.2, step 4: a recovery is over.
+    pub(super) fn recovered(&mut self) {
+        if self.grew {
+            return;
+        }
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.quarters = 1;
+        }
+    }
+
     /// §6.2, step 4.
     fn reordering_window(
         &self,
@@ -84,8 +131,8 @@ impl Rack {
         if !self.reordering_seen && (in_recovery || board.sacked_segments_reach(DUP_THRESH)) {
             return Duration::ZERO;
         }
-        let quarter = rtt.min_rtt().unwrap_or_default() / 4;
-        quarter.min(rtt.srtt().unwrap_or(quarter))
+        let window = rtt.min_rtt().unwrap_or_default() * self.quarters / 4;
+        window.min(rtt.srtt().unwrap_or(window))
     }
 
     /// §6.2, step 5: the bytes newly lost.
@@ -133,13 +180,19 @@ impl Rack {
         });
     }
 
-    /// §7.4: `una` is acknowledged, by an answer to what was sent at `echo`; whether a probe has repaired a loss.
-    pub(super) fn ends_probe(&mut self, una: u64, echo: Instant) -> bool {
+    /// §7.4.2: `una` is acknowledged, by an answer to what was sent at `echo` or earlier; whether a probe has repaired a loss. With D-SACK that is known once more
+    /// than the probe is acknowledged and nothing has arrived twice.
+    pub(super) fn ends_probe(&mut self, una: u64, echo: Instant, dsack: bool) -> bool {
         let Some(probe) = self.probe.filter(|probe| una >= probe.end) else {
             return false;
         };
+        let repaired = match probe.resent_at {
+            Some(_) if dsack && una == probe.end => return false,
+            Some(sent_at) => dsack || echo >= sent_at,
+            None => false,
+        };
         self.probe = None;
-        probe.resent_at.is_some_and(|sent_at| echo >= sent_at)
+        repaired
     }
 
     /// The retransmission timer has expired.
@@ -147,5 +200,66 @@ impl Rack {
         self.probe = None;
         self.probe_deadline = None;
         self.reorder_deadline = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWICE: Option<(u64, u64)> = Some((0, 1000));
+
+    /// The reordering window in ms on a path of 100 ms on which something was reordered.
+    fn window(rack: &Rack) -> u64 {
+        let ms = Duration::from_millis;
+        let mut rtt = RttEstimator::new(ms(1000), ms(200), ms(60_000));
+        rtt.observe(ms(100));
+        rtt.sample(ms(110));
+        let board = Scoreboard::new(1000);
+        rack.reordering_window(true, &board, &rtt).as_nanos() / 1_000_000
+    }
+
+    fn reordered() -> Rack {
+        let mut rack = Rack::new(Duration::ZERO);
+        rack.reordering_seen = true;
+        rack
+    }
+
+    #[test]
+    fn the_window_grows_by_a_quarter_each_round_trip_with_a_duplicate_up_to_a_round_trip() {
+        let mut rack = reordered();
+        assert_eq!(window(&rack), 25);
+        // A duplicate, or none; SND.UNA and SND.NXT in segments.
+        for (duplicate, una, nxt, expected) in [
+            (None, 0, 10, 25),
+            (TWICE, 1, 10, 50),
+            (TWICE, 9, 19, 50),
+            (None, 10, 20, 50),
+            (TWICE, 10, 20, 75),
+            (TWICE, 20, 30, 100),
+            (TWICE, 30, 40, 110),
+            (TWICE, 40, 50, 110),
+        ] {
+            rack.note_duplicate(duplicate, una, nxt);
+            assert_eq!(window(&rack), expected, "{una}");
+        }
+        rack.reordering_seen = false;
+        assert_eq!(window(&rack), 0, "in recovery");
+    }
+
+    #[test]
+    fn sixteen_recoveries_without_a_duplicate_take_the_window_back() {
+        let mut rack = reordered();
+        rack.note_duplicate(TWICE, 1, 10);
+        rack.recovered();
+        rack.note_duplicate(None, 2, 11);
+        for _ in 0..15 {
+            rack.recovered();
+            assert_eq!(window(&rack), 50, "that which it grew in does not count");
+        }
+        rack.recovered();
+        assert_eq!(window(&rack), 25);
+        rack.note_duplicate(TWICE, 10, 20);
+        assert_eq!(window(&rack), 50);
     }
 }

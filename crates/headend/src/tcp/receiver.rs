@@ -3,7 +3,8 @@
 //! - Data in order is read by the application at once, so the window offered never shrinks: its right edge is RCV.NXT plus a fixed size.
 //! - In-order segments are acknowledged two at a time, or after the delayed-acknowledgement timeout; anything out of the ordinary (out of
 //!   order, a gap filled, a duplicate, a FIN) at once (RFC 5681 §4.2).
-//! - Up to three SACK blocks name what arrived out of order, the most recent first (RFC 2018 §4). Duplicates are not reported (no D-SACK).
+//! - Up to three SACK blocks name what arrived out of order, the most recent first (RFC 2018 §4). With D-SACK, one before them names what has just arrived
+//!   a second time (RFC 2883 §4).
 //! - Under ECN, a CE mark is echoed in every acknowledgement until the sender says CWR (RFC 3168 §6.1.3). Under Accurate ECN, every acknowledgement counts the marked
 //!   packets modulo 8, and the first mark after none is told at once (RFC 9768 §3.2.2). Its option, which counts bytes, is left out.
 
@@ -42,6 +43,9 @@ pub(super) struct Receiver {
     /// Ranges most recently reported first in a SACK option, most recent first.
     recent: [Range; MAX_BLOCKS],
     recent_len: usize,
+    /// Whether duplicates are reported (RFC 2883), and the one that the next acknowledgement is to report.
+    dsack: bool,
+    duplicate: Option<Range>,
     delay: Duration,
     owed: Owed,
     /// In-order segments not acknowledged yet.
@@ -59,14 +63,16 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that delays acknowledgements by at most `delay`.
-    pub(super) fn new(delay: Duration) -> Self {
+    /// A receiver that delays acknowledgements by at most `delay`, and reports duplicates or not.
+    pub(super) fn new(delay: Duration, dsack: bool) -> Self {
         Self {
             next: 0,
             fin: None,
             out_of_order: RangeSet::default(),
             recent: [(0, 0); MAX_BLOCKS],
             recent_len: 0,
+            dsack,
+            duplicate: None,
             delay,
             owed: Owed::Nothing,
             unacked: 0,
@@ -161,10 +167,23 @@ impl Receiver {
 
     /// A segment that does not simply follow: old, beyond a gap, or filling one.
     fn take_out_of_order(&mut self, seq: u64, end: u64) {
+        let mut duplicate = (seq < self.next).then_some((seq, end.min(self.next)));
         if end <= self.next {
-            return;
+            return self.report(duplicate);
         }
-        let range = self.out_of_order.insert(seq.max(self.next), end, |_, _| {});
+        let start = seq.max(self.next);
+        // Up to where the segment is known to be new, or old.
+        let mut judged = start;
+        let range = self.out_of_order.insert(start, end, |from, to| {
+            if judged < from {
+                duplicate.get_or_insert((judged, from));
+            }
+            judged = to;
+        });
+        if judged < end {
+            duplicate.get_or_insert((judged, end));
+        }
+        self.report(duplicate);
         if range.0 > self.next {
             self.remember(range);
             return;
@@ -173,6 +192,13 @@ impl Receiver {
         self.out_of_order.remove_below(self.next);
         let next = self.next;
         self.keep_recent(|range| range.0 > next);
+    }
+
+    /// RFC 2883 §4: the first part of the latest segment that had arrived before, in one acknowledgement.
+    fn report(&mut self, duplicate: Option<Range>) {
+        if self.dsack {
+            self.duplicate = duplicate;
+        }
     }
 
     /// RFC 2018 §4: the range of the segment just arrived comes first; those it has swallowed are no longer repeated.
@@ -199,6 +225,7 @@ impl Receiver {
     pub(super) fn acknowledged(&mut self) {
         self.owed = Owed::Nothing;
         self.unacked = 0;
+        self.duplicate = None;
         self.last_ack = self.next;
     }
 
@@ -224,18 +251,18 @@ impl Receiver {
         }
     }
 
-    /// What arrived out of order, as far as it is told.
+    /// What arrived twice, and then what arrived out of order, as far as it is told.
     pub(super) fn sack_blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        for &(start, end) in &self.recent[..self.recent_len] {
+        for &(start, end) in self.duplicate.iter().chain(&self.recent[..self.recent_len]) {
             blocks.push(start, end);
         }
         blocks
     }
 
-    /// Whether anything arrived out of order.
-    pub(super) fn has_gaps(&self) -> bool {
-        self.recent_len > 0
+    /// Whether there are [SACK blocks](Self::sack_blocks) to be sent.
+    pub(super) fn has_blocks(&self) -> bool {
+        self.recent_len > 0 || self.duplicate.is_some()
     }
 
     /// RCV.NXT.
@@ -294,7 +321,7 @@ mod tests {
 
     #[test]
     fn every_second_segment_is_acknowledged_at_once_and_a_single_one_after_the_delay() {
-        let mut receiver = Receiver::new(DELAY);
+        let mut receiver = Receiver::new(DELAY, false);
         assert_eq!(receiver.on_segment(&data(0, 1000, 0), at(10)), 1000);
         assert!(!receiver.owes_ack(at(10)));
         assert_eq!(receiver.ack_deadline(), Some(at(50)));
@@ -308,7 +335,7 @@ mod tests {
 
     #[test]
     fn without_delay_every_segment_is_acknowledged() {
-        let mut receiver = Receiver::new(Duration::ZERO);
+        let mut receiver = Receiver::new(Duration::ZERO, false);
         receiver.on_segment(&data(0, 1000, 0), at(1));
         assert!(receiver.owes_ack(at(1)));
     }
@@ -316,11 +343,11 @@ mod tests {
     #[test]
     fn gaps_duplicates_and_fins_are_acknowledged_at_once() {
         for packet in [data(5000, 1000, 0), fin(0)] {
-            let mut receiver = Receiver::new(DELAY);
+            let mut receiver = Receiver::new(DELAY, false);
             receiver.on_segment(&packet, at(1));
             assert!(receiver.owes_ack(at(1)), "{packet:?}");
         }
-        let mut receiver = Receiver::new(DELAY);
+        let mut receiver = Receiver::new(DELAY, false);
         receiver.on_segment(&data(0, 1000, 0), at(1));
         receiver.acknowledged();
         assert_eq!(receiver.on_segment(&data(0, 1000, 0), at(2)), 0);
@@ -329,7 +356,7 @@ mod tests {
 
     #[test]
     fn sack_blocks_are_reported_most_recent_first_and_grow_in_place() {
-        let mut receiver = Receiver::new(DELAY);
+        let mut receiver = Receiver::new(DELAY, false);
         for seq in [2000, 4000, 6000] {
             receiver.on_segment(&data(seq, 1000, 0), at(1));
         }
@@ -349,9 +376,91 @@ mod tests {
         assert_eq!(receiver.sack_blocks().as_slice(), [(8000, 9000)]);
     }
 
+    /// Feeds segments (first byte, byte after the last) to a receiver that has all up to the first: what it acknowledges each time, and the SACK blocks.
+    #[track_caller]
+    fn assert_reports(steps: &[((u64, u64), u64, &[Range])]) {
+        let mut receiver = Receiver::new(DELAY, true);
+        receiver.on_segment(&data(0, steps[0].0.0 as u16, 0), at(1));
+        receiver.acknowledged();
+        for &((start, end), next, blocks) in steps {
+            receiver.on_segment(&data(start, (end - start) as u16, 0), at(1));
+            let told = (receiver.next(), receiver.sack_blocks());
+            assert_eq!((told.0, told.1.as_slice()), (next, blocks), "{start}");
+            assert_eq!(receiver.has_blocks(), !blocks.is_empty());
+            receiver.acknowledged();
+        }
+    }
+
+    #[test]
+    fn duplicates_are_reported_as_in_the_examples_of_rfc_2883() {
+        // §4.1.1: a duplicate segment.
+        assert_reports(&[
+            ((3000, 3500), 3500, &[]),
+            ((3500, 4000), 4000, &[]),
+            ((3000, 3500), 4000, &[(3000, 3500)]),
+        ]);
+        // §4.1.2: an out-of-order segment and a duplicate.
+        assert_reports(&[
+            ((3000, 3500), 3500, &[]),
+            ((3500, 4000), 4000, &[]),
+            ((4500, 5000), 4000, &[(4500, 5000)]),
+            ((3000, 3500), 4000, &[(3000, 3500), (4500, 5000)]),
+        ]);
+        // §4.1.3: a duplicate of an out-of-order segment; the range that it lies in comes second.
+        assert_reports(&[
+            ((3500, 4000), 4000, &[]),
+            ((4500, 5000), 4000, &[(4500, 5000)]),
+            ((5000, 5500), 4000, &[(4500, 5500)]),
+            ((5000, 5500), 4000, &[(5000, 5500), (4500, 5500)]),
+        ]);
+        // §4.2.1: a single duplicate subsegment.
+        assert_reports(&[
+            ((500, 1000), 1000, &[]),
+            ((2000, 2500), 1000, &[(2000, 2500)]),
+            ((1000, 1500), 1500, &[(2000, 2500)]),
+            ((1000, 2000), 2500, &[(1000, 1500)]),
+        ]);
+        // §4.2.2: of two below the acknowledgement the first.
+        assert_reports(&[
+            ((500, 1000), 1000, &[]),
+            ((3000, 3500), 1000, &[(3000, 3500)]),
+            ((1000, 1500), 1500, &[(3000, 3500)]),
+            ((2000, 2500), 1500, &[(2000, 2500), (3000, 3500)]),
+            ((1000, 2500), 2500, &[(1000, 1500), (3000, 3500)]),
+        ]);
+        // §4.2.3: of two above it the first, and the range that it has become part of.
+        assert_reports(&[
+            ((500, 1000), 1000, &[]),
+            ((3500, 4000), 1000, &[(3500, 4000)]),
+            ((1500, 2000), 1000, &[(1500, 2000), (3500, 4000)]),
+            (
+                (2500, 3000),
+                1000,
+                &[(2500, 3000), (1500, 2000), (3500, 4000)],
+            ),
+            (
+                (1500, 3000),
+                1000,
+                &[(1500, 2000), (1500, 3000), (3500, 4000)],
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_once_and_only_if_asked_for() {
+        for dsack in [true, false] {
+            let mut receiver = Receiver::new(DELAY, dsack);
+            receiver.on_segment(&data(0, 1000, 0), at(1));
+            receiver.on_segment(&data(0, 1000, 0), at(2));
+            assert_eq!(receiver.has_blocks(), dsack);
+            receiver.acknowledged();
+            assert!(!receiver.has_blocks());
+        }
+    }
+
     #[test]
     fn the_echo_is_the_first_unacknowledged_segments_and_stands_still_at_a_gap() {
-        let mut receiver = Receiver::new(DELAY);
+        let mut receiver = Receiver::new(DELAY, false);
         receiver.on_segment(&data(0, 1000, 5), at(10));
         receiver.on_segment(&data(1000, 1000, 6), at(11));
         assert_eq!(receiver.echo(), at(5));
@@ -365,7 +474,7 @@ mod tests {
 
     #[test]
     fn ce_is_echoed_until_cwr_and_a_marked_cwr_segment_starts_anew() {
-        let mut receiver = Receiver::new(DELAY);
+        let mut receiver = Receiver::new(DELAY, false);
         receiver.use_ecn(EcnMode::On);
         let mut seq = 0;
         let mut arrive = |ecn, flags| {
@@ -384,7 +493,7 @@ mod tests {
 
     #[test]
     fn accurate_ecn_counts_marked_packets_modulo_eight_and_tells_the_first_at_once() {
-        let mut receiver = Receiver::new(DELAY);
+        let mut receiver = Receiver::new(DELAY, false);
         receiver.use_ecn(EcnMode::Accurate);
         assert_eq!(receiver.flags().ace(), 5);
         let mut seq = 0;
@@ -410,7 +519,7 @@ mod tests {
 
     #[test]
     fn a_fin_counts_as_a_sequence_number_and_not_as_a_byte() {
-        let mut receiver = Receiver::new(DELAY);
+        let mut receiver = Receiver::new(DELAY, false);
         assert_eq!(
             receiver.on_segment(&fin(1000), at(1)),
             0,
@@ -429,7 +538,7 @@ mod tests {
             order in Just((0_u64..30).collect::<Vec<_>>()).prop_shuffle(),
             again in prop::collection::vec(0_u64..30, 0..30),
         ) {
-            let mut receiver = Receiver::new(DELAY);
+            let mut receiver = Receiver::new(DELAY, false);
             let mut arrived = [false; 30];
             let mut read = 0;
             let mut all = order;

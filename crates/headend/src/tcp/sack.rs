@@ -1,4 +1,4 @@
-//! SACK blocks on their way (RFC 2018), pooled outside the packet.
+//! SACK blocks on their way (RFC 2018, with duplicates of RFC 2883 among them), pooled outside the packet.
 
 use std::num::NonZeroU32;
 
@@ -7,7 +7,8 @@ use crate::packet::SackId;
 /// How many blocks fit beside the timestamp option.
 pub const MAX_BLOCKS: usize = 3;
 
-/// Ranges of sequence numbers that arrived out of order, most recent first: first byte, byte after the last.
+/// Ranges of sequence numbers that arrived out of order, most recent first: first byte, byte after the last. Before them there may be one that arrived
+/// [twice](reported_duplicate).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: [(u64, u64); MAX_BLOCKS],
@@ -35,6 +36,14 @@ impl SackBlocks {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+}
+
+/// What an acknowledgement of everything below `ack` with these blocks says has arrived twice (RFC 2883 §4): a first block that is acknowledged already,
+/// or that lies within the second.
+pub(super) fn reported_duplicate(ack: u64, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
+    let &first = blocks.first()?;
+    let within = |second: &(u64, u64)| second.0 <= first.0 && first.1 <= second.1;
+    (first.0 < ack || blocks.get(1).is_some_and(within)).then_some(first)
 }
 
 /// Room for the blocks of so many packets is made in advance.
@@ -75,5 +84,30 @@ impl SackPool {
     /// Forgets them.
     pub fn release(&mut self, id: SackId) {
         self.free.push(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_block_that_is_acknowledged_or_part_of_the_second_is_a_duplicate() {
+        // The acknowledgements of RFC 2883 §4.1.1 to §4.2.3 that report one, and others.
+        let (whole, part) = ((3000, 3500), (1000, 1500));
+        let vectors: [(u64, &[(u64, u64)], _); 9] = [
+            (4000, &[whole], Some(whole)),
+            (4000, &[whole, (4500, 5000)], Some(whole)),
+            (4000, &[(5000, 5500), (4500, 5500)], Some((5000, 5500))),
+            (2500, &[part], Some(part)),
+            (2500, &[part, (3000, 3500)], Some(part)),
+            (1000, &[(1500, 2000), (1500, 3000)], Some((1500, 2000))),
+            (4000, &[(4500, 5000)], None),
+            (1000, &[(2500, 3000), (1500, 2000), (3500, 4000)], None),
+            (1000, &[], None),
+        ];
+        for (ack, blocks, duplicate) in vectors {
+            assert_eq!(reported_duplicate(ack, blocks), duplicate, "{blocks:?}");
+        }
     }
 }

@@ -22,6 +22,7 @@ use super::rack::Rack;
 use super::rate::RateSampler;
 use super::receiver::INITIAL_MARKED;
 use super::rtt::RttEstimator;
+use super::sack::reported_duplicate;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal, window_rate};
 use crate::packet::{Ecn, Flags};
@@ -49,6 +50,8 @@ pub(super) struct Setup {
     pub(super) prr: bool,
     /// Whether losses are told by time (with SACK), and how long the other side may delay an acknowledgement.
     pub(super) rack: Option<Duration>,
+    /// Whether the other side reports duplicates.
+    pub(super) dsack: bool,
     /// Whether controls that name no rate are paced.
     pub(super) pacing: bool,
 }
@@ -137,7 +140,8 @@ pub(super) struct Sender {
     /// Proportional rate reduction, during fast recovery.
     prr: Option<Prr>,
     rack: Option<Box<Rack>>,
-    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again.
+    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
+    /// before.
     responded_until: u64,
     /// What both sides agreed on.
     ecn: EcnMode,
@@ -470,6 +474,7 @@ impl Sender {
                 self.board.sack(block, &mut delivery);
             }
         }
+        self.note_duplicate(ack.next, ack.blocks);
         let advanced = self.board.una() > prior_una;
         let duplicate = self.is_duplicate(ack, advanced, &delivery);
         let mut ece = self.ecn == EcnMode::On && ack.flags.has(Flags::ECE);
@@ -509,10 +514,21 @@ impl Sender {
         }
     }
 
+    /// What an acknowledgement up to `next` with SACK `blocks` says has arrived twice (RFC 2883): RACK-TLP alone makes use of it.
+    #[inline]
+    pub(super) fn note_duplicate(&mut self, next: u64, blocks: &[(u64, u64)]) {
+        if let Some(rack) = &mut self.rack {
+            let duplicate = reported_duplicate(next, blocks);
+            rack.note_duplicate(duplicate, self.board.una(), self.board.nxt());
+        }
+    }
+
     /// RFC 8985 §7.2, §7.4.2: a probe that repaired a loss is answered like one.
     fn follow_probe(&mut self, echo: Instant, advanced: bool, sample: &AckSample) {
         let Some(rack) = &mut self.rack else { return };
-        if rack.ends_probe(self.board.una(), echo) && self.board.una() >= self.responded_until {
+        if rack.ends_probe(self.board.una(), echo, self.setup.dsack)
+            && self.board.una() >= self.responded_until
+        {
             self.responded_until = self.board.nxt();
             let lost = self.setup.mss;
             self.control
@@ -639,6 +655,7 @@ impl Sender {
                 }
                 if self.board.una() >= point {
                     self.recovery = Recovery::None;
+                    self.note_recovered();
                 }
             }
         }
@@ -656,6 +673,7 @@ impl Sender {
     /// All that was in flight when recovery began is acknowledged; or, as in RFC 2581, the first of it.
     fn end_fast_recovery(&mut self, duplicate: bool, sample: &mut AckSample) {
         self.recovery = Recovery::None;
+        self.note_recovered();
         self.repair_first = false;
         self.departed = 0;
         sample.in_flight = self.in_flight();
@@ -663,6 +681,12 @@ impl Sender {
         // What was sent during recovery may have losses of its own. RFC 6675 waits for the next duplicate; there may be none.
         if duplicate || self.rack.is_some() || self.setup.sack && self.board.first_is_lost() {
             self.consider_fast_recovery(sample);
+        }
+    }
+
+    fn note_recovered(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.recovered();
         }
     }
 
@@ -775,7 +799,8 @@ impl Sender {
     /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR; RFC 9768 §3.3 needs no answer.
     #[inline]
     fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
-        if ece && self.board.una() >= self.responded_until {
+        // "Less than or equal": RFC 8257 §3.3. The segment with CWR has not arrived before this is passed.
+        if ece && self.board.una() > self.responded_until {
             self.responded_until = self.board.nxt();
             self.cwr_due = self.ecn == EcnMode::On;
             self.control.on_congestion(CongestionSignal::Ecn, sample);
@@ -1016,6 +1041,7 @@ mod tests {
             reno: false,
             prr: false,
             rack: None,
+            dsack: false,
             pacing: false,
         }
     }
@@ -1047,10 +1073,18 @@ mod tests {
         sender
     }
 
+    fn with_dsack(bytes: u64) -> Sender {
+        let mut sender = with_rack(bytes);
+        sender.setup.dsack = true;
+        sender
+    }
+
     /// Takes in an acknowledgement that offers `window`.
     fn take(sender: &mut Sender, ack: &Ack<'_>, window: u32, now: Instant) {
         if sender.note_window(ack.next, window) {
             sender.on_ack(ack, now);
+        } else {
+            sender.note_duplicate(ack.next, ack.blocks);
         }
     }
 
@@ -1296,6 +1330,49 @@ mod tests {
     }
 
     #[test]
+    fn a_duplicate_makes_rack_wait_longer_for_what_is_late() {
+        let waits = [with_rack(u64::MAX), with_dsack(u64::MAX)].map(|mut sender| {
+            drain(&mut sender, at(0));
+            // 0 comes 10 ms late, and 3 40 ms: after 110 for the latest to arrive and 25 it is taken for lost.
+            assert_eq!(ack(&mut sender, 100, 0, &[(1, 2)]), [10]);
+            ack(&mut sender, 110, 3, &[]);
+            ack(&mut sender, 110, 3, &[(4, 10)]);
+            sender.on_timer(at(135));
+            assert!(drain(&mut sender, at(135)).contains(&3), "needlessly");
+            ack(&mut sender, 140, 10, &[]);
+            // The repair arrives, and the receiver says so if it reports duplicates.
+            let twice: &[_] = if sender.setup.dsack { &[(3, 4)] } else { &[] };
+            let sent = sender.board.nxt() / MSS;
+            ack(&mut sender, 235, 10, twice);
+            // 10 left at 100; what left at 110 arrives after 130.
+            ack(&mut sender, 240, 10, &[(11, sent)]);
+            sender.rack.expect("RACK").reorder_deadline
+        });
+        assert_eq!(waits, [Some(at(255)), Some(at(280))]);
+    }
+
+    #[test]
+    fn with_dsack_a_probe_has_repaired_a_loss_unless_it_arrived_twice() {
+        for lost in [true, false] {
+            let mut sender = with_dsack(3 * MSS);
+            drain(&mut sender, at(0));
+            ack(&mut sender, 100, 2, &[]);
+            let probe = sender.on_timer(at(340)).expect("a probe");
+            assert_eq!((probe.seq, probe.again), (2 * MSS, true));
+            // All is acknowledged: by the original's arrival or the probe's, as nobody knows yet.
+            ack(&mut sender, 440, 3, &[]);
+            assert_eq!((sender.ssthresh(), sender.board.is_empty()), (None, true));
+            if !lost {
+                ack(&mut sender, 441, 3, &[(2, 3)]);
+            }
+            sender.write(2 * MSS);
+            assert_eq!(drain(&mut sender, at(500)), [3, 4]);
+            ack(&mut sender, 600, 5, &[]);
+            assert_eq!(sender.ssthresh().is_some(), lost);
+        }
+    }
+
+    #[test]
     fn a_control_without_a_rate_is_paced_by_its_window_if_asked() {
         let paced = Setup {
             pacing: true,
@@ -1424,6 +1501,8 @@ mod tests {
         );
         assert_eq!(sender.cwnd(), 5 * MSS);
         echo(&mut sender, 200, 10);
+        assert_eq!(sender.cwnd(), 5 * MSS, "CWR comes with the eleventh");
+        echo(&mut sender, 201, 11);
         assert_eq!(sender.cwnd(), 2500, "the next window");
     }
 
@@ -1467,7 +1546,8 @@ mod tests {
         assert_eq!(tell(100, 2, 6), 5 * MSS);
         assert_eq!(tell(101, 4, 7), 5 * MSS, "the same window");
         assert_eq!(tell(102, 7, 7), 5 * MSS);
-        assert_eq!(tell(103, 10, 0), 2500, "the next one");
+        assert_eq!(tell(103, 10, 0), 5 * MSS, "its last segment");
+        assert_eq!(tell(104, 11, 1), 2500, "the next one");
     }
 
     #[test]

@@ -27,14 +27,14 @@ impl System {
                 "congestion": "reno", "sack": false, "receive_window": "57344 B", "initial_window": 1,
                 "delayed_ack": "100 ms", "min_rto": "1 s", "initial_rto": "3 s", "syn_retries": 3,
             }),
-            // ip-sysctl: tcp_recovery (RACK), tcp_early_retrans (TLP), tcp_rmem; PRR since 3.2, HyStart since 2.6.29.
+            // ip-sysctl: tcp_recovery (RACK), tcp_early_retrans (TLP), tcp_dsack, tcp_rmem; PRR since 3.2, HyStart since 2.6.29.
             Self::Linux => json!({
-                "congestion": { "cubic": { "hystart": "original" } }, "rack": true, "prr": true,
+                "congestion": { "cubic": { "hystart": "original" } }, "rack": true, "dsack": true, "prr": true,
                 "receive_window": "6 MiB", "initial_window": 10, "delayed_ack": "40 ms", "min_rto": "200 ms",
             }),
-            // sysctl: net.inet.tcp.autorcvbufmax, ecn_initiate_out, delayed_ack.
+            // sysctl: net.inet.tcp.autorcvbufmax, ecn_initiate_out, delayed_ack; tcp_dsack_enable of its sources.
             Self::Macos => json!({
-                "congestion": { "cubic": { "hystart": "plus_plus" } }, "ecn": "on", "rack": true, "prr": true,
+                "congestion": { "cubic": { "hystart": "plus_plus" } }, "ecn": "on", "rack": true, "dsack": true, "prr": true,
                 "receive_window": "4 MiB", "initial_window": 10, "delayed_ack": "100 ms",
             }),
             // Microsoft: TCP/IP implementation details of Windows 2000 and Server 2003: GlobalMaxTcpWindowSize, Tcp1323Opts, TcpInitialRTT, TcpMaxConnectRetransmissions.

@@ -890,6 +890,11 @@ fn check_tcp(tcp: &tcp::Config) -> Result<(), (&'static str, &'static str)> {
         (tcp.sack || !tcp.prr, "prr", "false where `sack` is false"),
         (tcp.sack || !tcp.rack, "rack", "false where `sack` is false"),
         (
+            tcp.sack || !tcp.dsack,
+            "dsack",
+            "false where `sack` is false",
+        ),
+        (
             !tcp.sack || tcp.fast_recovery == FastRecovery::NewReno,
             "fast_recovery",
             "\"new_reno\" where `sack` is true",
