@@ -17,7 +17,46 @@ from typer.testing import CliRunner, Result
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.interruption import leave_at_once
 from headend.result import Result as RunResult
+
+
+@pytest.mark.parametrize("module", ["headend.cli.main", "headend.cli.run"])
+def test_an_interruption_while_the_command_is_imported_is_one_line(
+    tmp_path: Path, module: str
+) -> None:
+    # Whatever imports the module is interrupted in the middle of it, as by Ctrl-C.
+    (tmp_path / "sitecustomize.py").write_text(
+        f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+""",
+        encoding="utf-8",
+    )
+    package = str(Path(headend.__file__).parents[1])
+    answer = subprocess.run(
+        [sys.executable, "-m", "headend", "queues"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), package])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode, answer.stdout, answer.stderr) == (130, "", "interrupted\n")
+
+
+def test_an_interruption_is_an_exception_once_a_command_has_begun() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        leave_at_once()
+        assert signal.getsignal(signal.SIGINT) is not before
+        assert call("queues").exit_code == 0
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def call(*arguments: str) -> Result:

@@ -203,8 +203,8 @@ def test_a_comparison_over_seeds_is_kept_by_variant_and_seed(fake: Any, home_lin
     ("seeds", "message"),
     [
         ("x", "--seeds x: expected how many, such as 10, or a list, such as 1,2,5"),
-        ("0", "seeds: expected 1 to 100 of them, found 0"),
-        ("1,1", "seeds: 1 is given twice"),
+        ("0", "--seeds 0: expected 1 to 100 of them, found 0"),
+        ("1,1", "--seeds 1,1: 1 is given twice"),
     ],
 )
 def test_seeds_are_refused_in_one_line(

@@ -16,13 +16,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headend.cli.main import app
+from headend.cli.study import Told
 from headend.errors import InputError
 from headend.expect import Vocabulary
 from headend.library import find_study, list_studies
 from headend.study import PointStore, Study, Verdict, read_study, run_points
+from headend.study.analysis import blame
 from headend.study.claims import judge_claims
-from headend.study.outcome import StudyOutcome, draw_study_figures
+from headend.study.outcome import draw_study_figures
 from headend.study.points import read_distribution, read_series, take_percentiles
+from headend.study.running import Order
 from headend.sweeps.crew import Crew, Progress
 
 PING = "buffer-control/ping-latency"
@@ -331,7 +334,11 @@ def test_a_study_that_only_calculates_needs_no_runs(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["study", "run", str(folder), "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     assert "calculated" in (tmp_path / "out" / "report.html").read_text()
-    again = CliRunner().invoke(app, ["study", "run", str(folder), "--out", str(tmp_path / "out")])
+    # Where nothing is to run, nobody is asked to.
+    again = CliRunner().invoke(
+        app,
+        ["study", "run", str(folder), "--out", str(tmp_path / "out"), "--scheduler", "nonsense"],
+    )
     assert again.exit_code == 0
 
 
@@ -389,7 +396,7 @@ def test_an_interruption_says_what_is_kept_and_a_rerun_completes(
         os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr("headend.study.outcome.draw_study_figures", interrupt)
+        patch.setattr("headend.study.running.draw_study_figures", interrupt)
         answer = run_small()
     assert answer.exit_code == 130
     message = "interrupted: 2 points are kept in out; run again to go on"
@@ -406,19 +413,110 @@ def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
     assert "holds something other than" in run_small().stderr
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("ping.rtt.mean", "ping.rtt.mean + line.up.utilisation"), "of one kind (line 9)"),
+        (("ping.rtt.mean", "ping.rtt.avg"), "measures.ping: "),
+        (("line.point", "lime.point"), '(from small/study.toml: link.lime.point_to_point.up.rate=1 M'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_point_is_told_with_the_study_s_file(
+    small: Path, change: tuple[str, str], message: str
+) -> None:
+    (small / "study.toml").write_text(SMALL.replace(*change), encoding="utf-8")
+    answer = run_small()
+    assert answer.exit_code == 2
+    assert "small/study.toml: " in answer.stderr
+    assert message in answer.stderr
+
+
+FIGURE = """
+[[figure]]
+name = "rates"
+title = "Rates"
+explanation = "Nothing."
+draw = "draw"
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("import", "import import"), "line 1: SyntaxError: invalid syntax"),
+        (("Finding, Verdict", "Findings"), "line 1: ImportError: cannot import name 'Findings'"),
+        (("return Finding(", "return nothing + ("), "line 4: NameError: name 'nothing' is not def"),
+        (("str(len(points))", "points['pong'][0]"), "line 4: ColumnNotFoundError: "),
+        (("def count", "def cuont"), 'claim A: no function "count"; did you mean "cuont"?'),
+        (("return Finding", "Finding"), "line 3: count: expected it to return a Finding, found None"),
+        (("return []", "return points"), "line 7: draw: expected it to return a list of panels, f"),
+        (("return []", "return points.dropp()"), "line 8: AttributeError: 'DataFrame' object has"),
+        (("def draw", "def drawn"), 'figure rates: no function "draw"; did you mean "drawn"?'),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_an_analysis_is_told_with_its_line(
+    small: Path, change: tuple[str, str], message: str
+) -> None:
+    analysis = ANALYSIS + "\n\ndef draw(points):\n    return []\n"
+    assert change[0] in analysis
+    (small / "study.toml").write_text(SMALL + FIGURE, encoding="utf-8")
+    (small / "analysis.py").write_text(analysis.replace(*change, 1), encoding="utf-8")
+    answer = run_small()
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(f"error: small/analysis.py: {message}")
+
+
+def test_a_mistake_elsewhere_is_not_the_analysis_s(small: Path) -> None:
+    with pytest.raises(ZeroDivisionError), blame(small / "analysis.py"):
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./empty", "./empty: expected a folder with a study.toml, found none in it"),
+        ("empty", "empty: expected a folder with a study.toml, found none in it"),
+        ("small/study.toml", "small/study.toml: expected a study's name or its folder, found a file"),
+        ("./nothing", "./nothing: no such folder"),
+        ("bufer-control", 'no study is called "bufer-control"; did you mean "buffer-control"?'),
+        ("rubbish", "rubbish/study.toml: not a text file (byte 0 is not UTF-8); a study is TOML"),
+        ("torn", "torn/study.toml: not valid TOML: "),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["run", "show"])
+def test_what_is_no_study_is_said_so(small: Path, command: str, name: str, message: str) -> None:
+    for folder, content in (("rubbish", b"\xff"), ("torn", b"x = [")):
+        Path(folder).mkdir()
+        (Path(folder) / "study.toml").write_bytes(content)
+    Path("empty").mkdir()
+    answer = CliRunner().invoke(app, ["study", command, name])
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(f"error: {message}")
+
+
+def test_a_document_is_shown_by_its_studies() -> None:
+    names = [name for name in list_studies() if name.startswith("fast-docsis/")]
+    answer = CliRunner().invoke(app, ["study", "show", "fast-docsis"])
+    assert answer.exit_code == 0
+    assert all(f"{name}  " in answer.stdout for name in names)
+    told = json.loads(CliRunner().invoke(app, ["study", "show", "fast-docsis", "--json"]).stdout)
+    assert [study["name"] for study in told] == names
+
+
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     carried: list[tuple[str, str]] = []
 
-    def carry_out(study: Study, folder: Path, crew: Crew, *, hidden: bool) -> StudyOutcome:
+    def carry_out(orders: list[Order], crew: Crew, told: Told, *, hidden: bool) -> None:
         assert hidden
-        carried.append((study.name, str(folder)))
-        return StudyOutcome(study, pl.DataFrame(), [], [])
+        for order in orders:
+            carried.append((order.study.name, str(order.folder)))
+            told.documents.append({})
 
     monkeypatch.setattr("headend.cli.study._carry_out", carry_out)
     command = ["study", "run", "buffer-control", "--json", "--out", "all"]
     answer = CliRunner().invoke(app, command)
     assert carried == [
-        (name, f"all/{name.removeprefix('buffer-control/')}")
+        (name, f"all/{name.replace('/', '-')}")
         for name in list_studies()
         if name.startswith("buffer-control/")
     ]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from headend.cli.main import app
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import make_chart
-from headend.library import find_study
+from headend.library import find_study, list_studies
 from headend.study import Finding, Judgement, Study, Verdict, read_study
 from headend.study.outcome import StudyOutcome, choose_study_folder
 
@@ -48,6 +48,9 @@ def test_every_claim_and_figure_is_on_the_page(finished: list[Study]) -> None:
     assert page.count("Dots &amp; lines</h4>") == len(finished)
     assert "17 &lt; 18" in page
     assert "validation/response" in page[page.index("Not run") :]
+    (line,) = [line for line in answer.stdout.splitlines() if "not run" in line]
+    many = len(list_studies())
+    assert line == f"{many - len(finished)} of {many} studies were not run, and so are not in it."
 
 
 def test_claims_alone_are_markdown(finished: list[Study]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,14 @@ from typer.testing import CliRunner, Result
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.expect import Vocabulary
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.crew import Failure, Progress, Threads
 from headend.sweeps.definition import make_sweep
+from headend.sweeps.experiment import prepare_all
 from headend.sweeps.job import Job
+from headend.sweeps.measuring import parse_sum
+from headend.sweeps.place import MOST_LINES, find_line
 
 LINE = """\
 duration = "2 s"
@@ -117,12 +123,19 @@ def test_paths_may_be_written_as_tables() -> None:
         ({"grid": {"queue": {"from": 1, "to": 2}}}, "either step or count"),
         ({"grid": {"queue": {"from": 2, "to": 1, "step": 1}}}, "expected from ≤ to"),
         ({"grid": {"queue": {"from": "1 s", "to": "2 ms", "step": 1}}}, 'in "s" and to in "ms"'),
-        ({"grid": {"queue": {"from": 1, "to": 10**9, "step": 1}}}, "at most 100,000"),
+        ({"grid": {"queue": {"from": 1, "to": 10**9, "step": 1}}},
+         r"grid\.queue: 1,000,000,000 values; a sweep has at most 100,000 points"),
         ({"grid": {"queue": {"from": 0, "to": 1, "count": 3, "scale": "log"}}}, "above 0"),
         ({"grid": {"queue": ["a"], "queue.codel.target": ["5 ms"]}}, "would take the place"),
         ({"grid": {"queue": ["a"]}, "zip": [{"queue": ["b"]}]}, "varied twice"),
         ({"zip": [{"a": [1, 2], "b": [1]}]}, "a has 2, b has 1"),
         ({"grid": {"value": [1]}}, 'cannot be called "value"'),
+        ({"grid": {"queue": ["a"]}, "measures": {"queue": "call.mos.mean"}},
+         r"measures\.queue: an axis is called so too"),
+        ({"grid": {"queue": ["a"]}, "set": {"queue.codel.target": "5 ms"}},
+         r"set\.queue\.codel\.target: has no effect, since the axis queue sets it"),
+        ({"grid": {"queue": {"values": ["a"], "name": "q"}},
+          "zip": [{"flow.call.rtt": {"values": [1], "name": "q"}}]}, 'two axes are called "q"'),
         ({"grid": {"queue": ["a"]}, "measures": {"x": 3}}, "measures.x: expected a quantity"),
         ({"grid": {"queue": ["a"]}, "scenario": 3}, "scenario: expected the name or path"),
     ],
@@ -132,12 +145,104 @@ def test_a_sweep_that_cannot_be_is_refused(keys: dict[str, Any], message: str) -
         make(**keys)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("[measures]", 'link.line.point_to_point.up.queue = ["pie", "red"]\n[measures]'),
+         '"link.line.point_to_point.up.queue" is varied twice: "queue" is the same setting'),
+        (("[grid]", '[set]\nlink.line.point_to_point.up.queue.codel.target = "5 ms"\n[grid]'),
+         "(line 5)"),
+        (("[measures]", "[[zip]]\nlink.line.point_to_point.up = [{ rate = '1 Mbit/s' }]\n[measures]"),
+         "queue: would take the place of what link.line.point_to_point.up chose"),
+    ],
+)  # fmt: skip
+def test_one_setting_is_not_named_by_its_path_and_as_the_bottleneck_s_queue(
+    folder: Path, change: tuple[str, str], message: str
+) -> None:
+    (folder / "twice.toml").write_text(SWEEP.replace(*change), encoding="utf-8")
+    answer = run_small(file="twice.toml")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("error: twice.toml: ")
+    assert message in answer.stderr
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["queue", "queue.codel.target", "link.line.point_to_point.up.queue"]
+)
+def test_a_setting_that_the_grid_varies_is_not_set(folder: Path, path: str) -> None:
+    answer = run_small("--set", f"{path}=pie")
+    assert answer.exit_code == 2
+    expected = f"error: --set {path}: has no effect, since the axis queue sets it at every point"
+    assert answer.stderr.startswith(expected)
+
+
+def test_the_example_of_the_documentation_can_be_run(folder: Path) -> None:
+    page = Path(__file__).parents[1] / "docs" / "reference" / "sweeps.md"
+    example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    (folder / "example.toml").write_text(example, encoding="utf-8")
+    sweep = replace(read_sweep(folder / "example.toml"), seeds=(1,))
+    assert [axis.path for axis in sweep.dimensions[-1]] == ["flow.page.rtt", "flow.upload.rtt"]
+    assert len(sweep.list_points()) == 3 * 5 * 4 * 2 * 2
+    # All values of each axis, without all their combinations.
+    few = [tuple(replace(axis, values=axis.values[:2], labels=axis.labels[:2]) for axis in axes)
+           for axes in sweep.dimensions]  # fmt: skip
+    prepared = prepare_all(replace(sweep, dimensions=tuple(few)))
+    assert all(isinstance(item, Job) for _, item in prepared)
+
+
+def test_seeds_of_the_command_are_told_from_those_of_the_file(folder: Path) -> None:
+    assert run_small("--seeds", "0").stderr.startswith("error: --seeds 0: expected 1 to 100")
+    (folder / "none.toml").write_text(SWEEP.replace("seeds = 2", "seeds = 0"), encoding="utf-8")
+    answer = run_small(file="none.toml")
+    assert answer.stderr == "error: none.toml: seeds: expected 1 to 100 of them, found 0 (line 3)\n"
+
+
+def test_an_error_names_the_line(folder: Path) -> None:
+    for text, message in [
+        (SWEEP.replace('["drop_tail", "codel"]', "[]"), "grid.queue: expected a list"),
+        (SWEEP.replace("[measures]", "[[zip]]\nflow.call.rtt = 3\n[measures]"), "zip 1: flow.call"),
+        (SWEEP.replace("[measures]", "[measure]"), 'unknown key "measure"; did you mean'),
+    ]:
+        (folder / "typo.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            read_sweep(folder / "typo.toml")
+        line = 1 + text.split("\n").index(
+            next(
+                at
+                for at in text.split("\n")
+                if at in ("queue = []", "flow.call.rtt = 3", "[measure]")
+            )
+        )
+        assert str(caught.value).startswith(f"{folder / 'typo.toml'}: {message}")
+        assert str(caught.value).endswith(f"(line {line})")
+
+
+def test_a_line_is_found_after_values_of_several_lines() -> None:
+    text = 'a = """\nb = 1\n"""\n\n# b = 2\nb = [\n  1,\n]\n[[c]]\nd = 1\n[[c]]\nd."e.f" = 1\n'
+    found = [find_line(text, path) for path in ("a", "b", "c 1.d", "c 2.d.e.f", "c 3", "e")]
+    assert found == [1, 6, 10, 12, None, None]
+    assert find_line(text + "\n" * MOST_LINES, "a") is None
+
+
+def test_a_path_below_another_is_explained(folder: Path) -> None:
+    text = SWEEP.replace("[measures]", 'queue.codel.target = ["5 ms"]\n[measures]')
+    (folder / "below.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"\(at line 7.*in \[grid\], write tables among the values"
+    ):
+        read_sweep(folder / "below.toml")
+
+
 def test_a_scenario_or_nothing_is_no_sweep(folder: Path) -> None:
     with pytest.raises(InputError, match=r"line\.toml: this is a scenario"):
         read_sweep(folder / "line.toml")
     (folder / "half.toml").write_text("[grid]\nqueue = [", encoding="utf-8")
     with pytest.raises(InputError, match=r"half\.toml: not valid TOML"):
         read_sweep(folder / "half.toml")
+    (folder / "rubbish.toml").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"not a text file.*a sweep is TOML"):
+        read_sweep(folder / "rubbish.toml")
     assert run_small(file="none.toml").exit_code == 2
 
 
@@ -235,10 +340,12 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_ends_with_the_same_bytes(
 
     with monkeypatch.context() as patch:
         patch.setattr(Threads, "run", interrupt)
-        answer = run_small()
+        answer = run_small("--json")
     assert answer.exit_code == 130
-    assert "are kept in out; run again to go on" in " ".join(answer.stderr.split())
     kept = len(list((folder / "out" / "points").glob("*.parquet")))
+    message = f"interrupted: {kept} of 8 points are kept in out; run again to go on"
+    assert " ".join(answer.stderr.split()) == message
+    assert json.loads(answer.stdout)["done"] == kept
     assert 2 <= kept < 8
     assert pl.read_parquet(folder / "out" / "results.parquet").height == 2 * kept
     assert run_small("-q").exit_code == 0
@@ -261,6 +368,22 @@ def test_a_failing_point_is_a_row_with_its_error(
     monkeypatch.setattr(Job, "carry_out", fail)
     answer = run_small(file="typo.toml")
     assert answer.exit_code == 1
+    assert "6 of 12 points, 6 failed" in answer.stdout
+    assert "Δ" in answer.stdout
+    lines = answer.stderr.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith(
+        "failed: 2 points, the first codel, 10 ms, seed 2: packets were lost"
+    )
+    assert lines[1].startswith("failed: 4 points, the first codell, 10 ms, seed 1: line.toml: ")
+    brief = run_small("--quiet", file="typo.toml")
+    assert (brief.exit_code, brief.stdout) == (1, "")
+    (line,) = brief.stderr.splitlines()
+    assert line.startswith("failed: 2 points")
+    assert line.endswith("; 4 more points failed for other reasons")
+    told = run_small("--json", file="typo.toml")
+    counts = {key: json.loads(told.stdout)[key] for key in ("points", "done", "failed")}
+    assert counts == {"points": 12, "done": 6, "failed": 6}
     assert 'did you mean "codel"? (from the axis queue="codell")' in " ".join(answer.stderr.split())
     table = pl.read_parquet("out/results.parquet")
     failed = table.drop_nulls("error")
@@ -270,6 +393,64 @@ def test_a_failing_point_is_a_row_with_its_error(
     ]
     assert table.filter(pl.col("error").is_null()).height == (8 - 2) * 2
     assert "Points that failed" in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_without_its_reference_a_setting_has_no_difference_and_a_failed_one_is_in_the_table(
+    folder: Path,
+) -> None:
+    (folder / "typo.toml").write_text(SWEEP.replace("drop_tail", "drop"), encoding="utf-8")
+    answer = run_small(file="typo.toml")
+    assert answer.exit_code == 1
+    assert "4 of 8 points, 4 failed" in answer.stdout
+    rows = [line.split()[:4] for line in answer.stdout.splitlines() if line.startswith("drop ")]
+    assert rows == [["drop", "10", "ms", "failed"], ["drop", "30", "ms", "failed"]]
+    assert "Δ" not in answer.stdout
+    assert "Δ is" not in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_a_measure_without_any_value_is_said_to_have_none(folder: Path) -> None:
+    text = SWEEP.replace('rate = "upload.goodput"', 'end = "upload.completion_time.mean"')
+    (folder / "none.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="none.toml")
+    assert answer.exit_code == 0
+    assert "end: no value in any of 8 points" in answer.stdout
+    rows = [line for line in answer.stdout.splitlines() if line.startswith(("drop_tail", "codel"))]
+    assert [line.split()[-1] for line in rows] == ["–"] * 4
+    summary = pl.read_parquet("out/summary.parquet").filter(measure="end")
+    assert summary.select("count", "mean", "difference").unique().rows() == [(0, None, None)]
+    report = Path("out/report.html").read_text(encoding="utf-8")
+    assert "end: no value in any of 8 points" in report
+    told = json.loads(run_small("--json", file="none.toml").stdout)
+    assert told["without_value"] == ["end"]
+    assert [row["mean"] for row in told["summary"] if row["measure"] == "end"] == [None] * 4
+    alone = text.replace('rtt = "ping.rtt.mean"\n', "")
+    (folder / "none.toml").write_text(alone, encoding="utf-8")
+    answer = run_small(file="none.toml")
+    assert "Δ" not in answer.stdout
+
+
+def test_a_report_is_written_again_only_when_it_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Path] = []
+    monkeypatch.setattr("headend.report.bundle_libraries", lambda: "")
+
+    def write(page: str, path: Path) -> None:
+        path.write_text(page, encoding="utf-8")
+        drawn.append(path)
+
+    monkeypatch.setattr("headend.report.write_page", write)
+    report = folder / "out" / "report.html"
+    for number, (options, change) in enumerate(
+        [((), ""), (("--seeds", "1"), ""), ((), 'description = "Other words."\n')], start=1
+    ):
+        (folder / "small.toml").write_text(change + SWEEP, encoding="utf-8")
+        assert run_small("-q", *options).exit_code == 0
+        assert run_small("-q", *options).exit_code == 0
+        assert len(drawn) == number
+    report.unlink()
+    assert run_small("-q").exit_code == 0
+    assert report.is_file()
 
 
 def test_a_sweep_of_which_nothing_can_run_is_bad_input(folder: Path) -> None:
@@ -282,6 +463,47 @@ def test_a_sweep_of_which_nothing_can_run_is_bad_input(folder: Path) -> None:
     answer = run_small(file="typo.toml")
     assert (answer.exit_code, "expected a statistic of rtt" in answer.stderr) == (2, True)
     assert not (folder / "out").exists()
+
+
+def test_only_quantities_of_one_kind_are_added(folder: Path) -> None:
+    text = SWEEP.replace('"upload.goodput"', '"upload.goodput + ping.rtt.mean"')
+    (folder / "sum.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="sum.toml")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith('error: sum.toml: measures.rate: "upload.goodput + ping.rtt')
+    assert answer.stderr.rstrip().endswith(
+        "is a rate and ping.rtt.mean a time; expected quantities of one kind (line 9)"
+    )
+    assert parse_sum("a.goodput + a.throughput", Vocabulary({"a": "bulk"}, []))[1].kind == "rate"
+
+
+def test_what_the_file_sets_is_told_from_what_the_command_sets(folder: Path) -> None:
+    text = SWEEP.replace("[grid]", '[set]\nflow.pong.rtt = "1 ms"\n[grid]')
+    (folder / "typo.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="typo.toml")
+    assert answer.exit_code == 2
+    assert '(from typo.toml, line 5: flow.pong.rtt="1 ms")' in answer.stderr
+    answer = run_small("--set", "flow.pang.rtt=1 ms")
+    assert "(from --set flow.pang.rtt=1 ms)" in answer.stderr
+
+
+def test_a_sweep_is_no_scenario(folder: Path) -> None:
+    text = SWEEP.replace("line.toml", "own.toml")
+    (folder / "own.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="own.toml")
+    assert answer.exit_code == 2
+    expected = "error: own.toml: scenario: own.toml is a sweep; expected a scenario (line 2)"
+    assert answer.stderr.strip() == expected
+
+
+def test_a_range_whose_count_breaks_whole_numbers_says_so(folder: Path) -> None:
+    text = SWEEP.replace(
+        "[measures]", "flow.upload.count = { from = 1, to = 2, count = 3 }\n[measures]"
+    )
+    (folder / "broken.toml").write_text(text, encoding="utf-8")
+    prepared = prepare_all(read_sweep("broken.toml"))
+    (reason,) = {item.reason for _, item in prepared if isinstance(item, Failure)}
+    assert "found 1.5 (from the axis flow.upload.count=1.5); a range with count" in reason
 
 
 def test_another_folder_is_not_written_into(folder: Path) -> None:
@@ -303,6 +525,7 @@ def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.M
         write(frame, file, **options)
 
     with monkeypatch.context() as patch:
+        patch.setattr("headend.execution.count_cores", lambda: 1)
         patch.setattr(pl.DataFrame, "write_parquet", fill)
         answer = run_small()
     assert answer.exit_code == 2
@@ -368,10 +591,26 @@ def test_a_scheduler_that_does_not_answer_is_said_so(
 ) -> None:
     pytest.importorskip("distributed", reason="needs headend[cluster]")
     monkeypatch.setattr("headend.sweeps.crew.ANSWER_SECONDS", 0.5)
-    for address in ("tcp://127.0.0.1:1", "nonsense"):
-        answer = run_small("--scheduler", address)
-        assert answer.exit_code == 2
-        assert f"--scheduler {address}: expected a running Dask scheduler" in answer.stderr
+    answer = run_small("--scheduler", "tcp://127.0.0.1:1")
+    assert answer.exit_code == 2
+    assert (
+        "--scheduler tcp://127.0.0.1:1: expected a running Dask scheduler such as tcp://HOST:8786, found no answer"
+        in answer.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense", "tcp://host", "ftp://host:1", "tcp://host:port", "tcp://a/b:1", ":8786"]
+)
+def test_what_is_no_address_is_never_called(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("was called"))
+    answer = run_small("--scheduler", address)
+    assert answer.exit_code == 2
+    expected = f"error: --scheduler {address}: expected the address of a Dask scheduler, such as tcp://HOST:8786\n"
+    assert answer.stderr == expected
 
 
 def test_a_failure_tells_its_kind_where_it_is_ours() -> None:

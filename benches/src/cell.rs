@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headend::scenario::{Format, Scenario};
 
-use super::{REPEATS, cpu_ns};
+use crate::cost::{Cost, Measured};
 
 const SCENARIO: &str = include_str!("../cell.toml");
 
@@ -14,17 +14,27 @@ pub const IDLE: [u32; 2] = [20, 200];
 /// What a frame costs.
 pub struct Row {
     pub idle: u32,
-    pub ns_per_packet: f64,
-    pub events_per_packet: f64,
+    pub cost: Cost,
+    pub events: u64,
     pub packets: u64,
 }
 
-/// The best of a few runs.
-pub fn measure(idle: u32) -> Row {
-    (0..REPEATS)
-        .map(|_| run(idle, "120 s"))
-        .min_by(|a, b| a.ns_per_packet.total_cmp(&b.ns_per_packet))
-        .expect("at least one repeat")
+impl Measured for Row {
+    fn cost(&mut self) -> &mut Cost {
+        &mut self.cost
+    }
+}
+
+impl Row {
+    /// CPU time of a delivered packet.
+    pub fn ns_per_packet(&self) -> f64 {
+        self.cost.ns() / self.packets as f64
+    }
+
+    /// Events of a delivered packet.
+    pub fn events_per_packet(&self) -> f64 {
+        self.events as f64 / self.packets as f64
+    }
 }
 
 /// One run.
@@ -39,15 +49,12 @@ pub fn run(idle: u32, duration: &str) -> Row {
     let scenario = Scenario::parse(SCENARIO, Format::Toml, &overrides, &BTreeMap::new())
         .expect("the bench's scenario is valid");
     let mut simulation = scenario.build(1);
-    let start = cpu_ns();
-    simulation.run_until(simulation.end());
-    let spent = cpu_ns() - start;
-    let packets = simulation.data_packets_delivered();
+    let cost = Cost::of(&mut simulation);
     Row {
         idle,
-        ns_per_packet: spent as f64 / packets as f64,
-        events_per_packet: simulation.events() as f64 / packets as f64,
-        packets,
+        cost,
+        events: simulation.events(),
+        packets: simulation.data_packets_delivered(),
     }
 }
 
@@ -55,8 +62,8 @@ pub fn json(row: &Row) -> serde_json::Value {
     serde_json::json!({
         "case": "cell",
         "idle_stations": row.idle,
-        "ns_per_packet": row.ns_per_packet,
-        "events_per_packet": row.events_per_packet,
+        "ns_per_packet": row.ns_per_packet(),
+        "events_per_packet": row.events_per_packet(),
         "data_packets": row.packets,
     })
 }

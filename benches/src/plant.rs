@@ -12,7 +12,8 @@ use headend::metrics::table::{Column, Table};
 use headend::scenario::{Format, Scenario};
 use headend::simulation::Simulation;
 
-use crate::{allocator, cpu_ns};
+use crate::allocator;
+use crate::cost::{Cost, Measured};
 
 /// Simulated time.
 const DURATION: &str = "30 s";
@@ -56,18 +57,16 @@ pub const SIZES: [u32; 3] = [10, 100, 1000];
 
 /// One row of the table.
 pub struct Row {
-    /// Its name in the bench's file.
-    pub case: String,
+    /// The kind of street.
+    pub street: &'static str,
     /// Modems.
     pub modems: u32,
-    /// CPU time per delivered data packet.
-    pub ns_per_packet: f64,
+    /// CPU time.
+    pub cost: Cost,
     /// Events.
     pub events: u64,
-    /// Events per second of CPU time.
-    pub events_per_second: f64,
-    /// Simulated time over CPU time.
-    pub simulated_per_wall: f64,
+    /// Simulated time, seconds.
+    pub simulated_seconds: f64,
     /// Most memory the engine held.
     pub peak_mib: f64,
     /// The same for each modem that is not idle, what an empty street of this size holds taken off.
@@ -76,6 +75,29 @@ pub struct Row {
     pub mbps: f64,
     /// Data packets delivered.
     pub packets: u64,
+}
+
+impl Measured for Row {
+    fn cost(&mut self) -> &mut Cost {
+        &mut self.cost
+    }
+}
+
+impl Row {
+    /// CPU time of a delivered data packet.
+    pub fn ns_per_packet(&self) -> f64 {
+        self.cost.ns() / self.packets as f64
+    }
+
+    /// Events per second of CPU time.
+    pub fn events_per_second(&self) -> f64 {
+        self.events as f64 / self.cost.seconds()
+    }
+
+    /// Simulated time over CPU time.
+    pub fn simulated_per_wall(&self) -> f64 {
+        self.simulated_seconds / self.cost.seconds()
+    }
 }
 
 /// Measures one street.
@@ -94,24 +116,18 @@ pub fn run(street: &Street, modems: u32, duration: &str) -> (Row, Simulation) {
     allocator::reset_peak();
     let mut simulation = scenario.build(1);
     let empty = allocator::live();
-    let end = simulation.end();
-    let start = cpu_ns();
-    simulation.run_until(end);
-    let spent = cpu_ns() - start;
-    let packets = simulation.data_packets_delivered();
-    let seconds = spent as f64 * 1e-9;
+    let cost = Cost::of(&mut simulation);
     let peak = allocator::peak();
     let row = Row {
-        case: format!("{}-{modems}", street.name),
+        street: street.name,
         modems,
-        ns_per_packet: spent as f64 / packets as f64,
+        cost,
         events: simulation.events(),
-        events_per_second: simulation.events() as f64 / seconds,
-        simulated_per_wall: end.as_secs_f64() / seconds,
+        simulated_seconds: simulation.end().as_secs_f64(),
         peak_mib: (peak - before) as f64 / f64::from(1 << 20),
         kib_per_active_modem: (peak - empty) as f64 / 1024.0 / f64::from(active),
         mbps: f64::NAN,
-        packets,
+        packets: simulation.data_packets_delivered(),
     };
     (row, simulation)
 }
@@ -158,12 +174,12 @@ fn delivered_bytes(tables: &[(&str, Table)]) -> u64 {
 /// The row for the bench's file.
 pub fn json(row: &Row) -> serde_json::Value {
     serde_json::json!({
-        "case": row.case,
+        "case": format!("{}-{}", row.street, row.modems),
         "queue": "docsis_pie",
         "modems": row.modems,
-        "ns_per_packet": row.ns_per_packet,
-        "events_per_second": row.events_per_second,
-        "simulated_per_wall": row.simulated_per_wall,
+        "ns_per_packet": row.ns_per_packet(),
+        "events_per_second": row.events_per_second(),
+        "simulated_per_wall": row.simulated_per_wall(),
         "peak_mib": row.peak_mib,
         "kib_per_active_modem": row.kib_per_active_modem,
         "goodput_mbps": row.mbps,

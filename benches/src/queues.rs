@@ -12,7 +12,8 @@ use headend::time::Duration;
 use headend::units::Rate;
 use serde_json::{Value, json};
 
-use crate::{allocator, cpu_ns};
+use crate::allocator;
+use crate::cost::cpu_ns;
 
 /// Fast enough for 5000 packets to be a queue of 6 ms: what costs time is measured, not the drops of a law.
 const RATE: Rate = Rate(10_000_000_000);

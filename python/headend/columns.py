@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -79,10 +79,34 @@ OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
 }
 
 
+class Frames(Mapping[str, pl.DataFrame]):
+    """Frames of the engine's columns, each made when it is first looked at: of most runs, a study reads one or two."""
+
+    def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
+        self._tables = tables
+        self._types = TABLES | {
+            name: own for name, own in OPTIONAL_TABLES.items() if name in tables
+        }
+        self._made: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        """Give a table; one without rows has its columns all the same."""
+        if name not in self._made:
+            self._made[name] = _build_frame(self._tables.get(name, {}), self._types[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """List the tables."""
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        """Count the tables."""
+        return len(self._types)
+
+
 def build_frames(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
-    """Make frames of the engine's columns; a table without rows has its columns all the same."""
-    wanted = TABLES | {name: own for name, own in OPTIONAL_TABLES.items() if name in tables}
-    return {name: _build_frame(tables.get(name, {}), types) for name, types in wanted.items()}
+    """Make frames of all the engine's columns; a table without rows has its columns all the same."""
+    return dict(Frames(tables))
 
 
 def _build_frame(columns: Mapping[str, Any], types: dict[str, pl.DataType]) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,20 +96,21 @@ def _begin_capture(run: Run) -> Capture | None:
 
 
 def execute_all(
-    jobs: Sequence[Job], work: Callable[[Job], Outcome | None], stop: threading.Event
+    jobs: Iterable[Job], work: Callable[[Job], Outcome | None], stop: threading.Event
 ) -> Iterator[tuple[Job, Outcome]]:
     """Do the work for every job on all cores, giving each as it is done.
 
-    The engine lets go of Python's lock while it runs, so threads are enough. After ``stop`` is set no further job is
-    begun. Work that gives None was not finished and is left out.
+    The engine lets go of Python's lock while it runs, so threads are enough. The first jobs are begun while later ones are
+    still being made, and the others go on while the one who asked looks at an outcome. After ``stop`` is set no further
+    job is begun. Work that gives None was not finished and is left out.
     """
 
     def attempt(job: Job) -> Outcome | None:
         return None if stop.is_set() else work(job)
 
     with ThreadPoolExecutor(max_workers=count_cores()) as pool:
-        futures = {pool.submit(attempt, job): job for job in jobs}
         try:
+            futures = {pool.submit(attempt, job): job for job in jobs}
             for future in as_completed(futures):
                 outcome = future.result()
                 if outcome is not None:
@@ -148,6 +149,26 @@ def stop_on_interrupt() -> Iterator[threading.Event]:
     previous = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def interrupt_at_once() -> Iterator[None]:
+    """Within `stop_on_interrupt`, let Ctrl-C and SIGTERM interrupt a block that does not ask whether to stop."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    previous = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -69,7 +69,14 @@ def find_study(name: str) -> Path:
         return by_last[name]
     if (Path(name) / "study.toml").is_file():
         return Path(name)
-    raise InputError(f'no study is called "{name}"{suggest(name, studies)}')
+    if Path(name).is_dir():
+        raise InputError(f"{name}: expected a folder with a study.toml, found none in it")
+    if Path(name).is_file():
+        raise InputError(f"{name}: expected a study's name or its folder, found a file")
+    if name.startswith((".", "/")) or name.endswith("/"):
+        raise InputError(f"{name}: no such folder")
+    known = {*studies, *(key.split("/")[0] for key in studies)}
+    raise InputError(f'no study is called "{name}"{suggest(name, known)}')
 
 
 def find_studies(name: str) -> list[Path]:

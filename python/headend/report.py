@@ -178,6 +178,7 @@ def mark_code(text: str) -> markupsafe.Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
+@functools.cache
 def _make_environment() -> jinja2.Environment:
     import jinja2
 

@@ -214,8 +214,15 @@ def _write_toml(value: Any) -> str:
     raise InputError(f"expected text, a number, a list or a table, found {type(value).__name__}")
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, what: str = "scenario") -> str:
     """Read a file of text, as far as one may be long.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it is expected to be, for the error.
 
     Raises
     ------
@@ -223,10 +230,10 @@ def read_text(path: Path) -> str:
         In one line that begins with the path.
     """
     try:
-        return _read_bytes(path, LARGEST_SCENARIO_BYTES, "scenario").decode("utf-8")
+        return _read_bytes(path, LARGEST_SCENARIO_BYTES, what).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}: not a text file (byte {error.start} is not UTF-8); a scenario is TOML"
+            f"{path}: not a text file (byte {error.start} is not UTF-8); a {what} is TOML"
         ) from error
 
 

@@ -1,4 +1,4 @@
-//! What each queue makes of three scenarios, and what each congestion control gets beside another, as tables of whole numbers: a change of the engine that moves a figure shows here, and its reviewer sees
+//! What each queue makes of four scenarios, and what each congestion control gets beside another, as tables of whole numbers: a change of the engine that moves a figure shows here, and its reviewer sees
 //! how far. `INSTA_UPDATE=always cargo test -p headend --test golden` writes them anew.
 
 mod from_text;
@@ -163,6 +163,72 @@ fn competition(beside: Option<&str>) -> String {
         }
     }
     rows
+}
+
+/// A flood that does not give way, two uploads, and a call that is marked as one (EF).
+const FLOOD: &str = r#"
+title = "A flood of 6 on 10 Mbit/s"
+duration = "40 s"
+warmup = "10 s"
+[link.line.point_to_point]
+up.rate = "10 Mbit/s"
+down.rate = "100 Mbit/s"
+[flow.call]
+application = "voice"
+rtt = "40 ms"
+dscp = 46
+[flow.flood]
+application.cbr = { rate = "6 Mbit/s", size = "1000 B", random_phase = true }
+direction = "up"
+rtt = "40 ms"
+[flow.upload]
+application = "bulk"
+count = 2
+rtt = "40 ms"
+start = { from = "0 s", to = "3 s" }
+"#;
+
+/// A row for each queue: what the call meets, delay one way in units of 0.1 ms and loss in thousandths, and what share of the line the call, the flood and
+/// the uploads get, in thousandths.
+fn flood() -> String {
+    let mut rows = format!(
+        "{:<15} {:>10} {:>9} {:>5} {:>5} {:>7}",
+        "queue", "call's p99", "its loss", "call", "flood", "uploads"
+    );
+    for queue in QueueConfig::all() {
+        let name = format!("\"{}\"", queue.name());
+        let tables = Tables::finish(scenario(FLOOD, &[("queue", &name)]).build(1));
+        let sum = |flow: &str, column| -> f64 {
+            let names = tables.texts("flows", "flow").iter();
+            let rows = names.zip(tables.texts("flows", "direction"));
+            let figures = rows.zip(tables.floats("flows", column));
+            figures
+                .filter(|((name, direction), _)| name.starts_with(flow) && *direction == "up")
+                .map(|(_, figure)| figure)
+                .sum()
+        };
+        let share = |flow| sum(flow, "throughput_bps") / 1e4;
+        let row = [
+            sum("call", "delay_p99_ns") / 1e5,
+            sum("call", "loss_ratio") * 1e3,
+            share("call"),
+            share("flood"),
+            share("upload"),
+        ];
+        let [p99, loss, call, flood, uploads] = row.map(|figure| figure.round() as u64);
+        let name = queue.name();
+        write!(
+            rows,
+            "\n{name:<15} {p99:>10} {loss:>9} {call:>5} {flood:>5} {uploads:>7}"
+        )
+        .expect("text can be written to");
+    }
+    rows
+}
+
+#[test]
+fn a_call_beside_a_flood() {
+    assert_table("flood", &flood());
 }
 
 #[test]

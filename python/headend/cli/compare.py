@@ -204,14 +204,19 @@ def _load_finished(
 
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     """Read ``5`` as so many seeds, and ``1,2,5`` as those."""
+    from headend.experiment import choose_seeds
+
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
         raise InputError(f"--seeds {text}: expected how many, such as 10, or a list, such as 1,2,5")
-    if "," not in text:
-        return int(parts[0])
-    if first is not None:
+    if "," in text and first is not None:
         raise InputError("--seed: with a list of --seeds, there is no first one to choose")
-    return [int(part) for part in parts]
+    seeds = [int(part) for part in parts] if "," in text else int(parts[0])
+    try:
+        choose_seeds(seeds, first=1)
+    except InputError as error:  # which speaks of the key of a file
+        raise InputError(f"--seeds {text}: {str(error).removeprefix('seeds: ')}") from error
+    return seeds
 
 
 def _collect_vary(texts: list[str]) -> dict[str, list[str]]:

@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from headend.cli import catalogue, compare, report, run, scenarios, study, sweep
-from headend.cli.terminal import ExitCode, close_output, finish_output, print_error, refuse_output
+from headend.cli.terminal import (
+    ExitCode,
+    close_output,
+    finish_output,
+    make_messages,
+    print_error,
+    refuse_output,
+)
 
 app = typer.Typer(
     name="headend",
@@ -57,6 +64,7 @@ def start() -> None:
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
+        make_messages().print("interrupted")
         sys.exit(ExitCode.INTERRUPTED)
     except (BrokenPipeError, SystemExit):  # Rich leaves so when nobody reads the help
         close_output()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,21 +17,29 @@ from headend.cli.terminal import (
     answer_errors,
     make_messages,
     make_output,
+    print_error,
     print_json,
+    report_fault,
     show_points,
 )
+from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.study import Study
+    from headend.study import Judgement, Study
     from headend.study.outcome import StudyOutcome
+    from headend.study.running import Order
     from headend.sweeps.crew import Crew, Progress
 
 app = typer.Typer(
     help="Published results, reproduced: list, show NAME, run NAME, report.", no_args_is_help=True
 )
 
-NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="Of a shipped study, or a folder with a study.toml.")
+ShownArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="Of a shipped study, or of a document for its list, or a folder with a study.toml.",
+    ),
 ]
 
 
@@ -43,6 +51,10 @@ def list_all(as_json: JsonOption = False) -> None:
     from headend.study import read_study
 
     studies = [read_study(name, folder) for name, folder in list_studies().items()]
+    _print_list(studies, as_json=as_json)
+
+
+def _print_list(studies: list[Study], *, as_json: bool) -> None:
     if as_json:
         print_json([_describe(study) for study in studies])
         return
@@ -56,9 +68,15 @@ def list_all(as_json: JsonOption = False) -> None:
 
 @app.command()
 @answer_errors
-def show(name: NameArgument, as_json: JsonOption = False) -> None:
-    """Say what a study varies, measures and claims."""
-    study = _find(name)
+def show(name: ShownArgument, as_json: JsonOption = False) -> None:
+    """Say what a study varies, measures and claims; of a document, which studies it has."""
+    from headend.library import find_studies
+
+    studies = [_read(folder) for folder in find_studies(name)]
+    if len(studies) > 1:
+        _print_list(studies, as_json=as_json)
+        return
+    (study,) = studies
     if as_json:
         print_json(_describe(study))
         return
@@ -104,31 +122,42 @@ def run(
     from headend.cli.compare import read_seeds
     from headend.library import find_studies
     from headend.study.outcome import check_study_folder
+    from headend.study.running import Order
     from headend.sweeps.definition import list_seeds
 
     studies = [_read(folder) for folder in find_studies(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds:
         studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
-    folders = [_choose_folder(study, out, len(studies)) for study in studies]
-    for folder in folders:
-        check_study_folder(folder)
-    outcomes = []
-    with open_crew(scheduler) as crew:
-        for study, folder in zip(studies, folders, strict=True):
-            outcomes.append(_carry_out(study, folder, crew, hidden=quiet or as_json))
-            if not (quiet or as_json):
-                _print_outcome(outcomes[-1], folder)
-    if len(outcomes) > 1 and not (quiet or as_json):
-        _print_totals(outcomes)
+    orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
+    for order in orders:
+        check_study_folder(order.folder)
+    told = Told()
+    needed = any(study.scenario for study in studies)
+    with open_crew(scheduler if needed else None) as crew:
+        _carry_out(orders, crew, told, hidden=quiet or as_json)
+    if len(orders) > 1 and not (quiet or as_json):
+        _print_totals(told)
     if as_json:
-        told = [
-            {**outcome.to_dict(), "folder": str(folder)}
-            for outcome, folder in zip(outcomes, folders, strict=True)
-        ]
-        print_json(told[0] if len(told) == 1 else {"studies": told})
-    missed = any(judgement.is_missed for outcome in outcomes for judgement in outcome.judgements)
-    raise typer.Exit(ExitCode.MISSED if missed else ExitCode.OK)
+        print_json(told.documents[0] if len(orders) == 1 else {"studies": told.documents})
+    raise typer.Exit(told.choose_exit_code())
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was told of studies: their claims, with the name of each; all of them as JSON can hold it; why some failed."""
+
+    judged: list[tuple[str, list[Judgement]]] = field(default_factory=list)
+    documents: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[tuple[str, Exception]] = field(default_factory=list)
+
+    def choose_exit_code(self) -> ExitCode:
+        """Say how it went: the worst of all."""
+        if self.failures:
+            mendable = all(isinstance(error, InputError) for _, error in self.failures)
+            return ExitCode.BAD_INPUT if mendable else ExitCode.INTERNAL
+        missed = any(judgement.is_missed for _, own in self.judged for judgement in own)
+        return ExitCode.MISSED if missed else ExitCode.OK
 
 
 def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
@@ -137,7 +166,7 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
 
     if out is None:
         return choose_study_folder(study)
-    return out if studies == 1 else out / study.name.rsplit("/", 1)[-1]
+    return out if studies == 1 else out / choose_study_folder(study).name
 
 
 @contextmanager
@@ -152,42 +181,55 @@ def open_crew(scheduler: str | None) -> Iterator[Crew]:
         yield cluster
 
 
-def _carry_out(study: Study, folder: Path, crew: Crew, *, hidden: bool) -> StudyOutcome:
-    """Run, judge and write a study; whenever it is interrupted, say what is kept."""
+def _carry_out(orders: Sequence[Order], crew: Crew, told: Told, *, hidden: bool) -> None:
+    """Run studies and tell what became of each; whenever they are interrupted, say what is kept."""
     from headend.execution import stop_on_interrupt
-    from headend.study import PointStore, run_points
-    from headend.study.claims import judge_claims
-    from headend.study.outcome import POINT_FOLDER, StudyOutcome, draw_study_figures
+    from headend.study.running import run_studies
 
-    analysis = study.load_analysis()
-    store = PointStore(folder / POINT_FOLDER)
+    alone = orders[0].study.title if len(orders) == 1 else ""
     done = 0
-
-    def count(progress: Progress) -> None:
-        nonlocal done
-        done = progress.done
-        on_progress(progress)
-
     try:
-        with stop_on_interrupt() as stop:
-            with show_points(study.title, hidden=hidden) as on_progress:
-                points = run_points(study, store, stop, count, crew)
-            if points is None or stop.is_set():
+        with (
+            stop_on_interrupt() as stop,
+            show_points(alone or f"{len(orders)} studies", hidden=hidden) as bar,
+        ):
+
+            def count(progress: Progress) -> None:
+                nonlocal done
+                done = progress.done
+                bar(progress)
+
+            for order, outcome in run_studies(orders, stop, crew, count):
+                if alone and isinstance(outcome, Exception):
+                    raise outcome
+                with bar.aside():
+                    _tell(order, outcome, told, hidden=hidden)
+            if len(told.documents) < len(orders):
                 raise KeyboardInterrupt
-            stop.set()  # what follows does not ask: an interruption is one at once
-            outcome = StudyOutcome(
-                study,
-                points,
-                judge_claims(study.claims, analysis, points),
-                draw_study_figures(study, analysis, points),
-            )
-            outcome.write_into(folder)
     except KeyboardInterrupt:
-        make_messages().print(
-            f"interrupted: {done} points are kept in {folder}; run again to go on"
-        )
+        kept = f"{len(told.documents)} of {len(orders)} studies are done, and points of others are kept"
+        if alone:
+            kept = f"{done} points are kept in {orders[0].folder}"
+        make_messages().print(f"interrupted: {kept}; run again to go on")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-    return outcome
+
+
+def _tell(order: Order, outcome: StudyOutcome | Exception, told: Told, *, hidden: bool) -> None:
+    """Tell what became of a study, and take down what is needed of it in the end: its points and figures are not."""
+    name, folder = order.study.name, str(order.folder)
+    if isinstance(outcome, Exception):
+        told.failures.append((name, outcome))
+        told.documents.append({"study": name, "error": str(outcome), "folder": folder})
+        make_messages().print(f"{name} failed:")
+        if isinstance(outcome, InputError):
+            print_error(" ".join(str(outcome).split()))
+        else:
+            report_fault(outcome)
+        return
+    told.judged.append((name, outcome.judgements))
+    told.documents.append({**outcome.to_dict(), "folder": folder})
+    if not hidden:
+        _print_outcome(outcome, order.folder)
 
 
 def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
@@ -204,14 +246,15 @@ def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
     console.print(f"\nReport: {folder / 'report.html'}", soft_wrap=True)
 
 
-def _print_totals(outcomes: list[StudyOutcome]) -> None:
+def _print_totals(told: Told) -> None:
     """Count the verdicts of each document."""
     from headend.cli.tables import draw_totals, fit
     from headend.study.page import count_verdicts
 
     console = make_output()
-    counted = count_verdicts([(outcome.study.name, outcome.judgements) for outcome in outcomes])
-    console.print(fit(console, draw_totals(counted)))
+    console.print(fit(console, draw_totals(count_verdicts(told.judged))))
+    if told.failures:
+        console.print(f"Failed: {', '.join(name for name, _ in told.failures)}.")
     console.print("One page over all studies: [bold]headend study report[/bold]")
 
 
@@ -261,16 +304,10 @@ def report(
 
     console = make_output()
     console.print(fit(console, draw_totals(count_verdicts(list_judged(gathered)))))
-    missing = [item.study.name for item in gathered if item.outcome is None]
+    missing = sum(item.outcome is None for item in gathered)
     if missing:
-        console.print(f"Not run, and so not in it: {', '.join(missing)}.")
+        console.print(f"{missing} of {len(gathered)} studies were not run, and so are not in it.")
     console.print(f"Report: {path}", soft_wrap=True)
-
-
-def _find(name: str) -> Study:
-    from headend.library import find_study
-
-    return _read(find_study(name))
 
 
 def _read(folder: Path) -> Study:

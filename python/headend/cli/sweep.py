@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from headend.cli.run import JsonOption, QuietOption, SetOption, read_path
 from headend.cli.terminal import (
@@ -76,7 +77,7 @@ def sweep(
     from headend.sweeps import sweep as carry_out
     from headend.sweeps.outcome import choose_sweep_folder
 
-    wanted = read_seeds(seeds) if seeds else None
+    wanted = read_seeds(seeds) if seeds is not None else None
     folder = out or choose_sweep_folder(file.stem)
     with (
         stop_on_interrupt() as stop,
@@ -95,6 +96,7 @@ def sweep(
         print_json(_describe(result))
     elif not quiet:
         _print_result(result)
+    _print_troubles(result, brief=quiet or as_json)
     if not result.complete:
         raise typer.Exit(ExitCode.INTERRUPTED)
     raise typer.Exit(ExitCode.MISSED if result.failures else ExitCode.OK)
@@ -102,39 +104,65 @@ def sweep(
 
 def _print_result(result: SweepResult) -> None:
     from headend.cli.tables import draw_sweep, fit
-    from headend.sweeps.outcome import choose_shown, count_points, list_rows
+    from headend.sweeps.outcome import (
+        choose_shown,
+        count_done,
+        has_differences,
+        list_rows,
+        tell_valueless,
+    )
 
-    console, messages = make_output(), make_messages()
+    console = make_output()
     name = result.sweep.title or result.sweep.name
-    points, total = count_points(result), len(result.sweep.list_points())
-    console.print(f"\n[bold]{name}[/bold]  {points} of {total} points")
+    failed = f", {len(result.failures)} failed" if result.failures else ""
+    done, total = count_done(result), len(result.sweep.list_points())
+    console.print(f"\n[bold]{escape(name)}[/bold]  {done} of {total} points{failed}")
     shown = choose_shown(result)
     rows = list_rows(result, shown)
-    if rows:
+    if shown:
         console.print(fit(console, draw_sweep(result.sweep, shown, rows[:MOST_ROWS])))
     if len(rows) > MOST_ROWS:
         console.print(f"[dim]{len(rows) - MOST_ROWS} more settings are in the report.[/dim]")
+    if len(result.sweep.measures) > len(shown) > 0:
+        console.print(
+            f"[dim]{len(result.sweep.measures) - len(shown)} more measures are in summary.parquet.[/dim]"
+        )
+    for line in tell_valueless(result):
+        console.print(line, markup=False)
     compared = result.sweep.compared
-    if compared and len(compared.labels) > 1:
+    if compared and has_differences(rows):
         console.print(
             f"[dim]Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed.[/dim]"
         )
-    for place, reason in list(result.failures.items())[:MOST_FAILURES]:
-        where = ", ".join(map(str, place[:-1]))
-        messages.print(f"failed: {where}, seed {place[-1]}: {reason}", soft_wrap=True, markup=False)
-    if len(result.failures) > MOST_FAILURES:
-        messages.print(f"{len(result.failures) - MOST_FAILURES} more points failed")
     if result.complete:
         console.print(f"Report: {result.folder}/report.html", soft_wrap=True)
-    else:
+
+
+def _print_troubles(result: SweepResult, *, brief: bool) -> None:
+    """Say on standard error what failed, each reason once, and what an interruption left; in brief, in one line each."""
+    from headend.sweeps.outcome import count_done, list_failures
+
+    messages = make_messages()
+    total, failures = len(result.sweep.list_points()), list_failures(result)
+    shown = failures[: 1 if brief else MOST_FAILURES]
+    more = sum(count for count, _ in failures[len(shown) :])
+    for _, line in shown:
+        rest = f"; {more} more points failed for other reasons" if brief and more else ""
+        messages.print(f"failed: {line}{rest}", soft_wrap=True, markup=False)
+    if more and not brief:
+        messages.print(f"{more} more points failed")
+    if not result.complete:
         messages.print(
-            f"interrupted: {points} points are kept in {result.folder}; run again to go on",
+            f"interrupted: {count_done(result)} of {total} points are kept in {result.folder}; run again to go on",
             soft_wrap=True,
+            markup=False,
         )
 
 
 def _describe(result: SweepResult) -> dict[str, object]:
     """Give a sweep as one JSON document: the summary over seeds, and what failed."""
+    from headend.sweeps.outcome import count_done, find_valueless
+
     axes = [axis.name for axis in result.sweep.axes]
     return {
         "sweep": result.sweep.name,
@@ -142,8 +170,11 @@ def _describe(result: SweepResult) -> dict[str, object]:
         "folder": str(result.folder),
         "complete": result.complete,
         "points": len(result.sweep.list_points()),
+        "done": count_done(result),
+        "failed": len(result.failures),
         "axes": axes,
         "summary": result.summary.to_dicts(),
+        "without_value": find_valueless(result),
         "failures": [
             {**dict(zip(axes, place[:-1], strict=True)), "seed": place[-1], "error": reason}
             for place, reason in result.failures.items()

@@ -20,10 +20,10 @@ from rich.text import Text
 
 from headend.errors import InputError
 from headend.execution import SLICE_SECONDS
+from headend.interruption import hear_as_exception
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from headend.sweeps.crew import OnProgress
     from headend.sweeps.crew import Progress as PointProgress
 
 Parameters = ParamSpec("Parameters")
@@ -92,6 +92,7 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
 
     @functools.wraps(command)
     def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        hear_as_exception()
         try:
             command(*args, **kwargs)
         except InputError as error:
@@ -183,18 +184,30 @@ def show_progress(
         yield bars
 
 
+class PointBar:
+    """A bar over points; by itself, one that nobody sees."""
+
+    def __call__(self, now: PointProgress) -> None:
+        """Show the progress."""
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the bar away while something else is printed."""
+        yield
+
+
 @contextmanager
-def show_points(title: str, *, hidden: bool = False) -> Iterator[OnProgress]:
-    """Show one bar over the points of a sweep or study: how many are done and running, and the time left.
+def show_points(title: str, *, hidden: bool = False) -> Iterator[PointBar]:
+    """Show one bar over the points of a sweep or of studies: how many are done and running, and the time left.
 
     Yields
     ------
-    callable
+    PointBar
         What to call with the progress.
     """
     console = make_messages()
     if hidden or not console.is_terminal:
-        yield _ignore
+        yield PointBar()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -209,18 +222,27 @@ def show_points(title: str, *, hidden: bool = False) -> Iterator[OnProgress]:
         task = bar.add_task(title, total=None, running="", left="")
         began = time.monotonic()
 
-        def on_progress(now: PointProgress) -> None:
-            text = f"{title} [dim]({now.kept} kept)[/dim]" if now.kept else title
-            bar.update(
-                task,
-                completed=now.done,
-                total=now.total,
-                description=text,
-                running=f"{now.running} running",
-                left=_tell_left(now, time.monotonic() - began),
-            )
+        class Shown(PointBar):
+            def __call__(self, now: PointProgress) -> None:
+                text = f"{title} [dim]({now.kept} kept)[/dim]" if now.kept else title
+                bar.update(
+                    task,
+                    completed=now.done,
+                    total=now.total,
+                    description=text,
+                    running=f"{now.running} running",
+                    left=_tell_left(now, time.monotonic() - began),
+                )
 
-        yield on_progress
+            @contextmanager
+            def aside(self) -> Iterator[None]:
+                bar.stop()
+                try:
+                    yield
+                finally:
+                    bar.start()
+
+        yield Shown()
 
 
 def _tell_left(now: PointProgress, seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,11 @@ class Panel:
 
     def specify(self) -> dict[str, Any]:
         """Give its Vega-Lite specification without an address in it; tests check it against the schema."""
+        return dict(self._specification)
+
+    @functools.cached_property
+    def _specification(self) -> dict[str, Any]:
+        """It is made once, for the file and for the page alike."""
         specification: dict[str, Any] = self.chart.to_dict(validate=False)
         del specification["$schema"], specification["config"]
         return specification

@@ -38,7 +38,9 @@ def draw_sweep(sweep: Sweep, summary: pl.DataFrame, shown: Sequence[Shown]) -> l
     several = len(sweep.seeds) > 1
     figures = []
     for number, item in enumerate(shown):
-        rows = summary.filter(pl.col("measure") == item.measure)
+        rows = summary.filter(pl.col("measure") == item.measure).drop_nulls("mean")
+        if rows.is_empty():
+            continue
         words = [f"Along the bottom, {along.name}"]
         if apart:
             words.append(f"by colour, {apart.name}")

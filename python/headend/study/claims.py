@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError
+from headend.study.analysis import call, refuse_answer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,14 +127,13 @@ def judge_claims(
     """Measure every claim on the points of a study."""
     judgements = []
     for claim in claims:
-        check = getattr(analysis, claim.check, None)
-        if check is None:
-            raise InputError(f'claim {claim.id}: analysis.py has no function "{claim.check}"')
         seeds = points["seed"].n_unique() if "seed" in points.columns else 1
         if seeds < claim.least_seeds:
             why = f"it is about what seeds have in common, and needs {claim.least_seeds} or more"
             finding = Finding(f"{seeds} seed", Verdict.UNTESTABLE, why=why)
         else:
-            finding = check(points, claim.limits)
+            finding = call(analysis, claim.check, f"claim {claim.id}", points, claim.limits)
+        if not isinstance(finding, Finding):
+            raise refuse_answer(analysis, claim.check, "a Finding", finding)
         judgements.append(Judgement(claim, finding))
     return judgements

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -14,6 +12,8 @@ from typing import Any
 
 from headend.errors import InputError, suggest
 from headend.library import list_scenarios
+from headend.scenario import read_text
+from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim
 
 _KEYS = {
@@ -149,17 +149,13 @@ class Study:
         return replace(self, axes=axes, overrides=overrides, seeds=seeds, quick=quick)
 
     def load_analysis(self) -> ModuleType:
-        """Import the study's ``analysis.py``."""
-        path = self.folder / "analysis.py"
-        specification = importlib.util.spec_from_file_location(
-            f"headend_study_{self.name.replace('/', '_').replace('-', '_')}", path
-        )
-        if specification is None or specification.loader is None or not path.is_file():
-            raise InputError(f"{path}: no such file; a study needs one")
-        module = importlib.util.module_from_spec(specification)
-        sys.modules[specification.name] = module  # dataclasses look their module up
-        specification.loader.exec_module(module)
-        return module
+        """Import the study's ``analysis.py``, which has all functions that the study names."""
+        analysis = import_analysis(self.name, self.folder / ANALYSIS)
+        for claim in self.claims:
+            find_function(analysis, claim.check, f"claim {claim.id}")
+        for figure in self.figures:
+            find_function(analysis, figure.draw, f"figure {figure.name}")
+        return analysis
 
     def _combine(self) -> Iterator[Point]:
         if self.scenario is None:
@@ -186,9 +182,9 @@ def read_study(name: str, folder: Path) -> Study:
     """
     path = folder / "study.toml"
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
+        content = tomllib.loads(read_text(path, "study"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from error
     for key in content:
         if key not in _KEYS:
             raise InputError(f'{path}: unknown key "{key}"{suggest(key, _KEYS)}')

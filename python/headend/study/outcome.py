@@ -12,6 +12,7 @@ from headend.errors import InputError
 from headend.figures.figure import Figure, Panel
 from headend.folder import MANIFEST, describe, write_json, write_table
 from headend.result import RESULT_FORMAT
+from headend.study.analysis import call, refuse_answer
 from headend.study.claims import Judgement
 from headend.study.definition import Study
 
@@ -94,12 +95,11 @@ def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame)
     """Draw a study's figures with the functions of its ``analysis.py``."""
     figures = []
     for definition in study.figures:
-        draw = getattr(analysis, definition.draw, None)
-        if draw is None:
-            raise InputError(
-                f'figure {definition.name}: analysis.py has no function "{definition.draw}"'
-            )
-        panels: Sequence[Panel] = draw(points)
+        panels: Sequence[Panel] = call(
+            analysis, definition.draw, f"figure {definition.name}", points
+        )
+        if not isinstance(panels, Sequence) or not all(isinstance(one, Panel) for one in panels):
+            raise refuse_answer(analysis, definition.draw, "a list of panels", panels)
         figures.append(
             Figure(definition.name, definition.title, definition.explanation, list(panels))
         )

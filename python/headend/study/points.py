@@ -1,21 +1,22 @@
-"""Running a study's points on all cores or on a cluster, and keeping each as soon as it is done."""
+"""The points of a study: what is kept of each, the jobs that measure them, and the table of all."""
 
 from __future__ import annotations
 
 import functools
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError, suggest
 from headend.expect import Quantity, Vocabulary, parse_quantity_name
 from headend.scenario import read_scenario
-from headend.study.definition import Study
-from headend.sweeps.crew import Crew, OnProgress, run_missing
-from headend.sweeps.job import prepare
-from headend.sweeps.measuring import add_up, parse_sum
+from headend.study.definition import Point, Study
+from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
+from headend.sweeps.job import Job, prepare
+from headend.sweeps.measuring import add_up, check_measures, parse_sum
+from headend.sweeps.place import add_line
 from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
@@ -46,12 +47,11 @@ class Columns:
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse what a scenario has not got."""
-        for text in self.measures.values():
-            parse_sum(text, vocabulary)
-        for text in self.distributions.values():
-            read_distribution(text, vocabulary)
-        for text in self.series.values():
-            read_series(text, vocabulary)
+        check_measures(self.measures, vocabulary)
+        for name, text in self.distributions.items():
+            read_distribution(text, vocabulary, f"distributions.{name}")
+        for name, text in self.series.items():
+            read_series(text, vocabulary, f"series.{name}")
 
     def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
         """Take the row from the tables of a run."""
@@ -105,17 +105,36 @@ def run_points(
     InputError
         When a point's scenario is refused or its run failed.
     """
+    jobs = prepare_points(study)
+    (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
+    return gather_points(study, jobs, store, finished) if finished.complete else None
+
+
+def prepare_points(study: Study) -> list[Job]:
+    """Check every point of a study.
+
+    Raises
+    ------
+    InputError
+        When a point's scenario is refused.
+    """
+    columns = Columns(study.measures, study.distributions, study.series)
+    return [_prepare(study, point, columns) for point in study.list_points()]
+
+
+def gather_points(
+    study: Study, jobs: Sequence[Job], store: PointStore, finished: Finished
+) -> pl.DataFrame:
+    """Put the points that were run into one table, in the order of the grid.
+
+    Raises
+    ------
+    InputError
+        When one of them failed.
+    """
     import polars as pl
 
     points = study.list_points()
-    columns = Columns(study.measures, study.distributions, study.series)
-    jobs = [
-        prepare(_read_text(point.scenario), point.overrides, point.seed, columns)
-        for point in points
-    ]
-    finished = run_missing(jobs, store, stop, crew, on_progress)
-    if not finished.complete:
-        return None
     for point, job in zip(points, jobs, strict=True):
         if failure := finished.failures.get(job.key):
             raise InputError(f"{study.name}: {point.columns}: {failure.reason}")
@@ -126,7 +145,21 @@ def run_points(
     return places.hstack(measured)
 
 
-def read_distribution(text: str, vocabulary: Vocabulary) -> Quantity:
+def _prepare(study: Study, point: Point, columns: Columns) -> Job:
+    """Check a point; what is wrong with it is told with the line of ``study.toml``, where that has one."""
+    file = study.folder / "study.toml"
+    try:
+        return prepare(_read_text(point.scenario), point.overrides, point.seed, columns)
+    except InputError as error:
+        message = str(error).replace("(from --set ", f"(from {file}: ")
+        if message.startswith(("measures.", "distributions.", "series.")):
+            message = f"{file}: {add_line(message, file)}"
+        raise InputError(message) from error
+
+
+def read_distribution(
+    text: str, vocabulary: Vocabulary, shown_as: str = "distributions"
+) -> Quantity:
     """Understand what to take the distribution of: ``FLOW.delay`` or ``QUEUE.delay``."""
     try:
         quantity = parse_quantity_name(f"{text}.p50", vocabulary)
@@ -134,7 +167,7 @@ def read_distribution(text: str, vocabulary: Vocabulary) -> Quantity:
         quantity = None
     if quantity is None or quantity.metric != "delay":
         raise InputError(
-            f'distributions: expected the delay of a flow or queue, such as "call.up.delay", found "{text}"'
+            f'{shown_as}: expected the delay of a flow or queue, such as "call.up.delay", found "{text}"'
         )
     return quantity
 
@@ -155,7 +188,7 @@ class Curve:
         return own.sort("time_ns")[self.column].cast(pl.Float64).to_list()
 
 
-def read_series(text: str, vocabulary: Vocabulary) -> Curve:
+def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> Curve:
     """Understand which values over time to keep: ``QUEUE.COLUMN``, ``FLOW.up.COLUMN`` or ``FLOW.down.COLUMN``."""
     from headend.columns import TABLES
 
@@ -169,12 +202,12 @@ def read_series(text: str, vocabulary: Vocabulary) -> Curve:
         curve = Curve("flow_series", {"flow": flow, "direction": direction}, column)
     else:
         raise InputError(
-            f'series: expected a column of one queue or flow, such as "cable.up.drop_probability" or'
+            f'{shown_as}: expected a column of one queue or flow, such as "cable.up.drop_probability" or'
             f' "call.up.discarded", found "{text}"'
         )
     known = TABLES[curve.table].keys() - curve.place.keys()
     if column not in known:
-        raise InputError(f'series: {subject} has no column "{column}"{suggest(column, known)}')
+        raise InputError(f'{shown_as}: {subject} has no column "{column}"{suggest(column, known)}')
     return curve
 
 

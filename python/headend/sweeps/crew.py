@@ -1,10 +1,12 @@
-"""Who runs the jobs of a sweep: threads of this process, or a Dask cluster."""
+"""Who runs the jobs of sweeps and studies: threads of this process, or a Dask cluster."""
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -23,6 +25,8 @@ ANSWER_SECONDS = 10
 #: How often a cluster is asked what is done, and whether the person wants to stop is looked at.
 LOOK_SECONDS = 0.05
 
+_ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^\s/\]]+\]|[^\s/:\[\]]+):\d{1,5}")
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -32,8 +36,35 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """A point's result is in its store."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Jobs that belong together, and where their results are kept and found."""
+
+    jobs: Sequence[Job]
+    store: PointStore
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job that is to be run, where its result goes, and the place of its batch among all batches."""
+
+    job: Job
+    store: PointStore
+    batch: int
+
+    def keep(self, result: pl.DataFrame) -> Kept:
+        """Keep what was measured, at once: nothing of a point is held in memory after that."""
+        self.store.add(self.job.key, result)
+        return Kept()
+
+
+@dataclass(frozen=True)
 class Progress:
-    """How far a sweep is, in points.
+    """How far all batches together are, in points.
 
     Parameters
     ----------
@@ -72,9 +103,9 @@ class Crew(Protocol):
         """Count how many jobs they run at a time."""
 
     def run(
-        self, jobs: Sequence[Job], stop: threading.Event
-    ) -> Iterator[tuple[Job, pl.DataFrame | Failure]]:
-        """Run jobs and give each as it is done. After ``stop`` is set, those not done are left."""
+        self, tasks: Iterable[Task], stop: threading.Event
+    ) -> Iterator[tuple[Task, Kept | Failure]]:
+        """Run and keep jobs, and give each as it is done. After ``stop`` is set, those not done are left."""
 
 
 class Threads:
@@ -85,17 +116,18 @@ class Threads:
         return count_cores()
 
     def run(
-        self, jobs: Sequence[Job], stop: threading.Event
-    ) -> Iterator[tuple[Job, pl.DataFrame | Failure]]:
+        self, tasks: Iterable[Task], stop: threading.Event
+    ) -> Iterator[tuple[Task, Kept | Failure]]:
         """Run jobs on all cores."""
 
-        def work(job: Job) -> pl.DataFrame | Failure | None:
+        def work(task: Task) -> Kept | Failure | None:
             try:
-                return job.carry_out(stop)
+                result = task.job.carry_out(stop)
             except Exception as error:
                 return Failure(tell(error))
+            return None if result is None else task.keep(result)
 
-        return execute_all(jobs, work, stop)
+        return execute_all(tasks, work, stop)
 
 
 class Cluster:
@@ -113,6 +145,11 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
+        # Dask finds a malformed address only when half of its client is there, and then waits long for the end of that half.
+        if not _ADDRESS.fullmatch(address):
+            raise InputError(
+                f"--scheduler {address}: expected the address of a Dask scheduler, such as tcp://HOST:8786"
+            )
         try:
             from distributed import Client
         except ImportError as error:
@@ -140,15 +177,17 @@ class Cluster:
         return sum(self.client.nthreads().values())
 
     def run(
-        self, jobs: Sequence[Job], stop: threading.Event
-    ) -> Iterator[tuple[Job, pl.DataFrame | Failure]]:
+        self, tasks: Iterable[Task], stop: threading.Event
+    ) -> Iterator[tuple[Task, Kept | Failure]]:
         """Run jobs on the workers."""
         from distributed import as_completed
 
-        batch = uuid.uuid4().hex
+        name = f"headend-{uuid.uuid4().hex}"
         futures = {
-            self.client.submit(_carry_out, job.pack(), key=f"headend-{batch}-{job.key}"): job
-            for job in jobs
+            self.client.submit(
+                _carry_out, task.job.pack(), key=f"{name}-{task.batch}-{task.job.key}"
+            ): task
+            for task in tasks
         }
         finished = as_completed(futures, loop=self.client.loop)
         try:
@@ -159,8 +198,9 @@ class Cluster:
                     stop.wait(LOOK_SECONDS)
                     continue
                 future = next(finished)
-                yield futures[future], self._collect(future)
+                task, result = futures[future], self._collect(future)
                 future.release()
+                yield task, result if isinstance(result, Failure) else task.keep(result)
         finally:
             self.client.cancel(list(futures), force=True)
 
@@ -177,55 +217,88 @@ class Cluster:
 
 
 def run_missing(
-    jobs: Sequence[Job],
-    store: PointStore,
+    batches: Iterable[Batch],
     stop: threading.Event,
     crew: Crew | None = None,
     on_progress: OnProgress | None = None,
-) -> Finished:
-    """Run the jobs that the store has not got, keeping each as soon as it is done. Jobs of one key are run once.
+) -> Generator[Finished, None, None]:
+    """Run the jobs that the stores have not got, keeping each as soon as it is done. Those of a batch with one key are run once.
+
+    All batches are one stream: no core waits for the last job of a batch, and jobs go on while the one who asked looks at
+    what became of a batch.
 
     Parameters
     ----------
-    jobs
-        Any number of them.
-    store
-        Where finished points are kept and found.
+    batches
+        Any number of them; the first are begun while later ones are still being made.
     stop
-        Setting it ends the sweep.
+        Setting it ends the run.
     crew
         Who runs them; by default the threads of this process.
     on_progress
         Told whenever a point is done.
 
+    Yields
+    ------
+    Finished
+        What became of each batch, in their order, as soon as it and those before it are done. After a stop, those that are
+        not are given too.
     """
     crew = crew or Threads()
-    by_key = {job.key: job for job in jobs}
-    kept = store.find(by_key)
-    missing = [job for key, job in by_key.items() if key not in kept]
-    places, shares = crew.count_places(), dict.fromkeys(by_key, 0)
-    for job in jobs:
-        shares[job.key] += 1
-    already = sum(shares[key] for key in kept)
-    failures: dict[str, Failure] = {}
-    done = already
+    places, ledgers = crew.count_places(), []
 
-    def tell_progress(left: int) -> None:
+    def list_missing() -> Iterator[Task]:
+        for number, batch in enumerate(batches):
+            ledger = _Ledger(batch)
+            ledgers.append(ledger)
+            jobs = {job.key: job for job in batch.jobs}
+            for key in list(ledger.missing):
+                yield Task(jobs[key], batch.store, number)
+        tell_progress()
+
+    def tell_progress() -> None:
         if on_progress:
-            on_progress(Progress(done, len(jobs), already, min(places, left)))
+            left = sum(len(ledger.missing) for ledger in ledgers)
+            done, total, kept = (
+                sum(getattr(ledger, name) for ledger in ledgers)
+                for name in ("done", "total", "already")
+            )
+            on_progress(Progress(done, total, kept, min(places, left)))
 
-    left = len(missing)
-    tell_progress(left)
-    for job, outcome in crew.run(missing, stop):
+    given = 0
+    for task, outcome in crew.run(list_missing(), stop):
+        ledgers[task.batch].enter(task.job.key, outcome)
+        tell_progress()
+        while given < len(ledgers) and not ledgers[given].missing:
+            yield ledgers[given].close()
+            given += 1
+    for ledger in ledgers[given:]:
+        yield ledger.close()
+
+
+class _Ledger:
+    """What of a batch is done."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.shares = Counter(job.key for job in batch.jobs)
+        self.kept = batch.store.find(self.shares)
+        self.missing = dict.fromkeys(key for key in self.shares if key not in self.kept)
+        self.failures: dict[str, Failure] = {}
+        self.total = len(batch.jobs)
+        self.already = self.done = sum(self.shares[key] for key in self.kept)
+
+    def enter(self, key: str, outcome: Kept | Failure) -> None:
+        """Note what became of a job."""
         if isinstance(outcome, Failure):
-            failures[job.key] = outcome
+            self.failures[key] = outcome
         else:
-            store.add(job.key, outcome)
-            kept.add(job.key)
-        left -= 1
-        done += shares[job.key]
-        tell_progress(left)
-    return Finished(frozenset(kept), failures, complete=not left)
+            self.kept.add(key)
+        del self.missing[key]
+        self.done += self.shares[key]
+
+    def close(self) -> Finished:
+        """Say what became of all."""
+        return Finished(frozenset(self.kept), self.failures, complete=not self.missing)
 
 
 def tell(error: Exception) -> str:

@@ -18,6 +18,8 @@ from headend.experiment import choose_seeds
 from headend.library import list_scenarios
 from headend.quantity import UNITS, Kind, parse_quantity, shorten_value
 from headend.scenario import Overrides, Source, read_text, write_overrides
+from headend.sweeps.conflicts import check_paths
+from headend.sweeps.place import add_line
 
 _KEYS = {
     "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures", "compare",
@@ -49,12 +51,15 @@ class Axis:
         The values, as they are written.
     labels
         What the column holds for each.
+    spaced
+        Whether the values are so many (``count``) between two ends, and so may be ones that nobody wrote.
     """
 
     path: str
     name: str
     values: tuple[Any, ...]
     labels: tuple[Value, ...]
+    spaced: bool = False
 
     @property
     def chooses_scenario(self) -> bool:
@@ -104,11 +109,15 @@ class Sweep:
     seeds
         Which.
     overrides
-        What all points share.
+        What all points share by the sweep's file.
+    added
+        What they share besides, from outside of it.
     measures
         Quantities to keep, by name; without any, every figure of every flow and queue is kept.
     compare
         The axis along which differences are taken, against its first value.
+    file
+        Where it was read from.
     """
 
     name: str
@@ -120,6 +129,8 @@ class Sweep:
     compare: str = ""
     title: str = ""
     description: str = ""
+    added: Overrides = ()
+    file: Path | None = None
 
     @property
     def axes(self) -> list[Axis]:
@@ -152,7 +163,7 @@ class Sweep:
                         values[axis.path] = axis.values[number]
             if scenario is None:
                 raise InputError(f'{self.name}: missing key "scenario"')
-            overrides = [*self.overrides, *write_overrides(values)]
+            overrides = [*self.overrides, *self.added, *write_overrides(values)]
             for seed in self.seeds:
                 yield Point(setting, tuple(places), scenario, overrides, seed)
 
@@ -172,17 +183,38 @@ def read_sweep(path: str | Path) -> Sweep:
     """
     path = Path(path)
     try:
-        content = tomllib.loads(read_text(path))
+        content = tomllib.loads(read_text(path, "sweep"))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from error
+        raise InputError(f"{path}: not valid TOML: {error}{_explain(error)}") from error
     if "link" in content or "flow" in content:
         raise InputError(
             f"{path}: this is a scenario; a sweep's file names one (scenario = …) and a [grid]"
         )
     try:
-        return make_sweep(content, path.stem, path.parent)
+        return replace(make_sweep(content, path.stem, path.parent), file=path)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {add_line(str(error), path)}") from error
+
+
+def is_sweep(text: str) -> bool:
+    """Say whether a file's text is a sweep's, not a scenario's."""
+    if "grid" not in text and "zip" not in text:
+        return False  # without reading a long one
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return "scenario" in content and ("grid" in content or "zip" in content)
+
+
+def _explain(error: tomllib.TOMLDecodeError) -> str:
+    """Say what to write where one path lies below another, of which TOML's own words tell nothing."""
+    if not str(error).startswith(("Cannot mutate immutable", "Cannot overwrite")):
+        return ""
+    return (
+        "; one path is below another: in [set], quote the longer one; in [grid],"
+        ' write tables among the values, such as queue = ["drop_tail", { codel = { target = "10 ms" } }]'
+    )
 
 
 def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None) -> Sweep:
@@ -210,7 +242,7 @@ def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None
         (_read_axis(f"grid.{path}", path, values),) for path, values in grid.items()
     ]
     for number, table in enumerate(zipped, start=1):
-        dimensions.append(_read_zip(f"zip {number}", table))
+        dimensions.append(_read_zip(f"zip {number}", _flatten(table)))
     chosen = content.get("scenario")
     if isinstance(chosen, list):
         dimensions.insert(0, (_read_axis("scenario", "scenario", chosen),))
@@ -282,7 +314,8 @@ def _read_axis(where: str, path: str, content: Any) -> Axis:
         raise InputError(f'{where}: two values would both be called "{twice}"')
     if len({isinstance(label, str) for label in labels}) > 1:
         labels = [str(label) for label in labels]
-    return Axis(path, str(settings.get("name", path)), tuple(values), tuple(labels))
+    name = str(settings.get("name", path))
+    return Axis(path, name, tuple(values), tuple(labels), spaced="count" in settings)
 
 
 def _read_range(where: str, settings: Mapping[str, Any]) -> list[Value]:
@@ -304,7 +337,11 @@ def _read_range(where: str, settings: Mapping[str, Any]) -> list[Value]:
         if step <= 0 or last < first:
             raise InputError(f"{where}: expected from ≤ to and a step above 0")
         many = int((last - first) / step) + 1
-        numbers = [first + step * number for number in range(min(many, MOST_POINTS + 1))]
+        if many > MOST_POINTS:
+            raise InputError(
+                f"{where}: {many:,} values; a sweep has at most {MOST_POINTS:,} points"
+            )
+        numbers = [first + step * number for number in range(many)]
     else:
         numbers = _space(where, first, last, settings)
     return [_join(number, unit) for number in numbers]
@@ -380,22 +417,18 @@ def _check(sweep: Sweep) -> None:
     axes = sweep.axes
     if sweep.scenario is None and not any(axis.chooses_scenario for axis in axes):
         raise InputError('missing key "scenario": the name of a shipped scenario, or a path')
-    for attribute in ("path", "name"):
-        found = [getattr(axis, attribute) for axis in axes]
-        for text in found:
-            if found.count(text) > 1:
-                raise InputError(f'"{text}" is varied twice')
-    for axis in axes:
-        if axis.name in COLUMNS:
-            raise InputError(f'an axis cannot be called "{axis.name}": results have such a column')
-        above = next((other.path for other in axes if axis.path.startswith(f"{other.path}.")), None)
-        if above:
-            raise InputError(
-                f"{axis.path}: would take the place of what {above} chose; vary one of them"
-            )
-    if sweep.compare and sweep.compare not in [axis.name for axis in axes]:
+    check_paths(sweep)
+    names = [axis.name for axis in axes]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f'two axes are called "{name}"')
+        if name in COLUMNS:
+            raise InputError(f'an axis cannot be called "{name}": results have such a column')
+        if name in sweep.measures:
+            raise InputError(f"measures.{name}: an axis is called so too; choose another name")
+    if sweep.compare and sweep.compare not in names:
         raise InputError(
-            f'compare: no axis is called "{sweep.compare}"{suggest(sweep.compare, [axis.name for axis in axes])}'
+            f'compare: no axis is called "{sweep.compare}"{suggest(sweep.compare, names)}'
         )
     total = math.prod(len(dimension[0].values) for dimension in sweep.dimensions) * len(sweep.seeds)
     if total > MOST_POINTS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.scenario import Text, read_scenario, write_overrides
-from headend.sweeps.crew import Crew, Failure, OnProgress, run_missing
-from headend.sweeps.definition import Point, Sweep, list_seeds, make_sweep, read_sweep
+from headend.sweeps.conflicts import check_paths
+from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, run_missing
+from headend.sweeps.definition import (
+    Point,
+    Sweep,
+    is_sweep,
+    list_seeds,
+    make_sweep,
+    read_sweep,
+)
 from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
+from headend.sweeps.place import add_line, locate
 from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
@@ -132,17 +142,28 @@ def adapt(
     overrides: Mapping[str, Any] | Sequence[tuple[str, str]],
     seeds: int | Sequence[int] | None,
 ) -> Sweep:
-    """Give a sweep with other seeds and with overrides on top of its own; what its axes write comes last."""
-    added = tuple(write_overrides(overrides))
-    return replace(
+    """Give a sweep with other seeds and with overrides on top of its own; what its axes write comes last.
+
+    Raises
+    ------
+    InputError
+        For an override that an axis would take the place of at every point.
+    """
+    adapted = replace(
         chosen,
-        overrides=(*chosen.overrides, *added),
+        added=(*chosen.added, *write_overrides(overrides)),
         seeds=chosen.seeds if seeds is None else list_seeds(seeds),
     )
+    check_paths(adapted)
+    return adapted
 
 
 #: A point with what is to be run, or why it cannot be.
 Prepared = list[tuple[Point, "Job | Failure"]]
+
+
+class _SweepError(InputError):
+    """What is wrong is the sweep, whichever its points."""
 
 
 def prepare_all(chosen: Sweep) -> Prepared:
@@ -151,25 +172,59 @@ def prepare_all(chosen: Sweep) -> Prepared:
     Raises
     ------
     InputError
-        When none of them can be run: then it is the sweep that is wrong, and the first reason is told.
+        When none of them can be run: then it is the sweep that is wrong, and the first reason is told. Also for two paths
+        of which the scenario tells that they are one.
     """
     selection: Selection = Named(chosen.measures) if chosen.measures else Everything()
     texts: dict[str, Text] = {}
     prepared: Prepared = []
+    checked: set[tuple[str, str]] = set()
+    tell_source = functools.cache(functools.partial(_tell_source, chosen))
     for point in chosen.list_points():
         name = str(point.scenario)
         if name not in texts:
-            texts[name] = read_scenario(point.scenario)
+            texts[name] = _read_scenario(chosen, point)
+        bottleneck = dict(point.overrides).get("bottleneck", "")
         try:
+            if (name, bottleneck) not in checked:
+                _check_alias(chosen, texts[name].load(point.overrides).scenario.queue_path)
+                checked.add((name, bottleneck))
             job = prepare(texts[name], point.overrides, point.seed, selection)
+        except _SweepError:
+            raise
         except InputError as error:
-            prepared.append((point, Failure(_echo_axes(str(error), chosen))))
+            prepared.append((point, Failure(tell_source(str(error)))))
         else:
             prepared.append((point, job))
     refused = [item for _, item in prepared if isinstance(item, Failure)]
     if len(refused) == len(prepared):
         raise InputError(refused[0].reason)
     return prepared
+
+
+def _read_scenario(chosen: Sweep, point: Point) -> Text:
+    """Read a point's scenario, which is no sweep."""
+    text = read_scenario(point.scenario)
+    if text.format == "toml" and is_sweep(text.content):
+        raise InputError(
+            _name_place(f"scenario: {text.shown_as} is a sweep; expected a scenario", chosen)
+        )
+    return text
+
+
+def _check_alias(chosen: Sweep, queue_path: str | None) -> None:
+    """Refuse two paths of one setting where one of them is ``queue``, whose meaning the scenario tells."""
+    try:
+        check_paths(chosen, queue_path or "")
+    except InputError as error:
+        raise _SweepError(_name_place(str(error), chosen)) from error
+
+
+def _name_place(message: str, chosen: Sweep) -> str:
+    """Name the file and line of what a message of a sweep's own mistakes begins with."""
+    if chosen.file is None or message.startswith("--set"):
+        return message
+    return f"{chosen.file}: {add_line(message, chosen.file)}"
 
 
 def carry_out(
@@ -185,7 +240,7 @@ def carry_out(
 
     store = PointStore(folder / POINTS)
     jobs = [item for _, item in prepared if isinstance(item, Job)]
-    finished = run_missing(jobs, store, stop, crew, on_progress)
+    (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
     found: dict[tuple[Any, ...], str] = {}
     frames = []
     for point, item in prepared:
@@ -223,10 +278,22 @@ def _make_error(failure: Failure) -> pl.DataFrame:
     return make_frame([{}]).with_columns(error=pl.lit(failure.reason))
 
 
-def _echo_axes(message: str, chosen: Sweep) -> str:
+def _tell_source(chosen: Sweep, message: str) -> str:
     """Name the place in the file that was written: to the engine, all that is changed is set."""
-    own = {path for path, _ in chosen.overrides}
-    for axis in chosen.axes:
-        if axis.path not in own:
-            message = message.replace(f"(from --set {axis.path}=", f"(from the axis {axis.path}=")
-    return message
+    if message.startswith("measures."):
+        return _name_place(message, chosen)
+    found = re.search(r"\(from --set ([^=]+)=", message)
+    if found is None:
+        return message
+    path = found[1]
+    axis = next((axis for axis in chosen.axes if axis.path == path), None)
+    if axis:
+        message = message.replace(found[0], f"(from the axis {path}=")
+        if axis.spaced and "expected a whole number" in message:
+            return f"{message}; a range with count goes through fractions, one with step need not"
+        return message
+    if path in dict(chosen.added) or path not in dict(chosen.overrides):
+        return message
+    line = chosen.file and locate(chosen.file, f"set.{path}")
+    place = f"{chosen.file}, line {line}: " if line else "[set] "
+    return message.replace(found[0], f"(from {place}{path}=")

@@ -142,9 +142,9 @@ def fingerprint_engine() -> str:
 def _measure(
     scenario: Scenario, seed: int, selection: Selection, stop: threading.Event | None
 ) -> pl.DataFrame | None:
-    from headend.columns import build_frames
+    from headend.columns import Frames
 
     execution = execute(scenario, seed=seed, stop=stop)
     if not execution.finished:
         return None
-    return selection.take(build_frames(execution.tables), Vocabulary.from_scenario(scenario))
+    return selection.take(Frames(execution.tables), Vocabulary.from_scenario(scenario))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headend.errors import InputError
 from headend.expect import (
     FLOW_METRICS,
     MEASURES,
@@ -39,8 +40,30 @@ _ADD_UP = {
 
 
 def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
-    """Understand quantities that are joined by ``+``, such as ``call.up.loss`` or ``a.goodput + b.goodput``."""
-    return [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
+    """Understand quantities that are joined by ``+``, such as ``call.up.loss`` or ``a.goodput + b.goodput``.
+
+    Raises
+    ------
+    InputError
+        For what a scenario has not got, and for a sum of different kinds.
+    """
+    first, *others = [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
+    for other in others:
+        if other.kind != first.kind:
+            raise InputError(
+                f'"{text}": {first.text} is a {first.kind} and {other.text} a {other.kind};'
+                " expected quantities of one kind"
+            )
+    return [first, *others]
+
+
+def check_measures(measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
+    """Refuse named quantities that a scenario has not got; the error begins with ``measures.NAME``."""
+    for name, text in measures.items():
+        try:
+            parse_sum(text, vocabulary)
+        except InputError as error:
+            raise InputError(f"measures.{name}: {error}") from error
 
 
 def add_up(parts: Sequence[Quantity], tables: Mapping[str, pl.DataFrame]) -> float | None:
@@ -69,8 +92,7 @@ class Named:
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse what a scenario has not got."""
-        for text in self.quantities.values():
-            parse_sum(text, vocabulary)
+        check_measures(self.quantities, vocabulary)
 
     def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each."""

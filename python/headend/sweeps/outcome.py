@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,26 +64,48 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
     write_table(result.summary, folder / SUMMARY)
     write_json(manifest, folder / MANIFEST)
     if result.complete:
-        write_sweep_report(result, folder / "report.html")
+        write_sweep_report(result, folder / "report.html", _fingerprint(result, folder))
 
 
-def write_sweep_report(result: SweepResult, path: Path) -> None:
-    """Write the self-contained report."""
+def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> None:
+    """Write the self-contained report, unless the one that is there was made of the same."""
+    mark = f"<!-- made of {fingerprint} -->\n"
+    if path.is_file() and path.read_bytes().endswith(mark.encode()):
+        return
     from headend.figures.sweep import draw_sweep
     from headend.report import render_page, write_page
 
     shown = choose_shown(result)
+    rows = list_rows(result, shown)
     page = render_page(
         "sweep.html.j2",
         draw_sweep(result.sweep, result.summary, shown),
         title=result.sweep.title or result.sweep.name,
         sweep=result.sweep,
         points=count_points(result),
-        failures=list(result.failures.items()),
+        failed=len(result.failures),
+        failures=list_failures(result),
+        valueless=tell_valueless(result),
         shown=shown,
-        rows=list_rows(result, shown),
+        rows=rows,
+        differences=has_differences(rows),
     )
-    write_page(page, path)
+    write_page(f"{page}\n{mark}", path)
+
+
+def _fingerprint(result: SweepResult, folder: Path) -> str:
+    """Tell what a report is made of: its numbers, its words, and how it is drawn."""
+    from headend import __version__
+
+    words = replace(result.sweep, scenario=None, overrides=(), added=(), file=None)
+    digest = hashlib.sha256(f"{__version__}\n{words!r}\n".encode())
+    digest.update((folder / RESULTS).read_bytes())
+    package = Path(__file__).parents[1]
+    for path in sorted(
+        [*package.glob("figures/*.py"), *package.glob("templates/*"), package / "report.py"]
+    ):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -102,7 +126,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Row:
-    """A setting with its figures, as text: the mean with its interval, and the difference with its own."""
+    """A setting with its figures, as text: the mean with its interval, and the difference with its own.
+
+    Where no point of a setting could be run, each figure is "failed".
+    """
 
     place: tuple[Any, ...]
     cells: tuple[tuple[str, str], ...]
@@ -115,6 +142,39 @@ def count_points(result: SweepResult) -> int:
     return result.table.select("setting", "seed").unique().height
 
 
+def count_done(result: SweepResult) -> int:
+    """Count the points that have a result."""
+    return count_points(result) - len(result.failures)
+
+
+def list_failures(result: SweepResult) -> list[tuple[int, str]]:
+    """Give each reason once, with the number of points that failed for it and the first of them."""
+    places: dict[str, list[tuple[Any, ...]]] = {}
+    for place, reason in result.failures.items():
+        places.setdefault(reason, []).append(place)
+    told = []
+    for reason, own in places.items():
+        first = f"{', '.join(map(str, own[0][:-1]))}, seed {own[0][-1]}"
+        where = first if len(own) == 1 else f"{len(own)} points, the first {first}"
+        told.append((len(own), f"{where}: {reason}"))
+    return told
+
+
+def find_valueless(result: SweepResult) -> list[str]:
+    """Find the measures of which no point that was run has a value."""
+    if not count_done(result):
+        return []
+    found = set(result.table.drop_nulls("value").get_column("measure").to_list())
+    return [name for name in result.sweep.measures if name not in found]
+
+
+def tell_valueless(result: SweepResult) -> list[str]:
+    """Say of each measure without any value that it has none."""
+    done = count_done(result)
+    of = f"any of {done} points" if done > 1 else "the only point"
+    return [f"{name}: no value in {of}" for name in find_valueless(result)]
+
+
 def choose_shown(result: SweepResult) -> list[Shown]:
     """Choose the figures to show: those that the file names, or of each flow the one people would ask for first."""
     summary = result.summary
@@ -124,7 +184,8 @@ def choose_shown(result: SweepResult) -> list[Shown]:
     kinds["1"] = "number"
     found = summary.select("measure", "subject", "metric", "unit").unique(maintain_order=True)
     if result.sweep.measures:
-        chosen = [(row["measure"], row) for row in found.iter_rows(named=True)]
+        rows = {row["measure"]: row for row in found.iter_rows(named=True)}
+        chosen = [(name, rows[name]) for name in result.sweep.measures if name in rows]
     else:
         chosen = _choose_first(found)
     return [Shown(name, _find_kind(row, kinds)) for name, row in chosen[:MOST_SHOWN]]
@@ -164,24 +225,33 @@ def _choose_first(found: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
 
 def list_rows(result: SweepResult, shown: list[Shown]) -> list[Row]:
     """Write the settings with the figures that are shown."""
-    import polars as pl
-
     names, summary = [axis.name for axis in result.sweep.axes], result.summary
-    rows: list[Row] = []
-    if summary.is_empty():
-        return rows
-    wanted = summary.filter(pl.col("measure").is_in([item.measure for item in shown]))
-    for key, own in wanted.group_by(["setting", *names], maintain_order=True):
-        by_measure = {row["measure"]: row for row in own.iter_rows(named=True)}
-        cells = tuple(_write_cell(by_measure.get(item.measure), item.kind) for item in shown)
-        rows.append(Row(tuple(key[1:]), cells))
+    if result.table.is_empty():
+        return []
+    found: dict[int, dict[str, dict[str, Any]]] = {}
+    for row in summary.iter_rows(named=True):
+        found.setdefault(row["setting"], {})[row["measure"]] = row
+    rows = []
+    for setting, *place in (
+        result.table.select("setting", *names).unique(maintain_order=True).rows()
+    ):
+        if own := found.get(setting):
+            cells = [_write_cell(own.get(item.measure), item.kind) for item in shown]
+        else:
+            cells = [("failed", "") for _ in shown]
+        rows.append(Row(tuple(place), tuple(cells)))
     return rows
+
+
+def has_differences(rows: Iterable[Row]) -> bool:
+    """Say whether any row has a difference to the setting that the others are compared with."""
+    return any(difference for row in rows for _, difference in row.cells)
 
 
 def _write_cell(row: dict[str, Any] | None, kind: Kind) -> tuple[str, str]:
     from headend.estimate import Estimate, format_estimate
 
-    if row is None:
+    if row is None or row["mean"] is None:
         return "–", ""
 
     def write(mean: float | None, low: float | None, *, signed: bool) -> str:

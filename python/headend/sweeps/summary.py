@@ -28,16 +28,17 @@ def summarise(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row for each setting and figure: ``count`` of seeds, ``mean``, ``low`` and ``high`` (95 % interval by Student's
-        t; null with one seed), and ``difference``, ``difference_low``, ``difference_high`` to the point at the first
-        value of the compared axis whose other axes are the same, over the seeds they share.
+        A row for each setting and figure: ``count`` of seeds that have a value, ``mean`` (null where none has), ``low``
+        and ``high`` (95 % interval by Student's t; null with one seed), and ``difference``, ``difference_low``,
+        ``difference_high`` to the point at the first value of the compared axis whose other axes are the same, over the
+        seeds they share.
     """
     import polars as pl
 
     if table.is_empty():
         return table
     axes = [axis.name for axis in sweep.axes]
-    rows = table.filter(pl.col("error").is_null()).drop_nulls("value")
+    rows = table.filter(pl.col("error").is_null())
     keys = ["setting", *axes, *FIGURE]
     means = _estimate(rows, keys, pl.col("value"), "")
     compared = sweep.compared
@@ -76,9 +77,9 @@ def _estimate(rows: pl.DataFrame, keys: Sequence[str], value: pl.Expr, prefix: s
         (prefix, f"{prefix}_low", f"{prefix}_high") if prefix else ("mean", "low", "high")
     )
     grouped = rows.group_by(keys, maintain_order=True).agg(
-        value.len().cast(pl.Int64).alias("count"),
+        value.count().cast(pl.Int64).alias("count"),
         value.mean().alias(mean),
-        (value.std() / value.len().sqrt()).alias("_error"),
+        (value.std() / value.count().sqrt()).alias("_error"),
     )
     half = pl.col("_error") * _find_quantiles(grouped["count"])
     return grouped.with_columns(

@@ -158,7 +158,7 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
         )
         sizes = rows["buffer_kib"].unique().sort().to_list()
         full = (
-            make_chart(rows.unique("buffer_kib"))
+            make_chart(rows.unique("buffer_kib", keep="first", maintain_order=True))
             .mark_line(color="#8c8c8c", strokeDash=[5, 4])
             .encode(x=make_buffer_axis(sizes), y="full_ms:Q")
         )

@@ -142,10 +142,6 @@ impl LawParameters for Config {
     fn law(&self, rate: Rate, rng: Rng) -> Result<Cbt, String> {
         Cbt::new(self, rate, rng)
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

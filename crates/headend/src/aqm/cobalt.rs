@@ -74,10 +74,6 @@ impl LawParameters for Config {
         self.check()?;
         Ok(Cobalt::new(self.clone(), rng))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

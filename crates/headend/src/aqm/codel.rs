@@ -68,10 +68,6 @@ impl LawParameters for Config {
         self.check()?;
         Ok(Codel::new(self))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

@@ -73,10 +73,6 @@ impl LawParameters for Config {
         self.check()?;
         Ok(CodelDt::new(self.clone()))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

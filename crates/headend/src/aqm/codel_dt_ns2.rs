@@ -66,10 +66,6 @@ impl LawParameters for Config {
         self.check()?;
         Ok(CodelDtNs2::new(self.clone()))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

@@ -113,10 +113,6 @@ impl LawParameters for Config {
         self.check()?;
         Ok(DocsisPie::new(self.clone(), rng))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

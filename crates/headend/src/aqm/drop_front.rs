@@ -44,10 +44,6 @@ impl LawParameters for Config {
     fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropFront, String> {
         Ok(DropFront)
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 /// A full queue loses its oldest packet.

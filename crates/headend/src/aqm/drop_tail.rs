@@ -36,10 +36,6 @@ impl LawParameters for Config {
     fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropTail, String> {
         Ok(DropTail)
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 /// No law but the backlog's limit.

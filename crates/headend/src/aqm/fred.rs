@@ -77,10 +77,6 @@ impl LawParameters for Config {
         self.check(rate)?;
         Ok(Fred::new(self, rng))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

@@ -111,10 +111,6 @@ impl LawParameters for Config {
         self.check()?;
         Ok(Pie::new(self.clone(), rng))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {
@@ -146,26 +142,33 @@ impl Config {
 /// Inside a scheduler it works in one of two ways: a law of its own for each bucket, as an [`Aqm`]; or one law over all buckets, which the scheduler
 /// asks at each arrival ([`Self::drops_early`], [`Self::mark`]) and tells what happens ([`Self::departed`], [`Self::overflowed`]).
 ///
-/// A scheduler may hold a thousand of them and visit each in its turn: what every packet asks for stands at the beginning of a cache line.
+/// A scheduler may hold a thousand of them and visit each in its turn: what every packet of a calm queue asks for stands in one cache line, the first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Pie {
     updates: Updates,
+    estimator: Estimator,
+    burst_allowance: Duration,
+    /// As in `config`, and half of what is there.
+    max_burst: Duration,
+    half_target: Duration,
     is_empty: bool,
+    /// Whether there is no drop probability, and the delay was below half the target at the latest update.
+    is_calm: bool,
     drop_probability: f64,
     /// Delay at the latest update (`qdelay_old_`).
     delay: Duration,
-    burst_allowance: Duration,
-    estimator: Estimator,
     derandomiser: Derandomiser,
     rng: Rng,
-    config: Config,
+    config: Box<Config>,
 }
+
+const _: () = assert!(std::mem::offset_of!(Pie, is_calm) < 64, "see there");
 
 impl Pie {
     /// PIE before its first packet.
     pub fn new(config: Config, rng: Rng) -> Self {
-        Self {
+        let mut law = Self {
             estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
             derandomiser: Derandomiser::new(
                 config.derandomise,
@@ -178,9 +181,18 @@ impl Pie {
             burst_allowance: Duration::ZERO,
             updates: Updates::every(config.update_interval),
             is_empty: true,
-            config,
+            is_calm: false,
+            max_burst: config.max_burst,
+            half_target: config.target / 2,
+            config: Box::new(config),
             rng,
-        }
+        };
+        law.note_calm();
+        law
+    }
+
+    fn note_calm(&mut self) {
+        self.is_calm = self.drop_probability == 0.0 && self.delay < self.half_target;
     }
 }
 
@@ -306,17 +318,16 @@ impl Pie {
 
     /// §4.4: a calm queue gets the whole allowance.
     fn allow_burst(&mut self, waiting: u64) {
-        let half = self.config.target / 2;
         // Between updates only timestamps tell anything new.
-        let delay = self.estimator.latest(waiting).unwrap_or(self.delay);
-        if self.drop_probability == 0.0 && delay < half && self.delay < half {
-            self.burst_allowance = self.config.max_burst;
+        let latest = self.estimator.latest(waiting);
+        if self.is_calm && latest.is_none_or(|delay| delay < self.half_target) {
+            self.burst_allowance = self.max_burst;
         }
     }
 
     /// §4.1: where a drop could leave the line without work.
     fn is_spared(&self, waiting: u64) -> bool {
-        let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
+        let is_calm = self.delay < self.half_target && self.drop_probability < CALM;
         is_calm || waiting <= 2 * self.config.mean_packet.0
     }
 }
@@ -369,6 +380,7 @@ impl Pie {
         self.drop_probability = probability.clamp(0.0, 1.0);
         self.delay = delay;
         self.burst_allowance = self.burst_allowance.saturating_sub(config.update_interval);
+        self.note_calm();
     }
 }
 
@@ -541,6 +553,7 @@ mod tests {
         fn in_control(mut self, drop_probability: f64, delay: Duration) -> Self {
             self.law.drop_probability = drop_probability;
             self.law.delay = delay;
+            self.law.note_calm();
             self
         }
 

@@ -44,10 +44,6 @@ impl LawParameters for Config {
     fn law(&self, _rate: Rate, rng: Rng) -> Result<RandomDrop, String> {
         Ok(RandomDrop::new(rng))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 /// A full queue loses one of its packets at random.

@@ -123,10 +123,6 @@ impl LawParameters for Config {
         self.check(rate)?;
         Ok(Red::new(self, rate, rng))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Default for Adaptive {

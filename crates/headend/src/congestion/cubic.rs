@@ -91,7 +91,7 @@ pub struct Cubic {
     config: Config,
     slow_start: SlowStart,
     /// Watches the first slow start.
-    hystart: Option<Watch>,
+    hystart: Option<Box<Watch>>,
     mss: u64,
     /// In bytes; growth by less than a byte is carried in `fraction`.
     cwnd: u64,
@@ -110,7 +110,7 @@ impl Cubic {
         let beta = config.beta.0;
         Self {
             slow_start: SlowStart::new(config.slow_start_limit),
-            hystart: Watch::new(config.hystart),
+            hystart: Watch::new(config.hystart).map(Box::new),
             // RFC 9438 §4.3: the increase with which a decrease by β is on average as large as standard TCP's window.
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             config: config.clone(),

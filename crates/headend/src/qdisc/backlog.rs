@@ -66,6 +66,7 @@ pub struct Backlog {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shelved {
     chain: Chain,
+    /// Moved as a whole: in parts it would hold up whoever counts a packet in next.
     pub(super) depth: Depth,
 }
 
@@ -98,10 +99,12 @@ impl Store {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Packet> {
+    /// The oldest packet; there is one.
+    #[inline]
+    fn take(&mut self) -> Packet {
         match self {
-            Self::Ring(ring) => ring.pop(),
-            Self::Chain(pool, chain) => pool.pop(chain),
+            Self::Ring(ring) => ring.take(),
+            Self::Chain(pool, chain) => pool.take(chain),
         }
     }
 
@@ -264,12 +267,15 @@ impl Backlog {
 
     /// Takes the oldest packet.
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.pop();
-        self.count_out(packet.as_ref(), line);
+        // Looked at before it is taken: a packet that is asked whether it exists is moved in pieces, which stalls whoever reads it next.
+        let bytes = line.framing.bytes(self.packets.head()?);
+        let packet = self.packets.take();
+        self.depth.packets -= 1;
+        self.depth.bytes -= bytes;
         if self.is_frugal {
             self.packets.give_back();
         }
-        packet
+        Some(packet)
     }
 
     /// Takes the packet that came last.

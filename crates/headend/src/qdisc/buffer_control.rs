@@ -7,7 +7,7 @@
 //! Where the guideline leaves the choice to the vendor, this one: of two offers equally near, the smaller; without a target (or with 0), what
 //! R carries in 50 ms, the size that "Active Queue Management in DOCSIS 3.x Cable Modems" compares as Buffer Control.
 
-use super::config::LawParameters;
+use super::config::{LawParameters, Limited};
 use crate::aqm::DropTail;
 use crate::rng::Rng;
 use crate::time::Duration;
@@ -63,7 +63,9 @@ impl LawParameters for Config {
     fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropTail, String> {
         Ok(DropTail)
     }
+}
 
+impl Limited for Config {
     fn limit(&self, rate: Rate) -> Result<Limit, String> {
         self.size(rate).map(Limit::Bytes)
     }

@@ -1,12 +1,14 @@
 //! Many backlogs under one limit, each under a law of its own: what every scheduler is made of.
 //!
 //! The bundle keeps the packets (in one [pool](super::pool)), the sum of what waits, the longest queue and the earliest update of a law; which queue a packet
-//! joins, which is served next and which gives way at the limit is the scheduler's business.
+//! joins, which is served next and which gives way at the limit is the scheduler's business; what the scheduler notes about a queue stands with it.
 
 use std::cmp::Reverse;
 
 use super::backlog::Shelved;
+use super::hash::{Tenancy, Tenant};
 use super::tournament::Tournament;
+use super::turns::{Turn, Turned};
 use super::{Backlog, BacklogLimit, Depth, LineView, QueueConfig};
 use crate::aqm::{Aqm, Codel, codel};
 use crate::context::{Context, QueueInternals};
@@ -83,6 +85,34 @@ struct Queue {
     law: Box<dyn Aqm>,
     /// Whether it has changed since the longest was last asked for.
     has_changed: bool,
+    /// The law's next update, as the tournament knows it.
+    due: Instant,
+    tenant: Tenant,
+    turn: Turn,
+}
+
+const _: () = assert!(
+    size_of::<Queue>() == 64,
+    "with a thousand flows each packet finds its queue in no cache: it is to be one line"
+);
+
+impl Tenancy for Bundle {
+    #[inline]
+    fn is_empty(&self, queue: usize) -> bool {
+        self.is_empty(queue)
+    }
+
+    #[inline]
+    fn tenant(&mut self, queue: usize) -> &mut Tenant {
+        &mut self.queues[queue].tenant
+    }
+}
+
+impl Turned for Bundle {
+    #[inline]
+    fn turn(&mut self, queue: usize) -> &mut Turn {
+        &mut self.queues[queue].turn
+    }
 }
 
 /// The backlogs of a scheduler.
@@ -132,6 +162,9 @@ impl Bundle {
                 backlog: Shelved::EMPTY,
                 law: self.maker.make(queue),
                 has_changed: false,
+                due: Instant::FAR_FUTURE,
+                tenant: Tenant::default(),
+                turn: Turn::NEW,
             });
         }
     }
@@ -215,6 +248,7 @@ impl Bundle {
         }
     }
 
+    #[inline]
     pub(super) fn is_empty(&self, queue: usize) -> bool {
         // Perfect isolation asks for queues that are yet to be.
         (self.queues.get(queue)).is_none_or(|queue| queue.backlog.depth.packets == 0)
@@ -295,7 +329,10 @@ impl Bundle {
         }
         if let Some(due) = &mut self.due {
             let at = queue.law.next_update().unwrap_or(Instant::FAR_FUTURE);
-            due.set(number, Reverse(at));
+            if at != queue.due {
+                queue.due = at;
+                due.set(number, Reverse(at));
+            }
         }
         result
     }

@@ -20,14 +20,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Backlog, BacklogLimit, Classes, Classifier, Depth, LineView, Parameters, QueueDiscipline,
-    TransportName,
+    Backlog, BacklogLimit, Classes, Classifier, Depth, Limited, LineView, Parameters,
+    QueueDiscipline, TransportName,
 };
 use crate::context::Context;
 use crate::math;
 use crate::packet::Packet;
 use crate::rng::Rng;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// Parameters of CBQ.
@@ -111,6 +111,8 @@ impl Default for Config {
         }
     }
 }
+
+impl Limited for Config {}
 
 impl Parameters for Config {
     fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
@@ -197,6 +199,12 @@ impl Config {
     fn is_leaf(&self, name: &str) -> bool {
         !(self.class.values()).any(|class| class.parent.as_deref() == Some(name))
     }
+
+    /// 1 for a leaf, one more than its highest class for others.
+    fn level(&self, name: &str) -> u32 {
+        let below = (self.class.iter()).filter(|(_, class)| class.parent.as_deref() == Some(name));
+        1 + below.map(|(class, _)| self.level(class)).max().unwrap_or(0)
+    }
 }
 
 /// A class in the tree, and its estimator.
@@ -204,7 +212,7 @@ impl Config {
 struct Node {
     /// None: the link.
     parent: Option<usize>,
-    /// 1 for a leaf, one more than its highest class for others.
+    /// [`Config::level`].
     level: u32,
     borrow: bool,
     share: f64,
@@ -213,31 +221,73 @@ struct Node {
     /// Packets that may be sent by its right: its own, and of classes that borrow from it.
     demand: u64,
     avg_idle: f64,
-    /// When its latest packet ends, in nanoseconds.
+    /// The least and the most that `avg_idle` may be on this line.
+    bounds: [f64; 2],
+    /// When its latest packet ends.
     last: f64,
     /// Until when it is over its limit.
-    under_time: Instant,
+    under_time: f64,
 }
 
+/// Times are nanoseconds with their fractions: exact to a whole one for a hundred days.
 impl Node {
-    fn is_over(&self, now: Instant) -> bool {
+    #[inline]
+    fn is_over(&self, now: f64) -> bool {
         self.under_time > now
     }
 
-    /// A packet that takes `packet_time` on the link ends at `finish` (both in nanoseconds). `usual` is the time of a usual packet, `largest` of the largest.
-    fn estimate(&mut self, finish: f64, packet_time: f64, usual: f64, largest: f64) {
+    #[inline]
+    fn is_unsatisfied(&self, now: f64) -> bool {
+        self.demand > 0 && !self.is_over(now)
+    }
+
+    /// What follows from the transmission times of a usual packet and of the largest.
+    fn bound(&mut self, pace: &Pace) {
+        self.bounds = [-pace.largest / self.share, self.max_idle * pace.usual];
+    }
+
+    /// A packet that takes `packet_time` on the link ends at `finish`.
+    #[inline]
+    fn estimate(&mut self, finish: f64, packet_time: f64) {
         let own_time = packet_time / self.share;
         let idle = finish - self.last - own_time;
         self.last = finish;
         self.avg_idle += (idle - self.avg_idle) * GAIN;
-        self.avg_idle = (self.avg_idle).clamp(-largest / self.share, self.max_idle * usual);
+        let [least, most] = self.bounds;
+        self.avg_idle = self.avg_idle.max(least).min(most);
         self.under_time = if self.avg_idle < 0.0 {
             // When the next such packet may begin, so that it brings avgidle back to zero.
             let wait = own_time - self.avg_idle * (1.0 - GAIN) / GAIN - packet_time;
-            after(finish, wait)
+            finish + wait
         } else {
-            Instant::ZERO
+            0.0
         };
+    }
+}
+
+/// The line's rate, in nanoseconds for packets.
+#[derive(Debug)]
+struct Pace {
+    rate: Rate,
+    max_packet: u64,
+    /// Transmission times of a usual packet and of the largest.
+    usual: f64,
+    largest: f64,
+}
+
+impl Pace {
+    fn new(mean_packet: u64, max_packet: u64, rate: Rate) -> Self {
+        Self {
+            rate,
+            max_packet,
+            usual: nanos(mean_packet, rate),
+            largest: nanos(max_packet, rate),
+        }
+    }
+
+    #[inline]
+    fn is_of(&self, line: &LineView<'_>) -> bool {
+        self.rate == line.rate && self.max_packet == line.max_packet()
     }
 }
 
@@ -265,10 +315,11 @@ impl Leaf {
 #[derive(Debug)]
 pub struct Cbq {
     rules: Classes,
-    /// First the leaves, in the order of the rules' numbers.
+    /// In the order of their levels; the leaves in that of the rules' numbers.
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
     mean_packet: u64,
+    pace: Pace,
     total: Depth,
     /// When the packet sent last ends, in nanoseconds.
     finish: f64,
@@ -289,43 +340,37 @@ impl Cbq {
     pub fn new(config: &Config, rate: Rate) -> Result<Self, String> {
         config.check()?;
         let classes = config.class.iter();
-        let (leaves, others): (Vec<_>, Vec<_>) =
+        let (leaves, mut others): (Vec<_>, Vec<_>) =
             classes.partition(|(name, _)| config.is_leaf(name));
+        others.sort_by_key(|(name, _)| config.level(name));
         let all: Vec<_> = leaves.iter().chain(&others).copied().collect();
-        let place = |name: &String| {
+        let index_of = |name: &String| {
             let found = all.iter().position(|(other, _)| *other == name);
             found.expect("the check has found it")
         };
         let rules = (leaves.iter()).map(|(name, class)| (name.as_str(), &class.classifier));
-        let usual = nanos(config.mean_packet.0, rate);
-        let node =
-            |(_, class): &(&String, &Class)| node(class, class.parent.as_ref().map(place), usual);
+        let pace = Pace::new(config.mean_packet.0, LARGEST_PACKET, rate);
+        let node = |(name, class): &(&String, &Class)| {
+            let parent = class.parent.as_ref().map(index_of);
+            node(class, parent, config.level(name), &pace)
+        };
         let mut cbq = Self {
             rules: Classes::new(rules)?,
             nodes: all.iter().map(node).collect(),
             leaves: leaves.iter().map(|(_, class)| leaf(class, rate)).collect(),
             candidates: Vec::with_capacity(leaves.len()),
             mean_packet: config.mean_packet.0,
+            pace,
             total: Depth::default(),
             finish: 0.0,
             turn: 0,
             wake: None,
         };
-        cbq.lay_out();
+        cbq.set_quanta();
         Ok(cbq)
     }
 
-    /// Levels and quanta: what follows from the tree.
-    fn lay_out(&mut self) {
-        for leaf in 0..self.leaves.len() {
-            let (mut index, mut level) = (Some(leaf), 1);
-            while let Some(at) = index {
-                let node = &mut self.nodes[at];
-                node.level = node.level.max(level);
-                level = node.level + 1;
-                index = node.parent;
-            }
-        }
+    fn set_quanta(&mut self) {
         for leaf in 0..self.leaves.len() {
             let priority = self.leaves[leaf].priority;
             let classes = self.leaves.iter().zip(&self.nodes);
@@ -351,19 +396,22 @@ impl Cbq {
     }
 }
 
-fn node(class: &Class, parent: Option<usize>, usual: f64) -> Node {
+fn node(class: &Class, parent: Option<usize>, level: u32, pace: &Pace) -> Node {
     let max_idle = max_idle(class.share.0, class.max_burst);
-    Node {
+    let mut node = Node {
         parent,
-        level: 1,
+        level,
         borrow: class.borrow,
         share: class.share.0,
         max_idle,
         demand: 0,
-        avg_idle: max_idle * usual,
+        avg_idle: max_idle * pace.usual,
+        bounds: [0.0; 2],
         last: 0.0,
-        under_time: Instant::ZERO,
-    }
+        under_time: 0.0,
+    };
+    node.bound(pace);
+    node
 }
 
 fn leaf(class: &Class, rate: Rate) -> Leaf {
@@ -406,13 +454,6 @@ fn nanos(bytes: u64, rate: Rate) -> f64 {
     bytes as f64 * 8e9 / rate.0 as f64
 }
 
-/// `wait` nanoseconds after `start`, rounded up.
-fn after(start: f64, wait: f64) -> Instant {
-    let end = start + wait;
-    let whole = end as u64;
-    Instant::from_nanos(whole.saturating_add(u64::from(end > whole as f64)))
-}
-
 impl QueueDiscipline for Cbq {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         let class = self.rules.class_of(cx.header(packet.flow));
@@ -430,15 +471,19 @@ impl QueueDiscipline for Cbq {
         if self.total.packets == 0 {
             return None;
         }
-        let Some(leaf) = self.choose(cx.now) else {
-            self.hold_back(line, cx.now);
+        let now = cx.now.as_nanos() as f64;
+        if !self.pace.is_of(line) {
+            self.keep_pace(line);
+        }
+        let Some(leaf) = self.choose(now) else {
+            self.hold_back(now);
             return None;
         };
         let packet = self.take_from(leaf, line);
         if let Some(sent) = &packet {
             let bytes = line.framing.bytes(sent);
             self.charge(leaf, bytes);
-            self.estimate(leaf, bytes, line, cx.now);
+            self.estimate(leaf, nanos(bytes, line.rate), now);
         }
         packet
     }
@@ -471,10 +516,9 @@ impl QueueDiscipline for Cbq {
 /// Link-sharing: who may send ("Link-sharing and Resource Management Models" §3).
 impl Cbq {
     /// The leaf to send from, if any may.
-    fn choose(&mut self, now: Instant) -> Option<usize> {
-        let is_unsatisfied = |node: &&Node| node.demand > 0 && !node.is_over(now);
-        let unsatisfied = self.nodes.iter().filter(is_unsatisfied);
-        let lowest = unsatisfied.map(|node| node.level).min().unwrap_or(u32::MAX);
+    fn choose(&mut self, now: f64) -> Option<usize> {
+        let lowest = self.nodes.iter().find(|node| node.is_unsatisfied(now));
+        let lowest = lowest.map_or(u32::MAX, |node| node.level);
         let Self {
             nodes,
             leaves,
@@ -494,19 +538,30 @@ impl Cbq {
             }
             candidates.push(number);
         }
-        if self.first_with_credit().is_none() {
+        if candidates.is_empty() {
+            return None;
+        }
+        while !self.turn_to_credit() {
             self.begin_round();
         }
-        self.turn = self.first_with_credit()?;
         Some(self.turn)
     }
 
-    /// The candidate whose turn it is, if one has credit in this round.
-    fn first_with_credit(&self) -> Option<usize> {
+    /// Gives the turn to the next candidate with credit in this round; false if none has any.
+    fn turn_to_credit(&mut self) -> bool {
         let candidates = self.candidates.iter().copied();
         let mut with_credit = candidates.filter(|&number| self.leaves[number].deficit > 0.0);
-        let first = with_credit.clone().next();
-        with_credit.find(|&number| number >= self.turn).or(first)
+        let Some(first) = with_credit.next() else {
+            return false;
+        };
+        if first < self.turn {
+            self.turn = with_credit
+                .find(|&number| number >= self.turn)
+                .unwrap_or(first);
+        } else {
+            self.turn = first;
+        }
+        true
     }
 
     /// As many new rounds as it takes for a first candidate to have credit.
@@ -562,7 +617,7 @@ impl Cbq {
 }
 
 /// The formal guidelines; `lowest` is the lowest level of an unsatisfied class.
-fn may_send(nodes: &[Node], leaf: usize, lowest: u32, now: Instant) -> bool {
+fn may_send(nodes: &[Node], leaf: usize, lowest: u32, now: f64) -> bool {
     let mut node = &nodes[leaf];
     if !node.is_over(now) {
         return true;
@@ -582,26 +637,30 @@ fn may_send(nodes: &[Node], leaf: usize, lowest: u32, now: Instant) -> bool {
 
 /// The estimator ("Link-sharing and Resource Management Models" §4).
 impl Cbq {
-    /// A packet of `bytes` of this leaf goes out: it counts for all classes above it too.
-    fn estimate(&mut self, leaf: usize, bytes: u64, line: &LineView<'_>, now: Instant) {
-        let [packet_time, usual, largest] =
-            [bytes, self.mean_packet, line.max_packet()].map(|bytes| nanos(bytes, line.rate));
-        let now = now.as_nanos() as f64;
-        self.finish =
-            (self.finish.max(now) + packet_time).min(now + packet_time + MOST_AHEAD * largest);
+    /// The line's rate is another than before.
+    #[cold]
+    fn keep_pace(&mut self, line: &LineView<'_>) {
+        self.pace = Pace::new(self.mean_packet, line.max_packet(), line.rate);
+        (self.nodes.iter_mut()).for_each(|node| node.bound(&self.pace));
+    }
+
+    /// A packet of this leaf that takes `packet_time` goes out: it counts for all classes above it too.
+    fn estimate(&mut self, leaf: usize, packet_time: f64, now: f64) {
+        let end = now + packet_time;
+        let latest = end + MOST_AHEAD * self.pace.largest;
+        self.finish = (self.finish.max(now) + packet_time).min(latest);
         self.leaves[leaf].is_delayed = false;
         let mut index = Some(leaf);
         while let Some(at) = index {
             let node = &mut self.nodes[at];
-            node.estimate(self.finish, packet_time, usual, largest);
+            node.estimate(self.finish, packet_time);
             index = node.parent;
         }
     }
 
     /// Nothing may be sent, though packets wait: those held back wait for `offtime` more, once, and the line is to ask again then.
-    fn hold_back(&mut self, line: &LineView<'_>, now: Instant) {
-        let usual = nanos(self.mean_packet, line.rate);
-        let mut wake = Instant::FAR_FUTURE;
+    fn hold_back(&mut self, now: f64) {
+        let mut wake = f64::INFINITY;
         for number in 0..self.leaves.len() {
             let leaf = &mut self.leaves[number];
             if leaf.is_empty() {
@@ -609,13 +668,14 @@ impl Cbq {
             }
             if !leaf.is_delayed {
                 leaf.is_delayed = true;
-                let off_time = Duration::from_nanos((leaf.off_time * usual) as u64);
-                self.nodes[number].under_time += off_time;
+                let off_time = leaf.off_time * self.pace.usual;
+                let node = &mut self.nodes[number];
+                node.under_time = node.under_time.ceil() + off_time.trunc();
             }
             self.for_borrowers(number, |node| wake = wake.min(node.under_time));
         }
         debug_assert!(wake > now, "a class that is not over its limit may send");
-        self.wake = Some(wake);
+        self.wake = Some(Instant::from_nanos(wake.ceil() as u64));
     }
 }
 
@@ -624,6 +684,7 @@ mod tests {
     use super::*;
     use crate::flow::{FlowId, Protocol};
     use crate::testing::Bench;
+    use crate::time::Duration;
 
     const RATE: Rate = Rate(10_000_000);
     const LINE: LineView<'static> = LineView::plain(RATE);
@@ -840,15 +901,17 @@ mod tests {
 
     #[test]
     fn a_class_is_over_its_limit_until_a_packet_would_bring_avgidle_back_to_zero() {
-        let mut node = node(&with("tcp", |_| ()).class["tcp"], None, 800_000.0);
+        // 10 Mbit/s.
+        let pace = Pace::new(1000, 1500, RATE);
+        let mut node = node(&with("tcp", |_| ()).class["tcp"], None, 1, &pace);
         node.share = 0.5;
         node.avg_idle = 0.0;
         // A packet right behind the last: idle is 800 µs − 1600 µs, avgidle 1/32 of it.
-        node.estimate(800_000.0, 800_000.0, 800_000.0, 1_200_000.0);
+        node.estimate(800_000.0, 800_000.0);
         assert!((node.avg_idle + 25_000.0).abs() < 1e-6);
         // Ends at T with T − 800 µs − 1600 µs = 31 × 25 µs: T = 3175 µs, begins at 2375 µs.
-        assert_eq!(node.under_time, Instant::from_nanos(2_375_000));
-        node.estimate(3_175_000.0, 800_000.0, 800_000.0, 1_200_000.0);
+        assert!((node.under_time - 2_375_000.0).abs() < 1e-6);
+        node.estimate(3_175_000.0, 800_000.0);
         assert!(node.avg_idle.abs() < 1e-6, "{}", node.avg_idle);
     }
 

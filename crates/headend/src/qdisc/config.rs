@@ -11,8 +11,26 @@ use crate::aqm::{
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
+/// How much may wait, as the parameters of a discipline and those of a control law say it alike.
+pub trait Limited {
+    /// The limit of what waits, if `limit` is one of the parameters.
+    fn written_limit(&self) -> Option<Limit> {
+        None
+    }
+
+    /// The limit of what waits before a line of this rate.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none that can be kept, as a sentence.
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        let _ = rate;
+        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
+    }
+}
+
 /// The parameters of a discipline: they build it. A scheduler implements this itself, a control law by its [`LawParameters`].
-pub trait Parameters {
+pub trait Parameters: Limited {
     /// The discipline, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
     ///
     /// # Errors
@@ -29,26 +47,11 @@ pub trait Parameters {
         let _ = (rate, rng);
         Err("expected a control law such as \"codel\", not a scheduler".to_owned())
     }
-
-    /// The limit of what waits.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none that can be kept, as a sentence.
-    fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        let _ = rate;
-        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
-    }
-
-    /// The limit of what waits, if `limit` is one of the parameters.
-    fn written_limit(&self) -> Option<Limit> {
-        None
-    }
 }
 
 /// The parameters of a control law, which is the law of a FIFO's one backlog or of a scheduler's many. The first is the usual case, so that a FIFO
 /// holds the law itself and calls it directly.
-pub trait LawParameters {
+pub trait LawParameters: Limited {
     /// The law.
     type Law: Aqm + 'static;
 
@@ -58,26 +61,11 @@ pub trait LawParameters {
     ///
     /// Why these parameters make no law, as a sentence.
     fn law(&self, rate: Rate, rng: Rng) -> Result<Self::Law, String>;
-
-    /// The limit of what waits, as [`Parameters::limit`].
-    ///
-    /// # Errors
-    ///
-    /// Why there is none that can be kept, as a sentence.
-    fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        let _ = rate;
-        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
-    }
-
-    /// The limit of what waits, if `limit` is one of the parameters.
-    fn written_limit(&self) -> Option<Limit> {
-        None
-    }
 }
 
 impl<T: LawParameters> Parameters for T {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
-        let limit = BacklogLimit::at_rate(LawParameters::limit(self, rate)?, rate);
+        let limit = BacklogLimit::at_rate(self.limit(rate)?, rate);
         let law = LawParameters::law(self, rate, rng)?;
         Ok(Box::new(Fifo::new(limit, law)))
     }
@@ -85,18 +73,11 @@ impl<T: LawParameters> Parameters for T {
     fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         Ok(Box::new(LawParameters::law(self, rate, rng)?))
     }
-
-    fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        LawParameters::limit(self, rate)
-    }
-
-    fn written_limit(&self) -> Option<Limit> {
-        LawParameters::written_limit(self)
-    }
 }
 
+/// The list of queues; "with limit" are those whose `limit` is one of their parameters, the others implement [`Limited`] themselves.
 macro_rules! queues {
-    ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal,)+) => {
+    ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal $(with $limit:ident)?,)+) => {
         /// A queue, by name.
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
@@ -123,6 +104,12 @@ macro_rules! queues {
                 }
             }
         }
+
+        $($(impl Limited for $config {
+            fn written_limit(&self) -> Option<Limit> {
+                Some(self.$limit)
+            }
+        })?)+
     };
 }
 
@@ -132,48 +119,48 @@ queues! {
     /// Class-Based Queueing (Floyd and Van Jacobson 1995): a queue and a share of the link for each class, unused shares borrowed up a tree.
     Cbq(cbq::Config) = "cbq",
     /// Class-Based Thresholds (Parris, Jeffay and Smith 1999): RED, and a bound on each class's share of the queue.
-    Cbt(cbt::Config) = "cbt",
+    Cbt(cbt::Config) = "cbt" with limit,
     /// CoDel with BLUE for those who do not answer: the law inside CAKE.
-    Cobalt(cobalt::Config) = "cobalt",
+    Cobalt(cobalt::Config) = "cobalt" with limit,
     /// Controlled Delay (RFC 8289).
-    Codel(codel::Config) = "codel",
+    Codel(codel::Config) = "codel" with limit,
     /// CoDel at the tail, by a predicted delay, as the AQM paper describes it.
-    CodelDt(codel_dt::Config) = "codel_dt",
+    CodelDt(codel_dt::Config) = "codel_dt" with limit,
     /// CoDel at the tail, by a predicted delay, as its published ns-2 code behaves.
-    CodelDtNs2(codel_dt_ns2::Config) = "codel_dt_ns2",
+    CodelDtNs2(codel_dt_ns2::Config) = "codel_dt_ns2" with limit,
     /// The law of DOCSIS 3.1 cable modems (RFC 8034).
-    DocsisPie(docsis_pie::Config) = "docsis_pie",
+    DocsisPie(docsis_pie::Config) = "docsis_pie" with limit,
     /// First in, first out; a full queue loses its oldest packet, so that senders learn of it sooner (Lakshman, Neidhardt and Ott 1996). A baseline beside
     /// drop-tail.
-    DropFront(drop_front::Config) = "drop_front",
+    DropFront(drop_front::Config) = "drop_front" with limit,
     /// First in, first out, up to a limit.
-    DropTail(drop_tail::Config) = "drop_tail",
+    DropTail(drop_tail::Config) = "drop_tail" with limit,
     /// Deficit round robin: each flow a queue of its own, served in turn by bytes (Shreedhar and Varghese 1995).
-    Drr(drr::Config) = "drr",
+    Drr(drr::Config) = "drr" with limit,
     /// Two queues under coupled laws (RFC 9332): low latency for L4S packets beside classic ones.
-    Dualpi2(dualpi2::Config) = "dualpi2",
+    Dualpi2(dualpi2::Config) = "dualpi2" with limit,
     /// Flow queueing with CoDel (RFC 8290): 1024 hashed queues, CoDel in each, flows that begin to send first.
-    FqCodel(fq_codel::Config) = "fq_codel",
+    FqCodel(fq_codel::Config) = "fq_codel" with limit,
     /// Flow queueing with PIE: as FQ-CoDel, with a PIE (RFC 8033) in each queue.
-    FqPie(fq_pie::Config) = "fq_pie",
+    FqPie(fq_pie::Config) = "fq_pie" with limit,
     /// Flow Random Early Drop (Lin and Morris 1997): RED that holds each flow to its share of the queue.
-    Fred(fred::Config) = "fred",
+    Fred(fred::Config) = "fred" with limit,
     /// First in, first out, without a limit.
     None(unlimited::Config) = "none",
     /// Proportional Integral controller Enhanced (RFC 8033).
-    Pie(pie::Config) = "pie",
+    Pie(pie::Config) = "pie" with limit,
     /// First in, first out; a full queue loses a packet at random, so that no flow is locked out (Mankin 1990). A baseline beside drop-tail.
-    RandomDrop(random_drop::Config) = "random_drop",
+    RandomDrop(random_drop::Config) = "random_drop" with limit,
     /// Random Early Detection: drops early, with a probability that grows with the average queue (Floyd and Jacobson 1993).
-    Red(red::Config) = "red",
+    Red(red::Config) = "red" with limit,
     /// Stochastic fair queueing: few hashed queues, served in turn (McKenney 1990).
-    Sfq(sfq::Config) = "sfq",
+    Sfq(sfq::Config) = "sfq" with limit,
     /// SFQ-CoDel as "Active Queue Management in DOCSIS 3.x Cable Modems" studied it: 32 hashed queues, CoDel in each.
-    SfqCodel(sfq_codel::Config) = "sfq_codel",
+    SfqCodel(sfq_codel::Config) = "sfq_codel" with limit,
     /// SFQ-PIE as "Active Queue Management in DOCSIS 3.x Cable Modems" designed it: 32 hashed queues, one PIE scaled by how long each is.
-    SfqPie(sfq_pie::Config) = "sfq_pie",
+    SfqPie(sfq_pie::Config) = "sfq_pie" with limit,
     /// Strict priority: bands by DSCP, a lower one served only while all above it are empty.
-    StrictPriority(strict_priority::Config) = "strict_priority",
+    StrictPriority(strict_priority::Config) = "strict_priority" with limit,
 }
 
 impl QueueConfig {

@@ -14,7 +14,7 @@
 use super::bundle::Law;
 use super::flows::{Flows, Setup};
 use super::hash::{self, Isolation};
-use super::turns::Turns;
+use super::turns::{Turned as _, Turns};
 use super::{Depth, LineView, Parameters, QueueConfig, QueueDiscipline, unlimited};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
@@ -72,10 +72,6 @@ impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         Ok(Box::new(self.queue(rate, rng)?))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {
@@ -122,7 +118,7 @@ impl Drr {
     /// Turns of `quantum` bytes, or of a packet each if that is 0.
     pub(super) fn new(flows: Flows, quantum: ByteCount) -> Self {
         Self {
-            active: Turns::new(flows.queues()),
+            active: Turns::new(),
             flows,
             quantum: quantum.0,
             is_turn_begun: false,
@@ -131,9 +127,7 @@ impl Drr {
 
     /// The queue of a packet that arrives.
     pub(super) fn place(&mut self, packet: &Packet, cx: &Context<'_>) -> usize {
-        let queue = self.flows.place(packet, cx);
-        self.active.grow(self.flows.queues());
-        queue
+        self.flows.place(packet, cx)
     }
 
     /// Bytes in a queue, and in the longest.
@@ -150,35 +144,36 @@ impl Drr {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> bool {
-        let flows = &mut self.flows;
-        flows.bundle.enqueue(queue, packet, line, cx);
-        if !self.active.is_listed(queue) && !flows.bundle.is_empty(queue) {
-            self.active.push(ACTIVE, queue);
-            *self.active.deficit(queue) = 0;
+        let bundle = &mut self.flows.bundle;
+        bundle.enqueue(queue, packet, line, cx);
+        if !bundle.turn(queue).is_listed() && !bundle.is_empty(queue) {
+            self.active.push(bundle, ACTIVE, queue);
+            bundle.turn(queue).deficit = 0;
         }
-        flows.push_out_tails(line, cx)
+        self.flows.push_out_tails(line, cx)
     }
 
     /// Figure 3, `Dequeuing`: whether the queue whose turn it is may send its next packet; gives it its quantum when its turn begins.
     fn may_send(&mut self, queue: usize, size: u64) -> bool {
-        let deficit = self.active.deficit(queue);
+        let deficit = &mut self.flows.bundle.turn(queue).deficit;
         if !self.is_turn_begun {
             self.is_turn_begun = true;
             *deficit = match self.quantum {
-                0 => size as i64,
-                quantum => *deficit + quantum as i64,
+                0 => size as i32,
+                quantum => *deficit + quantum as i32,
             };
         }
-        size as i64 <= *deficit
+        size as i32 <= *deficit
     }
 
     /// The turn of the first on the list is over. It stays in the round if it has packets left.
     fn end_turn(&mut self, queue: usize) {
         self.is_turn_begun = false;
-        if self.flows.bundle.is_empty(queue) {
-            self.active.pop(ACTIVE);
+        let bundle = &mut self.flows.bundle;
+        if bundle.is_empty(queue) {
+            self.active.pop(bundle, ACTIVE);
         } else {
-            self.active.pass(ACTIVE, ACTIVE);
+            self.active.pass(bundle, ACTIVE, ACTIVE);
         }
     }
 }
@@ -201,7 +196,7 @@ impl QueueDiscipline for Drr {
             }
             let packet = self.flows.bundle.dequeue(queue, line, cx);
             if let Some(sent) = &packet {
-                *self.active.deficit(queue) -= line.framing.bytes(sent) as i64;
+                self.flows.bundle.turn(queue).deficit -= line.framing.bytes(sent) as i32;
             }
             if self.flows.bundle.is_empty(queue) {
                 self.end_turn(queue);
@@ -293,7 +288,8 @@ mod tests {
         arrive(&mut bench, &mut queue, two, &[500, 500]);
         assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 200)]);
         assert_eq!(sent(&mut bench, &mut queue, 1), [(two, 500)]);
-        assert_eq!([0, 1].map(|of| *queue.active.deficit(of)), [300, 0]);
+        let deficits = [0, 1].map(|of| queue.flows.bundle.turn(of).deficit);
+        assert_eq!(deficits, [300, 0]);
         assert_eq!(
             sent(&mut bench, &mut queue, 9),
             [(one, 750), (one, 20), (two, 500)]
@@ -418,7 +414,7 @@ mod tests {
         bench.advance(Duration::from_millis(1));
         // The second 200 bytes are discarded, and 1500 of the remaining 800 sent in their place.
         assert_eq!(sent(&mut bench, &mut queue, 1), [(one, 1500)]);
-        assert_eq!(*queue.active.deficit(0), -700);
+        assert_eq!(queue.flows.bundle.turn(0).deficit, -700);
     }
 
     #[test]

@@ -99,10 +99,6 @@ impl Parameters for Config {
         let limit = BacklogLimit::at_rate(self.limit, rate);
         Ok(Box::new(DualPi2::new(self.clone(), limit)))
     }
-
-    fn written_limit(&self) -> Option<Limit> {
-        Some(self.limit)
-    }
 }
 
 impl Config {

@@ -7,7 +7,7 @@
 //! What differs between the disciplines that use it is a choice here: the law in the queues, and who gives way when all are full.
 
 use super::flows::{Flows, Setup};
-use super::turns::Turns;
+use super::turns::{Turned as _, Turns};
 use super::{Depth, LineView, QueueDiscipline};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
@@ -29,7 +29,7 @@ pub(super) enum Overload {
 pub struct FlowQueue {
     flows: Flows,
     turns: Turns<2>,
-    quantum: i64,
+    quantum: i32,
     overload: Overload,
 }
 
@@ -51,11 +51,10 @@ impl FlowQueue {
         if overload == Overload::HeadsOfFattest(0) {
             return Err("drop_batch must be at least 1 packet".into());
         }
-        let flows = Flows::new(setup, rate, rng)?;
         Ok(Self {
-            turns: Turns::new(flows.queues()),
-            flows,
-            quantum: quantum.0 as i64,
+            flows: Flows::new(setup, rate, rng)?,
+            turns: Turns::new(),
+            quantum: quantum.0 as i32,
             overload,
         })
     }
@@ -87,13 +86,13 @@ impl QueueDiscipline for FlowQueue {
     /// RFC 8290 §4.1.
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         let queue = self.flows.place(&packet, cx);
-        self.turns.grow(self.flows.queues());
-        self.flows.bundle.enqueue(queue, packet, line, cx);
-        if !self.turns.is_listed(queue) && !self.flows.bundle.is_empty(queue) {
-            self.turns.push(NEW, queue);
-            *self.turns.deficit(queue) = self.quantum;
+        let bundle = &mut self.flows.bundle;
+        bundle.enqueue(queue, packet, line, cx);
+        if !bundle.turn(queue).is_listed() && !bundle.is_empty(queue) {
+            self.turns.push(bundle, NEW, queue);
+            bundle.turn(queue).deficit = self.quantum;
         }
-        if self.flows.bundle.is_over_limit() {
+        if bundle.is_over_limit() {
             self.relieve(line, cx);
         }
     }
@@ -101,23 +100,24 @@ impl QueueDiscipline for FlowQueue {
     /// RFC 8290 §4.2.
     fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         while let Some((list, queue)) = self.first() {
-            let deficit = self.turns.deficit(queue);
+            let bundle = &mut self.flows.bundle;
+            let deficit = &mut bundle.turn(queue).deficit;
             if *deficit <= 0 {
                 *deficit += self.quantum;
-                self.turns.pass(list, OLD);
+                self.turns.pass(bundle, list, OLD);
                 continue;
             }
-            let packet = self.flows.bundle.dequeue(queue, line, cx);
+            let packet = bundle.dequeue(queue, line, cx);
             if let Some(sent) = &packet {
-                *self.turns.deficit(queue) -= line.framing.bytes(sent) as i64;
+                bundle.turn(queue).deficit -= line.framing.bytes(sent) as i32;
                 return packet;
             }
             // A new queue that runs empty goes behind the old ones before it is forgotten: else a flow that sends a packet whenever its queue
             // has run empty would always be new, and the others starve.
             if list == NEW {
-                self.turns.pass(NEW, OLD);
+                self.turns.pass(bundle, NEW, OLD);
             } else {
-                self.turns.pop(OLD);
+                self.turns.pop(bundle, OLD);
             }
         }
         None

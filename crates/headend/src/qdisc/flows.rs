@@ -41,16 +41,12 @@ impl Flows {
         })
     }
 
-    pub(super) fn queues(&self) -> usize {
-        self.bundle.queues()
-    }
-
-    /// The queue of a packet that arrives; [`Self::queues`] may be more than before.
+    /// The queue of a packet that arrives.
     pub(super) fn place(&mut self, packet: &Packet, cx: &Context<'_>) -> usize {
-        let Self { bundle, hash, .. } = self;
-        let queue = hash.place(packet, cx, |queue| bundle.is_empty(queue));
-        if queue >= self.queues() {
-            self.bundle.grow(queue + 1);
+        let Self { bundle, hash } = self;
+        let queue = hash.place(packet, cx, bundle);
+        if queue >= bundle.queues() {
+            bundle.grow(queue + 1);
         }
         queue
     }

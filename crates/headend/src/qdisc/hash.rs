@@ -90,27 +90,46 @@ pub(super) struct FlowHash {
     queues: usize,
     ways: usize,
     seed: u64,
-    /// By queue.
-    tenants: Vec<Tenant>,
     /// Perfect isolation: the queue of each slot of the flow table, and of each tunnel.
     own: [Vec<u32>; 2],
     /// Packets that joined a queue that flows share.
     collisions: u64,
 }
 
-/// Who is in a queue.
-#[derive(Debug, Clone, Copy)]
-struct Tenant {
-    /// The flow it belongs to, or belonged to last.
-    owner: Option<u64>,
-    /// Whether another flow has joined it since it was last empty.
-    is_shared: bool,
+/// The queues that flows are placed in, as their keeper knows them.
+pub(super) trait Tenancy {
+    /// Whether a queue holds nothing, perhaps because it is yet to be.
+    fn is_empty(&self, queue: usize) -> bool;
+    /// Who is in a queue.
+    fn tenant(&mut self, queue: usize) -> &mut Tenant;
 }
 
-const NOBODY: Tenant = Tenant {
-    owner: None,
-    is_shared: false,
-};
+/// Who is in a queue: the lower half of the hash of the flow it belongs to, or belonged to last, which tells those apart that the upper half lets meet but
+/// once in 2³¹. In place of its last bit stands whether another flow has joined the queue since it was last empty. At first it is nobody: zero.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tenant(u32);
+
+impl Tenant {
+    #[inline]
+    fn alone(flow: u64) -> Self {
+        Self(flow as u32 & !1)
+    }
+
+    #[inline]
+    fn is_owned_by(self, flow: u64) -> bool {
+        self.0 & !1 == flow as u32 & !1
+    }
+
+    #[inline]
+    fn is_shared(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    #[inline]
+    fn share(&mut self) {
+        self.0 |= 1;
+    }
+}
 
 /// No queue yet.
 const UNPLACED: u32 = u32::MAX;
@@ -129,7 +148,6 @@ impl FlowHash {
             queues,
             ways: config.ways as usize,
             seed: config.seed.map_or(drawn, splitmix),
-            tenants: vec![NOBODY; queues],
             own: [Vec::new(), Vec::new()],
             collisions: 0,
         }
@@ -150,20 +168,20 @@ impl FlowHash {
         &mut self,
         packet: &Packet,
         cx: &Context<'_>,
-        is_empty: impl Fn(usize) -> bool,
+        tenancy: &mut impl Tenancy,
     ) -> usize {
         let header = cx.header(packet.flow);
         match self.isolation {
             Isolation::Hashed => {
                 let flow = self.hash(header, packet.from);
                 let queue = scale(flow, self.queues);
-                self.join(queue, flow, is_empty(queue));
+                self.join(queue, flow, tenancy);
                 queue
             }
             Isolation::Perfect => self.own_queue(packet, header),
             Isolation::SetAssociative => {
                 let flow = self.hash(header, packet.from);
-                self.queue_in_set(flow, is_empty)
+                self.queue_in_set(flow, tenancy)
             }
         }
     }
@@ -202,34 +220,34 @@ impl FlowHash {
     }
 
     /// A flow that has packets in a queue always gets that one: its own, or while it is a guest, the one its hash names.
-    fn queue_in_set(&mut self, flow: u64, is_empty: impl Fn(usize) -> bool) -> usize {
+    fn queue_in_set(&mut self, flow: u64, tenancy: &mut impl Tenancy) -> usize {
         let first = scale(flow, self.queues / self.ways) * self.ways;
         let set = first..first + self.ways;
         let home = first + flow as usize % self.ways;
         let owned = set
             .clone()
-            .find(|&queue| self.tenants[queue].owner == Some(flow));
-        let is_guest = self.tenants[home].is_shared && !is_empty(home);
+            .find(|&queue| tenancy.tenant(queue).is_owned_by(flow));
+        let is_guest = tenancy.tenant(home).is_shared() && !tenancy.is_empty(home);
         let queue = owned.unwrap_or_else(|| {
             let mut ways = std::iter::once(home).chain(set);
-            let free = ways.find(|&queue| is_empty(queue));
+            let free = ways.find(|&queue| tenancy.is_empty(queue));
             free.filter(|_| !is_guest).unwrap_or(home)
         });
-        self.join(queue, flow, is_empty(queue));
+        self.join(queue, flow, tenancy);
         queue
     }
 
     /// A queue belongs to the first flow that finds it empty, and is shared from the moment another joins until it is empty again.
     #[inline]
-    fn join(&mut self, queue: usize, flow: u64, is_empty: bool) {
-        let tenant = &mut self.tenants[queue];
+    fn join(&mut self, queue: usize, flow: u64, tenancy: &mut impl Tenancy) {
+        let is_empty = tenancy.is_empty(queue);
+        let tenant = tenancy.tenant(queue);
         if is_empty {
-            tenant.owner = Some(flow);
-            tenant.is_shared = false;
-        } else if tenant.owner != Some(flow) {
-            tenant.is_shared = true;
+            *tenant = Tenant::alone(flow);
+        } else if !tenant.is_owned_by(flow) {
+            tenant.share();
         }
-        self.collisions += u64::from(tenant.is_shared);
+        self.collisions += u64::from(tenant.is_shared());
     }
 }
 
@@ -244,20 +262,56 @@ mod tests {
     use crate::flow::FlowId;
     use crate::testing::Bench;
 
-    fn table(isolation: Isolation, queues: u32, seed: u64) -> FlowHash {
+    /// A hash, and who is in the queues it places flows in.
+    struct Table {
+        hash: FlowHash,
+        tenants: Vec<Tenant>,
+    }
+
+    impl std::ops::Deref for Table {
+        type Target = FlowHash;
+
+        fn deref(&self) -> &FlowHash {
+            &self.hash
+        }
+    }
+
+    struct Queues<'a> {
+        tenants: &'a mut [Tenant],
+        busy: &'a [usize],
+    }
+
+    impl Tenancy for Queues<'_> {
+        fn is_empty(&self, queue: usize) -> bool {
+            !self.busy.contains(&queue)
+        }
+
+        fn tenant(&mut self, queue: usize) -> &mut Tenant {
+            &mut self.tenants[queue]
+        }
+    }
+
+    fn table(isolation: Isolation, queues: u32, seed: u64) -> Table {
         let config = Config {
             isolation,
             seed: Some(seed),
             ..Config::default()
         };
         config.check(queues).expect("it makes sense");
-        FlowHash::new(&config, queues, &mut Rng::for_path(1, "queue"))
+        build(&config, queues, 1)
+    }
+
+    fn build(config: &Config, queues: u32, seed: u64) -> Table {
+        let hash = FlowHash::new(config, queues, &mut Rng::for_path(seed, "queue"));
+        let tenants = vec![Tenant::default(); hash.queues()];
+        Table { hash, tenants }
     }
 
     /// Where a packet of `flow` goes while the queues in `busy` hold something.
-    fn place(hash: &mut FlowHash, bench: &mut Bench, flow: FlowId, busy: &[usize]) -> usize {
+    fn place(table: &mut Table, bench: &mut Bench, flow: FlowId, busy: &[usize]) -> usize {
         let packet = bench.packet(flow, 1000);
-        let queue = hash.place(&packet, &bench.cx(), |queue| !busy.contains(&queue));
+        let Table { hash, tenants } = table;
+        let queue = hash.place(&packet, &bench.cx(), &mut Queues { tenants, busy });
         bench.end(packet);
         queue
     }
@@ -280,7 +334,7 @@ mod tests {
     fn the_seed_decides_who_meets_and_comes_from_the_queues_stream_unless_it_is_given() {
         let mut bench = Bench::new();
         let flows: Vec<FlowId> = (0..50).map(|_| bench.flow(0)).collect();
-        let mut queues = |mut hash: FlowHash| -> Vec<usize> {
+        let mut queues = |mut hash: Table| -> Vec<usize> {
             let place = |&flow| place(&mut hash, &mut bench, flow, &[]);
             flows.iter().map(place).collect()
         };
@@ -292,13 +346,7 @@ mod tests {
             queues(table(Isolation::Hashed, 32, 7)),
             queues(table(Isolation::Hashed, 32, 8))
         );
-        let mut drawn = |seed| {
-            queues(FlowHash::new(
-                &Config::default(),
-                32,
-                &mut Rng::for_path(seed, "queue"),
-            ))
-        };
+        let mut drawn = |seed| queues(build(&Config::default(), 32, seed));
         assert_eq!(drawn(1), drawn(1));
         assert_ne!(drawn(1), drawn(2));
     }

@@ -40,7 +40,7 @@ pub use ack_filter::{AckAcceleration, AckFilter};
 pub use backlog::{Backlog, BacklogLimit};
 pub use cbq::Cbq;
 pub use classifier::{Classes, Classifier, TransportName};
-pub use config::{LawParameters, Parameters, QueueConfig};
+pub use config::{LawParameters, Limited, Parameters, QueueConfig};
 pub use drr::Drr;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;

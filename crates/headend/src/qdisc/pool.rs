@@ -16,23 +16,19 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Pool {
     /// By slot.
     packets: Vec<Slot>,
-    links: Vec<Link>,
-    /// The first free slot; the others follow by [`Link::next`].
+    /// By slot: the one behind it in its queue. Apart from the other direction, which a queue served from its head hardly asks for.
+    next: Vec<u32>,
+    /// By slot: the one before it, unless it is a head.
+    previous: Vec<u32>,
+    /// The first free slot; the others follow by `next`.
     free: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    /// Towards the tail.
-    next: u32,
-    /// Towards the head.
-    previous: u32,
-}
-
 /// One queue's packets, oldest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Chain {
     head: u32,
+    /// Means nothing while there is no head.
     tail: u32,
 }
 
@@ -47,7 +43,8 @@ impl Pool {
     pub(super) const fn new() -> Self {
         Self {
             packets: Vec::new(),
-            links: Vec::new(),
+            next: Vec::new(),
+            previous: Vec::new(),
             free: NONE,
         }
     }
@@ -56,29 +53,41 @@ impl Pool {
     pub(super) fn reserve(&mut self, packets: usize) {
         let more = packets.saturating_sub(self.packets.len());
         self.packets.reserve(more);
-        self.links.reserve(more);
+        self.next.reserve(more);
+        self.previous.reserve(more);
     }
 
     #[inline]
     pub(super) fn push(&mut self, chain: &mut Chain, packet: Packet) -> &mut Packet {
-        let index = self.take_slot(chain.tail);
-        match self.links.get_mut(chain.tail as usize) {
-            Some(last) => last.next = index,
-            None => chain.head = index,
+        let slot = self.take_slot(chain.tail);
+        if chain.head == NONE {
+            chain.head = slot;
+        } else {
+            self.next[chain.tail as usize] = slot;
         }
-        chain.tail = index;
-        let place = &mut self.packets[index as usize].0;
+        chain.tail = slot;
+        let place = &mut self.packets[slot as usize].0;
         *place = packet;
         place
     }
 
+    /// Takes the packet at the head of a chain that is not empty.
     #[inline]
-    pub(super) fn pop(&mut self, chain: &mut Chain) -> Option<Packet> {
-        self.unlink(chain, chain.head)
+    pub(super) fn take(&mut self, chain: &mut Chain) -> Packet {
+        let slot = chain.head;
+        chain.head = mem::replace(&mut self.next[slot as usize], self.free);
+        self.free(slot)
     }
 
+    /// Takes the packet at the tail.
     pub(super) fn pop_last(&mut self, chain: &mut Chain) -> Option<Packet> {
-        self.unlink(chain, chain.tail)
+        (chain.head != NONE).then(|| {
+            if chain.head == chain.tail {
+                self.take(chain)
+            } else {
+                self.cut_out(chain, chain.tail)
+            }
+        })
     }
 
     /// Takes the packet at `index` from the head of a chain of `packets`; walks there from the nearer end.
@@ -89,12 +98,15 @@ impl Pool {
         index: usize,
     ) -> Option<Packet> {
         let from_tail = (packets as usize).checked_sub(index + 1)?;
+        if index == 0 {
+            return Some(self.take(chain));
+        }
         let slot = if index <= from_tail {
-            (0..index).fold(chain.head, |at, _| self.links[at as usize].next)
+            (0..index).fold(chain.head, |at, _| self.next[at as usize])
         } else {
-            (0..from_tail).fold(chain.tail, |at, _| self.links[at as usize].previous)
+            (0..from_tail).fold(chain.tail, |at, _| self.previous[at as usize])
         };
-        self.unlink(chain, slot)
+        Some(self.cut_out(chain, slot))
     }
 
     #[inline]
@@ -105,53 +117,50 @@ impl Pool {
     /// The packets of a chain, oldest first.
     pub(super) fn iter(&self, chain: &Chain) -> impl Iterator<Item = &Packet> {
         let slot = |index: u32| (index != NONE).then_some(index as usize);
-        let slots = std::iter::successors(slot(chain.head), move |&at| slot(self.links[at].next));
+        let slots = std::iter::successors(slot(chain.head), move |&at| slot(self.next[at]));
         slots.map(|at| &self.packets[at].0)
     }
 
     /// A free slot, to stand behind `previous`.
     #[inline]
     fn take_slot(&mut self, previous: u32) -> u32 {
-        let Some(link) = self.links.get_mut(self.free as usize) else {
+        let slot = self.free;
+        let Some(next) = self.next.get_mut(slot as usize) else {
             return self.add_slot(previous);
         };
-        let index = self.free;
-        self.free = link.next;
-        *link = Link {
-            next: NONE,
-            previous,
-        };
-        index
+        self.free = mem::replace(next, NONE);
+        self.previous[slot as usize] = previous;
+        slot
     }
 
     #[cold]
     fn add_slot(&mut self, previous: u32) -> u32 {
-        let index = self.links.len() as u32;
-        assert!(index < NONE, "a pool holds fewer than 2^32 packets");
+        let slot = self.packets.len() as u32;
+        assert!(slot < NONE, "a pool holds fewer than 2^32 packets");
         self.packets.push(Slot(EMPTY));
-        self.links.push(Link {
-            next: NONE,
-            previous,
-        });
-        index
+        self.next.push(NONE);
+        self.previous.push(previous);
+        slot
     }
 
+    /// Takes a packet that is not the head out of its chain.
+    fn cut_out(&mut self, chain: &mut Chain, slot: u32) -> Packet {
+        let previous = self.previous[slot as usize];
+        let next = mem::replace(&mut self.next[slot as usize], self.free);
+        self.next[previous as usize] = next;
+        if slot == chain.tail {
+            chain.tail = previous;
+        } else {
+            self.previous[next as usize] = previous;
+        }
+        self.free(slot)
+    }
+
+    /// Gives up the packet of a slot whose `next` is the free slot behind it.
     #[inline]
-    fn unlink(&mut self, chain: &mut Chain, index: u32) -> Option<Packet> {
-        let link = self.links.get_mut(index as usize)?;
-        let Link { next, previous } = *link;
-        link.next = self.free;
-        self.free = index;
-        match self.links.get_mut(previous as usize) {
-            Some(before) => before.next = next,
-            None => chain.head = next,
-        }
-        match self.links.get_mut(next as usize) {
-            Some(after) => after.previous = previous,
-            None => chain.tail = previous,
-        }
-        let place = &mut self.packets[index as usize].0;
-        Some(mem::replace(place, EMPTY))
+    fn free(&mut self, slot: u32) -> Packet {
+        self.free = slot;
+        mem::replace(&mut self.packets[slot as usize].0, EMPTY)
     }
 }
 
@@ -185,7 +194,10 @@ mod tests {
                     expected.push_back(number);
                     (None, None)
                 }
-                5..=7 => (pool.pop(chain), expected.pop_front()),
+                5..=7 => (
+                    (!expected.is_empty()).then(|| pool.take(chain)),
+                    expected.pop_front(),
+                ),
                 8 => (pool.pop_last(chain), expected.pop_back()),
                 _ => {
                     let index = rng.below(waiting as u64 + 1) as usize;
@@ -210,8 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_takes_no_more_than_its_packet_and_its_links() {
+    fn a_slot_takes_no_more_than_its_packet() {
         assert_eq!(size_of::<Slot>(), size_of::<Packet>());
-        assert_eq!(size_of::<Link>(), 8);
     }
 }

@@ -1,7 +1,7 @@
 //! Whose turn it is: lists of queues, first come, first served, without allocation.
 //!
 //! A queue is on one list at most. It leaves a list only as its first: a queue that ran empty while it waited is found empty when its turn comes. What it
-//! may send in its turn is kept beside its place; whoever serves the lists decides on it.
+//! may send in its turn is kept beside its place, and both with whatever else is known of the queue; whoever serves the lists decides on it.
 
 /// No queue: the last of a list has none behind it.
 const NONE: u32 = u32::MAX;
@@ -10,52 +10,44 @@ const UNLISTED: u32 = u32::MAX - 1;
 
 /// A queue's place.
 #[derive(Debug, Clone, Copy)]
-struct Queue {
+pub(super) struct Turn {
     /// The one behind it on its list.
     next: u32,
-    deficit: i64,
+    /// Bytes that it may still send in its turn.
+    pub(super) deficit: i32,
 }
 
-/// What no list has had yet.
-const NEW: Queue = Queue {
-    next: UNLISTED,
-    deficit: 0,
-};
+impl Turn {
+    /// On no list, and never was.
+    pub(super) const NEW: Self = Self {
+        next: UNLISTED,
+        deficit: 0,
+    };
+
+    #[inline]
+    pub(super) fn is_listed(self) -> bool {
+        self.next != UNLISTED
+    }
+}
+
+/// The queues that take turns, as their keeper knows them.
+pub(super) trait Turned {
+    fn turn(&mut self, queue: usize) -> &mut Turn;
+}
 
 /// `N` lists over the same queues.
 #[derive(Debug)]
 pub(super) struct Turns<const N: usize> {
-    queues: Vec<Queue>,
     heads: [u32; N],
     tails: [u32; N],
 }
 
 impl<const N: usize> Turns<N> {
-    pub(super) fn new(queues: usize) -> Self {
+    pub(super) const fn new() -> Self {
         Self {
-            queues: vec![NEW; queues],
             heads: [NONE; N],
             tails: [NONE; N],
         }
-    }
-
-    /// Makes room for at least this many queues.
-    #[inline]
-    pub(super) fn grow(&mut self, queues: usize) {
-        if queues > self.queues.len() {
-            self.queues.resize(queues, NEW);
-        }
-    }
-
-    #[inline]
-    pub(super) fn is_listed(&self, queue: usize) -> bool {
-        self.queues[queue].next != UNLISTED
-    }
-
-    /// Bytes that a queue may still send in its turn.
-    #[inline]
-    pub(super) fn deficit(&mut self, queue: usize) -> &mut i64 {
-        &mut self.queues[queue].deficit
     }
 
     #[inline]
@@ -64,20 +56,21 @@ impl<const N: usize> Turns<N> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, list: usize, queue: usize) {
-        debug_assert!(!self.is_listed(queue), "a queue is on one list at most");
-        self.queues[queue].next = NONE;
+    pub(super) fn push(&mut self, queues: &mut impl Turned, list: usize, queue: usize) {
+        let place = queues.turn(queue);
+        debug_assert!(!place.is_listed(), "a queue is on one list at most");
+        place.next = NONE;
         match self.tails[list] {
             NONE => self.heads[list] = queue as u32,
-            tail => self.queues[tail as usize].next = queue as u32,
+            tail => queues.turn(tail as usize).next = queue as u32,
         }
         self.tails[list] = queue as u32;
     }
 
     #[inline]
-    pub(super) fn pop(&mut self, list: usize) -> Option<usize> {
+    pub(super) fn pop(&mut self, queues: &mut impl Turned, list: usize) -> Option<usize> {
         let first = self.first(list)?;
-        self.heads[list] = std::mem::replace(&mut self.queues[first].next, UNLISTED);
+        self.heads[list] = std::mem::replace(&mut queues.turn(first).next, UNLISTED);
         if self.heads[list] == NONE {
             self.tails[list] = NONE;
         }
@@ -86,9 +79,13 @@ impl<const N: usize> Turns<N> {
 
     /// Puts the first of `from` behind the last of `to`.
     #[inline]
-    pub(super) fn pass(&mut self, from: usize, to: usize) {
-        if let Some(first) = self.pop(from) {
-            self.push(to, first);
+    pub(super) fn pass(&mut self, queues: &mut impl Turned, from: usize, to: usize) {
+        let is_alone = from == to && self.heads[from] == self.tails[from];
+        if is_alone {
+            return;
+        }
+        if let Some(first) = self.pop(queues, from) {
+            self.push(queues, to, first);
         }
     }
 }
@@ -97,30 +94,37 @@ impl<const N: usize> Turns<N> {
 mod tests {
     use super::*;
 
+    impl Turned for Vec<Turn> {
+        fn turn(&mut self, queue: usize) -> &mut Turn {
+            &mut self[queue]
+        }
+    }
+
     #[test]
     fn each_list_is_first_come_first_served() {
-        let mut turns = Turns::<2>::new(5);
+        let (mut turns, mut queues) = (Turns::<2>::new(), vec![Turn::NEW; 5]);
         for (list, queue) in [(0, 3), (1, 0), (0, 1), (1, 4)] {
-            turns.push(list, queue);
+            turns.push(&mut queues, list, queue);
         }
         assert_eq!([turns.first(0), turns.first(1)], [Some(3), Some(0)]);
-        turns.pass(0, 1);
-        assert!(turns.is_listed(3) && !turns.is_listed(2));
-        let order = std::iter::from_fn(|| turns.pop(1)).collect::<Vec<_>>();
+        turns.pass(&mut queues, 0, 1);
+        assert!(queues[3].is_listed() && !queues[2].is_listed());
+        let order = std::iter::from_fn(|| turns.pop(&mut queues, 1)).collect::<Vec<_>>();
         assert_eq!(order, [0, 4, 3]);
-        assert_eq!(turns.pop(0), Some(1));
+        assert_eq!(turns.pop(&mut queues, 0), Some(1));
         assert_eq!(turns.first(0), None);
-        turns.grow(8);
-        turns.push(0, 7);
-        assert_eq!(turns.pop(0), Some(7));
+        queues.resize(8, Turn::NEW);
+        turns.push(&mut queues, 0, 7);
+        assert_eq!(turns.pop(&mut queues, 0), Some(7));
     }
 
     #[test]
     fn the_only_one_passes_to_itself() {
-        let mut turns = Turns::<1>::new(1);
-        turns.push(0, 0);
-        turns.pass(0, 0);
+        let (mut turns, mut queues) = (Turns::<1>::new(), vec![Turn::NEW]);
+        turns.push(&mut queues, 0, 0);
+        turns.pass(&mut queues, 0, 0);
         assert_eq!(turns.first(0), Some(0));
-        assert_eq!([turns.pop(0), turns.pop(0)], [Some(0), None]);
+        let popped = [0, 0].map(|list| turns.pop(&mut queues, list));
+        assert_eq!(popped, [Some(0), None]);
     }
 }

@@ -1,6 +1,6 @@
 //! No limit and no law: for "what if nothing were ever refused".
 
-use super::config::LawParameters;
+use super::config::{LawParameters, Limited};
 use crate::aqm::DropTail;
 use crate::rng::Rng;
 use crate::units::Rate;
@@ -15,6 +15,8 @@ use crate::units::Rate;
 )]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}
+
+impl Limited for Config {}
 
 impl LawParameters for Config {
     type Law = DropTail;

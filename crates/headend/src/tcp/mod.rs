@@ -288,11 +288,11 @@ pub struct Connection {
     window: u32,
     /// Whose results this connection's figures go to, and which of the group's connections it is.
     identity: Option<(GroupId, u32)>,
-    ack_timer: Timer,
-    control_timer: Timer,
-    pacing_timer: Timer,
+    ack_timer: Timer<ACK>,
+    control_timer: Timer<CONTROL>,
+    pacing_timer: Timer<PACING>,
     /// Of data and, before, of the handshake.
-    retransmission_timer: Timer,
+    retransmission_timer: Timer<RETRANSMISSION>,
 }
 
 impl Connection {
@@ -313,10 +313,10 @@ impl Connection {
             header: config.header(),
             window: config.window(),
             identity: None,
-            ack_timer: Timer::new(ACK),
-            control_timer: Timer::new(CONTROL),
-            pacing_timer: Timer::new(PACING),
-            retransmission_timer: Timer::new(RETRANSMISSION),
+            ack_timer: Timer::new(),
+            control_timer: Timer::new(),
+            pacing_timer: Timer::new(),
+            retransmission_timer: Timer::new(),
             config,
             rng,
         }
@@ -650,14 +650,14 @@ impl Endpoint for Connection {
     }
 
     fn wake(&mut self, token: u32, cx: &mut Context<'_>) {
-        let timer = match token {
-            ACK => &mut self.ack_timer,
-            CONTROL => &mut self.control_timer,
-            PACING => &mut self.pacing_timer,
-            RETRANSMISSION => &mut self.retransmission_timer,
+        let counts = match token {
+            ACK => self.ack_timer.woken(cx.now),
+            CONTROL => self.control_timer.woken(cx.now),
+            PACING => self.pacing_timer.woken(cx.now),
+            RETRANSMISSION => self.retransmission_timer.woken(cx.now),
             _ => unreachable!("a wake-up with a token no timer has"),
         };
-        if !timer.woken(cx.now) || cx.header(self.flow).closed {
+        if !counts || cx.header(self.flow).closed {
             return;
         }
         match token {

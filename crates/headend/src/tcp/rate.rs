@@ -76,7 +76,7 @@ impl RateSampler {
         {
             self.app_limited_until = None;
         }
-        let stamp = &newest.stamp;
+        let stamp = newest.stamp();
         self.first_sent_at = stamp.sent_at;
         if stamp.delivered >= self.round_ends_at {
             self.round_ends_at = self.delivered;
@@ -152,7 +152,7 @@ mod tests {
                 .acknowledge(segments * u64::from(MSS), &mut delivery);
             let newest = delivery.newest.expect("something is acknowledged");
             let sample = self.rate.delivered(delivery.bytes, &newest, None, now);
-            (sample.map(DeliverySample::rate), newest.stamp.app_limited)
+            (sample.map(DeliverySample::rate), newest.stamp().app_limited)
         }
     }
 

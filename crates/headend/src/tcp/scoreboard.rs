@@ -31,8 +31,12 @@ const LEAST_GROWTH: usize = 4;
 pub(super) struct Segment {
     /// First sequence number.
     pub(super) seq: u64,
-    /// When it was last sent, and what was known then.
-    pub(super) stamp: Stamp,
+    /// When it was last sent, and what was known then: a [`Stamp`], without gaps.
+    pub(super) sent_at: Instant,
+    delivered: u64,
+    send_span: u32,
+    ack_span: u32,
+    in_flight: u32,
     /// Sequence numbers it takes.
     pub(super) len: u16,
     state: u8,
@@ -48,6 +52,8 @@ const REPAIRED: u8 = 4;
 const RESENT: u8 = 8;
 /// Carries the FIN.
 const FIN: u8 = 16;
+/// Sent while the application, not the network, set the pace.
+const APP_LIMITED: u8 = 32;
 
 impl Segment {
     fn has(&self, state: u8) -> bool {
@@ -62,6 +68,29 @@ impl Segment {
     /// Whether it has been sent more than once.
     pub(super) fn is_resent(&self) -> bool {
         self.has(RESENT)
+    }
+
+    /// What it remembers of the moment it was last sent.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp {
+            sent_at: self.sent_at,
+            delivered: self.delivered,
+            send_span: self.send_span,
+            ack_span: self.ack_span,
+            in_flight: self.in_flight,
+            app_limited: self.has(APP_LIMITED),
+        }
+    }
+
+    /// It is sent now.
+    fn set_stamp(&mut self, stamp: Stamp) {
+        self.sent_at = stamp.sent_at;
+        self.delivered = stamp.delivered;
+        self.send_span = stamp.send_span;
+        self.ack_span = stamp.ack_span;
+        self.in_flight = stamp.in_flight;
+        self.state &= !APP_LIMITED;
+        self.state |= if stamp.app_limited { APP_LIMITED } else { 0 };
     }
 
     /// The number after its last.
@@ -122,8 +151,7 @@ impl Delivery {
         if !segment.is_resent() {
             self.lowest_original = self.lowest_original.min(segment.end());
         }
-        if (self.newest.as_ref()).is_none_or(|newest| segment.stamp.sent_at >= newest.stamp.sent_at)
-        {
+        if (self.newest.as_ref()).is_none_or(|newest| segment.sent_at >= newest.sent_at) {
             self.newest = Some(*segment);
         }
     }
@@ -151,7 +179,11 @@ pub(super) struct Scoreboard {
     /// What was in flight when the segment lost last was sent.
     lost_in_flight: u32,
     /// With RACK: numbers of segments sent again, and when, in that order.
-    resent: Option<VecDeque<(u64, Instant)>>,
+    #[expect(
+        clippy::box_collection,
+        reason = "most connections have none, and a plant has thousands of them"
+    )]
+    resent: Option<Box<VecDeque<(u64, Instant)>>>,
 }
 
 impl Scoreboard {
@@ -188,11 +220,17 @@ impl Scoreboard {
             let more = (self.segments.len() / 4).max(LEAST_GROWTH);
             self.segments.reserve_exact(more);
         }
+        let state =
+            (if is_fin { FIN } else { 0 }) | if stamp.app_limited { APP_LIMITED } else { 0 };
         self.segments.push_back(Segment {
             seq: self.nxt,
-            stamp,
+            sent_at: stamp.sent_at,
+            delivered: stamp.delivered,
+            send_span: stamp.send_span,
+            ack_span: stamp.ack_span,
+            in_flight: stamp.in_flight,
             len,
-            state: if is_fin { FIN } else { 0 },
+            state,
         });
         self.nxt += u64::from(len);
         self.pipe += u64::from(len);
@@ -205,7 +243,7 @@ impl Scoreboard {
             if !segment.has(SACKED) {
                 delivery.add(segment);
             }
-            (delivery.first_sent_at).get_or_insert(segment.stamp.sent_at);
+            (delivery.first_sent_at).get_or_insert(segment.sent_at);
             delivery.resent |= segment.is_resent();
             self.pipe -= segment.in_pipe();
             self.una = segment.end();
@@ -244,7 +282,7 @@ impl Scoreboard {
 
     /// Remembers from now on when segments were sent again, for [`Self::detect_losses_by_time`].
     pub(super) fn remember_repairs(&mut self) {
-        self.resent = Some(VecDeque::new());
+        self.resent = Some(Box::default());
     }
 
     /// Marks as lost what was sent before `newest` (its time, and end) and longer than `span` ago (RFC 8985 §6.2, step 5): the bytes newly lost, and when
@@ -258,17 +296,17 @@ impl Scoreboard {
         let (mut lost, mut deadline) = (0, None);
         while let Some(segment) = self.segments.get_mut((self.judged - self.first) as usize) {
             if !segment.has(SACKED | LOST) {
-                if (segment.stamp.sent_at, segment.end()) >= newest {
+                if (segment.sent_at, segment.end()) >= newest {
                     break;
                 }
-                let due = segment.stamp.sent_at + span;
+                let due = segment.sent_at + span;
                 if due > now {
                     deadline = Some(due);
                     break;
                 }
                 segment.state |= LOST;
                 lost += u64::from(segment.len);
-                self.lost_in_flight = segment.stamp.in_flight;
+                self.lost_in_flight = segment.in_flight;
             }
             self.judged += 1;
         }
@@ -284,11 +322,12 @@ impl Scoreboard {
         now: Instant,
     ) -> (u64, Option<Instant>) {
         let mut lost = 0;
-        while let Some(&(number, sent_at)) = self.resent.as_ref().and_then(VecDeque::front) {
+        while let Some(&(number, sent_at)) = self.resent.as_ref().and_then(|resent| resent.front())
+        {
             let place = number.checked_sub(self.first);
             if let Some(segment) = place.and_then(|place| self.segments.get_mut(place as usize))
                 && segment.state & (SACKED | LOST | REPAIRED) == LOST | REPAIRED
-                && segment.stamp.sent_at == sent_at
+                && segment.sent_at == sent_at
             {
                 if (sent_at, segment.end()) >= newest {
                     break;
@@ -341,7 +380,7 @@ impl Scoreboard {
             if !segment.has(SACKED | LOST) {
                 segment.state |= LOST;
                 lost += u64::from(segment.len);
-                self.lost_in_flight = segment.stamp.in_flight;
+                self.lost_in_flight = segment.in_flight;
             }
             self.judged += 1;
         }
@@ -376,7 +415,7 @@ impl Scoreboard {
         };
         self.pipe -= segment.in_pipe();
         segment.state = (segment.state | LOST) & !REPAIRED;
-        self.lost_in_flight = segment.stamp.in_flight;
+        self.lost_in_flight = segment.in_flight;
         u64::from(segment.len)
     }
 
@@ -446,7 +485,7 @@ impl Scoreboard {
             resent.push_back((number, stamp.sent_at));
         }
         let segment = &mut self.segments[(number - self.first) as usize];
-        segment.stamp = stamp;
+        segment.set_stamp(stamp);
         segment.state |= RESENT;
         if counts && !segment.has(REPAIRED) {
             segment.state |= REPAIRED;

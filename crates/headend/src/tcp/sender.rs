@@ -577,7 +577,7 @@ impl Sender {
         let rtt = delivery
             .newest
             .filter(|newest| !newest.is_resent())
-            .map(|newest| now.since(newest.stamp.sent_at));
+            .map(|newest| now.since(newest.sent_at));
         if let Some(rtt) = rtt {
             self.rtt.observe(rtt);
         }
@@ -591,7 +591,7 @@ impl Sender {
                 self.rtt.sample(now.since(sent_at));
             }
         }
-        let newest = delivery.newest.map(|newest| newest.stamp);
+        let newest = delivery.newest.map(|newest| newest.stamp());
         let newest = newest.unwrap_or_default();
         let delivery_sample = delivery.newest.as_ref().and_then(|newest| {
             self.rate

@@ -8,20 +8,18 @@ use crate::endpoint::wake_endpoint;
 use crate::flow::FlowId;
 use crate::time::Instant;
 
-/// What is still to be woken for.
+/// What is still to be woken for; the wake-ups carry `TOKEN`.
 #[derive(Debug)]
-pub(super) struct Timer {
+pub(super) struct Timer<const TOKEN: u32> {
     /// The wake-up that counts, or the far future; any other is out of date.
     armed: Instant,
-    token: u32,
 }
 
-impl Timer {
-    /// A timer whose wake-ups carry `token`.
-    pub(super) const fn new(token: u32) -> Self {
+impl<const TOKEN: u32> Timer<TOKEN> {
+    /// A timer that is not armed.
+    pub(super) const fn new() -> Self {
         Self {
             armed: Instant::FAR_FUTURE,
-            token,
         }
     }
 
@@ -33,7 +31,7 @@ impl Timer {
         {
             let at = at.max(cx.now);
             self.armed = at;
-            wake_endpoint(cx, flow, at, self.token);
+            wake_endpoint(cx, flow, at, TOKEN);
         }
     }
 
@@ -84,7 +82,7 @@ mod tests {
     }
 
     /// Arms `timer` at `now`.
-    fn arm(timer: &mut Timer, deadline: u64, now: u64, world: &mut World, flow: FlowId) {
+    fn arm(timer: &mut Timer<3>, deadline: u64, now: u64, world: &mut World, flow: FlowId) {
         let mut cx = Context::new(at(now), world, Source::Endpoint(0));
         timer.arm(Some(at(deadline)), flow, &mut cx);
     }
@@ -92,7 +90,7 @@ mod tests {
     #[test]
     fn a_deadline_that_moves_later_costs_no_event() {
         let (mut world, flow) = world();
-        let mut timer = Timer::new(3);
+        let mut timer = Timer::new();
         for ms in 0..100 {
             arm(&mut timer, 200 + ms, ms, &mut world, flow);
         }
@@ -105,7 +103,7 @@ mod tests {
     #[test]
     fn a_deadline_that_moves_earlier_makes_the_first_wake_up_out_of_date() {
         let (mut world, flow) = world();
-        let mut timer = Timer::new(3);
+        let mut timer = Timer::new();
         arm(&mut timer, 1000, 0, &mut world, flow);
         arm(&mut timer, 300, 0, &mut world, flow);
         assert!(timer.woken(at(300)));
@@ -115,7 +113,7 @@ mod tests {
     #[test]
     fn without_a_deadline_nothing_is_asked_for() {
         let (mut world, flow) = world();
-        let mut timer = Timer::new(3);
+        let mut timer = Timer::<3>::new();
         timer.arm(
             None,
             flow,

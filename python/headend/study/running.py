@@ -1,0 +1,129 @@
+"""Running studies: the points of all are one stream, and each study is judged and written as soon as its points are done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from headend.execution import interrupt_at_once
+from headend.study.claims import judge_claims
+from headend.study.definition import Study
+from headend.study.outcome import POINT_FOLDER, StudyOutcome, draw_study_figures
+from headend.study.points import gather_points, prepare_points
+from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
+from headend.sweeps.job import Job
+from headend.sweeps.store import PointStore
+
+
+@dataclass(frozen=True)
+class Order:
+    """A study that is to be run, and the folder of its results."""
+
+    study: Study
+    folder: Path
+
+
+def run_studies(
+    orders: Iterable[Order],
+    stop: threading.Event,
+    crew: Crew | None = None,
+    on_progress: OnProgress | None = None,
+) -> Iterator[tuple[Order, StudyOutcome | Exception]]:
+    """Run, judge and write studies; while one is judged and written, the points of the next ones are run.
+
+    Parameters
+    ----------
+    orders
+        The studies, with a folder for each.
+    stop
+        Setting it ends the run; finished points stay in the folders.
+    crew
+        Who runs the points; by default the threads of this process.
+    on_progress
+        Told of progress over the points of all studies.
+
+    Yields
+    ------
+    tuple of Order and StudyOutcome or Exception
+        What became of each study, in their order; or why it could not be run, judged or written, which does not stop the
+        others. After a stop, no further ones.
+    """
+    begun: list[_Course | _Refused] = []
+
+    def begin_each() -> Iterator[Batch]:
+        for order in orders:
+            if stop.is_set():
+                return
+            begun.append(_begin(order))
+            yield begun[-1].batch
+
+    with closing(run_missing(begin_each(), stop, crew, on_progress)) as stream:
+        for number, finished in enumerate(stream):
+            if stop.is_set() or not finished.complete:
+                return
+            course = begun[number]
+            try:
+                with interrupt_at_once():
+                    outcome = course.conclude(finished)
+            except (
+                Exception
+            ) as error:  # a mistake in one study's analysis is no reason to lose the others
+                yield course.order, error
+            else:
+                yield course.order, outcome
+
+
+@dataclass(frozen=True)
+class _Course:
+    """A study on its way."""
+
+    order: Order
+    analysis: ModuleType
+    jobs: list[Job]
+
+    @property
+    def batch(self) -> Batch:
+        """What is to be run."""
+        return Batch(self.jobs, PointStore(self.order.folder / POINT_FOLDER))
+
+    def conclude(self, finished: Finished) -> StudyOutcome:
+        """Judge it and write what it leaves behind."""
+        study = self.order.study
+        points = gather_points(study, self.jobs, self.batch.store, finished)
+        outcome = StudyOutcome(
+            study,
+            points,
+            judge_claims(study.claims, self.analysis, points),
+            draw_study_figures(study, self.analysis, points),
+        )
+        outcome.write_into(self.order.folder)
+        return outcome
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """A study that cannot be begun, told when it is its turn."""
+
+    order: Order
+    error: Exception
+
+    @property
+    def batch(self) -> Batch:
+        """Nothing is to be run."""
+        return Batch([], PointStore(self.order.folder / POINT_FOLDER))
+
+    def conclude(self, _finished: Finished) -> StudyOutcome:
+        """Say why."""
+        raise self.error
+
+
+def _begin(order: Order) -> _Course | _Refused:
+    """Check all of a study that can be checked before it is run."""
+    try:
+        return _Course(order, order.study.load_analysis(), prepare_points(order.study))
+    except Exception as error:
+        return _Refused(order, error)

@@ -1,0 +1,61 @@
+"""What a sweep would set twice: two axes at one setting, or a value for all points where an axis has its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headend.errors import InputError
+from headend.scenario import QUEUE_ALIAS, Overrides
+
+if TYPE_CHECKING:
+    from headend.sweeps.definition import Sweep
+
+
+def check_paths(sweep: Sweep, queue_path: str = "") -> None:
+    """Refuse what would be called one thing and run as another.
+
+    Parameters
+    ----------
+    sweep
+        The sweep.
+    queue_path
+        What ``queue`` stands for in its scenario; nothing where that is not known yet.
+
+    Raises
+    ------
+    InputError
+        Beginning with what was written: ``grid.PATH``, ``set.PATH`` or ``--set PATH``.
+    """
+    axes = [(axis.path, _spell_out(axis.path, queue_path)) for axis in sweep.axes]
+    for number, (written, path) in enumerate(axes):
+        for other, before in axes[:number]:
+            if path == before:
+                also = f': "{other}" is the same setting' if other != written else ""
+                raise InputError(f'"{written}" is varied twice{also}')
+        for other, above in axes:
+            if path.startswith(f"{above}."):
+                raise InputError(
+                    f"{written}: would take the place of what {other} chose; vary one of them,"
+                    f" or write tables among the values of {other}"
+                )
+    _check_shared(axes, sweep.overrides, queue_path, "set.{}")
+    _check_shared(axes, sweep.added, queue_path, "--set {}")
+
+
+def _check_shared(
+    axes: list[tuple[str, str]], shared: Overrides, queue_path: str, shown_as: str
+) -> None:
+    """Refuse what all points would share if no axis took its place at each of them."""
+    for written, _ in shared:
+        path = _spell_out(written, queue_path)
+        for axis, varied in axes:
+            if path == varied or path.startswith(f"{varied}."):
+                raise InputError(
+                    f"{shown_as.format(written)}: has no effect, since the axis {axis} sets it at every point;"
+                    " leave out one of them"
+                )
+
+
+def _spell_out(path: str, queue_path: str) -> str:
+    first, dot, rest = path.partition(".")
+    return f"{queue_path}{dot}{rest}" if queue_path and first == QUEUE_ALIAS else path

@@ -1,0 +1,257 @@
+"""Several studies as one stream of points: order, failures, interruption, and the same bytes as one by one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headend.cli.main import app
+from headend.study import read_study
+from headend.study.outcome import StudyOutcome
+from headend.study.running import Order, run_studies
+from headend.sweeps.crew import Progress
+from headend.sweeps.job import Job
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STUDY = """\
+format = 1
+title = "{title}"
+source = "nowhere"
+scenario = "line.toml"
+[grid.rate]
+values = [1, 2, 4]
+set = {{ "link.line.point_to_point.up.rate" = "{{}} Mbit/s" }}
+[measures]
+ping = "ping.rtt.mean"
+[[claim]]
+id = "A"
+source = "here"
+statement = "There is a ping."
+expected = "three"
+check = "count"
+[[figure]]
+name = "pings"
+title = "Pings"
+explanation = "They fall."
+draw = "draw"
+[quick]
+description = "One."
+grid = {{ rate = [1] }}
+"""
+
+ANALYSIS = """\
+import altair as alt
+from headend.figures.figure import Panel
+from headend.study.claims import Finding, Verdict
+
+def count(points, limits):
+    return Finding(str(len(points)), Verdict.REPRODUCED)
+
+def draw(points):
+    return [Panel("", alt.Chart(points).mark_point().encode(x=alt.X("rate:Q"), y=alt.Y("ping:Q")))]
+"""
+
+LINE = """\
+duration = "2 s"
+link.line.point_to_point.up.rate = "1 Mbit/s"
+flow.ping = {{ application = "ping", rtt = "{rtt} ms" }}
+"""
+
+NAMES = ("one", "three", "two")  # in the order of the command, which is that of the alphabet
+
+
+@pytest.fixture
+def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the folder of a document with three studies; theirs are the only ones that ship."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("headend.library.SHIPPED", tmp_path)
+    folder = tmp_path / "studies" / "document"
+    for number, name in enumerate(NAMES):
+        (folder / name).mkdir(parents=True)
+        files = {
+            "study.toml": STUDY.format(title=f"Study {name}"),
+            "analysis.py": ANALYSIS,
+            "line.toml": LINE.format(rtt=10 * (number + 1)),
+        }
+        for file, text in files.items():
+            (folder / name / file).write_text(text, encoding="utf-8")
+    return folder
+
+
+def run(*options: str, name: str = "document") -> Result:
+    return CliRunner().invoke(app, ["study", "run", name, *options])
+
+
+def read_all(folder: Path) -> dict[str, bytes]:
+    """Give every file that a study leaves behind."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def order_all(document: Path, out: str = "out") -> list[Order]:
+    return [
+        Order(read_study(f"document/{name}", document / name), Path(out) / name) for name in NAMES
+    ]
+
+
+def name_of(job: Job) -> str:
+    return job.text.folder.name
+
+
+def test_all_at_once_leave_the_same_bytes_as_one_by_one(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headend.execution.count_cores", lambda: 4)
+    assert run("--quiet", "--out", "all").exit_code == 0
+    monkeypatch.setattr("headend.execution.count_cores", lambda: 1)
+    for name in NAMES:
+        alone = f"alone-{name}"
+        assert run("--quiet", "--out", alone, name=f"document/{name}").exit_code == 0
+        left = read_all(Path(alone))
+        assert {"points.parquet", "claims.json", "report.html", "figures/pings.svg"} <= set(left)
+        assert read_all(Path("all") / f"document-{name}") == left
+
+
+def test_the_next_points_run_while_a_study_is_written_and_the_order_stays(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headend.execution.count_cores", lambda: 2)
+    later, written = threading.Event(), threading.Event()
+    carry_out, write_into = Job.carry_out, StudyOutcome.write_into
+
+    def work(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        result = carry_out(job, stop)
+        if name_of(job) == "two":
+            later.set()
+        if name_of(job) == "three":  # what comes after is done earlier
+            assert written.wait(10), "the points of a study waited for those of the one before"
+        return result
+
+    def write(outcome: StudyOutcome, folder: Path) -> None:
+        written.set()
+        if folder.name == "one":
+            assert later.wait(10), "no point was run while a study was written"
+        write_into(outcome, folder)
+
+    monkeypatch.setattr(Job, "carry_out", work)
+    monkeypatch.setattr(StudyOutcome, "write_into", write)
+    seen: list[Progress] = []
+    pairs = list(run_studies(order_all(document), threading.Event(), on_progress=seen.append))
+    assert [order.folder.name for order, _ in pairs] == list(NAMES)
+    assert all(isinstance(outcome, StudyOutcome) for _, outcome in pairs)
+    assert (seen[0].done, seen[0].total) == (0, 9)
+    assert (seen[-1].done, seen[-1].total, seen[-1].running) == (9, 9, 0)
+
+
+def test_a_study_that_fails_does_not_stop_the_others(document: Path) -> None:
+    line = document / "one" / "line.toml"
+    line.write_text(line.read_text().replace("rtt", "rt"), encoding="utf-8")
+    broken = ANALYSIS.replace("str(len(points))", 'str(points["pong"])')
+    (document / "three" / "analysis.py").write_text(broken, encoding="utf-8")
+    answer = run("--out", "out")
+    assert answer.exit_code == 2
+    said = " ".join(answer.stderr.split())
+    first, second = said.index("document/one failed: error:"), said.index("document/three failed:")
+    assert first < second
+    assert "pong" in said[second:]
+    assert "Study two" in answer.stdout
+    assert "Failed: document/one, document/three." in answer.stdout
+    assert (Path("out") / "document-two" / "report.html").is_file()
+    assert not (Path("out") / "document-three" / "report.html").exists()
+    (document / "three" / "analysis.py").write_text(ANALYSIS, encoding="utf-8")
+    answer = run("--out", "out", "--json")
+    assert answer.exit_code == 2
+    studies = json.loads(answer.stdout)["studies"]
+    assert [item["study"] for item in studies] == [f"document/{name}" for name in NAMES]
+    assert ["error" in item for item in studies] == [True, False, False]
+
+
+def test_a_fault_of_headend_stops_no_other_study_and_is_told_as_one(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_into = StudyOutcome.write_into
+
+    def write(outcome: StudyOutcome, folder: Path) -> None:
+        if folder.name == "document-one":
+            raise KeyError("template")
+        write_into(outcome, folder)
+
+    monkeypatch.setattr(StudyOutcome, "write_into", write)
+    answer = run("--out", "out")
+    assert answer.exit_code == 70
+    assert "document/one failed: error: internal error" in " ".join(answer.stderr.split())
+    assert (Path("out") / "document-two" / "report.html").is_file()
+
+
+def test_a_point_that_fails_is_told_with_its_study_and_the_others_go_on(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out = Job.carry_out
+
+    def work(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        if name_of(job) == "three":
+            raise RuntimeError("packets were lost count of")
+        return carry_out(job, stop)
+
+    monkeypatch.setattr(Job, "carry_out", work)
+    outcomes = [outcome for _, outcome in run_studies(order_all(document), threading.Event())]
+    assert [isinstance(outcome, StudyOutcome) for outcome in outcomes] == [True, False, True]
+    assert "document/three: {'rate': 1, 'seed': 1}: packets were lost count of" in str(outcomes[1])
+
+
+def test_an_interruption_keeps_whole_studies_and_a_rerun_completes(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("--quiet", "--out", "whole").exit_code == 0
+    write_into = StudyOutcome.write_into
+
+    def interrupt(outcome: StudyOutcome, folder: Path) -> None:
+        if folder.name == "document-three":
+            os.kill(os.getpid(), signal.SIGINT)
+        write_into(outcome, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StudyOutcome, "write_into", interrupt)
+        answer = run("--out", "out")
+    assert answer.exit_code == 130
+    assert "interrupted: 1 of 3 studies are done" in " ".join(answer.stderr.split())
+    assert read_all(Path("out/document-one")) == read_all(Path("whole/document-one"))
+    assert not (Path("out") / "document-three" / "report.html").exists()
+    kept = len(list(Path("out/document-three/points").glob("*.parquet")))
+    assert kept == 3
+
+    carry_out = Job.carry_out
+
+    def work(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        assert name_of(job) == "two", "a kept point was run again"
+        return carry_out(job, stop)
+
+    monkeypatch.setattr(Job, "carry_out", work)
+    assert run("--quiet", "--out", "out").exit_code == 0
+    assert read_all(Path("out")) == read_all(Path("whole"))
+
+
+def test_a_stop_before_the_points_are_done_gives_no_outcome(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headend.execution.count_cores", lambda: 1)
+    stop = threading.Event()
+    seen: list[Progress] = []
+
+    def watch(progress: Progress) -> None:
+        seen.append(progress)
+        if progress.done == 4:
+            stop.set()
+
+    outcomes = list(run_studies(order_all(document), stop, on_progress=watch))
+    assert [order.folder.name for order, _ in outcomes] == ["one"]
+    assert 4 <= len(list(Path("out").glob("*/points/*.parquet"))) < 9
