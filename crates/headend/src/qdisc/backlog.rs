@@ -98,7 +98,6 @@ impl Store {
         }
     }
 
-    #[inline]
     /// The oldest packet; there is one.
     #[inline]
     fn take(&mut self) -> Packet {
