@@ -440,6 +440,11 @@ draw = "draw"
 """
 
 
+BROKEN_CHART = """import altair, headend.figures.figure as figure
+    chart = altair.Chart(points).mark_line().encode(x="nothing")
+    return [figure.Panel("broken", chart)]"""
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -450,6 +455,8 @@ draw = "draw"
         (("def count", "def cuont"), 'claim A: no function "count"; did you mean "cuont"?'),
         (("return Finding", "Finding"), "line 3: count: expected it to return a Finding, found None"),
         (("return []", "return points"), "line 7: draw: expected it to return a list of panels, f"),
+        (("count(points, limits)", "count(points)"), "line 3: count: expected it to take 2 arguments: "),
+        (("return []", BROKEN_CHART), "line 7: draw: a chart that cannot be drawn: "),
         (("return []", "return points.dropp()"), "line 8: AttributeError: 'DataFrame' object has"),
         (("def draw", "def drawn"), 'figure rates: no function "draw"; did you mean "drawn"?'),
     ],

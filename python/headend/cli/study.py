@@ -127,7 +127,7 @@ def run(
 
     studies = [_read(folder) for folder in find_studies(name)]
     studies = [study.make_quick() if quick else study for study in studies]
-    if seeds:
+    if seeds is not None:
         studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
     orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
     for order in orders:
@@ -186,12 +186,13 @@ def _carry_out(orders: Sequence[Order], crew: Crew, told: Told, *, hidden: bool)
     from headend.execution import stop_on_interrupt
     from headend.study.running import run_studies
 
-    alone = orders[0].study.title if len(orders) == 1 else ""
+    alone = len(orders) == 1
+    title = orders[0].study.title if alone else f"{len(orders)} studies"
     done = 0
     try:
         with (
             stop_on_interrupt() as stop,
-            show_points(alone or f"{len(orders)} studies", hidden=hidden) as bar,
+            show_points(title, hidden=hidden) as bar,
         ):
 
             def count(progress: Progress) -> None:

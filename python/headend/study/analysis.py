@@ -85,17 +85,35 @@ def find_function(analysis: ModuleType, name: str, asked_by: str) -> Callable[..
 def call(analysis: ModuleType, name: str, asked_by: str, *arguments: Any) -> Any:
     """Call a function of an analysis; where it goes wrong, the error tells its line."""
     function = find_function(analysis, name, asked_by)
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        raise InputError(
+            f"{_place(analysis, name)}{name}: expected it to take {len(arguments)} arguments: {error}"
+        ) from None
     with blame(_locate(analysis)):
         return function(*arguments)
 
 
 def refuse_answer(analysis: ModuleType, name: str, expected: str, found: object) -> InputError:
     """Give the error of a function that returns something else than it should."""
+    return InputError(
+        f"{_place(analysis, name)}{name}: expected it to return {expected}, found {type(found).__name__}"
+    )
+
+
+def refuse_chart(analysis: ModuleType, name: str, error: Exception) -> InputError:
+    """Give the error of a function whose chart cannot be drawn."""
+    return InputError(
+        f"{_place(analysis, name)}{name}: a chart that cannot be drawn: {' '.join(str(error).split())}"
+    )
+
+
+def _place(analysis: ModuleType, name: str) -> str:
+    """Say where a function stands, for the beginning of an error."""
     function = getattr(analysis, name)
     line = f"line {function.__code__.co_firstlineno}: " if _is_own(analysis, function) else ""
-    return InputError(
-        f"{_locate(analysis)}: {line}{name}: expected it to return {expected}, found {type(found).__name__}"
-    )
+    return f"{_locate(analysis)}: {line}"
 
 
 def _locate(analysis: ModuleType) -> Path:

@@ -12,7 +12,7 @@ from headend.errors import InputError
 from headend.figures.figure import Figure, Panel
 from headend.folder import MANIFEST, describe, write_json, write_table
 from headend.result import RESULT_FORMAT
-from headend.study.analysis import call, refuse_answer
+from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import Judgement
 from headend.study.definition import Study
 
@@ -100,6 +100,11 @@ def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame)
         )
         if not isinstance(panels, Sequence) or not all(isinstance(one, Panel) for one in panels):
             raise refuse_answer(analysis, definition.draw, "a list of panels", panels)
+        for panel in panels:
+            try:
+                panel.specify()
+            except Exception as error:
+                raise refuse_chart(analysis, definition.draw, error) from error
         figures.append(
             Figure(definition.name, definition.title, definition.explanation, list(panels))
         )

@@ -69,9 +69,8 @@ def run_studies(
             try:
                 with interrupt_at_once():
                     outcome = course.conclude(finished)
-            except (
-                Exception
-            ) as error:  # a mistake in one study's analysis is no reason to lose the others
+            except Exception as error:
+                # A mistake in one study's analysis is no reason to lose the others.
                 yield course.order, error
             else:
                 yield course.order, outcome

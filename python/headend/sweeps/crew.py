@@ -183,14 +183,12 @@ class Cluster:
         from distributed import as_completed
 
         name = f"headend-{uuid.uuid4().hex}"
-        futures = {
-            self.client.submit(
-                _carry_out, task.job.pack(), key=f"{name}-{task.batch}-{task.job.key}"
-            ): task
-            for task in tasks
-        }
-        finished = as_completed(futures, loop=self.client.loop)
+        futures: dict[Any, Task] = {}
         try:
+            for task in tasks:
+                key = f"{name}-{task.batch}-{task.job.key}"
+                futures[self.client.submit(_carry_out, task.job.pack(), key=key)] = task
+            finished = as_completed(futures, loop=self.client.loop)
             while not finished.is_empty():
                 if stop.is_set():
                     return

@@ -101,9 +101,7 @@ def _fingerprint(result: SweepResult, folder: Path) -> str:
     digest = hashlib.sha256(f"{__version__}\n{words!r}\n".encode())
     digest.update((folder / RESULTS).read_bytes())
     package = Path(__file__).parents[1]
-    for path in sorted(
-        [*package.glob("figures/*.py"), *package.glob("templates/*"), package / "report.py"]
-    ):
+    for path in sorted([*package.rglob("*.py"), *package.glob("templates/*")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
