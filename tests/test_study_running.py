@@ -245,13 +245,18 @@ def test_a_stop_before_the_points_are_done_gives_no_outcome(
 ) -> None:
     monkeypatch.setattr("headend.execution.count_cores", lambda: 1)
     stop = threading.Event()
-    seen: list[Progress] = []
+    carry_out = Job.carry_out
+    done: list[Job] = []
 
-    def watch(progress: Progress) -> None:
-        seen.append(progress)
-        if progress.done == 4:
+    def work(job: Job, told: threading.Event | None = None) -> pl.DataFrame | None:
+        result = carry_out(job, told)
+        done.append(job)
+        if len(done) == 4:
             stop.set()
+        return result
 
-    outcomes = list(run_studies(order_all(document), stop, on_progress=watch))
-    assert [order.folder.name for order, _ in outcomes] == ["one"]
-    assert 4 <= len(list(Path("out").glob("*/points/*.parquet"))) < 9
+    monkeypatch.setattr(Job, "carry_out", work)
+    outcomes = list(run_studies(order_all(document), stop))
+    # The first study may or may not have been written by then; no other can have been.
+    assert {order.folder.name for order, _ in outcomes} <= {"one"}
+    assert len(list(Path("out").glob("*/points/*.parquet"))) == 4
