@@ -10,9 +10,24 @@ use headend::time::Instant;
 /// Slices of a run.
 pub const SLICES: u64 = 12;
 
-/// CPU time of a run, by slice, nanoseconds.
-#[derive(Clone)]
-pub struct Cost(Vec<u64>);
+/// What a run costs, and what it does for that.
+pub struct Cost {
+    /// CPU time by slice, nanoseconds.
+    slices: Vec<u64>,
+    simulated_seconds: f64,
+    /// Events.
+    pub events: u64,
+    /// Data packets delivered.
+    pub packets: u64,
+}
+
+/// One row of a table: what was measured, and what it costs.
+pub struct Row<W> {
+    /// What was measured, and what else was found out about it.
+    pub of: W,
+    /// Its cost.
+    pub cost: Cost,
+}
 
 impl Cost {
     /// Runs `simulation` to its end.
@@ -22,59 +37,66 @@ impl Cost {
 
     /// The same, telling how many slices are done after each.
     pub fn of_each(simulation: &mut Simulation, mut done: impl FnMut(u64)) -> Self {
-        let end = simulation.end().as_nanos();
+        let end = simulation.end();
         let slice = |number: u64| {
-            let until = Instant::from_nanos(
-                (u128::from(end) * u128::from(number) / u128::from(SLICES)) as u64,
-            );
+            let until = u128::from(end.as_nanos()) * u128::from(number) / u128::from(SLICES);
             let start = cpu_ns();
-            simulation.run_until(until);
+            simulation.run_until(Instant::from_nanos(until as u64));
             let spent = cpu_ns() - start;
             done(number);
             spent
         };
-        Self((1..=SLICES).map(slice).collect())
+        Self {
+            slices: (1..=SLICES).map(slice).collect(),
+            simulated_seconds: end.as_secs_f64(),
+            events: simulation.events(),
+            packets: simulation.data_packets_delivered(),
+        }
+    }
+
+    /// CPU time of a delivered data packet, nanoseconds.
+    pub fn ns_per_packet(&self) -> f64 {
+        self.ns() / self.packets as f64
+    }
+
+    /// Events of a delivered data packet.
+    pub fn events_per_packet(&self) -> f64 {
+        self.events as f64 / self.packets as f64
+    }
+
+    /// Events per second of CPU time.
+    pub fn events_per_second(&self) -> f64 {
+        self.events as f64 / self.ns() * 1e9
+    }
+
+    /// Simulated time over CPU time.
+    pub fn simulated_per_wall(&self) -> f64 {
+        self.simulated_seconds / self.ns() * 1e9
     }
 
     /// CPU time in all, nanoseconds.
-    pub fn ns(&self) -> f64 {
-        self.0.iter().sum::<u64>() as f64
+    fn ns(&self) -> f64 {
+        self.slices.iter().sum::<u64>() as f64
     }
 
-    /// The same in seconds.
-    pub fn seconds(&self) -> f64 {
-        self.ns() * 1e-9
+    /// Keeps the better of two runs, slice by slice.
+    fn improve(&mut self, again: &Self) {
+        for (best, spent) in self.slices.iter_mut().zip(&again.slices) {
+            *best = (*best).min(*spent);
+        }
     }
-
-    /// The better of two runs, slice by slice.
-    fn better(&self, other: &Self) -> Self {
-        Self(
-            self.0
-                .iter()
-                .zip(&other.0)
-                .map(|(a, b)| *a.min(b))
-                .collect(),
-        )
-    }
-}
-
-/// Something measured whose cost may turn out less when measured again.
-pub trait Measured {
-    /// Its cost.
-    fn cost(&mut self) -> &mut Cost;
 }
 
 /// Measures each of `all` once a round, in turns, and keeps the least of its costs.
-pub fn in_rounds<T: Copy, M: Measured>(
+pub fn in_rounds<T: Copy, W>(
     rounds: usize,
     all: &[T],
-    measure: impl Fn(T) -> M,
-) -> Vec<M> {
-    let mut best: Vec<M> = all.iter().map(|&one| measure(one)).collect();
+    measure: impl Fn(T) -> Row<W>,
+) -> Vec<Row<W>> {
+    let mut best: Vec<_> = all.iter().map(|&one| measure(one)).collect();
     for _ in 1..rounds {
         for (&one, best) in all.iter().zip(&mut best) {
-            let cost = best.cost().better(measure(one).cost());
-            *best.cost() = cost;
+            best.cost.improve(&measure(one).cost);
         }
     }
     best

@@ -18,51 +18,22 @@ use std::process::ExitCode;
 use headend::qdisc::QueueConfig;
 use headend::scenario::{Format, Scenario};
 
-use self::cost::{Cost, Measured, cpu_ns, in_rounds};
+use self::cost::{Cost, cpu_ns, in_rounds};
+use self::senders::Sender;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Counting = allocator::Counting;
 
-/// One row of the table.
-struct Row {
-    case: &'static str,
+/// A case with a queue, and what it holds.
+struct Case {
+    name: &'static str,
     queue: String,
-    cost: Cost,
-    events: u64,
-    simulated_seconds: f64,
     peak_mib: f64,
+    /// After warm-up.
     allocations: u64,
-    packets: u64,
 }
 
-impl Measured for Row {
-    fn cost(&mut self) -> &mut Cost {
-        &mut self.cost
-    }
-}
-
-impl Row {
-    fn ns_per_packet(&self) -> f64 {
-        self.cost.ns() / self.packets as f64
-    }
-
-    fn events_per_second(&self) -> f64 {
-        self.events as f64 / self.cost.seconds()
-    }
-
-    fn simulated_per_wall(&self) -> f64 {
-        self.simulated_seconds / self.cost.seconds()
-    }
-
-    fn floor_ratio(&self, floors: Floors) -> f64 {
-        self.ns_per_packet()
-            / if self.case == "c" {
-                floors.fast
-            } else {
-                floors.slow
-            }
-    }
-}
+type Row = cost::Row<Case>;
 
 /// The floor's cost per packet at the rates of the cases, nanoseconds.
 #[derive(Clone, Copy)]
@@ -74,6 +45,16 @@ struct Floors {
 }
 
 impl Floors {
+    /// How often a case's cost is the floor's at its rate.
+    fn ratio(self, row: &Row) -> f64 {
+        let floor = if row.of.name == "c" {
+            self.fast
+        } else {
+            self.slow
+        };
+        row.cost.ns_per_packet() / floor
+    }
+
     fn measure() -> Self {
         Self {
             slow: floor_ns(200_000_000),
@@ -135,10 +116,10 @@ fn run_once(case: &str, duration: &str) -> bool {
         let (row, _) = plant::run(street, modems, duration);
         println!(
             "{:.1} ns per packet, {} packets, {:.1} KiB per active modem, {} events",
-            row.ns_per_packet(),
-            row.packets,
-            row.kib_per_active_modem,
-            row.events
+            row.cost.ns_per_packet(),
+            row.cost.packets,
+            row.of.kib_per_active_modem,
+            row.cost.events
         );
         return true;
     }
@@ -146,12 +127,18 @@ fn run_once(case: &str, duration: &str) -> bool {
         .into_iter()
         .find(|name| *name == case)
     {
-        let row = senders::run(control, "codel", duration);
+        let row = senders::run(
+            Sender {
+                control,
+                queue: "codel",
+            },
+            duration,
+        );
         println!(
             "{:.1} ns per packet, {} packets, {:.2} events per packet",
-            row.ns_per_packet(),
-            row.packets,
-            row.events_per_packet()
+            row.cost.ns_per_packet(),
+            row.cost.packets,
+            row.cost.events_per_packet()
         );
         return true;
     }
@@ -162,8 +149,8 @@ fn run_once(case: &str, duration: &str) -> bool {
     let row = measure("profile", text, queue, duration);
     println!(
         "{:.1} ns per packet, {} packets",
-        row.ns_per_packet(),
-        row.packets
+        row.cost.ns_per_packet(),
+        row.cost.packets
     );
     true
 }
@@ -199,12 +186,12 @@ fn bench_cases(only: Option<&str>) -> Vec<serde_json::Value> {
     let mut met = true;
     for (row, (.., goal)) in rows.iter().zip(&all) {
         print_row(row, floors, *goal);
-        met &= row.floor_ratio(floors) <= *goal && row.peak_mib <= 64.0 && row.allocations == 0;
+        met &= floors.ratio(row) <= *goal && row.of.peak_mib <= 64.0 && row.of.allocations == 0;
     }
     if let [tail, codel, ..] = &rows[..] {
         println!(
             "\ndrop-tail / CoDel: {:.2} (goal ≤ 1.3)",
-            tail.ns_per_packet() / codel.ns_per_packet()
+            tail.cost.ns_per_packet() / codel.cost.ns_per_packet()
         );
     }
     println!(
@@ -221,16 +208,16 @@ fn bench_cases(only: Option<&str>) -> Vec<serde_json::Value> {
 fn print_row(row: &Row, floors: Floors, goal: f64) {
     println!(
         "{:<5} {:<12} {:>9.1} {:>6.1} {:>7} {:>10.2e} {:>9.0} {:>9.1} {:>7} {:>8}",
-        row.case,
-        row.queue,
-        row.ns_per_packet(),
-        row.floor_ratio(floors),
+        row.of.name,
+        row.of.queue,
+        row.cost.ns_per_packet(),
+        floors.ratio(row),
         format!("≤ {goal}"),
-        row.events_per_second(),
-        row.simulated_per_wall(),
-        row.peak_mib,
-        row.allocations,
-        row.packets,
+        row.cost.events_per_second(),
+        row.cost.simulated_per_wall(),
+        row.of.peak_mib,
+        row.of.allocations,
+        row.cost.packets,
     );
 }
 
@@ -241,10 +228,10 @@ fn bench_cell() -> Vec<serde_json::Value> {
     for row in &rows {
         println!(
             "{:<17} {:>9.1} {:>14.2} {:>8}",
-            format!("20 and {} idle", row.idle),
-            row.ns_per_packet(),
-            row.events_per_packet(),
-            row.packets,
+            format!("20 and {} idle", row.of),
+            row.cost.ns_per_packet(),
+            row.cost.events_per_packet(),
+            row.cost.packets,
         );
     }
     println!("goal: at most 1000 ns, idle stations for nothing");
@@ -266,16 +253,16 @@ fn bench_plant() -> Vec<serde_json::Value> {
         for row in kind {
             println!(
                 "{:<14} {:>6} {:>10.1} {:>6.2} {:>10.2e} {:>9.1} {:>9.1} {:>11.1} {:>5.0} {:>9}",
-                row.street,
-                row.modems,
-                row.ns_per_packet(),
-                row.ns_per_packet() / kind[0].ns_per_packet(),
-                row.events_per_second(),
-                row.simulated_per_wall(),
-                row.peak_mib,
-                row.kib_per_active_modem,
-                row.mbps,
-                row.packets,
+                row.of.street,
+                row.of.modems,
+                row.cost.ns_per_packet(),
+                row.cost.ns_per_packet() / kind[0].cost.ns_per_packet(),
+                row.cost.events_per_second(),
+                row.cost.simulated_per_wall(),
+                row.of.peak_mib,
+                row.of.kib_per_active_modem,
+                row.of.mbps,
+                row.cost.packets,
             );
         }
     }
@@ -317,21 +304,21 @@ fn bench_queues(only: Option<&str>) -> Vec<serde_json::Value> {
 fn bench_senders(only: Option<&str>) -> Vec<serde_json::Value> {
     println!("\nsender            queue      ns/packet  of reno  events/packet  packets");
     let names = senders::names(only);
-    let all = (names.into_iter()).flat_map(|control| senders::QUEUES.map(|queue| (control, queue)));
+    let all = (names.into_iter())
+        .flat_map(|control| senders::QUEUES.map(|queue| Sender { control, queue }));
     let all: Vec<_> = all.collect();
-    let rows = in_rounds(ROUNDS, &all, |(control, queue)| {
-        senders::run(control, queue, "20 s")
-    });
+    let rows = in_rounds(ROUNDS, &all, |sender| senders::run(sender, "20 s"));
     for row in &rows {
-        let reno = (rows.iter()).find(|other| other.control == "reno" && other.queue == row.queue);
+        let reno = (rows.iter())
+            .find(|other| other.of.control == "reno" && other.of.queue == row.of.queue);
         println!(
             "{:<17} {:<10} {:>9.1} {:>8.2} {:>14.2} {:>8}",
-            row.control,
-            row.queue,
-            row.ns_per_packet(),
-            row.ns_per_packet() / reno.map_or(f64::NAN, senders::Row::ns_per_packet),
-            row.events_per_packet(),
-            row.packets,
+            row.of.control,
+            row.of.queue,
+            row.cost.ns_per_packet(),
+            row.cost.ns_per_packet() / reno.map_or(f64::NAN, |reno| reno.cost.ns_per_packet()),
+            row.cost.events_per_packet(),
+            row.cost.packets,
         );
     }
     println!("goal: none above 1.5 × reno");
@@ -376,18 +363,14 @@ fn measure(case: &'static str, text: &str, queue: &str, duration: &str) -> Row {
     });
     let allocations = allocator::count() - allocated;
     let peak = allocator::peak() - before;
-    let row = Row {
-        case,
+    let of = Case {
+        name: case,
         queue: queue.to_owned(),
-        cost,
-        events: simulation.events(),
-        simulated_seconds: simulation.end().as_secs_f64(),
         peak_mib: peak as f64 / f64::from(1 << 20),
         allocations,
-        packets: simulation.data_packets_delivered(),
     };
     drop(simulation.tables());
-    row
+    Row { of, cost }
 }
 
 /// The floor's cost at `rate_bps`, with the flows of the cases.
@@ -412,15 +395,15 @@ fn floor_ns(rate_bps: u64) -> f64 {
 
 fn json(row: &Row, floors: Floors) -> serde_json::Value {
     serde_json::json!({
-        "case": row.case,
-        "queue": row.queue,
-        "ns_per_packet": row.ns_per_packet(),
-        "events_per_second": row.events_per_second(),
-        "simulated_per_wall": row.simulated_per_wall(),
-        "peak_mib": row.peak_mib,
-        "floor_ratio": row.floor_ratio(floors),
-        "allocations_after_warmup": row.allocations,
-        "data_packets": row.packets,
+        "case": row.of.name,
+        "queue": row.of.queue,
+        "ns_per_packet": row.cost.ns_per_packet(),
+        "events_per_second": row.cost.events_per_second(),
+        "simulated_per_wall": row.cost.simulated_per_wall(),
+        "peak_mib": row.of.peak_mib,
+        "floor_ratio": floors.ratio(row),
+        "allocations_after_warmup": row.of.allocations,
+        "data_packets": row.cost.packets,
     })
 }
 
@@ -434,8 +417,8 @@ mod tests {
         for (case, text, queues, _) in CASES {
             for queue in queues {
                 let row = measure(case, text, queue, "60 s");
-                assert!(row.packets > 500_000, "case {case} is a real run");
-                assert_eq!(row.allocations, 0, "case {case} with {queue}");
+                assert!(row.cost.packets > 500_000, "case {case} is a real run");
+                assert_eq!(row.of.allocations, 0, "case {case} with {queue}");
             }
         }
     }

@@ -13,7 +13,7 @@ use headend::scenario::{Format, Scenario};
 use headend::simulation::Simulation;
 
 use crate::allocator;
-use crate::cost::{Cost, Measured};
+use crate::cost::{self, Cost};
 
 /// Simulated time.
 const DURATION: &str = "30 s";
@@ -55,57 +55,29 @@ pub const STREETS: [Street; 3] = [
 /// Modems on the upstream.
 pub const SIZES: [u32; 3] = [10, 100, 1000];
 
-/// One row of the table.
-pub struct Row {
+/// A street of so many modems, and what it holds and carries.
+pub struct Plant {
     /// The kind of street.
     pub street: &'static str,
     /// Modems.
     pub modems: u32,
-    /// CPU time.
-    pub cost: Cost,
-    /// Events.
-    pub events: u64,
-    /// Simulated time, seconds.
-    pub simulated_seconds: f64,
     /// Most memory the engine held.
     pub peak_mib: f64,
     /// The same for each modem that is not idle, what an empty street of this size holds taken off.
     pub kib_per_active_modem: f64,
     /// Data delivered in both directions, Mb/s.
     pub mbps: f64,
-    /// Data packets delivered.
-    pub packets: u64,
 }
 
-impl Measured for Row {
-    fn cost(&mut self) -> &mut Cost {
-        &mut self.cost
-    }
-}
-
-impl Row {
-    /// CPU time of a delivered data packet.
-    pub fn ns_per_packet(&self) -> f64 {
-        self.cost.ns() / self.packets as f64
-    }
-
-    /// Events per second of CPU time.
-    pub fn events_per_second(&self) -> f64 {
-        self.events as f64 / self.cost.seconds()
-    }
-
-    /// Simulated time over CPU time.
-    pub fn simulated_per_wall(&self) -> f64 {
-        self.simulated_seconds / self.cost.seconds()
-    }
-}
+/// What one street costs.
+pub type Row = cost::Row<Plant>;
 
 /// Measures one street.
 pub fn measure(street: &Street, modems: u32) -> Row {
-    let (row, mut simulation) = run(street, modems, DURATION);
+    let (mut row, mut simulation) = run(street, modems, DURATION);
     let bytes = delivered_bytes(&simulation.tables());
-    let mbps = bytes as f64 * 8e-6 / simulation.end().as_secs_f64();
-    Row { mbps, ..row }
+    row.of.mbps = bytes as f64 * 8e-6 / simulation.end().as_secs_f64();
+    row
 }
 
 /// Runs one street for `duration`; what was delivered is left open.
@@ -118,18 +90,14 @@ pub fn run(street: &Street, modems: u32, duration: &str) -> (Row, Simulation) {
     let empty = allocator::live();
     let cost = Cost::of(&mut simulation);
     let peak = allocator::peak();
-    let row = Row {
+    let of = Plant {
         street: street.name,
         modems,
-        cost,
-        events: simulation.events(),
-        simulated_seconds: simulation.end().as_secs_f64(),
         peak_mib: (peak - before) as f64 / f64::from(1 << 20),
         kib_per_active_modem: (peak - empty) as f64 / 1024.0 / f64::from(active),
         mbps: f64::NAN,
-        packets: simulation.data_packets_delivered(),
     };
-    (row, simulation)
+    (Row { of, cost }, simulation)
 }
 
 /// The street of so many modems, half of which are idle.
@@ -174,15 +142,15 @@ fn delivered_bytes(tables: &[(&str, Table)]) -> u64 {
 /// The row for the bench's file.
 pub fn json(row: &Row) -> serde_json::Value {
     serde_json::json!({
-        "case": format!("{}-{}", row.street, row.modems),
+        "case": format!("{}-{}", row.of.street, row.of.modems),
         "queue": "docsis_pie",
-        "modems": row.modems,
-        "ns_per_packet": row.ns_per_packet(),
-        "events_per_second": row.events_per_second(),
-        "simulated_per_wall": row.simulated_per_wall(),
-        "peak_mib": row.peak_mib,
-        "kib_per_active_modem": row.kib_per_active_modem,
-        "goodput_mbps": row.mbps,
-        "data_packets": row.packets,
+        "modems": row.of.modems,
+        "ns_per_packet": row.cost.ns_per_packet(),
+        "events_per_second": row.cost.events_per_second(),
+        "simulated_per_wall": row.cost.simulated_per_wall(),
+        "peak_mib": row.of.peak_mib,
+        "kib_per_active_modem": row.of.kib_per_active_modem,
+        "goodput_mbps": row.of.mbps,
+        "data_packets": row.cost.packets,
     })
 }

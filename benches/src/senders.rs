@@ -8,39 +8,22 @@ use std::collections::BTreeMap;
 use headend::congestion::CongestionConfig;
 use headend::scenario::{Format, Scenario};
 
-use crate::cost::{Cost, Measured};
+use crate::cost::{self, Cost};
 
 const SCENARIO: &str = include_str!("../senders.toml");
 
 /// The queues of the bottleneck.
 pub const QUEUES: [&str; 2] = ["drop_tail", "codel"];
 
-/// What one control costs.
-pub struct Row {
+/// A congestion control behind a queue.
+#[derive(Clone, Copy)]
+pub struct Sender {
     pub control: &'static str,
     pub queue: &'static str,
-    pub cost: Cost,
-    pub events: u64,
-    pub packets: u64,
 }
 
-impl Measured for Row {
-    fn cost(&mut self) -> &mut Cost {
-        &mut self.cost
-    }
-}
-
-impl Row {
-    /// CPU time of a delivered packet.
-    pub fn ns_per_packet(&self) -> f64 {
-        self.cost.ns() / self.packets as f64
-    }
-
-    /// Events of a delivered packet.
-    pub fn events_per_packet(&self) -> f64 {
-        self.events as f64 / self.packets as f64
-    }
-}
+/// What one control costs.
+pub type Row = cost::Row<Sender>;
 
 /// The names of all controls, or of one.
 pub fn names(only: Option<&str>) -> Vec<&'static str> {
@@ -52,36 +35,31 @@ pub fn names(only: Option<&str>) -> Vec<&'static str> {
 }
 
 /// One run.
-pub fn run(control: &'static str, queue: &'static str, duration: &str) -> Row {
+pub fn run(of: Sender, duration: &str) -> Row {
     let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let mut overrides = vec![
         set("duration", duration),
-        set("flow.near.tcp.congestion", control),
-        set("flow.far.tcp.congestion", control),
+        set("flow.near.tcp.congestion", of.control),
+        set("flow.far.tcp.congestion", of.control),
     ];
     // The scenario's own queue keeps its limit.
-    if queue != QUEUES[0] {
-        overrides.push(set("link.line.point_to_point.up.queue", queue));
+    if of.queue != QUEUES[0] {
+        overrides.push(set("link.line.point_to_point.up.queue", of.queue));
     }
     let scenario = Scenario::parse(SCENARIO, Format::Toml, &overrides, &BTreeMap::new())
         .expect("the bench's scenario is valid");
-    let mut simulation = scenario.build(1);
-    let cost = Cost::of(&mut simulation);
     Row {
-        control,
-        queue,
-        cost,
-        events: simulation.events(),
-        packets: simulation.data_packets_delivered(),
+        of,
+        cost: Cost::of(&mut scenario.build(1)),
     }
 }
 
 pub fn json(row: &Row) -> serde_json::Value {
     serde_json::json!({
-        "control": row.control,
-        "queue": row.queue,
-        "ns_per_packet": row.ns_per_packet(),
-        "events_per_packet": row.events_per_packet(),
-        "data_packets": row.packets,
+        "control": row.of.control,
+        "queue": row.of.queue,
+        "ns_per_packet": row.cost.ns_per_packet(),
+        "events_per_packet": row.cost.events_per_packet(),
+        "data_packets": row.cost.packets,
     })
 }

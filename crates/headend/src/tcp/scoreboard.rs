@@ -70,6 +70,21 @@ impl Segment {
         self.has(RESENT)
     }
 
+    /// A segment of `len` sequence numbers from `seq` that is sent now.
+    #[inline]
+    fn sent(seq: u64, len: u16, state: u8, stamp: Stamp) -> Self {
+        Self {
+            seq,
+            sent_at: stamp.sent_at,
+            delivered: stamp.delivered,
+            send_span: stamp.send_span,
+            ack_span: stamp.ack_span,
+            in_flight: stamp.in_flight,
+            len,
+            state: state & !APP_LIMITED | if stamp.app_limited { APP_LIMITED } else { 0 },
+        }
+    }
+
     /// What it remembers of the moment it was last sent.
     pub(super) fn stamp(&self) -> Stamp {
         Stamp {
@@ -80,17 +95,6 @@ impl Segment {
             in_flight: self.in_flight,
             app_limited: self.has(APP_LIMITED),
         }
-    }
-
-    /// It is sent now.
-    fn set_stamp(&mut self, stamp: Stamp) {
-        self.sent_at = stamp.sent_at;
-        self.delivered = stamp.delivered;
-        self.send_span = stamp.send_span;
-        self.ack_span = stamp.ack_span;
-        self.in_flight = stamp.in_flight;
-        self.state &= !APP_LIMITED;
-        self.state |= if stamp.app_limited { APP_LIMITED } else { 0 };
     }
 
     /// The number after its last.
@@ -220,18 +224,9 @@ impl Scoreboard {
             let more = (self.segments.len() / 4).max(LEAST_GROWTH);
             self.segments.reserve_exact(more);
         }
-        let state =
-            (if is_fin { FIN } else { 0 }) | if stamp.app_limited { APP_LIMITED } else { 0 };
-        self.segments.push_back(Segment {
-            seq: self.nxt,
-            sent_at: stamp.sent_at,
-            delivered: stamp.delivered,
-            send_span: stamp.send_span,
-            ack_span: stamp.ack_span,
-            in_flight: stamp.in_flight,
-            len,
-            state,
-        });
+        let state = if is_fin { FIN } else { 0 };
+        self.segments
+            .push_back(Segment::sent(self.nxt, len, state, stamp));
         self.nxt += u64::from(len);
         self.pipe += u64::from(len);
     }
@@ -485,8 +480,7 @@ impl Scoreboard {
             resent.push_back((number, stamp.sent_at));
         }
         let segment = &mut self.segments[(number - self.first) as usize];
-        segment.set_stamp(stamp);
-        segment.state |= RESENT;
+        *segment = Segment::sent(segment.seq, segment.len, segment.state | RESENT, stamp);
         if counts && !segment.has(REPAIRED) {
             segment.state |= REPAIRED;
             self.pipe += u64::from(segment.len);
