@@ -137,38 +137,38 @@ def stop_on_interrupt() -> Iterator[threading.Event]:
         Set when the person asked to stop.
     """
     stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
 
-    previous = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _handle_interrupts(ask):
         yield stop
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
 def interrupt_at_once() -> Iterator[None]:
     """Within `stop_on_interrupt`, let Ctrl-C and SIGTERM interrupt a block that does not ask whether to stop."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
+    with _handle_interrupts(interrupt):
+        yield
+
+
+@contextmanager
+def _handle_interrupts(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Give Ctrl-C and SIGTERM to a handler; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     previous = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+        number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
         yield
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        for number, before in previous.items():
+            signal.signal(number, before)

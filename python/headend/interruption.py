@@ -10,7 +10,7 @@ import signal
 import threading
 from types import FrameType
 
-#: What `headend.cli.terminal.ExitCode.INTERRUPTED` is, without importing it.
+#: The exit code: 128 and the signal's number, as shells have it.
 INTERRUPTED = 130
 
 

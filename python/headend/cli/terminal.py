@@ -20,7 +20,7 @@ from rich.text import Text
 
 from headend.errors import InputError
 from headend.execution import SLICE_SECONDS
-from headend.interruption import hear_as_exception
+from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ExitCode(IntEnum):
     MISSED = 1
     BAD_INPUT = 2
     INTERNAL = 70
-    INTERRUPTED = 130
+    INTERRUPTED = INTERRUPTED
 
 
 class _Output(Console):

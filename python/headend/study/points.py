@@ -79,7 +79,7 @@ def run_points(
     on_progress: OnProgress | None = None,
     crew: Crew | None = None,
 ) -> pl.DataFrame | None:
-    """Run the points of a study that are not in the store yet.
+    """Run the points of a study that are not in the store yet: for those who want its table alone, unjudged.
 
     Parameters
     ----------
