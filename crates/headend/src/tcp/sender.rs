@@ -138,7 +138,7 @@ pub(super) struct Sender {
     /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
     recover: Option<u64>,
     /// Proportional rate reduction, during fast recovery.
-    prr: Option<Prr>,
+    prr: Option<Box<Prr>>,
     rack: Option<Box<Rack>>,
     /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
     /// before.
@@ -754,7 +754,7 @@ impl Sender {
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
         }
         if self.setup.prr && self.setup.sack {
-            self.prr = Some(Prr::new(point - first));
+            self.prr = Some(Box::new(Prr::new(point - first)));
         }
     }
 
