@@ -19,7 +19,7 @@ from headend.cli.main import app
 from headend.cli.tables import draw_members, draw_people, draw_queues, fit
 from headend.figures import draw_figures
 from headend.figures.spread import merge_members
-from headend.figures.thinning import Tail, merge_tails
+from headend.figures.thinning import Tail, merge_tails, thin_distributions
 from headend.groups import find_groups, label_member, order_naturally
 from headend.report import write_report
 from headend.verdict import judge, summarise_comparison
@@ -186,6 +186,25 @@ def test_a_tail_that_few_members_reach_is_not_drawn() -> None:
     long, short = Tail(np.array([1.0, 2.0]), np.array([1.0, 0.5])), Tail(np.ones(1), np.ones(1))
     assert merge_tails([long, short, short])["share"].tolist() == [1.0]
     assert merge_tails([long, long, short])["share"].tolist() == [1.0, 0.5]
+
+
+def test_a_share_of_packets_above_a_delay_never_rises() -> None:
+    """Many members send little, and those that wait longest least; nobody who runs out of packets may move the curve."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        frames = []
+        for number in range(30):
+            size = int(rng.integers(1, 4)) if number % 2 else int(rng.integers(50, 5000))
+            delays = np.sort(rng.lognormal(18 if number % 2 else 14, 1, size)).astype(np.int64)
+            frames.append(
+                pl.DataFrame({"lower_ns": delays, "upper_ns": delays + 1}).with_columns(
+                    name=pl.lit(f"home.{number}"), direction=pl.lit("up"), count=pl.lit(1)
+                )
+            )
+        merged = merge_tails(list(thin_distributions(pl.concat(frames)).values()))
+        assert (np.diff(merged["share"]) < 0).all()
+        for line in ("low_ms", "delay_ms", "high_ms"):
+            assert (np.diff(merged[line]) >= 0).all(), line
 
 
 def test_the_key_of_one_of_many_modems_is_that_of_all() -> None:
