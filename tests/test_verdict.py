@@ -339,3 +339,69 @@ def test_shared_channels_have_rows_of_their_own(tmp_path: Path) -> None:
 def test_a_channel_of_ones_own_has_no_row(home_line: Path) -> None:
     cells = draw_queues(headend.run(home_line, set={"duration": "6 s"}), None).columns[0].cells
     assert not any("channel" in str(cell) for cell in cells)
+
+
+def make_upload(congestion: str, queue: Any, rate: str = "20 Mbit/s", **rest: Any) -> Any:
+    """Run an upload over a plain link and give the verdict's words."""
+    flow = {"application": "bulk", "rtt": "40 ms", "tcp": {"congestion": congestion}, **rest}
+    line = make_line({"rate": rate, "queue": queue}, {"rate": "100 Mbit/s"}, flow={"put": flow})
+    return judge(headend.run(line))
+
+
+def test_a_full_line_with_a_long_queue_is_not_praised() -> None:
+    # 50 ms: a queue that stands at 33 ms and more does not count as a standing one.
+    paragraph = make_upload("cubic", {"drop_tail": {"limit": "100 kB"}}).paragraph
+    assert "stayed short" not in paragraph
+    assert "of the 40 ms that it can hold" in paragraph
+    assert "A smaller buffer or an AQM shortens it" in paragraph
+
+
+def test_a_buffer_too_small_is_told_and_not_taken_for_room_to_spare() -> None:
+    verdict = make_upload("reno", {"drop_tail": {"limit": "8 KiB"}}, "10 Mbit/s")
+    assert verdict.queue is not None
+    assert (verdict.queue.utilisation or 1.0) < 0.85
+    assert "although put had more to send: with room for 6.55 ms where" in verdict.paragraph
+    assert "A larger limit fills the line" in verdict.paragraph
+    assert "room to spare" not in verdict.paragraph
+
+
+def test_a_law_that_marks_too_early_is_told() -> None:
+    # On a cable upstream a packet waits 3 ms for its grant, and the step is at 1 ms.
+    cable = {
+        "preset": "docsis31",
+        "upstream": {"rate": "10 Mbit/s", "queue": "dualpi2"},
+        "downstream": {"rate": "100 Mbit/s"},
+    }
+    put = {"application": "bulk", "rtt": "40 ms", "tcp": {"congestion": "prague"}}
+    flow = {"put": put, "call": {"application": "voice"}}
+    scenario = {"duration": "20 s", "warmup": "5 s", "link": {"cable": {"docsis": cable}}}
+    verdict = judge(headend.run({**scenario, "flow": flow}))
+    assert verdict.paragraph.startswith("Nobody suffered, but put got less than the line has")
+    assert "although put had more to send: its law (dualpi2) marked" in verdict.paragraph
+    assert "request and grant alone take milliseconds" in verdict.paragraph
+    assert "room to spare" not in verdict.paragraph
+
+
+def test_a_sender_that_the_path_slows_down_is_not_the_queues_doing() -> None:
+    verdict = make_upload("reno", {"drop_tail": {"limit": "8 KiB"}}, path={"loss": "1 %"})
+    assert "had more to send" not in verdict.paragraph
+
+
+def test_a_transfer_of_which_nothing_comes_suffers() -> None:
+    finding = make_upload("cubic", "drop_tail", rtt="20 s").findings[0]
+    assert finding.experience.startswith("nothing read in ")
+    assert finding.grade is Grade.BAD
+
+
+def test_a_short_queue_beside_who_suffers_is_not_what_a_good_queue_does() -> None:
+    line = make_line(
+        {"rate": "2 Mbit/s", "queue": "pie"},
+        {"rate": "20 Mbit/s"},
+        flow={
+            "put": {"application": "bulk", "tcp": {"congestion": "cubic"}, "rtt": "40 ms"},
+            "call": {"application": "voice", "path": {"loss": "10 %"}},
+        },
+    )
+    verdict = judge(headend.run(line))
+    assert verdict.findings[0].suffers
+    assert "what a good queue does" not in verdict.paragraph

@@ -11,6 +11,7 @@ Marks, and where they come from:
 - video: frames that were late or never whole, in the mean over the scoring periods: 1, 5 and 20 %, ours; time in which the picture stood still: 0.5,
   2 and 5 %, ours;
 - page load: 2, 4 and 10 s, ours; of a page that never came, the time waited for it;
+- a transfer of which nothing came while some of it was under way: the same marks, for the time waited for it;
 - a video: the same until the first picture, and 0.1, 1 and 5 % of the time standing still, ours;
 - responsiveness: 1000, 500 and 200 round trips per minute (60, 120 and 300 ms), ours;
 - whatever sent and got nothing through is bad.
@@ -19,7 +20,7 @@ Marks, and where they come from:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -113,6 +114,8 @@ class _Evidence:
     stats: dict[str, dict[str, Any]]
     samples: pl.DataFrame
     waited_ns: float
+    #: Whether a connection had data under way when the run ended, or still waited for its first answer.
+    is_under_way: bool
 
     @property
     def application(self) -> str:
@@ -163,6 +166,15 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
     begun = dict(
         result.flow_series.filter(active).group_by("flow").agg(pl.col("time_ns").min()).iter_rows()
     )
+    # A connection is there from its first try, long before anything of it arrives where the way is long.
+    connections = result.connection_series.group_by("flow", maintain_order=True)
+    opened = dict(connections.agg(pl.col("time_ns").min()).iter_rows())
+    under_way = dict(
+        result.connection_series.filter(pl.col("time_ns") == pl.col("time_ns").max().over("flow"))
+        .group_by("flow")
+        .agg(((pl.col("in_flight_bytes") > 0) | pl.col("srtt_ns").is_nan()).any())
+        .iter_rows()
+    )
     end, warmup = result.manifest["simulated_ns"], result.manifest.get("warmup_ns", 0)
     measures, samples = _split(result.measures), _split(result.samples)
     no_samples = result.samples.clear()
@@ -174,8 +186,13 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
             data=rows if data.is_empty() else data,
             stats={} if taken is None else {row["measure"]: row for row in taken.to_dicts()},
             samples=samples.get(flow, no_samples),
-            waited_ns=float(end - max(begun.get(flow, warmup), warmup)),
+            waited_ns=float(end - max(min(_known(flow, begun, opened), default=warmup), warmup)),
+            is_under_way=bool(under_way.get(flow)),
         )
+
+
+def _known(flow: str, *times: Mapping[str, int]) -> list[int]:
+    return [own[flow] for own in times if flow in own]
 
 
 def _split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -414,6 +431,13 @@ def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 def _grade_transfer(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
         return Grade.BAD, "nothing got through", math.inf
+    if not evidence.goodput and evidence.is_under_way:
+        waited = evidence.waited_ns
+        return (
+            _grade_falling(waited, WAIT_MARKS),
+            f"nothing read in {write_quantity(waited)}",
+            waited,
+        )
     rate, strain = write_quantity(evidence.goodput, "rate"), -(evidence.goodput or 0.0)
     if evidence.has("completion_time"):
         file = write_quantity(evidence.stats["completion_time"]["p50"])
