@@ -14,10 +14,17 @@ from headend.bottleneck import QueueParty, gather_queues, weigh_queues
 from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.columns import TABLES
 from headend.experiment import compare
-from headend.grading import Grade
+from headend.grading import Finding, Grade
 from headend.quantity import format_quantity
 from headend.result import Result
-from headend.verdict import LOSSES, SCHEDULERS, SORTING, judge, summarise_comparison
+from headend.verdict import (
+    LOSSES,
+    SCHEDULERS,
+    SORTING,
+    gather_parties,
+    judge,
+    summarise_comparison,
+)
 from headend.vocabulary import list_choices
 from street import make_street
 
@@ -405,3 +412,24 @@ def test_a_short_queue_beside_who_suffers_is_not_what_a_good_queue_does() -> Non
     verdict = judge(headend.run(line))
     assert verdict.findings[0].suffers
     assert "what a good queue does" not in verdict.paragraph
+
+
+def test_among_those_at_the_end_of_the_scale_who_loses_more_is_the_worst() -> None:
+    def call(number: int, loss: float) -> Finding:
+        return Finding(
+            f"call.{number}", "voice", Grade.BAD, "MOS 1", 1e6, 1e6, loss, 1.0, strain=-1.0
+        )
+
+    findings = [call(1, 0.9), call(2, 0.94), call(3, 1.0), call(4, 0.95), call(5, 0.92)]
+    (party,) = gather_parties(findings)
+    assert [finding.flow for finding in party.findings][:3] == ["call.3", "call.4", "call.2"]
+
+
+def test_figures_of_one_way_are_not_taken_for_those_of_both() -> None:
+    # Of Buffer Control's, too small for any packet: nothing of the call gets up, all of it down.
+    tiny = {**TEN, "queue": {"buffer_control": {"target": "16 B", "block": "16 B"}}}
+    line = make_line(tiny, TEN, flow={"call": {"application": "voice"}})
+    (finding,) = judge(headend.run(line)).findings
+    assert finding.loss_ratio == 1.0
+    assert finding.delay_p95_ns is None
+    assert finding.is_both_ways

@@ -91,7 +91,7 @@ class Finding:
     strain: float = 0.0
     #: Of the packets of its data, those that the path beyond all links lost; of two directions the larger share.
     path_loss_ratio: float = 0.0
-    #: Whether its goodput is that of both directions together.
+    #: Whether its goodput is that of both directions together, whatever came of each.
     is_both_ways: bool = False
 
     @property
@@ -143,6 +143,12 @@ class _Evidence:
     @property
     def delay_p95(self) -> float | None:
         return _worst(self.data["delay_p95_ns"])
+
+    @property
+    def is_one_way_dead(self) -> bool:
+        """Whether data was sent one way, and none of it arrived."""
+        silent = (self.data["packets_sent"] > 0) & (self.data["packets_delivered"] == 0)
+        return bool(silent.any())
 
     def is_cut_off(self) -> bool:
         """Whether something was sent, all of one way was lost, and no data came through."""
@@ -207,13 +213,14 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         application=evidence.application,
         grade=grade,
         experience=experience,
-        delay_p50_ns=_worst(evidence.data["delay_p50_ns"]),
-        delay_p95_ns=evidence.delay_p95,
+        # Where nothing of one way arrived, the delay of the other is not the worse one.
+        delay_p50_ns=None if evidence.is_one_way_dead else _worst(evidence.data["delay_p50_ns"]),
+        delay_p95_ns=None if evidence.is_one_way_dead else evidence.delay_p95,
         loss_ratio=evidence.loss,
         goodput_bps=evidence.goodput,
         strain=math.inf if strain is None else strain,
         path_loss_ratio=evidence.path_loss,
-        is_both_ways=bool((evidence.data["goodput_bps"] > 0).sum() > 1),
+        is_both_ways=bool((evidence.data["packets_sent"] > 0).sum() > 1),
     )
 
 

@@ -192,6 +192,8 @@ def gather_parties(findings: Sequence[Finding]) -> list[Party]:
                     key=lambda member: (
                         -ORDER.index(member.grade),
                         -member.strain,
+                        # A scale has an end: among those at it, who loses more is worse off.
+                        -(member.loss_ratio or 0.0),
                         order_naturally(member.flow),
                     ),
                 )
