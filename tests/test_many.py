@@ -170,6 +170,16 @@ def test_who_has_no_value_leaves_a_gap_on_the_right() -> None:
     assert points[-1]["share"] == pytest.approx(27.5 / 30, abs=1e-4)
 
 
+def test_members_that_were_not_measured_are_not_taken_for_all() -> None:
+    street = make_street(30)
+    measured = pl.col("flow").is_in(["web.1", "web.2", "web.3"])
+    is_page = pl.col("measure") == "page_load_time"
+    street.tables["measures"] = street.measures.filter(measured | ~is_page)
+    figures = {figure.name: figure for figure in draw_figures([street])}
+    specification = json.dumps(figures["pages"].panels[0].specify(), ensure_ascii=False)
+    assert "web ×30, 3 of them measured" in specification
+
+
 def test_the_band_of_a_group_holds_eight_tenths_of_its_members() -> None:
     members = pl.DataFrame(
         {"time_s": [1.0] * 11, "key": ["web"] * 11, "value": list(map(float, range(11)))}
