@@ -41,7 +41,10 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
         folder.mkdir(parents=True, exist_ok=True)
         for figure in figures:
             stems = name_folders(
-                [panel.name or f"{panel.title} {figure.name}" for panel in figure.panels]
+                [
+                    _name_file(panel.name or f"{panel.title} {figure.name}")
+                    for panel in figure.panels
+                ]
             )
             for panel, stem in zip(figure.panels, stems, strict=True):
                 title = ": ".join(filter(None, (figure.title, panel.title)))
@@ -53,6 +56,11 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
     return paths
+
+
+def _name_file(name: str) -> str:
+    """Spell arrows out: file names have none, and what is up would not be told from what is down."""
+    return name.replace("↑", "up").replace("↓", "down")
 
 
 def fix_size(panel: Panel, title: str) -> dict[str, Any]:
