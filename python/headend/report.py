@@ -23,6 +23,7 @@ from headend.figures.theme import HEIGHT, configure
 from headend.folder import describe
 from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
+from headend.vega import give_bundle
 from headend.verdict import (
     Verdict,
     describe_shared_queue,
@@ -130,10 +131,8 @@ def shape_for_page(panel: Panel) -> dict[str, Any]:
 
 @functools.cache
 def bundle_libraries() -> str:
-    """Give Vega, Vega-Lite and vega-embed as one script."""
-    import vl_convert
-
-    return escape_script(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the stub asks for what has a default
+    """Give Vega, Vega-Lite and vega-embed as one script that can be put into a page."""
+    return escape_script(give_bundle())
 
 
 def escape_script(text: str) -> str:
