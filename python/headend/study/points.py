@@ -184,8 +184,10 @@ class Curve:
         """Give its values in the order of time, one for each interval."""
         import polars as pl
 
-        own = rows.filter(*(pl.col(name) == value for name, value in self.place.items()))
-        return own.sort("time_ns")[self.column].cast(pl.Float64).to_list()
+        own = rows.lazy().filter(*(pl.col(name) == value for name, value in self.place.items()))
+        # Only what is kept is put in order, not all columns of a long run.
+        kept = own.sort("time_ns").select(pl.col(self.column).cast(pl.Float64)).collect()
+        return kept[self.column].to_list()
 
 
 def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> Curve:
