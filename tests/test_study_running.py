@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
 import threading
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +17,11 @@ from typer.testing import CliRunner, Result
 from headend.cli.main import app
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
+from headend.study.points import run_points
 from headend.study.running import Order, run_studies
-from headend.sweeps.crew import Progress
+from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
 from headend.sweeps.job import Job
+from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
     import polars as pl
@@ -260,3 +264,23 @@ def test_a_stop_before_the_points_are_done_gives_no_outcome(
     # The first study may or may not have been written by then; no other can have been.
     assert {order.folder.name for order, _ in outcomes} <= {"one"}
     assert len(list(Path("out").glob("*/points/*.parquet"))) == 4
+
+
+def test_those_who_run_the_points_are_let_go_where_nobody_listens_any_more(document: Path) -> None:
+    class Known(Threads):
+        def run(
+            self, tasks: Iterable[Task], stop: threading.Event
+        ) -> Generator[tuple[Task, Kept | Failure], None, None]:
+            self.stream = super().run(tasks, stop)
+            return self.stream
+
+    def fail(progress: Progress) -> None:
+        if progress.done:
+            raise RuntimeError("nobody listens")
+
+    crew, stop = Known(), threading.Event()
+    study = read_study("document/one", document / "one")
+    with pytest.raises(RuntimeError, match="nobody listens"):
+        run_points(study, PointStore(document / "points"), stop, fail, crew)
+    assert inspect.getgeneratorstate(crew.stream) == inspect.GEN_CLOSED
+    assert stop.is_set()
