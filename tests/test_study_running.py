@@ -177,6 +177,10 @@ def test_a_study_that_fails_does_not_stop_the_others(document: Path) -> None:
     studies = json.loads(answer.stdout)["studies"]
     assert [item["study"] for item in studies] == [f"document/{name}" for name in NAMES]
     assert ["error" in item for item in studies] == [True, False, False]
+    assert studies[0].keys() == {"study", "error", "folder"}
+    answer = run("--out", "alone", "--json", name="document/one")
+    assert answer.exit_code == 2
+    assert json.loads(answer.stdout).keys() == {"error"}
 
 
 def test_a_fault_of_headend_stops_no_other_study_and_is_told_as_one(
