@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 import json
 import os
@@ -10,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +120,19 @@ def write_page(page: str, path: Path) -> Path:
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {describe(error)}") from error
     return path
+
+
+@functools.cache
+def fingerprint_drawing() -> str:
+    """Tell what draws pages and figures, headend's own code and the libraries, from every other release of it."""
+    from headend import __version__
+
+    libraries = [f"{name} {version(name)}" for name in ("altair", "jinja2", "vl-convert-python")]
+    digest = hashlib.sha256("\n".join([__version__, *libraries]).encode())
+    package = Path(__file__).parent
+    for path in sorted([*package.rglob("*.py"), *package.glob("templates/*")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def shape_for_page(panel: Panel) -> dict[str, Any]:
