@@ -210,7 +210,18 @@ impl<'a> Context<'a> {
             return self.put_out(packet, hop, at);
         };
         let line = &mut self.world.lines[index as usize];
-        let mut packet = packet;
+        if !line.is_plain() {
+            return self.hand_over_specially(packet, hop, at, index);
+        }
+        if let Some(due) = line.push(packet, hop + 1, at) {
+            self.world.events.set_line(index, Some(due));
+        }
+    }
+
+    /// [`Self::hand_over`] to line `index`, which may harm the packet or let it through at once.
+    #[inline(never)]
+    fn hand_over_specially(&mut self, mut packet: Packet, hop: u8, at: Instant, index: u32) {
+        let line = &mut self.world.lines[index as usize];
         if line.is_harmful() {
             match line.decide(packet.ecn) {
                 Fate::Lost => return self.lose_on_path(packet),

@@ -13,7 +13,7 @@ use crate::units::{Probability, Rate};
 /// Bytes of most packets that fill a line.
 const USUAL_PACKET: u64 = 1500;
 
-/// A delay line. What every packet touches stands on one cache line, and what draws the jitter on the next.
+/// A delay line. What every packet touches stands on one cache line, and what is drawn from on the next.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Line {
@@ -21,15 +21,22 @@ pub struct Line {
     packets: Ring,
     last: Instant,
     delay: Duration,
-    harm: Harm,
     /// Uniform over 0..jitter is added to each packet's delay.
     jitter: Duration,
-    rng: Rng,
     /// Room to be made with the first packet.
-    room: usize,
+    room: u32,
+    /// Whether packets wait here, and nothing else happens to them.
+    is_plain: bool,
     /// Whether it gives its room back when it is empty: few of a plant's thousands of lines are full at the same time.
     is_frugal: bool,
+    rng: Rng,
+    harm: Harm,
 }
+
+const _: () = assert!(
+    std::mem::offset_of!(Line, is_frugal) < 64,
+    "what every packet touches is on one cache line"
+);
 
 /// What a line does to packets at random, each for itself; by default none at all.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -51,6 +58,7 @@ pub(crate) enum Fate {
 impl Line {
     /// An empty line.
     pub fn new(delay: Duration, jitter: Duration, harm: Harm, rng: Rng) -> Self {
+        let is_harmful = harm.loss.0 + harm.marks.0 > 0.0;
         Self {
             delay,
             jitter,
@@ -58,6 +66,7 @@ impl Line {
             rng,
             packets: Ring::default(),
             room: 0,
+            is_plain: !(is_harmful || delay.is_zero() && jitter.is_zero()),
             is_frugal: true,
             last: Instant::ZERO,
         }
@@ -67,13 +76,19 @@ impl Line {
     /// and keeps what it has.
     pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
         let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
-        self.room = most.min(packets as usize);
+        self.room = most.min(packets as usize) as u32;
         self.is_frugal = false;
     }
 
     /// The delay that every packet has at least.
     pub(crate) fn delay(&self) -> Duration {
         self.delay
+    }
+
+    /// Whether packets only wait here: it does [no harm](Self::is_harmful), and is not [transparent](Self::is_transparent).
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Whether it may lose or mark packets: then ask for the [fate](Self::decide) of each.
@@ -113,7 +128,8 @@ impl Line {
         self.last = self.last.max(at + self.delay + jitter);
         if self.room > 0 {
             // A line that nobody uses holds nothing, and a plant has thousands that hold little.
-            self.packets.reserve(std::mem::take(&mut self.room));
+            self.packets
+                .reserve(std::mem::take(&mut self.room) as usize);
         }
         let packet = self.packets.push(packet);
         packet.hop = next;

@@ -40,14 +40,14 @@ pub(crate) struct Slot(pub(crate) Packet);
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     slots: Vec<Slot>,
-    head: usize,
-    len: usize,
+    head: u32,
+    len: u32,
 }
 
 impl Ring {
     /// Makes room for so many more packets than it holds.
     pub(crate) fn reserve(&mut self, more: usize) {
-        let room = self.len + more;
+        let room = self.len() + more;
         if room > self.slots.len() {
             self.move_to(room);
         }
@@ -56,11 +56,11 @@ impl Ring {
     /// Appends a packet; it, in its place. A field is set there: a byte written just before the move would hold the move up.
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet) -> &mut Packet {
-        if self.len == self.slots.len() {
+        if self.len() == self.slots.len() {
             // By a quarter, not by all: a plant has thousands of queues.
-            self.move_to(self.len + (self.len / 4).max(LEAST_GROWTH));
+            self.move_to(self.len() + (self.len() / 4).max(LEAST_GROWTH));
         }
-        let place = self.place(self.len);
+        let place = self.place(self.len());
         self.len += 1;
         let slot = &mut self.slots[place];
         slot.0 = packet;
@@ -71,8 +71,8 @@ impl Ring {
     #[inline]
     pub(crate) fn take(&mut self) -> Packet {
         debug_assert!(self.len > 0, "nothing to take");
-        let packet = mem::replace(&mut self.slots[self.head].0, EMPTY);
-        self.head = self.place(1);
+        let packet = mem::replace(&mut self.slots[self.head as usize].0, EMPTY);
+        self.head = self.place(1) as u32;
         self.len -= 1;
         packet
     }
@@ -80,16 +80,16 @@ impl Ring {
     /// Takes the newest packet.
     pub(crate) fn pop_last(&mut self) -> Option<Packet> {
         self.len = self.len.checked_sub(1)?;
-        let place = self.place(self.len);
+        let place = self.place(self.len());
         Some(mem::replace(&mut self.slots[place].0, EMPTY))
     }
 
     /// Takes the packet at `index`; those behind it move up.
     pub(crate) fn remove(&mut self, index: usize) -> Option<Packet> {
-        if index >= self.len {
+        if index >= self.len() {
             return None;
         }
-        for index in index + 1..self.len {
+        for index in index + 1..self.len() {
             let (before, here) = (self.place(index - 1), self.place(index));
             self.slots.swap(before, here);
         }
@@ -99,23 +99,23 @@ impl Ring {
     /// The oldest packet.
     #[inline]
     pub(crate) fn front(&self) -> Option<&Packet> {
-        (self.len > 0).then(|| &self.slots[self.head].0)
+        (self.len > 0).then(|| &self.slots[self.head as usize].0)
     }
 
     /// All packets, the oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
-        let (wrapped, first) = self.slots.split_at(self.head);
+        let (wrapped, first) = self.slots.split_at(self.head as usize);
         first
             .iter()
             .chain(wrapped)
-            .take(self.len)
+            .take(self.len())
             .map(|slot| &slot.0)
     }
 
     /// How many.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// Whether there are none.
@@ -138,7 +138,7 @@ impl Ring {
     /// Where the packet at `index` is.
     #[inline]
     fn place(&self, index: usize) -> usize {
-        let place = self.head + index;
+        let place = self.head as usize + index;
         if place < self.slots.len() {
             place
         } else {
@@ -148,11 +148,17 @@ impl Ring {
 
     #[cold]
     fn move_to(&mut self, room: usize) {
+        assert!(
+            u32::try_from(room).is_ok(),
+            "a ring holds fewer than 2^32 packets"
+        );
         let mut slots = Vec::with_capacity(room);
-        let wrapped = self.slots.split_off(self.slots.len().min(self.head));
+        let wrapped = self
+            .slots
+            .split_off(self.slots.len().min(self.head as usize));
         slots.extend(wrapped);
         slots.append(&mut self.slots);
-        slots.truncate(self.len);
+        slots.truncate(self.len());
         slots.resize_with(room, || Slot(EMPTY));
         (self.slots, self.head) = (slots, 0);
     }

@@ -338,15 +338,15 @@ impl Simulation {
 
     fn wake_line(&mut self, index: u32) {
         let next = loop {
-            let line = &mut self.world.lines[index as usize];
-            let due = line.next_due();
-            if due.is_none_or(|due| due > self.now) {
-                break due;
-            }
-            let packet = line.take();
+            // That its first packet is due is why the line is woken.
+            let packet = self.world.lines[index as usize].take();
             self.carry(packet);
             // What one packet sets off comes before the next packet.
             self.settle();
+            let due = self.world.lines[index as usize].next_due();
+            if due.is_none_or(|due| due > self.now) {
+                break due;
+            }
         };
         self.world.events.set_line(index, next);
     }

@@ -162,14 +162,14 @@ pub struct Scorer {
     codec: Codec,
     interval: Duration,
     /// Room to order the delays of a period, if the buffer adapts to them.
-    scratch: Vec<u64>,
+    scratch: Vec<u32>,
 }
 
 #[derive(Debug)]
 struct Period {
     number: u64,
-    /// Delay of each packet up to the last that has arrived, nanoseconds, or [`NEVER`].
-    delays: Vec<u64>,
+    /// Delay of each packet up to the last that has arrived, in [ticks](TICK_NS), or [`NEVER`].
+    delays: Vec<u32>,
     arrived: u64,
     /// When it is scored at the latest; `None` while it is being sent and once it is scored.
     deadline: Option<Instant>,
@@ -249,7 +249,7 @@ impl Scorer {
             if period.delays.len() <= place {
                 period.delays.resize(place + 1, NEVER);
             }
-            period.delays[place] = delay.as_nanos();
+            period.delays[place] = ticks(delay);
             period.arrived += 1;
         }
     }
@@ -295,7 +295,9 @@ impl Scorer {
             .count() as f64;
         let loss = 1.0 - played / packets;
         // The first sample of a packet waits until the packet is full, and for what its encoder wants to have heard.
-        let mouth_to_ear = Duration::from_nanos(playout) + self.interval + self.codec.look_ahead();
+        let mouth_to_ear = Duration::from_nanos(u64::from(playout) * TICK_NS)
+            + self.interval
+            + self.codec.look_ahead();
         let burst_ratio = match self.config.burst_ratio {
             BurstRatio::Measured => burst_ratio(period.delays.iter().map(|&delay| delay > playout)),
             BurstRatio::Random => 1.0,
@@ -314,13 +316,13 @@ impl Scorer {
         }
     }
 
-    /// Delay at which the packets of a period are played, nanoseconds; `None` if none arrived.
-    fn playout_delay(&mut self, place: usize) -> Option<u64> {
+    /// Delay at which the packets of a period are played, in ticks; `None` if none arrived.
+    fn playout_delay(&mut self, place: usize) -> Option<u32> {
         let delays = self.periods[place].delays.iter();
         let arrived = delays.filter(|&&delay| delay != NEVER);
         let smallest = *arrived.clone().min()?;
         Some(match self.config.de_jitter {
-            DeJitter::Fixed(depth) => smallest.saturating_add(depth.as_nanos()).min(NEVER - 1),
+            DeJitter::Fixed(depth) => smallest.saturating_add(ticks(depth)).min(NEVER - 1),
             // The smallest delay that 95 % of the packets did not exceed; less the minimum, plus the minimum.
             DeJitter::Adaptive => {
                 self.scratch.clear();
@@ -420,8 +422,17 @@ fn burst_ratio(lost: impl Iterator<Item = bool>) -> f64 {
     (mean_length * played).max(1.0)
 }
 
-/// Delay of a packet that has not arrived.
-const NEVER: u64 = u64::MAX;
+/// Delays are kept to 100 ns, as those of the [histograms](super::delay): a plant has thousands of calls, and keeps two periods of each.
+const TICK_NS: u64 = super::delay::UNIT_NS;
+
+/// Delay of a packet that has not arrived, ticks.
+const NEVER: u32 = u32::MAX;
+
+/// A delay in ticks; seven minutes and more are as seven minutes.
+fn ticks(delay: Duration) -> u32 {
+    let ticks = (delay.as_nanos() + TICK_NS / 2) / TICK_NS;
+    ticks.min(u64::from(NEVER - 1)) as u32
+}
 
 /// No (7-3): all noise sources as one, dBm0p, from the defaults of Table 3.
 const NOISE: f64 = -61.179_214;

@@ -14,7 +14,7 @@
 //!   as a segment of its own.
 //! - Both sides of a connection have the same [`Config`]; what a SYN's options would agree on is known, only ECN is negotiated in the packets.
 //! - Applications read at once, so the window a receiver offers never closes: there are no window updates and no persist timer.
-//! - SACK blocks travel on packets without data. A segment of data keeps its full length.
+//! - SACK blocks travel on packets without data, which go ahead of data that leaves at the same time. A segment of data keeps its full length.
 //! - No Nagle algorithm, no keep-alive, no RST, no TIME-WAIT: a side is done once its FIN is acknowledged and it has read the other's. Until the
 //!   second side is done, the first still answers.
 
@@ -479,6 +479,10 @@ impl Connection {
 
     /// [`Self::proceed`] of a side that sends.
     fn transmit(&mut self, cx: &mut Context<'_>) {
+        if self.receiver.has_blocks() && self.receiver.owes_ack(cx.now) {
+            // Data takes no blocks along: what they tell goes ahead of it.
+            self.send_ack(cx);
+        }
         if matches!(self.state, State::Open) {
             while let Some(transmit) = self.sender.poll_transmit(cx.now) {
                 self.send_segment(transmit, cx);

@@ -49,6 +49,13 @@ impl RangeSet {
     /// The general case of [`Self::insert`].
     fn insert_below(&mut self, start: u64, end: u64, mut on_gap: impl FnMut(u64, u64)) -> Range {
         let first = self.ranges.partition_point(|range| range.1 < start);
+        // Acknowledgements repeat what they have told before.
+        if let Some(&known) = self.ranges.get(first)
+            && known.0 <= start
+            && end <= known.1
+        {
+            return known;
+        }
         let mut merged = (start, end);
         let mut covered = start;
         let mut next = first;

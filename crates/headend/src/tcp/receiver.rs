@@ -31,6 +31,51 @@ enum Owed {
     Now,
 }
 
+/// What SACK options tell of.
+#[derive(Debug, Default)]
+struct Told {
+    /// Ranges most recently reported first, most recent first.
+    recent: [Range; MAX_BLOCKS],
+    len: usize,
+    /// What the next acknowledgement is to report as a duplicate.
+    duplicate: Option<Range>,
+}
+
+impl Told {
+    /// RFC 2018 §4: the range of the segment just arrived comes first; those it has swallowed are no longer repeated.
+    fn remember(&mut self, range: Range) {
+        self.keep(|other| other.1 < range.0 || other.0 > range.1);
+        self.len = (self.len + 1).min(MAX_BLOCKS);
+        self.recent.copy_within(0..self.len - 1, 1);
+        self.recent[0] = range;
+    }
+
+    fn keep(&mut self, keep: impl Fn(&Range) -> bool) {
+        let mut kept = 0;
+        for index in 0..self.len {
+            if keep(&self.recent[index]) {
+                self.recent[kept] = self.recent[index];
+                kept += 1;
+            }
+        }
+        self.len = kept;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0 && self.duplicate.is_none()
+    }
+
+    fn blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for (start, end) in
+            (self.duplicate.into_iter()).chain(self.recent[..self.len].iter().copied())
+        {
+            blocks.push(start, end);
+        }
+        blocks
+    }
+}
+
 /// The receiving half.
 #[derive(Debug)]
 pub(super) struct Receiver {
@@ -40,12 +85,10 @@ pub(super) struct Receiver {
     fin: Option<u64>,
     /// What arrived above RCV.NXT.
     out_of_order: RangeSet,
-    /// Ranges most recently reported first in a SACK option, most recent first.
-    recent: [Range; MAX_BLOCKS],
-    recent_len: usize,
-    /// Whether duplicates are reported (RFC 2883), and the one that the next acknowledgement is to report.
+    /// What SACK options tell; most connections never have anything to tell.
+    told: Option<Box<Told>>,
+    /// Whether duplicates are reported (RFC 2883).
     dsack: bool,
-    duplicate: Option<Range>,
     delay: Duration,
     owed: Owed,
     /// In-order segments not acknowledged yet.
@@ -69,10 +112,8 @@ impl Receiver {
             next: 0,
             fin: None,
             out_of_order: RangeSet::default(),
-            recent: [(0, 0); MAX_BLOCKS],
-            recent_len: 0,
+            told: None,
             dsack,
-            duplicate: None,
             delay,
             owed: Owed::Nothing,
             unacked: 0,
@@ -186,39 +227,21 @@ impl Receiver {
         }
         self.report(duplicate);
         if range.0 > self.next {
-            self.remember(range);
+            self.told.get_or_insert_default().remember(range);
             return;
         }
         self.next = range.1;
         self.out_of_order.remove_below(self.next);
-        let next = self.next;
-        self.keep_recent(|range| range.0 > next);
+        if let Some(told) = &mut self.told {
+            told.keep(|range| range.0 > self.next);
+        }
     }
 
     /// RFC 2883 §4: the first part of the latest segment that had arrived before, in one acknowledgement.
     fn report(&mut self, duplicate: Option<Range>) {
-        if self.dsack {
-            self.duplicate = duplicate;
+        if self.dsack && (duplicate.is_some() || self.told.is_some()) {
+            self.told.get_or_insert_default().duplicate = duplicate;
         }
-    }
-
-    /// RFC 2018 §4: the range of the segment just arrived comes first; those it has swallowed are no longer repeated.
-    fn remember(&mut self, range: Range) {
-        self.keep_recent(|other| other.1 < range.0 || other.0 > range.1);
-        self.recent_len = (self.recent_len + 1).min(MAX_BLOCKS);
-        self.recent.copy_within(0..self.recent_len - 1, 1);
-        self.recent[0] = range;
-    }
-
-    fn keep_recent(&mut self, keep: impl Fn(&Range) -> bool) {
-        let mut kept = 0;
-        for index in 0..self.recent_len {
-            if keep(&self.recent[index]) {
-                self.recent[kept] = self.recent[index];
-                kept += 1;
-            }
-        }
-        self.recent_len = kept;
     }
 
     /// An acknowledgement leaves, alone or with data.
@@ -226,7 +249,9 @@ impl Receiver {
     pub(super) fn acknowledged(&mut self) {
         self.owed = Owed::Nothing;
         self.unacked = 0;
-        self.duplicate = None;
+        if let Some(told) = &mut self.told {
+            told.duplicate = None;
+        }
         self.last_ack = self.next;
     }
 
@@ -254,19 +279,13 @@ impl Receiver {
 
     /// What arrived twice, and then what arrived out of order, as far as it is told.
     pub(super) fn sack_blocks(&self) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        if let Some((start, end)) = self.duplicate {
-            blocks.push(start, end);
-        }
-        for &(start, end) in &self.recent[..self.recent_len] {
-            blocks.push(start, end);
-        }
-        blocks
+        self.told.as_deref().map(Told::blocks).unwrap_or_default()
     }
 
     /// Whether there are [SACK blocks](Self::sack_blocks) to be sent.
+    #[inline]
     pub(super) fn has_blocks(&self) -> bool {
-        self.recent_len > 0 || self.duplicate.is_some()
+        self.told.as_ref().is_some_and(|told| !told.is_empty())
     }
 
     /// RCV.NXT.

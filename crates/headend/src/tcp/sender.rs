@@ -138,11 +138,11 @@ pub(super) struct Sender {
     /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
     recover: Option<u64>,
     /// Proportional rate reduction, during fast recovery.
-    prr: Option<Prr>,
+    prr: Option<Box<Prr>>,
     rack: Option<Box<Rack>>,
     /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
     /// before.
-    responded_until: u64,
+    responded_until: Option<u64>,
     /// What both sides agreed on.
     ecn: EcnMode,
     /// Accurate ECN: marked packets so far, as far as the three bits tell (RFC 9768 §3.2.1: `s.cep`).
@@ -194,7 +194,7 @@ impl Sender {
             departed: 0,
             repair_first: false,
             recover: None,
-            responded_until: 0,
+            responded_until: None,
             ecn: EcnMode::Off,
             marked: INITIAL_MARKED,
             cwr_due: false,
@@ -527,11 +527,10 @@ impl Sender {
 
     /// RFC 8985 §7.2, §7.4.2: a probe that repaired a loss is answered like one.
     fn follow_probe(&mut self, echo: Instant, advanced: bool, sample: &AckSample) {
+        let is_new = self.starts_new_window();
         let Some(rack) = &mut self.rack else { return };
-        if rack.ends_probe(self.board.una(), echo, self.setup.dsack)
-            && self.board.una() >= self.responded_until
-        {
-            self.responded_until = self.board.nxt();
+        if rack.ends_probe(self.board.una(), echo, self.setup.dsack) && is_new {
+            self.responded_until = Some(self.board.nxt());
             let lost = self.setup.mss;
             self.control
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
@@ -748,15 +747,20 @@ impl Sender {
             point,
             rescue_after: first + self.setup.mss.min(point - first),
         };
-        if self.board.una() >= self.responded_until || self.setup.reno {
-            self.responded_until = point;
+        if self.starts_new_window() || self.setup.reno {
+            self.responded_until = Some(point);
             let lost = sample.newly_lost;
             self.control
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
         }
         if self.setup.prr && self.setup.sack {
-            self.prr = Some(Prr::new(point - first));
+            self.prr = Some(Box::new(Prr::new(point - first)));
         }
+    }
+
+    /// Whether all that was in flight at the latest response to congestion is acknowledged.
+    fn starts_new_window(&self) -> bool {
+        (self.responded_until).is_none_or(|until| self.board.una() >= until)
     }
 
     /// Tahoe: the third duplicate is taken for the timer's expiry, but the timeout does not double.
@@ -780,7 +784,7 @@ impl Sender {
         let point = self.board.nxt();
         self.recovery = Recovery::Timeout { point };
         self.recover = Some(point);
-        self.responded_until = point;
+        self.responded_until = Some(point);
         self.board.lose_all()
     }
 
@@ -801,9 +805,10 @@ impl Sender {
     /// RFC 3168 §6.1.2: an ECN echo counts like a loss, once a window, and is answered with CWR; RFC 9768 §3.3 needs no answer.
     #[inline]
     fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
+        let una = self.board.una();
         // "Less than or equal": RFC 8257 §3.3. The segment with CWR has not arrived before this is passed.
-        if ece && self.board.una() > self.responded_until {
-            self.responded_until = self.board.nxt();
+        if ece && self.responded_until.is_none_or(|until| una > until) {
+            self.responded_until = Some(self.board.nxt());
             self.cwr_due = self.ecn == EcnMode::On;
             self.control.on_congestion(CongestionSignal::Ecn, sample);
         }
@@ -1506,6 +1511,18 @@ mod tests {
         assert_eq!(sender.cwnd(), 5 * MSS, "CWR comes with the eleventh");
         echo(&mut sender, 201, 11);
         assert_eq!(sender.cwnd(), 2500, "the next window");
+    }
+
+    #[test]
+    fn a_mark_counts_before_anything_is_acknowledged() {
+        let mut sender = sender(true);
+        sender.use_ecn(EcnMode::On);
+        drain(&mut sender, at(0));
+        // The first segment is on its way, or lost.
+        echo(&mut sender, 100, 0);
+        assert_eq!(sender.cwnd(), 5 * MSS);
+        echo(&mut sender, 101, 0);
+        assert_eq!(sender.cwnd(), 5 * MSS, "once a window");
     }
 
     #[test]

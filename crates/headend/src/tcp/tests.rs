@@ -582,6 +582,41 @@ fn sack_blocks_take_room_in_acknowledgements_only() {
     assert_complete(&news, [500_000; 2]);
 }
 
+#[test]
+fn with_data_both_ways_what_arrived_out_of_order_is_told_before_data_leaves() {
+    // Data of the peer that has arrived beyond the gap, and what the host says of it.
+    let told = Arc::new(Mutex::new((0, 0)));
+    let count = Arc::clone(&told);
+    let mut number = 0;
+    let mut gap = None;
+    let setup = Setup {
+        link: scripted(move |packet| {
+            let mut count = count.lock().unwrap();
+            match packet.from {
+                Side::Host => count.1 += u64::from(packet.sack.is_some()),
+                Side::Peer if packet.payload == 0 => {}
+                Side::Peer => {
+                    number += 1;
+                    if number == 50 {
+                        gap = Some(packet.seq);
+                        return Fate::Lose;
+                    }
+                    gap = gap.filter(|&gap| packet.seq != gap);
+                    count.0 += u64::from(gap.is_some());
+                }
+            }
+            Fate::Pass
+        }),
+        bytes: [1_000_000, 1_000_000],
+        ..Setup::default()
+    };
+    let (_, news) = setup.run();
+    assert_complete(&news, [1_000_000; 2]);
+    let (beyond, answers) = *told.lock().unwrap();
+    assert!(beyond >= 10, "{beyond}");
+    assert_eq!(answers, beyond);
+}
+
 /// Of 40 ms a quarter is the first reordering window. Every fiftieth packet of data comes 15 ms late: by that window it is taken for lost, by the next it is not. Before, one
 /// is overtaken by a single packet, which tells RACK that packets are reordered here.
 #[test]
