@@ -113,4 +113,8 @@ def _build_frame(columns: Mapping[str, Any], types: dict[str, pl.DataType]) -> p
     if not columns:
         return pl.DataFrame(schema=types)
     frame = pl.DataFrame(dict(columns))
-    return frame.cast({name: kind for name, kind in types.items() if name in frame.columns})
+    # A cast costs as much as a query even where there is nothing to cast, and of most tables there is nothing.
+    other = pl.Schema(
+        (name, types[name]) for name, kind in frame.schema.items() if kind != types.get(name, kind)
+    )
+    return frame.cast(other) if other else frame

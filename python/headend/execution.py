@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ def _begin_capture(run: Run) -> Capture | None:
 
 def execute_all(
     jobs: Iterable[Job], work: Callable[[Job], Outcome | None], stop: threading.Event
-) -> Iterator[tuple[Job, Outcome]]:
+) -> Generator[tuple[Job, Outcome], None, None]:
     """Do the work for every job on all cores, giving each as it is done.
 
     The engine lets go of Python's lock while it runs, so threads are enough. The first jobs are begun while later ones are

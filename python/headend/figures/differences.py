@@ -88,13 +88,12 @@ def _draw(points: pl.DataFrame) -> AnyChart:
         make_chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[4, 3]).encode(x="ratio:Q")
     )
     edges = [
-        base.transform_filter(f"datum.beyond_{side}")
-        .mark_text(text=sign, align=align, baseline="middle", fontSize=12)
-        .encode(x=alt.X(f"{side}:Q", scale=scale))
-        for side, sign, align in (
-            ("low", "◀", "left"),
-            ("high", "▶", "right"),
-        )
+        base.transform_filter("datum.beyond_low")
+        .mark_text(text="◀", align="left", baseline="middle", fontSize=12)
+        .encode(x=alt.X("low:Q", scale=scale)),
+        base.transform_filter("datum.beyond_high")
+        .mark_text(text="▶", align="right", baseline="middle", fontSize=12)
+        .encode(x=alt.X("high:Q", scale=scale)),
     ]
     height = len(figures) * max(16, 9 * len(series))
     drawn: AnyChart = alt.layer(one, spans, *edges, middles.add_params(chosen)).properties(

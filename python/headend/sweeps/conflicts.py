@@ -1,7 +1,8 @@
-"""What a sweep would set twice: two axes at one setting, or a value for all points where an axis has its own."""
+"""What a sweep or study would set twice: two axes at one setting, or a value for all points where an axis has its own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError
@@ -38,18 +39,31 @@ def check_paths(sweep: Sweep, queue_path: str = "") -> None:
                     f"{written}: would take the place of what {other} chose; vary one of them,"
                     f" or write tables among the values of {other}"
                 )
-    _check_shared(axes, sweep.overrides, queue_path, "set.{}")
-    _check_shared(axes, sweep.added, queue_path, "--set {}")
+    check_shared(axes, sweep.overrides, "set.{}", queue_path)
+    check_shared(axes, sweep.added, "--set {}", queue_path)
 
 
-def _check_shared(
-    axes: list[tuple[str, str]], shared: Overrides, queue_path: str, shown_as: str
+def check_shared(
+    axes: Iterable[tuple[str, str]], shared: Overrides, shown_as: str, queue_path: str = ""
 ) -> None:
-    """Refuse what all points would share if no axis took its place at each of them."""
+    """Refuse what all points would share if no axis took its place at each of them.
+
+    Parameters
+    ----------
+    axes
+        Each axis as it is called, with a path that it sets at every point.
+    shared
+        What is set at all points.
+    shown_as
+        How that was written, with ``{}`` for the path; the error begins with it.
+    queue_path
+        What ``queue`` stands for; nothing where that is not known yet.
+    """
+    varied = [(axis, _spell_out(path, queue_path)) for axis, path in axes]
     for written, _ in shared:
         path = _spell_out(written, queue_path)
-        for axis, varied in axes:
-            if path == varied or path.startswith(f"{varied}."):
+        for axis, above in varied:
+            if path == above or path.startswith(f"{above}."):
                 raise InputError(
                     f"{shown_as.format(written)}: has no effect, since the axis {axis} sets it at every point;"
                     " leave out one of them"

@@ -27,7 +27,7 @@ const PAGE: u32 = 7;
 /// Bytes of a page.
 const PAGE_BYTES: usize = 1 << (PAGE - 1);
 /// Pages for which room is made at once.
-const PAGES_AT_ONCE: usize = 4;
+const PAGES_AT_ONCE: usize = 2;
 /// Pages that hold all buckets.
 const PAGES: usize = BUCKETS.div_ceil(1 << PAGE);
 /// What a count of a page can hold.
