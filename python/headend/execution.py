@@ -10,12 +10,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from headend._engine import Run, Scenario
+    from headend._engine import Columns, Run, Scenario
     from headend.capture import Capture
 
 #: How long the engine runs before it is asked again whether to go on; Ctrl-C is answered within it.
@@ -30,7 +30,7 @@ Outcome = TypeVar("Outcome")
 class Execution:
     """What one run gave."""
 
-    tables: dict[str, dict[str, Any]]
+    tables: dict[str, Columns]
     simulated_ns: int
     finished: bool
     wall_seconds: float
