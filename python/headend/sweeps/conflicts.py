@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headend.conflicts import check_shared, spell_out
 from headend.errors import InputError
-from headend.scenario import QUEUE_ALIAS, Overrides
 
 if TYPE_CHECKING:
     from headend.sweeps.definition import Sweep
@@ -26,7 +26,7 @@ def check_paths(sweep: Sweep, queue_path: str = "") -> None:
     InputError
         Beginning with what was written: ``grid.PATH``, ``set.PATH`` or ``--set PATH``.
     """
-    axes = [(axis.path, _spell_out(axis.path, queue_path)) for axis in sweep.axes]
+    axes = [(axis.path, spell_out(axis.path, queue_path)) for axis in sweep.axes]
     for number, (written, path) in enumerate(axes):
         for other, before in axes[:number]:
             if path == before:
@@ -38,24 +38,12 @@ def check_paths(sweep: Sweep, queue_path: str = "") -> None:
                     f"{written}: would take the place of what {other} chose; vary one of them,"
                     f" or write tables among the values of {other}"
                 )
-    _check_shared(axes, sweep.overrides, queue_path, "set.{}")
-    _check_shared(axes, sweep.added, queue_path, "--set {}")
-
-
-def _check_shared(
-    axes: list[tuple[str, str]], shared: Overrides, queue_path: str, shown_as: str
-) -> None:
-    """Refuse what all points would share if no axis took its place at each of them."""
-    for written, _ in shared:
-        path = _spell_out(written, queue_path)
-        for axis, varied in axes:
-            if path == varied or path.startswith(f"{varied}."):
-                raise InputError(
-                    f"{shown_as.format(written)}: has no effect, since the axis {axis} sets it at every point;"
-                    " leave out one of them"
-                )
-
-
-def _spell_out(path: str, queue_path: str) -> str:
-    first, dot, rest = path.partition(".")
-    return f"{queue_path}{dot}{rest}" if queue_path and first == QUEUE_ALIAS else path
+    for shown_as, shared in (("set.{}", sweep.overrides), ("--set {}", sweep.added)):
+        if "seed" in dict(shared):
+            raise InputError(
+                f"{shown_as.format('seed')}: has no effect, since seeds say with which each point is run;"
+                " leave it out, or write seeds = [3]"
+            )
+    paths, by = [axis.path for axis in sweep.axes], "the axis {} sets it at every point"
+    check_shared(paths, sweep.overrides, queue_path, "set.{}", by)
+    check_shared(paths, sweep.added, queue_path, "--set {}", by)

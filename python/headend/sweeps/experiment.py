@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.conflicts import check_settings
 from headend.errors import InputError
 from headend.scenario import Text, read_scenario, write_overrides
 from headend.sweeps.conflicts import check_paths
@@ -187,7 +188,8 @@ def prepare_all(chosen: Sweep) -> Prepared:
         bottleneck = dict(point.overrides).get("bottleneck", "")
         try:
             if (name, bottleneck) not in checked:
-                _check_alias(chosen, texts[name].load(point.overrides).scenario.queue_path)
+                queue_path = texts[name].load(point.overrides).scenario.queue_path
+                _check_conflicts(chosen, point, texts[name], queue_path or "")
                 checked.add((name, bottleneck))
             job = prepare(texts[name], point.overrides, point.seed, selection)
         except _SweepError:
@@ -212,10 +214,17 @@ def _read_scenario(chosen: Sweep, point: Point) -> Text:
     return text
 
 
-def _check_alias(chosen: Sweep, queue_path: str | None) -> None:
-    """Refuse two paths of one setting where one of them is ``queue``, whose meaning the scenario tells."""
+def _check_conflicts(chosen: Sweep, point: Point, text: Text, queue_path: str) -> None:
+    """Refuse two values for one setting: what ``queue`` and a name stand for, the scenario tells."""
     try:
-        check_paths(chosen, queue_path or "")
+        check_paths(chosen, queue_path)
+        check_settings(
+            text,
+            point.overrides[len(chosen.overrides) :],
+            queue_path,
+            before=chosen.overrides,
+            shown={axis.path: f"the axis {axis.path}" for axis in chosen.axes},
+        )
     except InputError as error:
         raise _SweepError(_name_place(str(error), chosen)) from error
 
