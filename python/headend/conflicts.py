@@ -81,10 +81,11 @@ def check_settings(
                     " leave out one of them, or put the longer path last"
                 )
     for earlier, path in enumerate(paths):
-        near = [later for later in range(earlier + 1, len(paths)) if _share(path, paths[later])]
-        if near and (later := _find_replacing(text, overrides, paths, earlier, near, before)):
+        near = [late for late in range(earlier + 1, len(paths)) if _share(path, paths[late])]
+        replacing = _find_replacing(text, overrides, paths, earlier, near, before)
+        if replacing:
             raise InputError(
-                f"{names[earlier]}: has no effect, since {names[later]} makes another choice in its place;"
+                f"{names[earlier]}: has no effect, since {names[replacing]} makes another choice in its place;"
                 " leave out one of them"
             )
 
@@ -104,6 +105,8 @@ def _find_replacing(
 ) -> int | None:
     """Find the override after which the scenario no longer holds what an earlier one wrote; the engine knows what is a choice."""
     written = set(_list_written(paths[earlier], overrides[earlier][1]))
+    if not near:
+        return None
     held = written & _resolve(text, [*before, *overrides[: earlier + 1]])
     for later in near if held else []:
         after = _resolve(text, [*before, *overrides[: later + 1]])
