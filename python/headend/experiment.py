@@ -97,7 +97,7 @@ class Plan:
             "bottleneck": scenario.bottleneck,
             "overrides": [list(pair) for pair in self.overrides],
             "expectations": outcomes,
-            "warnings": scenario.warnings,
+            "warnings": list(scenario.warnings),
             "scenario": self.loaded.resolved,
         }
         if self.follow:
@@ -106,6 +106,13 @@ class Plan:
                 flow, since = self.follow
                 at = format_quantity(since, "time")
                 manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
+        if not execution.finished and execution.simulated_ns <= scenario.warmup_ns:
+            stopped = format_quantity(execution.simulated_ns, "time")
+            warmup = format_quantity(scenario.warmup_ns, "time")
+            manifest["warnings"].append(
+                f"stopped at {stopped}, before the warm-up of {warmup} was over: all figures are of the warm-up,"
+                " which a run that ends leaves out"
+            )
         return Result(
             tables,
             manifest,
