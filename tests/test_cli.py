@@ -257,11 +257,11 @@ def test_results_are_not_written_over(fake: Any, home_line: Path, tmp_path: Path
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
     fails_with(
-        "full: exists; give another --out, or --force to replace it",
+        "full: exists; choose another folder, or replace it with --force (from Python, force=True)",
         "run", "home-line.toml", "--out", "full",
     )  # fmt: skip
     fails_with(
-        "full: not a results folder, so --force does not replace it",
+        "full: not a results folder, so it is not replaced",
         "run", "home-line.toml", "--out", "full", "--force",
     )  # fmt: skip
     fails_with(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from headend.conflicts import check_settings
 from headend.errors import InputError
 from headend.scenario import Text, read_scenario, write_overrides
 from headend.sweeps.conflicts import check_paths
-from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, run_missing
+from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
 from headend.sweeps.definition import (
     Point,
     Sweep,
@@ -115,10 +115,11 @@ def sweep(
 
         with tempfile.TemporaryDirectory(prefix="headend-sweep-") as scratch:
             return carry_out(chosen, jobs, Path(scratch), stop, None, on_progress)
-    from headend.sweeps.outcome import open_sweep_folder, write_outcome
+    from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
     folder = Path(out)
     open_sweep_folder(folder)
+    on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
     if scheduler is None:
         result = carry_out(chosen, jobs, folder, stop, None, on_progress)
     else:
@@ -127,6 +128,21 @@ def sweep(
     result = replace(result, folder=folder)
     write_outcome(result, folder)
     return result
+
+
+def _before_the_first(act: Callable[[], None], on_progress: OnProgress | None) -> OnProgress:
+    """Do something before the first point is run that was not kept; not at all where all were."""
+    done = False
+
+    def count(progress: Progress) -> None:
+        nonlocal done
+        if not done and progress.total > progress.kept:
+            act()
+            done = True
+        if on_progress:
+            on_progress(progress)
+
+    return count
 
 
 def read_any(source: Sweep | str | Path | Mapping[str, Any]) -> Sweep:
