@@ -70,6 +70,25 @@ def fails_with(message: str, *arguments: str) -> None:
     assert answer.exit_code == 2
 
 
+def test_a_run_that_is_stopped_in_its_warm_up_says_so(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "headend.cli.terminal._ignore", lambda _now: os.kill(os.getpid(), signal.SIGINT)
+    )
+    longer = ["--set", "duration=6000 s", "--set", "warmup=3000 s"]
+    answer = call("run", "home-line.toml", "--out", "out", *longer)
+    assert answer.exit_code == 130
+    warning = (
+        "stopped at 2000 s, before the warm-up of 3000 s was over: all figures are of the warm-up"
+    )
+    assert f"Warning: {warning}" in answer.stdout
+    (found,) = RunResult.load("out").warnings
+    assert found.startswith(warning)
+    assert call("report", "out").exit_code == 0
+    assert warning in Path("out/report.html").read_text(encoding="utf-8")
+
+
 def test_a_run_answers_first_and_names_the_report(fake: Any, home_line: Path) -> None:
     answer = call("run", "home-line.toml")
     assert answer.exit_code == 0, answer.output
@@ -238,11 +257,11 @@ def test_results_are_not_written_over(fake: Any, home_line: Path, tmp_path: Path
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
     fails_with(
-        "full: exists; give another --out, or --force to replace it",
+        "full: exists; choose another folder, or replace it with --force (from Python, force=True)",
         "run", "home-line.toml", "--out", "full",
     )  # fmt: skip
     fails_with(
-        "full: not a results folder, so --force does not replace it",
+        "full: not a results folder, so it is not replaced",
         "run", "home-line.toml", "--out", "full", "--force",
     )  # fmt: skip
     fails_with(

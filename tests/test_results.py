@@ -66,6 +66,12 @@ def test_a_results_folder_is_replaced_when_forced(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home-line.toml", "out"]
 
 
+def test_an_empty_folder_is_filled(fake: Any, home_line: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    headend.run(home_line, out=tmp_path / "out", seed=2)
+    assert Result.load(tmp_path / "out").manifest["seed"] == 2
+
+
 def test_a_folder_whose_filling_fails_leaves_nothing(tmp_path: Path) -> None:
     def fill() -> None:
         with create_folder(tmp_path / "out") as fresh:

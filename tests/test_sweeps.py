@@ -19,6 +19,7 @@ import headend
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.expect import Vocabulary
+from headend.folder import write_json
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.crew import Failure, Progress, Threads
 from headend.sweeps.definition import make_sweep
@@ -26,6 +27,7 @@ from headend.sweeps.experiment import prepare_all
 from headend.sweeps.job import Job
 from headend.sweeps.measuring import parse_sum
 from headend.sweeps.place import MOST_LINES, find_line
+from headend.sweeps.store import PointStore
 
 LINE = """\
 duration = "2 s"
@@ -511,7 +513,59 @@ def test_another_folder_is_not_written_into(folder: Path) -> None:
     (folder / "out" / "thesis.tex").touch()
     answer = run_small()
     assert answer.exit_code == 2
-    assert "out: holds something else" in answer.stderr
+    assert "out: holds something other than a sweep's results" in answer.stderr
+
+
+@pytest.mark.parametrize("kind", ["run", "study"])
+def test_a_folder_of_other_results_is_not_mixed_into(folder: Path, kind: str) -> None:
+    (folder / "out" / "points").mkdir(parents=True)
+    write_json({"headend": "1", "kind": kind}, folder / "out" / "manifest.json")
+    assert f"out: holds the results of a {kind}; choose another folder" in run_small().stderr
+
+
+def test_the_points_of_a_sweep_are_never_replaced(folder: Path) -> None:
+    assert run_small("-q").exit_code == 0
+    command = ["run", "line.toml", "--out", "out", "--force"]
+    answer = CliRunner().invoke(app, command)
+    assert answer.exit_code == 2
+    assert "out: holds the points of a sweep, so it is not replaced" in answer.stderr
+    study = CliRunner().invoke(app, ["study", "run", "cbt/equal-loss", "--out", "out"])
+    assert study.exit_code == 2
+    assert "out: holds the results of a sweep; choose another folder" in study.stderr
+
+
+def test_an_interrupted_sweep_keeps_no_report_of_other_points(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run_small("-q").exit_code == 0
+    report, seen = folder / "out" / "report.html", []
+    carry_out = Job.carry_out
+
+    def stop(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        assert stop is not None
+        stop.set()
+        return carry_out(job, stop)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Job, "carry_out", stop)
+        answer = run_small("--set", "flow.upload.count=1")
+    assert answer.exit_code == 130
+    assert not report.exists()
+
+    # Nor does one that is killed: the report goes as soon as the first point is done that was not kept.
+    add = PointStore.add
+
+    def note(store: PointStore, key: str, frame: pl.DataFrame) -> None:
+        add(store, key, frame)
+        seen.append(report.exists())
+
+    assert run_small("-q").exit_code == 0
+    assert report.exists()
+    monkeypatch.setattr(PointStore, "add", note)
+    assert run_small("-q", "--seeds", "3").exit_code == 0
+    assert len(seen) == 4
+    assert not any(seen[2:])
+    assert report.exists()
 
 
 def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from headend.comparison import Comparison, label_values
+from headend.conflicts import check_settings, check_shared, spell_out
 from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
@@ -96,7 +97,7 @@ class Plan:
             "bottleneck": scenario.bottleneck,
             "overrides": [list(pair) for pair in self.overrides],
             "expectations": outcomes,
-            "warnings": scenario.warnings,
+            "warnings": list(scenario.warnings),
             "scenario": self.loaded.resolved,
         }
         if self.follow:
@@ -105,6 +106,13 @@ class Plan:
                 flow, since = self.follow
                 at = format_quantity(since, "time")
                 manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
+        if not execution.finished and execution.simulated_ns <= scenario.warmup_ns:
+            stopped = format_quantity(execution.simulated_ns, "time")
+            warmup = format_quantity(scenario.warmup_ns, "time")
+            manifest["warnings"].append(
+                f"stopped at {stopped}, before the warm-up of {warmup} was over: all figures are of the warm-up,"
+                " which a run that ends leaves out"
+            )
         return Result(
             tables,
             manifest,
@@ -118,15 +126,24 @@ def plan_run(
     source: Source,
     overrides: Overrides = (),
     *,
+    varied: Overrides = (),
     seed: int | None = None,
     label: str = "",
     explain: str | None = None,
 ) -> Plan:
-    """Check everything that can be checked before running."""
+    """Check everything that can be checked before running; what is varied comes after what all runs share."""
     if seed is not None:
         check_seed(seed)
+        _check_seed_alone(overrides, "--seed")
     text = read_scenario(source)
+    shared, overrides = overrides, [*overrides, *varied]
     loaded = text.load(overrides)
+    queue_path = loaded.scenario.queue_path or ""
+    _check_varied([path for path, _ in varied], queue_path)
+    by = "--vary {} sets it in every run"
+    check_shared([(path, path) for path, _ in varied], shared, queue_path, "--set {}", by)
+    shown = {path: f"--vary {path}" for path, _ in varied}
+    check_settings(text, overrides, queue_path, shown=shown)
     vocabulary = Vocabulary.from_scenario(loaded.scenario)
     expectations = []
     for name, wanted in loaded.scenario.expect:
@@ -225,14 +242,24 @@ def _watch(plan: Plan, progress: bool) -> Result:
         return plan.carry_out(on_progress=bars[plan.label])
 
 
-def _check_varied(paths: Collection[str]) -> None:
+def _check_seed_alone(overrides: Overrides, by: str) -> None:
+    """Refuse a seed among the overrides where the seed is chosen otherwise."""
+    if any(path == "seed" for path, _ in overrides):
+        raise InputError(f"--set seed: has no effect, since {by} chooses it; leave out one of them")
+
+
+def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
     """Refuse what would be called one thing and run as another."""
     if "seed" in paths:
         raise InputError(
             "--vary seed: a seed is no setting; --seeds 1,2,3 runs every one with each"
         )
-    for path in paths:
-        above = next((other for other in paths if path.startswith(f"{other}.")), None)
+    whole = {path: spell_out(path, queue_path) for path in paths}
+    for number, path in enumerate(paths):
+        same = next((other for other in paths[:number] if whole[other] == whole[path]), None)
+        if same:
+            raise InputError(f"--vary {path}: --vary {same} is the same setting; vary one of them")
+        above = next((other for other in paths if whole[path].startswith(f"{whole[other]}.")), None)
         if above:
             raise InputError(
                 f"--vary {path}: it would take the place of what --vary {above} chose; say it in one, such as"
@@ -266,7 +293,9 @@ def plan_comparison(
     seeds
         How many, from that one on; or which.
     """
-    _check_varied(vary)
+    _check_varied(list(vary))
+    if not isinstance(seeds, int):
+        _check_seed_alone(overrides, "a list of seeds")
     combinations = list(itertools.product(*vary.values()))
     if len(combinations) > MOST_RUNS:
         raise InputError(
@@ -281,7 +310,7 @@ def plan_comparison(
         varied = list(zip(vary, combination, strict=True))
         label = labels[number] if labels else label_values(varied)
         try:
-            plans.append(plan_run(source, [*overrides, *varied], seed=seed, label=label))
+            plans.append(plan_run(source, overrides, varied=varied, seed=seed, label=label))
         except InputError as error:
             raise InputError(_echo_vary(str(error), varied)) from error
     found = [plan.label for plan in plans]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 
+#: Kinds of results whose finished points are worth keeping: they are gone on with, never replaced.
+RESUMABLE = ("sweep", "study")
+
 
 def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = False) -> Path:
     """Give the first of ``results/NAME``, ``results/NAME-2``, … that does not exist; with ``force`` the first."""
@@ -78,12 +81,12 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     target
         The folder to be.
     force
-        Replace what is there, if it is a results folder or empty.
+        Replace what is there, if it is the results of runs; an empty folder is filled in any case.
 
     Raises
     ------
     InputError
-        At once, before any work is done, when the target exists or cannot be written.
+        At once, before any work is done, when the target holds something or cannot be written.
     """
     target = Path(os.path.normpath(target))
     if target.exists():
@@ -108,13 +111,27 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def is_results_folder(path: Path) -> bool:
-    """Say whether headend wrote this folder."""
+def read_kind(path: Path) -> str | None:
+    """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None where it is not headend's."""
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return False
-    return isinstance(manifest, dict) and "headend" in manifest
+        return None
+    if not isinstance(manifest, dict) or "headend" not in manifest:
+        return None
+    return str(manifest.get("kind", "run"))
+
+
+def is_results_folder(path: Path) -> bool:
+    """Say whether headend wrote this folder."""
+    return read_kind(path) is not None
+
+
+def check_kind(folder: Path, own: str) -> None:
+    """Refuse a folder with another kind of results than those that are to go there."""
+    kind = read_kind(folder)
+    if kind not in (None, own):
+        raise InputError(f"{folder}: holds the results of a {kind}; choose another folder")
 
 
 def is_write_failure(error: Exception) -> bool:
@@ -135,10 +152,19 @@ def describe(error: Exception) -> str:
 def _check_replaceable(target: Path, *, force: bool) -> None:
     if not target.is_dir():
         raise InputError(f"{target}: expected a folder to write results to, found a file")
+    if not any(target.iterdir()):
+        return
     if not force:
-        raise InputError(f"{target}: exists; give another --out, or --force to replace it")
-    if any(target.iterdir()) and not is_results_folder(target):
-        raise InputError(f"{target}: not a results folder, so --force does not replace it")
+        raise InputError(
+            f"{target}: exists; choose another folder, or replace it with --force (from Python, force=True)"
+        )
+    kind = read_kind(target)
+    if kind is None:
+        raise InputError(f"{target}: not a results folder, so it is not replaced")
+    if kind in RESUMABLE:
+        raise InputError(
+            f"{target}: holds the points of a {kind}, so it is not replaced; choose another folder"
+        )
 
 
 def _move(fresh: Path, target: Path) -> None:

@@ -65,13 +65,13 @@ def compare(
     settings: SetOption = None,
     seed: SeedOption = None,
     seeds: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--seeds",
             metavar="N | A,B,…",
             help="Run everything with so many seeds, or with these: means with intervals, paired differences.",
         ),
-    ] = "1",
+    ] = None,
     out: OutOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -92,10 +92,11 @@ def compare(
             overrides=[parse_override(text) for text in settings or []],
             labels=labels or [],
             seed=seed,
-            seeds=read_seeds(seeds, seed),
+            seeds=read_seeds("1" if seeds is None else seeds, seed),
         )
         comparison = _run_varied(plans, out, force, hidden=quiet or as_json)
     else:
+        _refuse_settings(sources[0], settings, seed, seeds)
         comparison = _load_finished(sources, labels or [], out, force)
     if as_json:
         from headend.comparison import describe_figures
@@ -171,6 +172,22 @@ def _leave_out_partial(results: dict[Run, Result], whole: set[Run]) -> list[Resu
     """Leave a run that was stopped out of the means of a setting that has whole ones."""
     labels = {label for label, _ in whole}
     return [result for run, result in results.items() if run in whole or run[0] not in labels]
+
+
+def _refuse_settings(
+    source: str, settings: list[str] | None, seed: int | None, seeds: str | None
+) -> None:
+    """Refuse what changes a scenario where runs that are finished are compared."""
+    given = [
+        ("--set", bool(settings)),
+        ("--seed", seed is not None),
+        ("--seeds", seeds is not None),
+    ]
+    option = next((name for name, is_given in given if is_given), None)
+    if option and Path(source).is_dir():
+        raise InputError(
+            f"{option}: has no effect on {source}, which is finished; it goes with a scenario and --vary"
+        )
 
 
 def _load_finished(

@@ -18,6 +18,7 @@ from headend.cli.terminal import (
     print_json,
     show_progress,
 )
+from headend.errors import InputError
 
 if TYPE_CHECKING:
     from headend.result import Result
@@ -75,7 +76,7 @@ def run(
     quiet: QuietOption = False,
     detail: DetailOption = False,
     explain: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--explain",
             metavar="FLOW@TIME",
@@ -102,10 +103,14 @@ def run(
     from headend.folder import choose_folder, create_folder
     from headend.scenario import parse_override
 
+    if explain and len(explain) > 1:
+        raise InputError(
+            "--explain: given twice; a run follows one packet, so run it once for each"
+        )
     overrides = [parse_override(text) for text in settings or []]
     if capture:
         overrides.append(("results.capture.points", json.dumps(capture)))
-    plan = plan_run(scenario, overrides, seed=seed, explain=explain)
+    plan = plan_run(scenario, overrides, seed=seed, explain=explain[0] if explain else None)
     target = out or choose_folder(plan.loaded.name, force=force)
     with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
         with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:

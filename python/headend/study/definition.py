@@ -10,12 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from headend.conflicts import check_shared
 from headend.errors import InputError, suggest
 from headend.library import list_scenarios
 from headend.scenario import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim
-from headend.sweeps.conflicts import check_shared
+from headend.sweeps.conflicts import BY_AXIS
 from headend.sweeps.place import add_line
 
 _KEYS = {
@@ -175,8 +176,9 @@ class Study:
         axes = [(axis.name, path) for axis in self.axes for path in axis.set]
         file = self.folder / "study.toml"
         try:
-            check_shared(axes, self.overrides, "set.{}", queue_path)
-            check_shared(axes, _read_overrides(self.quick_settings), "quick.set.{}", queue_path)
+            quick = _read_overrides(self.quick_settings)
+            check_shared(axes, self.overrides, queue_path, "set.{}", BY_AXIS)
+            check_shared(axes, quick, queue_path, "quick.set.{}", BY_AXIS)
         except InputError as error:
             raise InputError(f"{file}: {add_line(str(error), file)}") from error
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.figures.figure import Figure, Panel
-from headend.folder import MANIFEST, describe, write_json, write_table
+from headend.folder import MANIFEST, check_kind, describe, write_json, write_table
 from headend.result import RESULT_FORMAT
 from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import Judgement
@@ -157,8 +157,11 @@ def check_study_folder(folder: Path) -> None:
     """Refuse a folder that holds something else."""
     if folder.is_file():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
+    check_kind(folder, "study")
     if not folder.is_dir() or (folder / POINTS).is_file() or (folder / POINT_FOLDER).is_dir():
         return
     # A hidden file is what an interruption left of a write.
     if any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise InputError(f"{folder}: exists and holds something other than a study's results")
+        raise InputError(
+            f"{folder}: holds something other than a study's results; choose another folder"
+        )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.conflicts import check_settings
 from headend.errors import InputError
 from headend.scenario import Text, read_scenario, write_overrides
 from headend.sweeps.conflicts import check_paths
-from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, run_missing
+from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
 from headend.sweeps.definition import (
     Point,
     Sweep,
@@ -114,10 +115,11 @@ def sweep(
 
         with tempfile.TemporaryDirectory(prefix="headend-sweep-") as scratch:
             return carry_out(chosen, jobs, Path(scratch), stop, None, on_progress)
-    from headend.sweeps.outcome import open_sweep_folder, write_outcome
+    from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
     folder = Path(out)
     open_sweep_folder(folder)
+    on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
     if scheduler is None:
         result = carry_out(chosen, jobs, folder, stop, None, on_progress)
     else:
@@ -126,6 +128,21 @@ def sweep(
     result = replace(result, folder=folder)
     write_outcome(result, folder)
     return result
+
+
+def _before_the_first(act: Callable[[], None], on_progress: OnProgress | None) -> OnProgress:
+    """Do something before the first point is run that was not kept; not at all where all were."""
+    done = False
+
+    def count(progress: Progress) -> None:
+        nonlocal done
+        if not done and progress.total > progress.kept:
+            act()
+            done = True
+        if on_progress:
+            on_progress(progress)
+
+    return count
 
 
 def read_any(source: Sweep | str | Path | Mapping[str, Any]) -> Sweep:
@@ -187,7 +204,8 @@ def prepare_all(chosen: Sweep) -> Prepared:
         bottleneck = dict(point.overrides).get("bottleneck", "")
         try:
             if (name, bottleneck) not in checked:
-                _check_alias(chosen, texts[name].load(point.overrides).scenario.queue_path)
+                queue_path = texts[name].load(point.overrides).scenario.queue_path
+                _check_conflicts(chosen, point, texts[name], queue_path or "")
                 checked.add((name, bottleneck))
             job = prepare(texts[name], point.overrides, point.seed, selection)
         except _SweepError:
@@ -212,10 +230,17 @@ def _read_scenario(chosen: Sweep, point: Point) -> Text:
     return text
 
 
-def _check_alias(chosen: Sweep, queue_path: str | None) -> None:
-    """Refuse two paths of one setting where one of them is ``queue``, whose meaning the scenario tells."""
+def _check_conflicts(chosen: Sweep, point: Point, text: Text, queue_path: str) -> None:
+    """Refuse two values for one setting: what ``queue`` and a name stand for, the scenario tells."""
     try:
-        check_paths(chosen, queue_path or "")
+        check_paths(chosen, queue_path)
+        check_settings(
+            text,
+            point.overrides[len(chosen.overrides) :],
+            queue_path,
+            before=chosen.overrides,
+            shown={axis.path: f"the axis {axis.path}" for axis in chosen.axes},
+        )
     except InputError as error:
         raise _SweepError(_name_place(str(error), chosen)) from error
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
-from headend.folder import MANIFEST, describe, is_results_folder, write_json, write_table
+from headend.folder import MANIFEST, check_kind, describe, write_json, write_table
 from headend.quantity import Kind
 from headend.result import RESULT_FORMAT
 from headend.sweeps.experiment import POINTS, SweepResult
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RESULTS = "results.parquet"
 SUMMARY = "summary.parquet"
+REPORT = "report.html"
 
 #: Figures that a terminal and a report show when the sweep's file names none.
 MOST_SHOWN = 8
@@ -36,9 +37,11 @@ def open_sweep_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
     own = not folder.is_dir() or (folder / POINTS).is_dir()
+    check_kind(folder, "sweep")
     if not own and any(not path.name.startswith(".") for path in folder.iterdir()):
-        other = "another kind of results" if is_results_folder(folder) else "something else"
-        raise InputError(f"{folder}: holds {other}; give another --out")
+        raise InputError(
+            f"{folder}: holds something other than a sweep's results; choose another folder"
+        )
     try:
         (folder / POINTS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -64,7 +67,17 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
     write_table(result.summary, folder / SUMMARY)
     write_json(manifest, folder / MANIFEST)
     if result.complete:
-        write_sweep_report(result, folder / "report.html", _fingerprint(result, folder))
+        write_sweep_report(result, folder / REPORT, _fingerprint(result, folder))
+    else:
+        remove_report(folder)
+
+
+def remove_report(folder: Path) -> None:
+    """Remove the report of other points than those that are run now: it would look whole."""
+    try:
+        (folder / REPORT).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder / REPORT}: cannot be removed: {describe(error)}") from error
 
 
 def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> None:

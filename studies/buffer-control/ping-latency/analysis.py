@@ -41,10 +41,11 @@ PUBLISHED_SLOPE = 0.8462
 
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
-    """Add the predicted buffer latency and the mean ping in ms (KiB of 1024 bytes, Mb/s of 10⁶ bit/s)."""
-    return points.with_columns(
-        predicted_ms=pl.col("buffer_kib") * 1024 * 8 / (pl.col("rate_mbps") * 1e3),
-        ping_ms=pl.col("ping") / 1e6,
+    """Average the seeds; the predicted buffer latency and the mean ping in ms (KiB of 1024 bytes, Mb/s of 10⁶ bit/s)."""
+    return (
+        points.group_by("congestion", "rate_mbps", "buffer_kib", "rtt_ms", maintain_order=True)
+        .agg(ping_ms=pl.col("ping").mean() / 1e6)
+        .with_columns(predicted_ms=pl.col("buffer_kib") * 1024 * 8 / (pl.col("rate_mbps") * 1e3))
     )
 
 
