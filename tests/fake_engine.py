@@ -28,6 +28,14 @@ class RunError(RuntimeError):
     pass
 
 
+class Columns:
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns = columns
+
+    def read(self) -> dict[str, Any]:
+        return self.columns
+
+
 class Scenario:
     def __init__(self, content: dict[str, Any]) -> None:
         self.content = content
@@ -82,9 +90,11 @@ class Run:
     def take_capture(self) -> dict[str, bytes]:
         return {}
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, Columns]:
         tables = _tables(self.scenario, self.now, self.random)
-        return tables | {"steps": _steps(self.follow[1])} if self.follow else tables
+        if self.follow:
+            tables |= {"steps": _steps(self.follow[1])}
+        return {name: Columns(columns) for name, columns in tables.items()}
 
 
 def parse(text: str, *, format: str = "toml", overrides: Any = (), files: Any = None) -> Scenario:

@@ -211,3 +211,18 @@ def test_every_figure_is_drawn_also_of_the_quick_form(name: str, measure: Any) -
     assert judge_claims(study.claims, analysis, points)
     for figure in study.figures:
         assert all(panel.specify() for panel in getattr(analysis, figure.draw)(points))
+
+
+def test_the_legend_of_stations_has_their_own_shapes() -> None:
+    study = load(SHARING)
+    rows = [
+        {**point.columns, **measure_sharing(dict(point.columns))} for point in study.list_points()
+    ]
+    points = pl.DataFrame(rows, infer_schema_length=None)
+    (panel,) = study.load_analysis().draw_anomaly(points)
+    encoding = panel.specify()["layer"][1]["encoding"]
+    tone, form = encoding["color"], encoding["shape"]
+    # Vega-Lite makes one legend of two that agree in these.
+    assert tone["field"] == form["field"]
+    assert tone["scale"]["domain"] == form["scale"]["domain"]
+    assert tone["legend"] == form["legend"] == {"title": None}

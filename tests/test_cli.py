@@ -466,7 +466,7 @@ def test_figures_are_written_in_every_format(fake: Any, home_line: Path) -> None
     assert {"mos.svg", "queue-delay.svg", "cable.up-backlog-over-time.svg"} <= names
     call("run", "home-line.toml", "--quiet", "--set", "queue=docsis_pie", "--out", "b")
     call("figures", "a", "b", "--out", "g")
-    assert {"call-mos.svg", "cable.up-queue-delay.svg"} <= {p.name for p in Path("g").iterdir()}
+    assert {"call-up-mos.svg", "cable.up-queue-delay.svg"} <= {p.name for p in Path("g").iterdir()}
     starts = {path.suffix: path.read_bytes()[:4] for path in Path("f").iterdir()}
     assert starts == {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     fails_with(

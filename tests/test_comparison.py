@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -23,6 +24,7 @@ from headend.comparison import (
 from headend.estimate import Estimate, estimate_difference, estimate_mean, format_estimate
 from headend.experiment import choose_seeds, compare, plan_comparison
 from headend.figures import draw_figures
+from headend.figures.differences import _choose_domain, _cut
 from headend.scores import Figure, mark_values, score_runs
 from street import make_street
 
@@ -144,6 +146,19 @@ def test_differences_are_to_the_first_variant_by_common_seeds() -> None:
     assert other.difference is not None
     assert other.difference.mean == pytest.approx(-3.75e6)
     assert other.difference.count == 2
+
+
+def test_an_interval_that_reaches_zero_is_marked_at_the_edge() -> None:
+    drawn = {"low": [-0.9, 0.4, 0.5], "ratio": [0.0, 0.5, 1.2], "high": [0.9, 0.6, 9.0]}
+    points = pl.DataFrame(drawn)
+    domain = _choose_domain(drawn["ratio"])
+    assert domain == (0.25, 2.4)
+    cut = _cut(points, domain)
+    assert cut["beyond_low"].to_list() == [True, False, False]
+    assert cut["beyond_high"].to_list() == [False, False, True]
+    # What is zero has no place on a logarithm; it keeps its value for whoever points at it.
+    assert cut["ratio"].to_list() == [None, 0.5, 1.2]
+    assert cut["times"].to_list() == [0.0, 0.5, 1.2]
 
 
 def test_distributions_of_all_seeds_are_drawn_as_one() -> None:

@@ -19,7 +19,7 @@ from headend.cli.main import app
 from headend.cli.tables import draw_members, draw_people, draw_queues, fit
 from headend.figures import draw_figures
 from headend.figures.spread import merge_members
-from headend.figures.thinning import Tail, merge_tails
+from headend.figures.thinning import Tail, merge_tails, thin_distributions
 from headend.groups import find_groups, label_member, order_naturally
 from headend.report import write_report
 from headend.verdict import judge, summarise_comparison
@@ -170,6 +170,16 @@ def test_who_has_no_value_leaves_a_gap_on_the_right() -> None:
     assert points[-1]["share"] == pytest.approx(27.5 / 30, abs=1e-4)
 
 
+def test_members_that_were_not_measured_are_not_taken_for_all() -> None:
+    street = make_street(30)
+    measured = pl.col("flow").is_in(["web.1", "web.2", "web.3"])
+    is_page = pl.col("measure") == "page_load_time"
+    street.tables["measures"] = street.measures.filter(measured | ~is_page)
+    figures = {figure.name: figure for figure in draw_figures([street])}
+    specification = json.dumps(figures["pages"].panels[0].specify(), ensure_ascii=False)
+    assert "web ×30, 3 of them measured" in specification
+
+
 def test_the_band_of_a_group_holds_eight_tenths_of_its_members() -> None:
     members = pl.DataFrame(
         {"time_s": [1.0] * 11, "key": ["web"] * 11, "value": list(map(float, range(11)))}
@@ -186,6 +196,25 @@ def test_a_tail_that_few_members_reach_is_not_drawn() -> None:
     long, short = Tail(np.array([1.0, 2.0]), np.array([1.0, 0.5])), Tail(np.ones(1), np.ones(1))
     assert merge_tails([long, short, short])["share"].tolist() == [1.0]
     assert merge_tails([long, long, short])["share"].tolist() == [1.0, 0.5]
+
+
+def test_a_share_of_packets_above_a_delay_never_rises() -> None:
+    """Many members send little, and those that wait longest least; nobody who runs out of packets may move the curve."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        frames = []
+        for number in range(30):
+            size = int(rng.integers(1, 4)) if number % 2 else int(rng.integers(50, 5000))
+            delays = np.sort(rng.lognormal(18 if number % 2 else 14, 1, size)).astype(np.int64)
+            frames.append(
+                pl.DataFrame({"lower_ns": delays, "upper_ns": delays + 1}).with_columns(
+                    name=pl.lit(f"home.{number}"), direction=pl.lit("up"), count=pl.lit(1)
+                )
+            )
+        merged = merge_tails(list(thin_distributions(pl.concat(frames)).values()))
+        assert (np.diff(merged["share"]) < 0).all()
+        for line in ("low_ms", "delay_ms", "high_ms"):
+            assert (np.diff(merged[line]) >= 0).all(), line
 
 
 def test_the_key_of_one_of_many_modems_is_that_of_all() -> None:

@@ -10,15 +10,21 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
+import polars as pl
 import pytest
 
 import headend
 from headend.experiment import compare
 from headend.figures import draw_figures
+from headend.figures.export import write_figures
+from headend.figures.figure import Figure, Panel
+from headend.figures.sweep import _name_measure
 from headend.figures.thinning import thin_distributions
 from headend.report import bundle_libraries, embed_json, find_differences
 from headend.result import Result
+from headend.sweeps.outcome import Shown
 
 
 @pytest.fixture
@@ -219,3 +225,23 @@ def test_differences_name_only_what_differs() -> None:
         ("link.a.queue", ["x", "–"]),
         ("link.a.queue.y.target", ["–", "5 ms"]),
     ]
+
+
+def test_files_of_both_ways_are_told_apart_by_name(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"x": [1.0], "y": [1.0]})
+    chart = alt.Chart(rows).mark_point().encode(x="x:Q", y="y:Q")
+    figure = Figure("delay", "Delay", "", [Panel("call ↑", chart), Panel("call ↓", chart)])
+    names = [path.name for path in write_figures([figure], tmp_path, ["svg"])]
+    assert names == ["call-up-delay.svg", "call-down-delay.svg"]
+
+
+def test_a_sweeps_axis_says_what_it_measures() -> None:
+    rows = pl.DataFrame({"subject": ["call"], "metric": ["mos.mean"]})
+    assert _name_measure(rows, Shown("call", "number"), "") == "call: call.mos.mean (MOS)"
+    assert _name_measure(rows, Shown("call.mos.mean", "number"), "") == "call.mos.mean (MOS)"
+
+
+def test_a_known_mark_that_curves_run_along_is_named_off_them(fake: Any, home_line: Path) -> None:
+    figures = {figure.name: figure for figure in draw_figures([headend.run(home_line)])}
+    text = json.dumps(figures["line-rate"].panels[0].specify(), ensure_ascii=False)
+    assert "- -  nominal rate" in text

@@ -9,6 +9,7 @@ import pytest
 from headend.errors import InputError
 from headend.library import list_scenarios
 from headend.study import Study, read_study
+from headend.study.points import prepare_points
 
 HEAD = 'format = 1\ntitle = "t"\nsource = "s"\nclaim = []\n'
 
@@ -90,3 +91,38 @@ def test_single_values_of_an_axis_set_what_is_theirs(tmp_path: Path) -> None:
     assert [point.overrides for point in points] == [(), (("flow.near.tcp.initial_window", "4"),)]
     with pytest.raises(InputError, match='"frsh" is none of its values; did you mean "fresh"'):
         read(tmp_path, text.replace("NAME", "frsh"))
+
+
+@pytest.mark.parametrize(
+    ("shared", "told"),
+    [
+        ("[set]\n'flow.call.rtt' = '9 ms'\n", "set.flow.call.rtt: has no effect"),
+        ("[quick]\ndescription = 'q'\n[quick.set]\n'flow.call.rtt' = '9 ms'\n", "quick.set.flow.call.rtt: "),
+        ("[set]\n'flow.call.rtt.mean' = 3\n", "set.flow.call.rtt.mean: has no effect"),
+    ],
+)  # fmt: skip
+def test_what_an_axis_sets_at_every_point_is_not_set_for_all(
+    tmp_path: Path, shared: str, told: str
+) -> None:
+    grid = '[grid.rtt_ms]\nvalues = [1, 2]\nset = { "flow.call.rtt" = "{} ms" }\n'
+    with pytest.raises(InputError) as error:
+        read(tmp_path, f'scenario = "aqm/load-3"\n{grid}{shared}[measures]\n')
+    line = next(n for n, text in enumerate(shared.split("\n"), start=9) if "flow." in text)
+    assert str(error.value).startswith(f"{tmp_path / 'study.toml'}: {told}")
+    assert str(error.value).endswith(f"the axis rtt_ms sets it at every point; leave out one of them (line {line})")  # fmt: skip
+
+
+def test_an_axis_may_change_part_of_what_is_set_for_all(tmp_path: Path) -> None:
+    single = "grid.x = { values = [1, 2], set = {}, each.1 = { seed = '4' } }\n"
+    part = "grid.y = { values = [1, 2], set = { 'queue.pie.target' = '{} ms' } }\n"
+    shared = "set = { queue = 'pie', seed = '3' }\n"
+    study = read(tmp_path, f'scenario = "aqm/load-3"\nmeasures = {{}}\n{single}{part}{shared}')
+    assert len(study.list_points()) == 4
+
+
+def test_the_bottleneck_s_queue_by_either_name_is_one_setting(tmp_path: Path) -> None:
+    grid = "grid.queue = { values = ['pie', 'codel'], set = { queue = '{}' } }\n"
+    shared = "set = { 'link.cable.docsis.upstream.queue' = 'pie' }\n"
+    study = read(tmp_path, f'scenario = "aqm/load-3"\nmeasures = {{}}\n{grid}{shared}')
+    with pytest.raises(InputError, match=r"set\.link\S+: has no effect.*axis queue .*\(line 8\)"):
+        prepare_points(study)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
 import threading
+from collections.abc import Generator, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from headend.cli.main import app
+from headend.figures import export
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
+from headend.study.points import run_points
 from headend.study.running import Order, run_studies
-from headend.sweeps.crew import Progress
+from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
 from headend.sweeps.job import Job
+from headend.sweeps.store import PointStore
 
 if TYPE_CHECKING:
     import polars as pl
@@ -173,6 +178,10 @@ def test_a_study_that_fails_does_not_stop_the_others(document: Path) -> None:
     studies = json.loads(answer.stdout)["studies"]
     assert [item["study"] for item in studies] == [f"document/{name}" for name in NAMES]
     assert ["error" in item for item in studies] == [True, False, False]
+    assert studies[0].keys() == {"study", "error", "folder"}
+    answer = run("--out", "alone", "--json", name="document/one")
+    assert answer.exit_code == 2
+    assert json.loads(answer.stdout).keys() == {"error"}
 
 
 def test_a_fault_of_headend_stops_no_other_study_and_is_told_as_one(
@@ -260,3 +269,79 @@ def test_a_stop_before_the_points_are_done_gives_no_outcome(
     # The first study may or may not have been written by then; no other can have been.
     assert {order.folder.name for order, _ in outcomes} <= {"one"}
     assert len(list(Path("out").glob("*/points/*.parquet"))) == 4
+
+
+def test_those_who_run_the_points_are_let_go_where_nobody_listens_any_more(document: Path) -> None:
+    class Known(Threads):
+        def run(
+            self, tasks: Iterable[Task], stop: threading.Event
+        ) -> Generator[tuple[Task, Kept | Failure], None, None]:
+            self.stream = super().run(tasks, stop)
+            return self.stream
+
+    def fail(progress: Progress) -> None:
+        if progress.done:
+            raise RuntimeError("nobody listens")
+
+    crew, stop = Known(), threading.Event()
+    study = read_study("document/one", document / "one")
+    with pytest.raises(RuntimeError, match="nobody listens"):
+        run_points(study, PointStore(document / "points"), stop, fail, crew)
+    assert inspect.getgeneratorstate(crew.stream) == inspect.GEN_CLOSED
+    assert stop.is_set()
+
+
+def test_a_report_and_figures_that_would_be_the_same_are_left_as_they_are(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    render = export._render
+
+    def count(specification: dict[str, Any], name: str) -> bytes:
+        drawn.append(name)
+        return render(specification, name)
+
+    monkeypatch.setattr(export, "_render", count)
+    out = Path("out")
+
+    def run_again() -> tuple[int, bool]:
+        """Say how often a figure was drawn, and whether the report was written."""
+        drawn.clear()
+        report = out / "report.html"
+        before = report.stat().st_mtime_ns if report.exists() else 0
+        assert run("--out", "out", name="document/one").exit_code == 0
+        return len(drawn), report.stat().st_mtime_ns != before
+
+    assert run_again() == (1, True)
+    whole = read_all(out)
+    assert run_again() == (0, False)
+    assert read_all(out) == whole
+    # What is gone, or was left in the middle, is made again.
+    for lost in ("figures/pings.svg", "report.html", "claims.json", "manifest.json"):
+        (out / lost).rename(Path("gone"))
+        assert run_again() == (1, True)
+        assert read_all(out) == whole
+    # So is what other words or another release would draw.
+    definition = document / "one" / "study.toml"
+    definition.write_text(definition.read_text().replace("They fall.", "They drop."))
+    assert run_again() == (1, True)
+    monkeypatch.setattr("headend.report.fingerprint_drawing", lambda: "another")
+    assert run_again() == (1, True)
+
+
+def test_a_study_that_is_stopped_while_it_is_drawn_anew_is_not_taken_for_done(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("--out", "out", name="document/one").exit_code == 0
+    whole = read_all(Path("out"))
+    with monkeypatch.context() as patch:
+        patch.setattr("headend.report.fingerprint_drawing", lambda: "another")
+        patch.setattr("headend.report.write_page", interrupt)
+        assert run("--out", "out", name="document/one").exit_code == 130
+    assert not (Path("out") / "claims.json").exists()
+    assert run("--out", "out", name="document/one").exit_code == 0
+    assert read_all(Path("out")) == whole
+
+
+def interrupt(page: str, path: Path) -> None:
+    raise KeyboardInterrupt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,18 @@ from headend.bottleneck import QueueParty, gather_queues, weigh_queues
 from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.columns import TABLES
 from headend.experiment import compare
-from headend.grading import Grade
+from headend.grading import Finding, Grade
 from headend.quantity import format_quantity
 from headend.result import Result
-from headend.verdict import LOSSES, SCHEDULERS, SORTING, judge, summarise_comparison
+from headend.verdict import (
+    LOSSES,
+    SCHEDULERS,
+    SORTING,
+    _tell_queue,
+    gather_parties,
+    judge,
+    summarise_comparison,
+)
 from headend.vocabulary import list_choices
 from street import make_street
 
@@ -111,13 +120,22 @@ def test_a_comparison_is_by_the_queue_that_does_the_harm() -> None:
     assert summarise_comparison(runs)[-1].startswith("Median delay in the queue line.down: ")
 
 
+def make_cable_that_drops(flows: dict[str, str], drop: int = 0) -> dict[str, Any]:
+    """Make a cable line whose modem lets nothing up of one DSCP; all flows have 0."""
+    classifier = {"all": {"dscp": drop}}
+    docsis = {"preset": "docsis31", "modem": {"home": {"drop": classifier}}}
+    return {
+        "duration": "20 s",
+        "warmup": "5 s",
+        "link": {"cable": {"docsis": docsis}},
+        "host": {"desk": {"via": ["cable.home"]}},
+        "flow": {name: {"application": kind, "host": "desk"} for name, kind in flows.items()},
+    }
+
+
 def test_who_gets_nothing_through_is_badly_off() -> None:
-    # Too small for any packet: Buffer Control keeps to sizes of its own.
-    tiny = {**TEN, "queue": {"buffer_control": {"target": "16 B", "block": "16 B"}}}
     names = {"put": "bulk", "call": "voice", "ping": "ping", "page": "web"}
-    flow = {name: {"application": kind} for name, kind in names.items()}
-    good = make_line(TEN, TEN, flow=flow)
-    bad = make_line(tiny, TEN, flow=flow)
+    good, bad = make_cable_that_drops(names, 1), make_cable_that_drops(names)
     verdict = judge(headend.run(bad))
     told = {finding.flow: finding.experience for finding in verdict.findings}
     assert {finding.grade for finding in verdict.findings} == {Grade.BAD}
@@ -127,7 +145,8 @@ def test_who_gets_nothing_through_is_badly_off() -> None:
         "ping": "no answer",
         "page": "no page finished in 15 s",
     }
-    assert "let no packet through" in verdict.paragraph
+    assert verdict.queue is not None
+    assert "let no packet through" in _tell_queue(replace(verdict.queue, delay_p50_ns=None))
     assert "room to spare" not in verdict.paragraph
     lines = summarise_comparison([headend.run(good), headend.run(bad)])
     assert "The choice changes nobody's grade." not in lines
@@ -339,3 +358,87 @@ def test_shared_channels_have_rows_of_their_own(tmp_path: Path) -> None:
 def test_a_channel_of_ones_own_has_no_row(home_line: Path) -> None:
     cells = draw_queues(headend.run(home_line, set={"duration": "6 s"}), None).columns[0].cells
     assert not any("channel" in str(cell) for cell in cells)
+
+
+def make_upload(congestion: str, queue: Any, rate: str = "20 Mbit/s", **rest: Any) -> Any:
+    """Run an upload over a plain link and give the verdict's words."""
+    flow = {"application": "bulk", "rtt": "40 ms", "tcp": {"congestion": congestion}, **rest}
+    line = make_line({"rate": rate, "queue": queue}, {"rate": "100 Mbit/s"}, flow={"put": flow})
+    return judge(headend.run(line))
+
+
+def test_a_full_line_with_a_long_queue_is_not_praised() -> None:
+    # 50 ms: a queue that stands at 33 ms and more does not count as a standing one.
+    paragraph = make_upload("cubic", {"drop_tail": {"limit": "100 kB"}}).paragraph
+    assert "stayed short" not in paragraph
+    assert "of the 40 ms that it can hold" in paragraph
+    assert "A smaller buffer or an AQM shortens it" in paragraph
+
+
+def test_a_buffer_too_small_is_told_and_not_taken_for_room_to_spare() -> None:
+    verdict = make_upload("reno", {"drop_tail": {"limit": "8 KiB"}}, "10 Mbit/s")
+    assert verdict.queue is not None
+    assert (verdict.queue.utilisation or 1.0) < 0.85
+    assert "although put had more to send: with room for 6.55 ms where" in verdict.paragraph
+    assert "A larger limit fills the line" in verdict.paragraph
+    assert "room to spare" not in verdict.paragraph
+
+
+def test_a_law_that_marks_too_early_is_told() -> None:
+    # On a cable upstream a packet waits 3 ms for its grant, and the step is at 1 ms.
+    cable = {
+        "preset": "docsis31",
+        "upstream": {"rate": "10 Mbit/s", "queue": "dualpi2"},
+        "downstream": {"rate": "100 Mbit/s"},
+    }
+    put = {"application": "bulk", "rtt": "40 ms", "tcp": {"congestion": "prague"}}
+    flow = {"put": put, "call": {"application": "voice"}}
+    scenario = {"duration": "20 s", "warmup": "5 s", "link": {"cable": {"docsis": cable}}}
+    verdict = judge(headend.run({**scenario, "flow": flow}))
+    assert verdict.paragraph.startswith("Nobody suffered, but put got less than the line has")
+    assert "although put had more to send: its law (dualpi2) marked" in verdict.paragraph
+    assert "request and grant alone take milliseconds" in verdict.paragraph
+    assert "room to spare" not in verdict.paragraph
+
+
+def test_a_sender_that_the_path_slows_down_is_not_the_queues_doing() -> None:
+    verdict = make_upload("reno", {"drop_tail": {"limit": "8 KiB"}}, path={"loss": "1 %"})
+    assert "had more to send" not in verdict.paragraph
+
+
+def test_a_transfer_of_which_nothing_comes_suffers() -> None:
+    finding = make_upload("cubic", "drop_tail", rtt="20 s").findings[0]
+    assert finding.experience.startswith("nothing read in ")
+    assert finding.grade is Grade.BAD
+
+
+def test_a_short_queue_beside_who_suffers_is_not_what_a_good_queue_does() -> None:
+    line = make_line(
+        {"rate": "2 Mbit/s", "queue": "pie"},
+        {"rate": "20 Mbit/s"},
+        flow={
+            "put": {"application": "bulk", "tcp": {"congestion": "cubic"}, "rtt": "40 ms"},
+            "call": {"application": "voice", "path": {"loss": "10 %"}},
+        },
+    )
+    verdict = judge(headend.run(line))
+    assert verdict.findings[0].suffers
+    assert "what a good queue does" not in verdict.paragraph
+
+
+def test_among_those_at_the_end_of_the_scale_who_loses_more_is_the_worst() -> None:
+    def call(number: int, loss: float) -> Finding:
+        return Finding(
+            f"call.{number}", "voice", Grade.BAD, "MOS 1", 1e6, 1e6, loss, 1.0, strain=-1.0
+        )
+
+    findings = [call(1, 0.9), call(2, 0.94), call(3, 1.0), call(4, 0.95), call(5, 0.92)]
+    (party,) = gather_parties(findings)
+    assert [finding.flow for finding in party.findings][:3] == ["call.3", "call.4", "call.2"]
+
+
+def test_figures_of_one_way_are_not_taken_for_those_of_both() -> None:
+    (finding,) = judge(headend.run(make_cable_that_drops({"call": "voice"}))).findings
+    assert finding.loss_ratio == 1.0
+    assert finding.delay_p95_ns is None
+    assert finding.is_both_ways

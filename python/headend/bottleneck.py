@@ -24,6 +24,14 @@ STOOD_AT_TIMES = 0.05
 #: Median delay from which a queue stood while it was used, however seldom that was, ns: what it takes to be called standing.
 LONG_WAIT = 50e6
 
+#: Median delay up to which the queue of a full line is short, ns: 15 ms is the longest that a standard's law aims at (PIE, DualPI2), and
+#: the median of one that keeps to it swings about that by a third.
+SHORT_WAIT = 20e6
+
+#: Share of its rate from which a line is full. A single sender that halves its window uses 75 % with no buffer at all and 100 % with one of a
+#: round trip; by that sawtooth 85 % take a seventh of it.
+FULL = 0.85
+
 #: Of so many rates in a group, each has rows of its own; of more, the group is one.
 MOST_TIERS = 6
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from headend._engine import Columns
 
 _DISCARDED = tuple(
     f"discarded_{reason}"
@@ -82,7 +85,7 @@ OPTIONAL_TABLES: dict[str, dict[str, pl.DataType]] = {
 class Frames(Mapping[str, pl.DataFrame]):
     """Frames of the engine's columns, each made when it is first looked at: of most runs, a study reads one or two."""
 
-    def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, tables: Mapping[str, Columns]) -> None:
         self._tables = tables
         self._types = TABLES | {
             name: own for name, own in OPTIONAL_TABLES.items() if name in tables
@@ -92,7 +95,8 @@ class Frames(Mapping[str, pl.DataFrame]):
     def __getitem__(self, name: str) -> pl.DataFrame:
         """Give a table; one without rows has its columns all the same."""
         if name not in self._made:
-            self._made[name] = _build_frame(self._tables.get(name, {}), self._types[name])
+            columns = self._tables[name].read() if name in self._tables else {}
+            self._made[name] = _build_frame(columns, self._types[name])
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -104,13 +108,17 @@ class Frames(Mapping[str, pl.DataFrame]):
         return len(self._types)
 
 
-def build_frames(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
+def build_frames(tables: Mapping[str, Columns]) -> dict[str, pl.DataFrame]:
     """Make frames of all the engine's columns; a table without rows has its columns all the same."""
     return dict(Frames(tables))
 
 
-def _build_frame(columns: Mapping[str, Any], types: dict[str, pl.DataType]) -> pl.DataFrame:
+def _build_frame(columns: dict[str, Any], types: dict[str, pl.DataType]) -> pl.DataFrame:
     if not columns:
         return pl.DataFrame(schema=types)
-    frame = pl.DataFrame(dict(columns))
-    return frame.cast({name: kind for name, kind in types.items() if name in frame.columns})
+    frame = pl.DataFrame(columns)
+    # A cast costs as much as a query even where there is nothing to cast, and of most tables there is nothing.
+    other = pl.Schema(
+        (name, types[name]) for name, kind in frame.schema.items() if kind != types.get(name, kind)
+    )
+    return frame.cast(other) if other else frame

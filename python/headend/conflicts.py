@@ -17,14 +17,14 @@ def spell_out(path: str, queue_path: str) -> str:
 
 
 def check_shared(
-    varied: Sequence[str], shared: Overrides, queue_path: str, shown_as: str, by: str
+    varied: Sequence[tuple[str, str]], shared: Overrides, queue_path: str, shown_as: str, by: str
 ) -> None:
     """Refuse what all runs would share if something that is varied did not take its place in each of them.
 
     Parameters
     ----------
     varied
-        Paths, as they are written.
+        What is varied, as it is called, with a path that it sets.
     shared
         What all runs would share.
     queue_path
@@ -36,8 +36,8 @@ def check_shared(
     """
     for written, _ in shared:
         path = spell_out(written, queue_path)
-        for other in varied:
-            above = spell_out(other, queue_path)
+        for other, set_by_it in varied:
+            above = spell_out(set_by_it, queue_path)
             if path == above or path.startswith(f"{above}."):
                 raise InputError(
                     f"{shown_as.format(written)}: has no effect, since {by.format(other)}; leave out one of them"

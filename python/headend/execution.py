@@ -6,16 +6,16 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from headend._engine import Run, Scenario
+    from headend._engine import Columns, Run, Scenario
     from headend.capture import Capture
 
 #: How long the engine runs before it is asked again whether to go on; Ctrl-C is answered within it.
@@ -30,7 +30,7 @@ Outcome = TypeVar("Outcome")
 class Execution:
     """What one run gave."""
 
-    tables: dict[str, dict[str, Any]]
+    tables: dict[str, Columns]
     simulated_ns: int
     finished: bool
     wall_seconds: float
@@ -97,7 +97,7 @@ def _begin_capture(run: Run) -> Capture | None:
 
 def execute_all(
     jobs: Iterable[Job], work: Callable[[Job], Outcome | None], stop: threading.Event
-) -> Iterator[tuple[Job, Outcome]]:
+) -> Generator[tuple[Job, Outcome], None, None]:
     """Do the work for every job on all cores, giving each as it is done.
 
     The engine lets go of Python's lock while it runs, so threads are enough. The first jobs are begun while later ones are

@@ -141,7 +141,7 @@ def plan_run(
     queue_path = loaded.scenario.queue_path or ""
     _check_varied([path for path, _ in varied], queue_path)
     by = "--vary {} sets it in every run"
-    check_shared([path for path, _ in varied], shared, queue_path, "--set {}", by)
+    check_shared([(path, path) for path, _ in varied], shared, queue_path, "--set {}", by)
     shown = {path: f"--vary {path}" for path, _ in varied}
     check_settings(text, overrides, queue_path, shown=shown)
     vocabulary = Vocabulary.from_scenario(loaded.scenario)

@@ -11,6 +11,7 @@ Marks, and where they come from:
 - video: frames that were late or never whole, in the mean over the scoring periods: 1, 5 and 20 %, ours; time in which the picture stood still: 0.5,
   2 and 5 %, ours;
 - page load: 2, 4 and 10 s, ours; of a page that never came, the time waited for it;
+- a transfer of which nothing came while some of it was under way: the same marks, for the time waited for it;
 - a video: the same until the first picture, and 0.1, 1 and 5 % of the time standing still, ours;
 - responsiveness: 1000, 500 and 200 round trips per minute (60, 120 and 300 ms), ours;
 - whatever sent and got nothing through is bad.
@@ -19,7 +20,7 @@ Marks, and where they come from:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ class Finding:
     strain: float = 0.0
     #: Of the packets of its data, those that the path beyond all links lost; of two directions the larger share.
     path_loss_ratio: float = 0.0
-    #: Whether its goodput is that of both directions together.
+    #: Whether its goodput is that of both directions together, whatever came of each.
     is_both_ways: bool = False
 
     @property
@@ -113,6 +114,8 @@ class _Evidence:
     stats: dict[str, dict[str, Any]]
     samples: pl.DataFrame
     waited_ns: float
+    #: Whether a connection had data under way when the run ended, or still waited for its first answer.
+    is_under_way: bool
 
     @property
     def application(self) -> str:
@@ -141,6 +144,12 @@ class _Evidence:
     def delay_p95(self) -> float | None:
         return _worst(self.data["delay_p95_ns"])
 
+    @property
+    def is_one_way_dead(self) -> bool:
+        """Whether data was sent one way, and none of it arrived."""
+        silent = (self.data["packets_sent"] > 0) & (self.data["packets_delivered"] == 0)
+        return bool(silent.any())
+
     def is_cut_off(self) -> bool:
         """Whether something was sent, all of one way was lost, and no data came through."""
         return (
@@ -163,6 +172,15 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
     begun = dict(
         result.flow_series.filter(active).group_by("flow").agg(pl.col("time_ns").min()).iter_rows()
     )
+    # A connection is there from its first try, long before anything of it arrives where the way is long.
+    connections = result.connection_series.group_by("flow", maintain_order=True)
+    opened = dict(connections.agg(pl.col("time_ns").min()).iter_rows())
+    under_way = dict(
+        result.connection_series.filter(pl.col("time_ns") == pl.col("time_ns").max().over("flow"))
+        .group_by("flow")
+        .agg(((pl.col("in_flight_bytes") > 0) | pl.col("srtt_ns").is_nan()).any())
+        .iter_rows()
+    )
     end, warmup = result.manifest["simulated_ns"], result.manifest.get("warmup_ns", 0)
     measures, samples = _split(result.measures), _split(result.samples)
     no_samples = result.samples.clear()
@@ -174,8 +192,13 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
             data=rows if data.is_empty() else data,
             stats={} if taken is None else {row["measure"]: row for row in taken.to_dicts()},
             samples=samples.get(flow, no_samples),
-            waited_ns=float(end - max(begun.get(flow, warmup), warmup)),
+            waited_ns=float(end - max(min(_known(flow, begun, opened), default=warmup), warmup)),
+            is_under_way=bool(under_way.get(flow)),
         )
+
+
+def _known(flow: str, *times: Mapping[str, int]) -> list[int]:
+    return [own[flow] for own in times if flow in own]
 
 
 def _split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -190,13 +213,14 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         application=evidence.application,
         grade=grade,
         experience=experience,
-        delay_p50_ns=_worst(evidence.data["delay_p50_ns"]),
-        delay_p95_ns=evidence.delay_p95,
+        # Where nothing of one way arrived, the delay of the other is not the worse one.
+        delay_p50_ns=None if evidence.is_one_way_dead else _worst(evidence.data["delay_p50_ns"]),
+        delay_p95_ns=None if evidence.is_one_way_dead else evidence.delay_p95,
         loss_ratio=evidence.loss,
         goodput_bps=evidence.goodput,
         strain=math.inf if strain is None else strain,
         path_loss_ratio=evidence.path_loss,
-        is_both_ways=bool((evidence.data["goodput_bps"] > 0).sum() > 1),
+        is_both_ways=bool((evidence.data["packets_sent"] > 0).sum() > 1),
     )
 
 
@@ -414,6 +438,13 @@ def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 def _grade_transfer(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
         return Grade.BAD, "nothing got through", math.inf
+    if not evidence.goodput and evidence.is_under_way:
+        waited = evidence.waited_ns
+        return (
+            _grade_falling(waited, WAIT_MARKS),
+            f"nothing read in {write_quantity(waited)}",
+            waited,
+        )
     rate, strain = write_quantity(evidence.goodput, "rate"), -(evidence.goodput or 0.0)
     if evidence.has("completion_time"):
         file = write_quantity(evidence.stats["completion_time"]["p50"])

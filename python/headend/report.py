@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 import json
 import os
@@ -10,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from headend.figures.theme import HEIGHT, configure
 from headend.folder import describe
 from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
+from headend.vega import give_bundle
 from headend.verdict import (
     Verdict,
     describe_shared_queue,
@@ -119,6 +122,19 @@ def write_page(page: str, path: Path) -> Path:
     return path
 
 
+@functools.cache
+def fingerprint_drawing() -> str:
+    """Tell what draws pages and figures, headend's own code and the libraries, from every other release of it."""
+    from headend import __version__
+
+    libraries = [f"{name} {version(name)}" for name in ("altair", "jinja2", "vl-convert-python")]
+    digest = hashlib.sha256("\n".join([__version__, *libraries]).encode())
+    package = Path(__file__).parent
+    for path in sorted([*package.rglob("*.py"), *package.glob("templates/*")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def shape_for_page(panel: Panel) -> dict[str, Any]:
     """Give a panel's Vega-Lite specification, as wide as the page allows."""
     specification = panel.specify()
@@ -130,10 +146,8 @@ def shape_for_page(panel: Panel) -> dict[str, Any]:
 
 @functools.cache
 def bundle_libraries() -> str:
-    """Give Vega, Vega-Lite and vega-embed as one script."""
-    import vl_convert
-
-    return escape_script(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the stub asks for what has a default
+    """Give Vega, Vega-Lite and vega-embed as one script that can be put into a page."""
+    return escape_script(give_bundle())
 
 
 def escape_script(text: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import (
+    FULL,
     LONG_WAIT,
     LOSSY_SHARE,
     OWN_RATE,
+    SHORT_WAIT,
     STANDING_TIME,
     STOOD_AT_TIMES,
     find_bottleneck,
@@ -20,6 +23,7 @@ from headend.bottleneck import (
 from headend.channels import ChannelState, gather_channels, tell_channel
 from headend.grading import ORDER, Finding, Grade, judge_flows, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
+from headend.throttling import Throttled, find_throttled
 
 if TYPE_CHECKING:
     from headend.result import Result
@@ -121,6 +125,8 @@ class QueueState:
         Share of the time in which it stood: in which a packet in it had waited for more than 50 ms.
     standing
         How many of them stood for most of the time.
+    room_ns
+        How long its limit in bytes takes at its rate; None where it has none.
     """
 
     queue: str
@@ -138,6 +144,7 @@ class QueueState:
     reason: str = ""
     alike: int = 1
     standing: int = 0
+    room_ns: float | None = None
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,8 @@ def gather_parties(findings: Sequence[Finding]) -> list[Party]:
                     key=lambda member: (
                         -ORDER.index(member.grade),
                         -member.strain,
+                        # A scale has an end: among those at it, who loses more is worse off.
+                        -(member.loss_ratio or 0.0),
                         order_naturally(member.flow),
                     ),
                 )
@@ -234,7 +243,15 @@ def describe_queue(result: Result, name: str) -> QueueState | None:
         reason=_find_reason(row),
         alike=alike.height,
         standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
+        room_ns=_measure_room(row),
     )
+
+
+def _measure_room(row: Mapping[str, Any]) -> float | None:
+    limit, rate = read_number(row["limit_bytes"]), read_number(row["rate_bps"])
+    if limit is None or not rate or math.isinf(limit):
+        return None
+    return limit * 8e9 / rate
 
 
 def _find_reason(row: Mapping[str, Any]) -> str:
@@ -361,6 +378,8 @@ def _write_paragraph(
             f"Partial: stopped at {write_quantity(stopped)} of {write_quantity(asked)}."
         )
     sentences += _tell_nothing(result)
+    is_behind = queue is not None and _waits_for_channel(queue, channels)
+    throttled = find_throttled(result, queue.queue) if queue and not is_behind else None
     parties = gather_parties(findings)
     judged = [party for party in parties if party.grades]
     suffering = [party for party in judged if party.worst.suffers]
@@ -372,10 +391,15 @@ def _write_paragraph(
         if fine:
             sentences.append(f"Well enough: {_list_names(fine)}.")
     elif judged:
+        less = (
+            f", but {_list_names(list(throttled.flows))} got less than the line has"
+            if throttled
+            else ""
+        )
         fair = [party for party in judged if party.worst.grade is Grade.FAIR]
         told = _list_names([_tell_suffering(party) for party in fair or judged], "; ")
         sentences.append(
-            f"{'Nobody suffered, but not all is good' if fair else 'Nobody suffered'}: {told}."
+            f"{'Nobody suffered, but not all is good' if fair else f'Nobody suffered{less}'}: {told}."
         )
     transfers = [party for party in parties if not party.grades and party.goodput_bps]
     if transfers:
@@ -383,15 +407,19 @@ def _write_paragraph(
     sentences += _tell_path(parties)
     sentences += map(tell_channel, channels)
     if queue:
-        is_behind = any(state.serves(queue.link, queue.direction) for state in channels)
         sentences.append(_tell_queue(queue))
-        # One that has all of its own rate waits for that, whatever the channel is like.
-        if is_behind and (queue.utilisation or 0.0) <= OWN_RATE:
+        if is_behind:
             sentences += _explain_shortage(result, queue)
         else:
-            sentences += _explain_queue(result, queue, suffers=bool(suffering))
+            sentences += _explain_queue(result, queue, throttled, suffers=bool(suffering))
         sentences += _tell_other_bottleneck(result, queue)
     return " ".join(sentences)
+
+
+def _waits_for_channel(queue: QueueState, channels: Sequence[ChannelState]) -> bool:
+    """Say whether a full channel is what a queue waits for: one that has all of its own rate waits for that, whatever the channel is like."""
+    is_behind = any(state.serves(queue.link, queue.direction) for state in channels)
+    return is_behind and (queue.utilisation or 0.0) <= OWN_RATE
 
 
 def _tell_nothing(result: Result) -> list[str]:
@@ -508,9 +536,12 @@ def _explain_shortage(result: Result, queue: QueueState) -> list[str]:
     return [cause, f"How long packets wait there is its own doing. {_advise(result, queue)}"]
 
 
-def _explain_queue(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
+def _explain_queue(
+    result: Result, queue: QueueState, throttled: Throttled | None, *, suffers: bool
+) -> list[str]:
     """Say what the queue had to do with it; advice is for the kind of queue that is there."""
     stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
+    is_short = (queue.delay_p50_ns or 0.0) <= SHORT_WAIT
     if queue.standing_ratio > STANDING_TIME:
         if queue.discipline in SORTING:
             passes = f"Packets stand in it {stood}, but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."
@@ -520,18 +551,78 @@ def _explain_queue(result: Result, queue: QueueState, *, suffers: bool) -> list[
             f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
         ]
     if queue.lost_ratio > LOSSY_SHARE:
-        return [f"What it throws away is what is missing: {LOSSES[queue.reason]}."]
+        missing = f"What it throws away is what is missing: {LOSSES[queue.reason]}."
+        return [missing, *([_tell_throttled(queue, throttled)] if throttled else [])]
     if queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p50_ns or 0.0) > LONG_WAIT:
         felt = (
             "that is what those feel who suffer" if suffers else "who sends while it stands waits"
         )
-        told = f"It stood {stood}, and was short otherwise: {felt}."
+        told = f"It stood {stood}{', and was short otherwise' if is_short else ''}: {felt}."
         return [told, _advise(result, queue)] if suffers else [told]
-    if (queue.utilisation or 0.0) > 0.85:
-        return ["The line was full and the queue stayed short, which is what a good queue does."]
+    if (queue.utilisation or 0.0) > FULL:
+        return _explain_full_line(result, queue, suffers=suffers)
+    if throttled:
+        return [_tell_throttled(queue, throttled)]
     if suffers:
         return ["No queue stood: look at loss, wide-area delay and the rates asked for."]
     return ["The line had room to spare."]
+
+
+def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
+    """Say what a full line costs in a queue that is none of those that stand."""
+    if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
+        told = (
+            "The line was full at the price of a queue: half of the packets waited more than"
+            f" {write_quantity(queue.delay_p50_ns)}{_tell_room(queue)}"
+        )
+        if queue.discipline in SORTING:
+            return [f"{told}, but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."]
+        return [f"{told}, and so did what came with them.", _advise(result, queue)]
+    if (queue.delay_p99_ns or 0.0) > LONG_WAIT:
+        felt = "that is what those feel who suffer" if suffers else "calls and games feel that"
+        told = (
+            "The line was full and the queue short at the median, but 1 packet in 100 waited more than"
+            f" {write_quantity(queue.delay_p99_ns)}: {felt}."
+        )
+        return [told, _advise(result, queue)] if suffers else [told]
+    if suffers:
+        return [
+            "The line was full and the queue stayed short: look at loss, wide-area delay and the rates asked for."
+        ]
+    return ["The line was full and the queue stayed short, which is what a good queue does."]
+
+
+def _tell_room(queue: QueueState) -> str:
+    """Say how long a drop-tail queue can get: laws keep away from their limits."""
+    if queue.discipline != "drop_tail" or not queue.room_ns:
+        return ""
+    return f" of the {write_quantity(queue.room_ns)} that it can hold"
+
+
+def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
+    """Say that the line was idle for what its queue told senders that had more to send, and why."""
+    idle = write_quantity(1 - (queue.utilisation or 0.0), "ratio")
+    flows = _list_names(list(throttled.flows))
+    told = f"{idle} of the line was idle although {flows} had more to send"
+    if throttled.by_limit:
+        lost = f"{write_quantity(queue.discarded, 'number')} losses"
+        if queue.room_ns and queue.room_ns < throttled.rtt_ns:
+            return (
+                f"{told}: with room for {write_quantity(queue.room_ns)} where a round trip takes"
+                f" {write_quantity(throttled.rtt_ns)}, the queue runs empty after each of its {lost}. A larger limit fills"
+                " the line."
+            )
+        return f"{told}: after its {lost} the senders were slow to grow back to the line's rate."
+    did = "marked" if queue.marked > queue.discarded else "dropped"
+    waits = (
+        " On a cable upstream, request and grant alone take milliseconds, which a law takes for a queue."
+        if throttled.asks_for_grants
+        else ""
+    )
+    return (
+        f"{told}: its law ({queue.discipline}) {did} {write_quantity(max(queue.marked, queue.discarded), 'number')} packets,"
+        f" too early for this line.{waits} A higher target or threshold fills it."
+    )
 
 
 def _advise(result: Result, queue: QueueState) -> str:

@@ -15,7 +15,7 @@ mod _engine {
     #[pymodule_export]
     use super::error::{RunError, ScenarioError};
     #[pymodule_export]
-    use super::run::Run;
+    use super::run::{Columns, Run};
     #[pymodule_export]
     use super::scenario::{Scenario, columns, parse, reference, refuse, required_files, schema};
 }

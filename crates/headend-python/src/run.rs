@@ -1,5 +1,6 @@
 //! A run: advanced for so much wall-clock time at once, so that Python stays in charge of progress and interruption.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
@@ -13,6 +14,32 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error::{RunError, catch_panic};
 use crate::scenario::Scenario;
+
+/// A table of results, whose columns become Python's when they are asked for: of most runs, a study reads one table or two.
+#[pyclass(frozen, module = "headend._engine")]
+pub(crate) struct Columns(Table);
+
+#[pymethods]
+impl Columns {
+    /// The columns by name.
+    fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        for (name, column) in &self.0.columns {
+            match column {
+                Column::Float(values) => {
+                    columns.set_item(name, PyArray1::from_slice(py, values))?;
+                }
+                Column::Integer(values) => {
+                    // Counters and nanoseconds stay far below 2^63, and everyone reads signed integers.
+                    let values = values.iter().map(|&value| value as i64).collect();
+                    columns.set_item(name, PyArray1::<i64>::from_vec(py, values))?;
+                }
+                Column::Text(values) => columns.set_item(name, PyList::new(py, values)?)?,
+            }
+        }
+        Ok(columns)
+    }
+}
 
 /// One run of a scenario.
 #[pyclass(frozen, module = "headend._engine")]
@@ -101,7 +128,7 @@ impl Run {
     }
 
     /// The result tables: of the whole run, or of what there is of it so far.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn finish(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, Columns>> {
         let tables = py.detach(|| {
             let mut state = self.state();
             let mut simulation = state.take()?;
@@ -109,11 +136,8 @@ impl Run {
             state.simulation = Some(simulation);
             PyResult::Ok(tables)
         })?;
-        let all = PyDict::new(py);
-        for (name, table) in tables {
-            all.set_item(name, table_to_python(py, table)?)?;
-        }
-        Ok(all)
+        let tables = tables.into_iter();
+        Ok(tables.map(|(name, table)| (name, Columns(table))).collect())
     }
 }
 
@@ -151,20 +175,4 @@ fn run_for(simulation: &mut Simulation, budget: WallDuration, slice: &mut Slice)
 )]
 fn now() -> WallInstant {
     WallInstant::now()
-}
-
-fn table_to_python(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
-    let columns = PyDict::new(py);
-    for (name, column) in table.columns {
-        match column {
-            Column::Float(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
-            Column::Integer(values) => {
-                // Counters and nanoseconds stay far below 2^63, and everyone reads signed integers.
-                let values = values.into_iter().map(|value| value as i64).collect();
-                columns.set_item(name, PyArray1::<i64>::from_vec(py, values))?;
-            }
-            Column::Text(values) => columns.set_item(name, PyList::new(py, values)?)?,
-        }
-    }
-    Ok(columns)
 }

@@ -660,6 +660,24 @@ fn reserved_rates_beyond_the_channel_are_warned_of() {
 }
 
 #[test]
+fn a_capacity_that_takes_nothing_from_the_channel_hides_no_warning() {
+    let text = STREET.replace("20 Mbit/s", "2 Gbit/s");
+    let warnings = warnings_where(
+        &text,
+        "upstream.rate = \"5 Mbit/s\"",
+        "upstream = { rate = \"5 Mbit/s\", capacity = \"2 Gbit/s\" }",
+    );
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("office.upstream.rate is 2 Gbit/s, and the channel carries "));
+    assert!(
+        warnings[1]
+            .starts_with("link.cable.docsis.upstream.capacity is 2 Gbit/s, and the plant carries ")
+            && warnings[1].ends_with(": it takes nothing away"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn changes_that_make_no_sense_are_refused() {
     let change = |body: &str| {
         let text = format!("{STREET}[link.cable.docsis.change.one]\n{body}\n");

@@ -122,6 +122,8 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> AnyChart:
                 scale=alt.Scale(type="log", domain=[1e-4, 1]),
                 axis=alt.Axis(values=[1, 0.1, 0.01, 1e-3, 1e-4], format="~%"),
             ),
+            # Where many shares have one delay, the line falls straight down; by delay alone their order would be open.
+            order=alt.Order("share:Q", sort="descending"),
             color=colour(rows),
             strokeDash=dash(rows, smooth=True),
             opacity=fade(chosen),

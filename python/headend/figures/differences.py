@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headend.comparison import Row, Variant
     from headend.figures.theme import AnyChart
 
-#: Nothing is drawn further out than this, up or down; an interval that reaches zero has no logarithm.
+#: A figure that becomes less than this of what it was, or more than its inverse, has no point; an interval may reach further.
 FURTHEST = 1000.0
 
 
@@ -31,7 +31,8 @@ def draw_differences(variants: Sequence[Variant], rows: Sequence[Row]) -> Figure
         "differences",
         f"Differences to {base}",
         f"Each figure as a multiple of what {base} has; the line is the 95 % interval of the paired difference over seeds."
-        " Where it crosses 1, these seeds cannot tell the two apart. ↑: more is better; of the others, less is.",
+        " Where it crosses 1, these seeds cannot tell the two apart. ◀ and ▶ at the edges: it goes on beyond what is drawn, to the"
+        " left as far as zero or below, which have no place on this axis. ↑: more is better; of the others, less is.",
         [Panel("", _draw(pl.DataFrame(points)))],
     )
 
@@ -46,8 +47,7 @@ def _compare(variants: Sequence[Variant], row: Row) -> Iterator[dict[str, Any]]:
         if difference is None or math.isnan(difference.half):
             continue
         low, middle, high = (
-            min(max(1 + change / level, 1 / FURTHEST), FURTHEST)
-            for change in (difference.low, difference.mean, difference.high)
+            1 + change / level for change in (difference.low, difference.mean, difference.high)
         )
         yield {
             "figure": f"{figure.subject}: {figure.name}{' ↑' if figure.rising else ''}",
@@ -64,8 +64,8 @@ def _draw(points: pl.DataFrame) -> AnyChart:
     chosen = highlight()
     figures = points["figure"].unique(maintain_order=True).to_list()
     series = points["series"].unique(maintain_order=True).to_list()
-    least, most = (float(end) for end in (points["ratio"].min(), points["ratio"].max()))  # type: ignore[arg-type]
-    domain = (min(least / 2, 0.5), max(most * 2, 2.0))
+    domain = _choose_domain(points["ratio"].to_list())
+    points = _cut(points, domain)
     base = make_chart(points).encode(
         y=alt.Y("figure:N", title=None, sort=figures, axis=alt.Axis(labelLimit=260, grid=True)),
         yOffset=alt.YOffset("series:N", sort=series),
@@ -75,7 +75,7 @@ def _draw(points: pl.DataFrame) -> AnyChart:
             alt.Tooltip("series:N", title=" "),
             alt.Tooltip("figure:N", title="figure"),
             alt.Tooltip("difference:N", title="difference"),
-            alt.Tooltip("ratio:Q", title="times", format=".3~g"),
+            alt.Tooltip("times:Q", title="times", format=".3~g"),
         ],
     )
     scale = alt.Scale(type="log", domain=list(domain), nice=False)
@@ -87,6 +87,34 @@ def _draw(points: pl.DataFrame) -> AnyChart:
     one = (
         make_chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[4, 3]).encode(x="ratio:Q")
     )
+    edges = [
+        base.transform_filter("datum.beyond_low")
+        .mark_text(text="◀", align="left", baseline="middle", fontSize=12)
+        .encode(x=alt.X("low:Q", scale=scale)),
+        base.transform_filter("datum.beyond_high")
+        .mark_text(text="▶", align="right", baseline="middle", fontSize=12)
+        .encode(x=alt.X("high:Q", scale=scale)),
+    ]
     height = len(figures) * max(16, 9 * len(series))
-    drawn: AnyChart = alt.layer(one, spans, middles.add_params(chosen)).properties(height=height)
+    drawn: AnyChart = alt.layer(one, spans, *edges, middles.add_params(chosen)).properties(
+        height=height
+    )
     return drawn
+
+
+def _choose_domain(ratios: Sequence[float]) -> tuple[float, float]:
+    """Give what is drawn from and to: twice as far as the means, of those that have a place on a logarithmic axis."""
+    known = [ratio for ratio in ratios if 1 / FURTHEST <= ratio <= FURTHEST]
+    return min([ratio / 2 for ratio in known] + [0.5]), max([ratio * 2 for ratio in known] + [2.0])
+
+
+def _cut(points: pl.DataFrame, domain: tuple[float, float]) -> pl.DataFrame:
+    """Cut intervals at the edges and say so; a mean beyond them has no point."""
+    first, last = domain
+    return points.with_columns(
+        pl.col("low", "high").clip(first, last),
+        beyond_low=pl.col("low") < first,
+        beyond_high=pl.col("high") > last,
+        times="ratio",
+        ratio=pl.when(pl.col("ratio").is_between(first, last)).then("ratio"),
+    )

@@ -19,8 +19,10 @@ from headend.figures.theme import (
     dash,
     fade,
     highlight,
+    leave_headroom,
     make_chart,
     mark_across,
+    mark_across_in_corner,
     shape,
     time_axis,
 )
@@ -86,9 +88,12 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     lost = any(bool(frame["value"].is_nan().any()) for frame in frames.values() if len(frame))
 
     def draw(rows: pl.DataFrame) -> AnyChart:
-        layers = [_draw_samples(rows, "round trip (ms)", alt.Scale(zero=True), line=True)]
-        if (rows["value"].fill_nan(None).max() or 0) > GAMES_MS / 2:  # type: ignore[operator]
-            layers.append(mark_across(GAMES_MS, f"{GAMES_MS} ms: games"))
+        most = float(rows["value"].fill_nan(None).max() or 0)  # type: ignore[arg-type]
+        is_near = most > GAMES_MS / 2
+        scale = leave_headroom(max(most, GAMES_MS)) if is_near else alt.Scale(zero=True)
+        layers = [_draw_samples(rows, "round trip (ms)", scale, line=True)]
+        if is_near:
+            layers.append(mark_across_in_corner(GAMES_MS, f"{GAMES_MS} ms: games"))
         missing = rows.filter(pl.col("value").is_nan())
         return alt.layer(*layers, *([] if missing.is_empty() else [_draw_lost(missing, rows)]))
 

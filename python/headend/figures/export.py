@@ -40,10 +40,7 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for figure in figures:
-            stems = name_folders(
-                [panel.name or f"{panel.title} {figure.name}" for panel in figure.panels]
-            )
-            for panel, stem in zip(figure.panels, stems, strict=True):
+            for panel, stem in zip(figure.panels, name_panels(figure), strict=True):
                 title = ": ".join(filter(None, (figure.title, panel.title)))
                 specification = fix_size(panel, title)
                 for name in wanted:
@@ -53,6 +50,13 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
     return paths
+
+
+def name_panels(figure: Figure) -> list[str]:
+    """Give the names of a figure's files, one for each panel, without what tells formats apart."""
+    names = [panel.name or f"{panel.title} {figure.name}" for panel in figure.panels]
+    # File names have no arrows; without a word, what is up would not be told from what is down.
+    return name_folders([name.replace("↑", "up").replace("↓", "down") for name in names])
 
 
 def fix_size(panel: Panel, title: str) -> dict[str, Any]:

@@ -83,6 +83,10 @@ def _gather(
             own = rows.filter((pl.col("measure") == measure) & pl.col("flow").is_in(group.members))
             if own.height:
                 key = group.label + (suffix if several else "")
+                known = own["flow"].n_unique()
+                # Side by side, panels are by name: there it has to be the same in every run.
+                if known < len(group.members) and len(results) == 1:
+                    key += f", {known} of them measured"
                 parts.append(_order_members(own, factor, rising).with_columns(key=pl.lit(key)))
     # Members of equal rank stand beside each other, not one behind the other.
     beside = [

@@ -23,8 +23,9 @@ from headend.figures.theme import (
     dash,
     fade,
     highlight,
+    leave_headroom,
     make_chart,
-    mark_across,
+    mark_across_in_corner,
     mark_along,
     time_axis,
 )
@@ -120,10 +121,13 @@ def draw_line_rate(results: Sequence[Result]) -> Figure | None:
     nominal = _nominal_rates(results, queue)
 
     def draw(rows: pl.DataFrame) -> AnyChart:
-        chart = _draw_lines(rows, "leaving the queue (Mbit/s)", results)
-        if len(nominal) == 1:
-            return alt.layer(chart, mark_across(nominal.pop() / 1e6, "nominal rate"))
-        return chart
+        title = "leaving the queue (Mbit/s)"
+        if len(nominal) != 1:
+            return _draw_lines(rows, title, results)
+        rate = next(iter(nominal)) / 1e6
+        room = leave_headroom(max(rate, float(rows["value"].max() or 0)))  # type: ignore[arg-type]
+        chart = _draw_lines(rows, title, results, scale=room)
+        return alt.layer(chart, mark_across_in_corner(rate, "nominal rate"))
 
     panels, _ = lay_out(frames, draw)
     if not panels:
@@ -313,10 +317,10 @@ def _scaled(column: str, factor: float) -> pl.Expr:
     return (pl.col(column) * factor).round_sig_figs(4)
 
 
-def _encode(rows: pl.DataFrame, title: str, most: float | None) -> dict[str, Any]:
+def _encode(rows: pl.DataFrame, title: str, scale: alt.Scale) -> dict[str, Any]:
     return {
         "x": time_axis(),
-        "y": alt.Y("value:Q", title=title, scale=_scale(most)),
+        "y": alt.Y("value:Q", title=title, scale=scale),
         "color": colour(rows),
         "strokeDash": dash(rows),
         "tooltip": [
@@ -332,13 +336,18 @@ def _scale(most: float | None) -> alt.Scale:
 
 
 def _draw_lines(
-    rows: pl.DataFrame, title: str, results: Sequence[Result], most: float | None = None
+    rows: pl.DataFrame,
+    title: str,
+    results: Sequence[Result],
+    most: float | None = None,
+    *,
+    scale: alt.Scale | None = None,
 ) -> AnyChart:
     chosen = highlight()
     lines = (
         make_chart(rows.select("time_s", "value", "series", "slot"))
         .mark_line(strokeWidth=1.6, clip=True)
-        .encode(**_encode(rows, title, most), opacity=fade(chosen))
+        .encode(**_encode(rows, title, scale or _scale(most)), opacity=fade(chosen))
         .add_params(chosen)
     )
     if has_band(rows):

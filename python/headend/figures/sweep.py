@@ -26,6 +26,9 @@ _DRAWN: dict[Kind, tuple[str, float]] = {
     "number": ("", 1.0),
 }
 
+#: What plain numbers are called, by the first word of what they measure; shares of fairness and counts have no unit.
+_SCALES = {"mos": "MOS", "mos_down": "MOS", "rpm": "round trips/min", "rpm_down": "round trips/min"}
+
 #: More panels than this are no figure.
 MOST_PANELS = 12
 
@@ -105,7 +108,7 @@ def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None) -> A
     chosen = highlight()
     x_title = f"{along.name} ({scale[1]})" if scale and scale[1] else along.name
     kind: Literal["quantitative", "nominal"] = "quantitative" if scale else "nominal"
-    title = f"{item.measure} ({unit})" if unit else item.measure
+    title = _name_measure(rows, item, unit)
     base_chart = make_chart(points).encode(
         x=alt.X("x", type=kind, title=x_title, sort=None, scale=_choose_scale(scale)),
         color=colour(points, "circle"),
@@ -124,6 +127,15 @@ def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None) -> A
         layers.insert(0, base_chart.mark_line().encode(y=y))
     drawn: AnyChart = alt.layer(*layers)
     return drawn
+
+
+def _name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
+    """Give what the measure is called, what it is where that says something else, and its unit."""
+    subject, metric = rows.select("subject", "metric").row(0)
+    whole = f"{subject}.{metric}" if subject else str(metric)
+    name = item.measure if item.measure == whole else f"{item.measure}: {whole}"
+    unit = unit or _SCALES.get(str(metric).split(".")[0], "")
+    return f"{name} ({unit})" if unit else name
 
 
 def _choose_scale(scale: tuple[list[float], str] | None) -> Any:

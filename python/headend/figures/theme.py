@@ -198,6 +198,26 @@ def mark_across(value: float, text: str, *, near_left: bool = False) -> AnyChart
     return alt.layer(line, *_write_over(label))
 
 
+def mark_across_in_corner(value: float, text: str, *, to_left: bool = False) -> AnyChart:
+    """Draw a known mark as a horizontal line that curves run along: its meaning stands in an upper corner, off them.
+
+    The scale has to leave room there, as that of ``leave_headroom`` does.
+    """
+    data = pl.DataFrame({"mark": [value], "meaning": [f"- -  {text}"]})
+    line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
+    label = (
+        make_chart(data)
+        .mark_text(align="left" if to_left else "right", baseline="top", dx=4 if to_left else -2)
+        .encode(y=alt.value(2), x=alt.value(0 if to_left else "width"), text="meaning:N")
+    )
+    return alt.layer(line, label)
+
+
+def leave_headroom(most: float) -> alt.Scale:
+    """Give a scale from zero, with room above all curves for a line of text."""
+    return alt.Scale(zero=True, domainMax=most * HEIGHT / (HEIGHT - 24), nice=False)
+
+
 def mark_along(value: float, text: str, field: str, *, to_left: bool = False) -> AnyChart:
     """Draw a known mark as a vertical line with its meaning written beside it, where there is room for it."""
     data = pl.DataFrame({field: [value], "meaning": [text]})

@@ -118,15 +118,21 @@ def _thin(
 def merge_tails(tails: Sequence[Tail]) -> dict[str, npt.NDArray[np.float64]]:
     """Give the distributions of many as one: at each share the median delay over them, and where most of them are.
 
+    A member counts at every share: at one that is rarer than a single packet of its own, by its longest delay. Would it count
+    where it has packets alone, others would be drawn further down the curve, and it could rise or turn back.
+
     Returns
     -------
     dict
-        ``delay_ms``, ``low_ms``, ``high_ms`` and ``share``, as far down as half of the members reach.
+        ``delay_ms``, ``low_ms``, ``high_ms`` and ``share``, as far down as half of the members reach; no delay falls along it.
     """
     longest = max(tails, key=lambda tail: len(tail.shares)).shares
-    table = np.full((len(tails), len(longest)), np.nan)
+    table = np.empty((len(tails), len(longest)))
+    reached = np.zeros(len(longest), dtype=np.int64)
     for row, tail in zip(table, tails, strict=True):
-        row[: len(tail.delays)] = tail.delays
-    reached = (~np.isnan(table)).sum(axis=0) * 2 >= len(tails)
-    low, middle, high = np.nanquantile(table[:, reached], (LOW, 0.5, HIGH), axis=0)
-    return {"delay_ms": middle, "share": longest[reached], "low_ms": low, "high_ms": high}
+        own = len(tail.delays)
+        row[:own], row[own:] = tail.delays, tail.delays[-1]
+        reached[:own] += 1
+    shown = reached * 2 >= len(tails)
+    low, middle, high = np.quantile(table[:, shown], (LOW, 0.5, HIGH), axis=0)
+    return {"delay_ms": middle, "share": longest[shown], "low_ms": low, "high_ms": high}

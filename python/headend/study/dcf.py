@@ -38,6 +38,7 @@ def find_attempt_rate(collides: float, tries: int | None = None) -> float:
     return float(weights.sum() / (weights * (windows + 1) / 2).sum())
 
 
+@functools.cache
 def solve_attempt_rate(stations: int, tries: int | None = None) -> float:
     """Give the share of slots in which each of so many saturated stations sends.
 

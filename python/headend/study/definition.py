@@ -10,11 +10,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from headend.conflicts import check_shared
 from headend.errors import InputError, suggest
 from headend.library import list_scenarios
 from headend.scenario import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim
+from headend.sweeps.conflicts import BY_AXIS
+from headend.sweeps.place import add_line
 
 _KEYS = {
     "format", "title", "source", "question", "description", "scenario",
@@ -157,6 +160,28 @@ class Study:
             find_function(analysis, figure.draw, f"figure {figure.name}")
         return analysis
 
+    def check_paths(self, queue_path: str = "") -> None:
+        """Refuse what is set for all points and has no effect, since an axis sets it at each of them.
+
+        Parameters
+        ----------
+        queue_path
+            What ``queue`` stands for in a scenario; nothing where that is not known yet.
+
+        Raises
+        ------
+        InputError
+            With the file and the line.
+        """
+        axes = [(axis.name, path) for axis in self.axes for path in axis.set]
+        file = self.folder / "study.toml"
+        try:
+            quick = _read_overrides(self.quick_settings)
+            check_shared(axes, self.overrides, queue_path, "set.{}", BY_AXIS)
+            check_shared(axes, quick, queue_path, "quick.set.{}", BY_AXIS)
+        except InputError as error:
+            raise InputError(f"{file}: {add_line(str(error), file)}") from error
+
     def _combine(self) -> Iterator[Point]:
         if self.scenario is None:
             return
@@ -200,7 +225,7 @@ def read_study(name: str, folder: Path) -> Study:
         if key not in content:
             raise InputError(f'{path}: missing key "{key}"')
     try:
-        return Study(
+        study = Study(
             name=name,
             folder=folder,
             title=content["title"],
@@ -225,6 +250,8 @@ def read_study(name: str, folder: Path) -> Study:
         )
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or misplaced {error}") from error
+    study.check_paths()
+    return study
 
 
 def _read_overrides(content: dict[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 CLAIMS = "claims.json"
 FIGURES = "figures"
 POINTS = "points.parquet"
+REPORT = "report.html"
 #: Where finished points are kept.
 POINT_FOLDER = "points"
 
@@ -48,19 +51,14 @@ class StudyOutcome:
         }
 
     def write_into(self, folder: Path) -> None:
-        """Write points, claims, figures as SVG, report and manifest; each file is whole or absent."""
-        from headend import __version__
-        from headend.figures.export import write_figures
-        from headend.report import render_page, write_page
+        """Write points, claims, figures as SVG, report and manifest; each file is whole or absent.
 
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
-        drawn = {
-            figure.name: write_figures([figure], folder / FIGURES, ["svg"])
-            for figure in self.figures
-        }
+        Figures and report are left as they are where they would be the same.
+        """
+        from headend import __version__
+        from headend.figures.export import name_panels
+        from headend.report import render_page
+
         page = render_page(
             "study.html.j2",
             self.figures,
@@ -69,26 +67,64 @@ class StudyOutcome:
             judgements=self.judgements,
             points=self.points,
         )
-        write_page(page, folder / "report.html")
+        figures = [
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "explanation": figure.explanation,
+                "files": [f"{stem}.svg" for stem in name_panels(figure)],
+            }
+            for figure in self.figures
+        ]
+        fingerprint = _fingerprint(page, figures)
+        if not _is_drawn(folder, fingerprint, figures):
+            self._draw_into(folder, page)
         manifest = {
             "headend": __version__,
             "format": RESULT_FORMAT,
             "kind": "study",
             "study": self.study.name,
             "quick": self.study.quick,
+            "drawn": fingerprint,
         }
         write_table(self.points, folder / POINTS)
-        figures = [
-            {
-                "name": figure.name,
-                "title": figure.title,
-                "explanation": figure.explanation,
-                "files": [path.name for path in drawn[figure.name]],
-            }
-            for figure in self.figures
-        ]
-        write_json({**self.to_dict(), "figures": figures}, folder / CLAIMS)
         write_json(manifest, folder / MANIFEST)
+        # Comes last: a study without its claims was not run to its end.
+        write_json({**self.to_dict(), "figures": figures}, folder / CLAIMS)
+
+    def _draw_into(self, folder: Path, page: str) -> None:
+        """Write the figures and the report; the claims are gone until all is written."""
+        from headend.figures.export import write_figures
+        from headend.report import write_page
+
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / CLAIMS).unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+        if self.figures:
+            write_figures(self.figures, folder / FIGURES, ["svg"])
+        write_page(page, folder / REPORT)
+
+
+def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:
+    """Tell what a report and its figures show, and what draws them."""
+    from headend.report import fingerprint_drawing
+
+    parts = [fingerprint_drawing(), json.dumps(figures), page]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _is_drawn(folder: Path, fingerprint: str, figures: Sequence[Mapping[str, Any]]) -> bool:
+    """Say whether a folder holds the report and the figures of a study that was written to its end."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    if not isinstance(manifest, dict) or manifest.get("drawn") != fingerprint:
+        return False
+    drawn = [folder / FIGURES / name for figure in figures for name in figure["files"]]
+    return all(path.is_file() for path in [folder / CLAIMS, folder / REPORT, *drawn])
 
 
 def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame) -> list[Figure]:

@@ -116,10 +116,17 @@ def prepare_points(study: Study) -> list[Job]:
     Raises
     ------
     InputError
-        When a point's scenario is refused.
+        When a point's scenario is refused, or what the study sets for all points has no effect.
     """
     columns = Columns(study.measures, study.distributions, study.series)
-    return [_prepare(study, point, columns) for point in study.list_points()]
+    points = study.list_points()
+    jobs = [_prepare(study, point, columns) for point in points]
+    # Only a scenario tells what `queue` stands for.
+    kinds = {(point.scenario, dict(point.overrides).get("bottleneck")): point for point in points}
+    for point in kinds.values():
+        scenario = _read_text(point.scenario).load(point.overrides).scenario
+        study.check_paths(scenario.queue_path or "")
+    return jobs
 
 
 def gather_points(
@@ -184,8 +191,10 @@ class Curve:
         """Give its values in the order of time, one for each interval."""
         import polars as pl
 
-        own = rows.filter(*(pl.col(name) == value for name, value in self.place.items()))
-        return own.sort("time_ns")[self.column].cast(pl.Float64).to_list()
+        own = rows.lazy().filter(*(pl.col(name) == value for name, value in self.place.items()))
+        # Only what is kept is put in order, not all columns of a long run.
+        kept = own.sort("time_ns").select(pl.col(self.column).cast(pl.Float64)).collect()
+        return kept[self.column].to_list()
 
 
 def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> Curve:

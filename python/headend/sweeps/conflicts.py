@@ -1,4 +1,4 @@
-"""What a sweep would set twice: two axes at one setting, or a value for all points where an axis has its own."""
+"""What a sweep or study would set twice: two axes at one setting, or a value for all points where an axis has its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from headend.errors import InputError
 
 if TYPE_CHECKING:
     from headend.sweeps.definition import Sweep
+
+#: Who sets what all points were to share.
+BY_AXIS = "the axis {} sets it at every point"
 
 
 def check_paths(sweep: Sweep, queue_path: str = "") -> None:
@@ -44,6 +47,6 @@ def check_paths(sweep: Sweep, queue_path: str = "") -> None:
                 f"{shown_as.format('seed')}: has no effect, since seeds say with which each point is run;"
                 " leave it out, or write seeds = [3]"
             )
-    paths, by = [axis.path for axis in sweep.axes], "the axis {} sets it at every point"
-    check_shared(paths, sweep.overrides, queue_path, "set.{}", by)
-    check_shared(paths, sweep.added, queue_path, "--set {}", by)
+    varied = [(axis.path, axis.path) for axis in sweep.axes]
+    check_shared(varied, sweep.overrides, queue_path, "set.{}", BY_AXIS)
+    check_shared(varied, sweep.added, queue_path, "--set {}", BY_AXIS)

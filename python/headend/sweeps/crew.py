@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -104,8 +105,8 @@ class Crew(Protocol):
 
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
-    ) -> Iterator[tuple[Task, Kept | Failure]]:
-        """Run and keep jobs, and give each as it is done. After ``stop`` is set, those not done are left."""
+    ) -> Generator[tuple[Task, Kept | Failure], None, None]:
+        """Run and keep jobs, and give each as it is done. After ``stop`` is set, or once it is closed, those not done are left."""
 
 
 class Threads:
@@ -117,7 +118,7 @@ class Threads:
 
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
-    ) -> Iterator[tuple[Task, Kept | Failure]]:
+    ) -> Generator[tuple[Task, Kept | Failure], None, None]:
         """Run jobs on all cores."""
 
         def work(task: Task) -> Kept | Failure | None:
@@ -178,7 +179,7 @@ class Cluster:
 
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
-    ) -> Iterator[tuple[Task, Kept | Failure]]:
+    ) -> Generator[tuple[Task, Kept | Failure], None, None]:
         """Run jobs on the workers."""
         from distributed import as_completed
 
@@ -264,12 +265,13 @@ def run_missing(
             on_progress(Progress(done, total, kept, min(places, left)))
 
     given = 0
-    for task, outcome in crew.run(list_missing(), stop):
-        ledgers[task.batch].enter(task.job.key, outcome)
-        tell_progress()
-        while given < len(ledgers) and not ledgers[given].missing:
-            yield ledgers[given].close()
-            given += 1
+    with closing(crew.run(list_missing(), stop)) as stream:
+        for task, outcome in stream:
+            ledgers[task.batch].enter(task.job.key, outcome)
+            tell_progress()
+            while given < len(ledgers) and not ledgers[given].missing:
+                yield ledgers[given].close()
+                given += 1
     for ledger in ledgers[given:]:
         yield ledger.close()
 

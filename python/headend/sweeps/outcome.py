@@ -108,14 +108,11 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
 
 def _fingerprint(result: SweepResult, folder: Path) -> str:
     """Tell what a report is made of: its numbers, its words, and how it is drawn."""
-    from headend import __version__
+    from headend.report import fingerprint_drawing
 
     words = replace(result.sweep, scenario=None, overrides=(), added=(), file=None)
-    digest = hashlib.sha256(f"{__version__}\n{words!r}\n".encode())
+    digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n".encode())
     digest.update((folder / RESULTS).read_bytes())
-    package = Path(__file__).parents[1]
-    for path in sorted([*package.rglob("*.py"), *package.glob("templates/*")]):
-        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

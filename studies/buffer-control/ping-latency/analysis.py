@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.figures.theme import colour, log_axis, make_chart, mark_across
+from headend.figures.theme import colour, log_axis, make_chart, mark_across_in_corner
 from headend.quantity import format_quantity
 from headend.study.claims import Finding, decide
 from headend.study.fitting import Slope, fit_slope
@@ -24,11 +24,17 @@ SAW_TEETH = {
     " less the path",
 }
 
-#: Why ten uploads do not fill the smallest buffers.
+#: Why ten uploads do not fill the smallest buffers; the sizes are those of the points it is said of.
 FEW_PACKETS = (
-    "a buffer of a few packets cannot stay full: 8 KiB hold five of them, 93 % of it, whichever leaves is missed until the next"
-    " comes from afar, and ten uploads that share them often wait for a timer. Not above the line: "
+    "a buffer of a few packets cannot stay full: {kib} KiB hold {count} of them, {share:.0%} of it, whichever leaves is missed until"
+    " the next comes from afar, and ten uploads that share them often wait for a timer. Not above the line: "
 )
+
+#: A full segment as a modem counts it: 1500 B of IP packet and 18 B of Ethernet.
+PACKET_BYTES = 1518
+
+#: Ten uploads at once, which need no long buffer to fill it.
+TEN = "ten cubic"
 
 #: The guideline's slope.
 PUBLISHED_SLOPE = 0.8462
@@ -44,10 +50,10 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def fit(points: pl.DataFrame, congestion: str) -> tuple[Slope, int]:
-    """Fit the slope over the points whose buffer latency exceeds their RTT, and count them."""
-    rows = tabulate(points).filter(
-        (pl.col("congestion") == congestion) & (pl.col("predicted_ms") > pl.col("rtt_ms"))
-    )
+    """Fit the slope as its claim does, and count the points: of one upload those whose buffer latency exceeds their RTT, of ten all."""
+    rows = tabulate(points).filter(pl.col("congestion") == congestion)
+    if congestion != TEN:
+        rows = rows.filter(pl.col("predicted_ms") > pl.col("rtt_ms"))
     return fit_slope(rows["predicted_ms"], rows["ping_ms"], intercept=INTERCEPT_MS), rows.height
 
 
@@ -65,8 +71,8 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_ten(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Fit the slope over all points of ten uploads, and count those above the guideline's line."""
-    rows = tabulate(points).filter(pl.col("congestion") == "ten cubic")
-    slope = fit_slope(rows["predicted_ms"], rows["ping_ms"], intercept=INTERCEPT_MS)
+    rows = tabulate(points).filter(pl.col("congestion") == TEN)
+    slope, _ = fit(points, TEN)
     line = INTERCEPT_MS + PUBLISHED_SLOPE * pl.col("predicted_ms")
     below = rows.filter(pl.col("ping_ms") <= line)
     above = rows.height - below.height
@@ -74,8 +80,14 @@ def check_ten(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         limits["low"] < slope.value <= limits["high"] and above >= limits["share"] * rows.height
     )
     text = f"{slope.value:.4f}, {above} of {rows.height} points above the line"
-    why = FEW_PACKETS + _list_points(below) if below.height else ""
+    why = _explain_few_packets(below) + _list_points(below) if below.height else ""
     return Finding(text, decide(agrees), (slope.low, slope.high), why)
+
+
+def _explain_few_packets(below: pl.DataFrame) -> str:
+    kib = int(below["buffer_kib"].min())  # type: ignore[arg-type]
+    count = kib * 1024 // PACKET_BYTES
+    return FEW_PACKETS.format(kib=kib, count=count, share=count * PACKET_BYTES / (kib * 1024))
 
 
 def check_small_buffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
@@ -145,7 +157,12 @@ def draw_by_buffer(points: pl.DataFrame) -> list[Panel]:
                 tooltip=["series:N", "buffer_kib:Q", alt.Tooltip("ping_ms:Q", format=".4~g")],
             )
         )
-        panels.append(Panel(_call(name), alt.layer(lines, mark_across(130, "130 ms: games"))))
+        panels.append(
+            Panel(
+                _call(name),
+                alt.layer(lines, mark_across_in_corner(130, "130 ms: games", to_left=True)),
+            )
+        )
     return panels
 
 
@@ -174,12 +191,9 @@ def draw_by_prediction(points: pl.DataFrame) -> list[Panel]:
                 ],
             )
         )
-        slope = fit(points, str(name))[0].value
-        published = _draw_line(PUBLISHED_SLOPE, [1, 0])
-        fitted = _draw_line(slope, [6, 4])
-        panels.append(
-            Panel(f"{_call(name)}: slope {slope:.3f}", alt.layer(published, fitted, dots))
-        )
+        lines = _draw_fits(fit(points, str(name))[0].value, is_of_all=name == TEN)
+        panel = alt.layer(lines, dots).resolve_scale(strokeDash="independent")
+        panels.append(Panel(_call(name), panel, f"{_call(name)} ping-by-prediction"))
     return panels
 
 
@@ -219,15 +233,35 @@ def _log(field: str, title: str, domain: tuple[float, float]) -> dict[str, Any]:
     }
 
 
-def _draw_line(slope: float, dash: list[int]) -> alt.Chart:
-    xs = [5.0 * 1.2**step for step in range(35)]
-    rows = pl.DataFrame({"predicted_ms": [x for x in xs if x <= 2500]}).with_columns(
-        ping_ms=INTERCEPT_MS + slope * pl.col("predicted_ms")
+def _draw_fits(slope: float, *, is_of_all: bool) -> alt.Chart:
+    """Draw the guideline's line and the fit to these runs, told apart by dashes, with a key."""
+    over = "all points" if is_of_all else "points with buffer latency over RTT"
+    slopes = {
+        f"guideline: slope {PUBLISHED_SLOPE}": PUBLISHED_SLOPE,
+        f"fit to {over}: slope {slope:.4f}": slope,
+    }
+    xs = [x for step in range(35) if (x := 5.0 * 1.2**step) <= 2500]
+    rows = pl.DataFrame(
+        [
+            {"line": name, "predicted_ms": x, "ping_ms": INTERCEPT_MS + value * x}
+            for name, value in slopes.items()
+            for x in xs
+        ]
     )
+    names = list(slopes)
     line: alt.Chart = (
         make_chart(rows)
-        .mark_line(color="#8c8c8c", strokeWidth=1.5, strokeDash=dash, clip=True)
-        .encode(x="predicted_ms:Q", y="ping_ms:Q")
+        .mark_line(color="#8c8c8c", strokeWidth=1.5, clip=True)
+        .encode(
+            x="predicted_ms:Q",
+            y="ping_ms:Q",
+            strokeDash=alt.StrokeDash(
+                "line:N",
+                scale=alt.Scale(domain=names, range=[[1, 0], [6, 4]]),
+                sort=names,
+                legend=alt.Legend(title=None, columns=1, symbolType="stroke", symbolSize=400),
+            ),
+        )
     )
     return line
 

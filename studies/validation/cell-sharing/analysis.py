@@ -154,12 +154,14 @@ def draw_anomaly(points: pl.DataFrame) -> list[Panel]:
         scale=alt.Scale(domain=[0, 11.5], nice=False),
     )
     y = alt.Y("mbps:Q", title="IP throughput of each, Mbit/s", scale=alt.Scale(zero=True))
+    order, legend = list(names.values()), alt.Legend(title=None)
     tone = alt.Color(
-        "variable:N",
-        scale=alt.Scale(domain=list(names.values()), range=list(PALETTE[:2])),
-        legend=alt.Legend(title=None),
+        "variable:N", scale=alt.Scale(domain=order, range=list(PALETTE[:2])), legend=legend
     )
-    form = alt.Shape("variable:N", scale=alt.Scale(range=["circle", "diamond"]), legend=None)
+    # Of one field and order, colour and shape have one legend together.
+    form = alt.Shape(
+        "variable:N", scale=alt.Scale(domain=order, range=["circle", "diamond"]), legend=legend
+    )
     chart = alt.layer(
         make_chart(law).mark_line(color="#8C8C8C", strokeWidth=1.5).encode(x=x, y=y),
         make_chart(rows)

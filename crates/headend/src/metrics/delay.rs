@@ -26,8 +26,6 @@ const BUCKETS: usize = bucket_of(LONGEST) + 1;
 const PAGE: u32 = 7;
 /// Bytes of a page.
 const PAGE_BYTES: usize = 1 << (PAGE - 1);
-/// Pages for which room is made at once.
-const PAGES_AT_ONCE: usize = 4;
 /// Pages that hold all buckets.
 const PAGES: usize = BUCKETS.div_ceil(1 << PAGE);
 /// What a count of a page can hold.
@@ -176,9 +174,8 @@ impl Pages {
         if self.places.is_empty() {
             self.places = vec![0; PAGES].into();
         }
-        if self.counts.len() == self.counts.capacity() {
-            self.counts.reserve_exact(PAGES_AT_ONCE * PAGE_BYTES);
-        }
+        // Not more than is needed: a plant has thousands of these.
+        self.counts.reserve_exact(PAGE_BYTES);
         self.counts.resize(self.counts.len() + PAGE_BYTES, 0);
         let page = (self.counts.len() / PAGE_BYTES) as u8;
         self.places[bucket >> PAGE] = page;

@@ -27,6 +27,7 @@ mod rtt;
 pub mod sack;
 mod scoreboard;
 mod sender;
+mod slim;
 pub mod systems;
 mod timer;
 
@@ -38,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use self::receiver::Receiver;
 use self::rtt::RttEstimator;
 use self::sender::{Ack, Sender, Setup, Transmit};
+use self::slim::Slim;
 use self::systems::System;
 use self::timer::Timer;
 use crate::congestion::{CongestionConfig, CongestionControl};
@@ -239,7 +241,7 @@ impl Config {
             timestamps: self.timestamps,
             reno: !self.sack && self.fast_recovery == FastRecovery::Reno,
             prr: self.prr,
-            rack: self.rack.then_some(self.delayed_ack),
+            rack: self.rack.then_some(self.delayed_ack).into(),
             dsack: self.dsack,
             pacing: self.pacing,
         };
@@ -276,13 +278,12 @@ pub struct Connection {
     /// What both sides agreed on, and what new data says of it.
     ecn: EcnMode,
     ect: Ecn,
-    /// When the SYN or SYN-ACK was last sent, and is to be sent again.
+    /// When the SYN or SYN-ACK was last sent.
     syn_sent_at: Instant,
-    syn_deadline: Instant,
     /// The application waits for so many bytes.
-    expected: Option<u64>,
+    expected: Slim<u64>,
     /// The application writes on once no more than so many bytes are unsent.
-    awaited: Option<u64>,
+    awaited: Slim<u64>,
     /// Header bytes of a packet without SACK blocks.
     header: u16,
     window: u32,
@@ -307,9 +308,8 @@ impl Connection {
             ecn: EcnMode::Off,
             ect: Ecn::NotEct,
             syn_sent_at: Instant::ZERO,
-            syn_deadline: Instant::ZERO,
-            expected: None,
-            awaited: None,
+            expected: Slim::NONE,
+            awaited: Slim::NONE,
             header: config.header(),
             window: config.window(),
             identity: None,
@@ -332,7 +332,7 @@ impl Connection {
             // RFC 9768 §3.1.1: all three.
             EcnMode::Accurate => Flags::NONE.with_ace(7),
         };
-        self.send_handshake(Flags::SYN.with(ecn), tries, cx);
+        self.send_handshake(Flags::SYN.with(ecn), cx);
     }
 
     /// Sends the SYN-ACK (again).
@@ -344,19 +344,26 @@ impl Connection {
             // RFC 9768 §3.1.1, table 2: the SYN came as Not-ECT.
             EcnMode::Accurate => Flags::CWR,
         };
-        self.send_handshake(Flags::SYN.with(Flags::ACK).with(ecn), tries, cx);
+        self.send_handshake(Flags::SYN.with(Flags::ACK).with(ecn), cx);
     }
 
-    fn send_handshake(&mut self, flags: Flags, tries: u32, cx: &mut Context<'_>) {
+    fn send_handshake(&mut self, flags: Flags, cx: &mut Context<'_>) {
         let mut packet = Packet::datagram(self.flow, self.side, 0, self.config.syn_size(), 0);
         packet.flags = flags;
         packet.window = self.window;
         packet.echo = self.receiver.echo();
         cx.emit(packet);
-        let timeout = self.config.initial_rto * (1 << tries.min(32));
         self.syn_sent_at = cx.now;
-        self.syn_deadline = cx.now + timeout.min(self.config.max_rto);
         self.arm_timers(cx);
+    }
+
+    /// When the SYN or SYN-ACK is to be sent again.
+    fn syn_deadline(&self) -> Option<Instant> {
+        let (State::SynSent { tries } | State::SynReceived { tries }) = self.state else {
+            return None;
+        };
+        let timeout = self.config.initial_rto * (1 << tries.min(32));
+        Some(self.syn_sent_at + timeout.min(self.config.max_rto))
     }
 
     /// No answer to the SYN or SYN-ACK.
@@ -565,7 +572,7 @@ impl Connection {
         let retransmission = match self.state {
             State::Closed | State::Done => return,
             State::Open => self.sender.timer_deadline(),
-            State::SynReceived { .. } | State::SynSent { .. } => Some(self.syn_deadline),
+            State::SynReceived { .. } | State::SynSent { .. } => self.syn_deadline(),
         };
         self.retransmission_timer.arm(retransmission, flow, cx);
         self.ack_timer.arm(self.receiver.ack_deadline(), flow, cx);
@@ -583,7 +590,9 @@ impl Connection {
     /// The retransmission timer's wake-up has come; its deadline may have moved on since.
     fn on_retransmission_timer(&mut self, cx: &mut Context<'_>) {
         match self.state {
-            State::SynReceived { .. } | State::SynSent { .. } if self.syn_deadline <= cx.now => {
+            State::SynReceived { .. } | State::SynSent { .. }
+                if self.syn_deadline().is_some_and(|at| at <= cx.now) =>
+            {
                 self.repeat_handshake(cx);
             }
             State::Open => {
@@ -597,8 +606,8 @@ impl Connection {
 
     fn tell_if_expected(&mut self, cx: &mut Context<'_>) {
         let total = self.receiver.read();
-        if self.expected.is_some_and(|expected| total >= expected) {
-            self.expected = None;
+        if (self.expected.get()).is_some_and(|expected| total >= expected) {
+            self.expected = Slim::NONE;
             self.tell(
                 News::Received {
                     at: self.side,
@@ -611,9 +620,9 @@ impl Connection {
 
     fn tell_if_writable(&mut self, cx: &mut Context<'_>) {
         if self.state == State::Open
-            && (self.awaited).is_some_and(|unsent| self.sender.bytes_unsent() <= unsent)
+            && (self.awaited.get()).is_some_and(|unsent| self.sender.bytes_unsent() <= unsent)
         {
-            self.awaited = None;
+            self.awaited = Slim::NONE;
             self.tell(News::Writable { at: self.side }, cx);
         }
     }
@@ -695,12 +704,12 @@ impl Endpoint for Connection {
             }
             Command::Close => self.sender.close(),
             Command::Expect { total } => {
-                self.expected = Some(total);
+                self.expected = Slim::some(total);
                 self.tell_if_expected(cx);
                 return;
             }
             Command::Await { unsent } => {
-                self.awaited = Some(unsent);
+                self.awaited = Slim::some(unsent);
                 self.tell_if_writable(cx);
                 return;
             }

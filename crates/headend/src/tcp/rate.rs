@@ -4,6 +4,7 @@
 //! since then over the longer of the time it took to send them and the time it took to acknowledge them is a rate the path has carried.
 
 use super::scoreboard::{Scoreboard, Segment};
+use super::slim::Slim;
 use crate::congestion::DeliverySample;
 use crate::time::{Duration, Instant};
 
@@ -25,7 +26,7 @@ pub(super) struct Stamp {
 }
 
 /// The connection's part of the estimate.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct RateSampler {
     /// Bytes delivered in all (`C.delivered`).
     delivered: u64,
@@ -34,13 +35,25 @@ pub(super) struct RateSampler {
     /// When the segment most recently acknowledged was sent (`C.first_sent_time`).
     first_sent_at: Instant,
     /// Samples of segments sent before so much was delivered are limited by the application (`C.app_limited`).
-    app_limited_until: Option<u64>,
+    app_limited_until: Slim<u64>,
     /// A round trip ends when a segment sent after so much was delivered is acknowledged.
     round_ends_at: u64,
     round: u64,
 }
 
 impl RateSampler {
+    /// Before anything is sent.
+    pub(super) fn new() -> Self {
+        Self {
+            delivered: 0,
+            delivered_at: Instant::ZERO,
+            first_sent_at: Instant::ZERO,
+            app_limited_until: Slim::NONE,
+            round_ends_at: 0,
+            round: 0,
+        }
+    }
+
     /// What a segment of `len` sent now remembers.
     #[inline]
     pub(super) fn stamp(&mut self, now: Instant, board: &Scoreboard, len: u16) -> Stamp {
@@ -72,9 +85,10 @@ impl RateSampler {
         self.delivered_at = now;
         if self
             .app_limited_until
+            .get()
             .is_some_and(|until| self.delivered > until)
         {
-            self.app_limited_until = None;
+            self.app_limited_until = Slim::NONE;
         }
         let stamp = newest.stamp();
         self.first_sent_at = stamp.sent_at;
@@ -94,7 +108,7 @@ impl RateSampler {
 
     /// The application has run dry with `in_flight` bytes on their way.
     pub(super) fn app_limited(&mut self, in_flight: u64) {
-        self.app_limited_until = Some(self.delivered + in_flight);
+        self.app_limited_until = Slim::some(self.delivered + in_flight);
     }
 
     /// Bytes delivered in all.
@@ -134,7 +148,7 @@ mod tests {
         fn new() -> Self {
             Self {
                 board: Scoreboard::new(u64::from(MSS)),
-                rate: RateSampler::default(),
+                rate: RateSampler::new(),
             }
         }
 

@@ -11,6 +11,7 @@
 use super::EcnMode;
 use super::ranges::{Range, RangeSet};
 use super::sack::{MAX_BLOCKS, SackBlocks};
+use super::slim::Slim;
 use crate::packet::{Ecn, Flags, Packet};
 use crate::time::{Duration, Instant};
 
@@ -82,7 +83,7 @@ pub(super) struct Receiver {
     /// RCV.NXT.
     next: u64,
     /// Sequence number of the FIN, once known.
-    fin: Option<u64>,
+    fin: Slim<u64>,
     /// What arrived above RCV.NXT.
     out_of_order: RangeSet,
     /// What SACK options tell; most connections never have anything to tell.
@@ -110,7 +111,7 @@ impl Receiver {
     pub(super) fn new(delay: Duration, dsack: bool) -> Self {
         Self {
             next: 0,
-            fin: None,
+            fin: Slim::NONE,
             out_of_order: RangeSet::default(),
             told: None,
             dsack,
@@ -154,7 +155,7 @@ impl Receiver {
         let unmarked_before = !self.was_marked;
         self.note_congestion(packet);
         if fin {
-            self.fin = Some(packet.seq + u64::from(packet.payload));
+            self.fin = Slim::some(packet.seq + u64::from(packet.payload));
         }
         let read_before = self.read();
         let end = packet.seq + len;
@@ -311,7 +312,7 @@ impl Receiver {
 
     /// Whether everything up to the FIN has arrived.
     pub(super) fn is_finished(&self) -> bool {
-        self.fin.is_some_and(|fin| self.next > fin)
+        self.fin.get().is_some_and(|fin| self.next > fin)
     }
 }
 

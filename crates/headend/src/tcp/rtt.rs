@@ -5,6 +5,7 @@
 //! Deviation: RFC 6298 §2.4 rounds the timeout up to one second. Linux instead lets four times RTTVAR not fall below 200 ms, so that the timeout
 //! stays clear of SRTT however steady the path is; `min_rto` is that floor. With `min_rto = "1 s"` the timeout is never below the RFC's.
 
+use super::slim::Slim;
 use crate::time::Duration;
 
 /// Estimates the round-trip time and derives the timeout.
@@ -14,9 +15,9 @@ pub(super) struct RttEstimator {
     max_rto: Duration,
     /// Timeout until the first sample.
     initial_rto: Duration,
-    srtt: Option<Duration>,
+    srtt: Slim<Duration>,
     rttvar: Duration,
-    min_rtt: Option<Duration>,
+    min_rtt: Slim<Duration>,
     /// RTO without backing off.
     base_rto: Duration,
     /// How often the timeout has been doubled.
@@ -30,9 +31,9 @@ impl RttEstimator {
             min_rto,
             max_rto,
             initial_rto,
-            srtt: None,
+            srtt: Slim::NONE,
             rttvar: Duration::ZERO,
-            min_rtt: None,
+            min_rtt: Slim::NONE,
             base_rto: initial_rto.min(max_rto),
             backoff: 0,
         }
@@ -41,24 +42,24 @@ impl RttEstimator {
     /// Takes a sample into SRTT, RTTVAR and RTO.
     pub(super) fn sample(&mut self, rtt: Duration) {
         let rtt_ns = rtt.as_nanos();
-        if let Some(srtt) = self.srtt {
+        let srtt = if let Some(srtt) = self.srtt.get() {
             // RFC 6298 §2.3: β = 1/4, α = 1/8; RTTVAR first, with the old SRTT.
             let srtt_ns = srtt.as_nanos();
             let deviation = srtt_ns.abs_diff(rtt_ns);
             self.rttvar = Duration::from_nanos((3 * self.rttvar.as_nanos() + deviation) / 4);
-            self.srtt = Some(Duration::from_nanos((7 * srtt_ns + rtt_ns) / 8));
+            Duration::from_nanos((7 * srtt_ns + rtt_ns) / 8)
         } else {
             // RFC 6298 §2.2.
-            self.srtt = Some(rtt);
             self.rttvar = rtt / 2;
-        }
-        let srtt = self.srtt.unwrap_or(rtt);
+            rtt
+        };
+        self.srtt = Slim::some(srtt);
         self.base_rto = (srtt + (self.rttvar * 4).max(self.min_rto)).min(self.max_rto);
     }
 
     /// Takes note of a round-trip time for the minimum alone.
     pub(super) fn observe(&mut self, rtt: Duration) {
-        self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        self.min_rtt = Slim::some(self.min_rtt.get().map_or(rtt, |min| min.min(rtt)));
     }
 
     /// The timer has expired: RFC 6298 §5.5 doubles the timeout.
@@ -74,7 +75,7 @@ impl RttEstimator {
     /// The handshake needed a retransmission: RFC 6298 §5.7 starts data with at least 3 s if no sample could be taken.
     pub(super) fn handshake_was_repeated(&mut self) {
         self.backoff = 0;
-        if self.srtt.is_none() {
+        if !self.srtt.is_some() {
             self.base_rto = self
                 .initial_rto
                 .max(Duration::from_secs(3))
@@ -97,12 +98,12 @@ impl RttEstimator {
 
     /// Smoothed round-trip time.
     pub(super) fn srtt(&self) -> Option<Duration> {
-        self.srtt
+        self.srtt.get()
     }
 
     /// Smallest round-trip time so far.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
-        self.min_rtt
+        self.min_rtt.get()
     }
 }
 

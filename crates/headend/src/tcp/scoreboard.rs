@@ -173,7 +173,7 @@ pub(super) struct Scoreboard {
     nxt: u64,
     mss: u64,
     /// Segments for which room is made once more than a few are in flight; zero: as they come.
-    room: usize,
+    room: u32,
     sacked: RangeSet,
     pipe: u64,
     /// Number of the first segment not yet judged by [`Self::detect_losses`].
@@ -211,13 +211,14 @@ impl Scoreboard {
 
     /// Room for a window of so many bytes is made at once when more than a few segments are in flight.
     pub(super) fn make_room(&mut self, window: u64) {
-        self.room = (window / self.mss) as usize + 1;
+        self.room = (window / self.mss) as u32 + 1;
     }
 
     /// Notes a new segment of `len` sequence numbers.
     pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
         if self.segments.len() == FEW {
-            self.segments.reserve(self.room.saturating_sub(FEW));
+            let room = self.room as usize;
+            self.segments.reserve(room.saturating_sub(FEW));
         }
         if self.segments.len() == self.segments.capacity() {
             // By a quarter, not by all: a plant has thousands of connections.

@@ -24,6 +24,7 @@ use super::receiver::INITIAL_MARKED;
 use super::rtt::RttEstimator;
 use super::sack::reported_duplicate;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
+use super::slim::Slim;
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal, window_rate};
 use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
@@ -49,7 +50,7 @@ pub(super) struct Setup {
     /// Whether the window falls in step with what is delivered (with SACK).
     pub(super) prr: bool,
     /// Whether losses are told by time (with SACK), and how long the other side may delay an acknowledgement.
-    pub(super) rack: Option<Duration>,
+    pub(super) rack: Slim<Duration>,
     /// Whether the other side reports duplicates.
     pub(super) dsack: bool,
     /// Whether controls that name no rate are paced.
@@ -120,9 +121,9 @@ pub(super) struct Sender {
     control: Box<dyn CongestionControl>,
     /// What the control last said.
     cwnd: u64,
-    pacing_rate: Option<Rate>,
+    pacing_rate: Slim<Rate>,
     send_quantum: u64,
-    control_deadline: Option<Instant>,
+    control_deadline: Slim<Instant>,
     /// Bytes of the stream so far; `u64::MAX` never runs dry.
     written: u64,
     end: End,
@@ -136,13 +137,13 @@ pub(super) struct Sender {
     /// The first segment is to be sent again, whatever the window says.
     repair_first: bool,
     /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
-    recover: Option<u64>,
+    recover: Slim<u64>,
     /// Proportional rate reduction, during fast recovery.
     prr: Option<Box<Prr>>,
     rack: Option<Box<Rack>>,
     /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
     /// before.
-    responded_until: Option<u64>,
+    responded_until: Slim<u64>,
     /// What both sides agreed on.
     ecn: EcnMode,
     /// Accurate ECN: marked packets so far, as far as the three bits tell (RFC 9768 §3.2.1: `s.cep`).
@@ -157,8 +158,8 @@ pub(super) struct Sender {
     /// Pacing: bytes that may still leave together with those that left last.
     quantum_left: u64,
     /// Pacing: until when something may be waiting.
-    paced_until: Option<Instant>,
-    rto_deadline: Option<Instant>,
+    paced_until: Slim<Instant>,
+    rto_deadline: Slim<Instant>,
 }
 
 impl Sender {
@@ -170,7 +171,7 @@ impl Sender {
         right_edge: u64,
     ) -> Self {
         let mut board = Scoreboard::new(setup.mss);
-        let rack = setup.rack.filter(|_| setup.sack).map(|delay| {
+        let rack = setup.rack.get().filter(|_| setup.sack).map(|delay| {
             board.remember_repairs();
             Box::new(Rack::new(delay))
         });
@@ -179,12 +180,12 @@ impl Sender {
             prr: None,
             rack,
             cwnd: control.cwnd(),
-            pacing_rate: control.pacing_rate(),
+            pacing_rate: control.pacing_rate().into(),
             send_quantum: control.send_quantum(),
-            control_deadline: control.next_timer(),
+            control_deadline: control.next_timer().into(),
             setup,
             rtt,
-            rate: RateSampler::default(),
+            rate: RateSampler::new(),
             control,
             written: 0,
             end: End::Open,
@@ -193,8 +194,8 @@ impl Sender {
             dup_acks: 0,
             departed: 0,
             repair_first: false,
-            recover: None,
-            responded_until: None,
+            recover: Slim::NONE,
+            responded_until: Slim::NONE,
             ecn: EcnMode::Off,
             marked: INITIAL_MARKED,
             cwr_due: false,
@@ -202,8 +203,8 @@ impl Sender {
             last_sent_at: Instant::ZERO,
             next_send_at: Instant::ZERO,
             quantum_left: 0,
-            paced_until: None,
-            rto_deadline: None,
+            paced_until: Slim::NONE,
+            rto_deadline: Slim::NONE,
         }
     }
 
@@ -263,10 +264,10 @@ impl Sender {
         if self.pacing_rate.is_some() && now < self.next_send_at && self.quantum_left == 0 {
             // Whether anything waits is found out when the time has come. The pace is the control's doing, as the window is.
             self.cwnd_limited |= self.unsent().is_some();
-            self.paced_until = Some(self.next_send_at);
+            self.paced_until = Slim::some(self.next_send_at);
             return None;
         }
-        self.paced_until = None;
+        self.paced_until = Slim::NONE;
         match self.next_segment()? {
             Next::Wait => None,
             Next::New { len } => Some(self.send_new(len, now)),
@@ -388,7 +389,7 @@ impl Sender {
         if self.board.is_first(number) {
             // RFC 6675 §6 allows it: otherwise a timeout is due where two round trips exceed the RTO. A first segment is
             // repaired once a recovery, so this cannot put the timer off for ever.
-            self.rto_deadline = None;
+            self.rto_deadline = Slim::NONE;
         }
         let len = self.board.len_of(number) as u16;
         let stamp = self.rate.stamp(now, &self.board, len);
@@ -408,9 +409,9 @@ impl Sender {
     #[inline]
     fn sent(&mut self, payload: u16, now: Instant) {
         self.last_sent_at = now;
-        if self.rto_deadline.is_none() {
+        if !self.rto_deadline.is_some() {
             // RFC 6298 §5.1.
-            self.rto_deadline = Some(now + self.rtt.rto());
+            self.rto_deadline = Slim::some(now + self.rtt.rto());
         }
         self.control
             .on_sent(now, u64::from(payload), self.in_flight());
@@ -420,9 +421,9 @@ impl Sender {
         if let Some(rack) = &mut self.rack
             && matches!(self.recovery, Recovery::None)
         {
-            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline, now);
+            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline.get(), now);
         }
-        if let Some(rate) = self.pacing_rate {
+        if let Some(rate) = self.pacing_rate.get() {
             self.pace(u64::from(payload), rate, now);
         }
     }
@@ -505,7 +506,8 @@ impl Sender {
         if advanced {
             // RFC 6298 §5.2, §5.3: all acknowledged stops the timer, anything newly acknowledged restarts it.
             self.rtt.reset_backoff();
-            self.rto_deadline = (!self.board.is_empty()).then(|| now + self.rtt.rto());
+            let outstanding = !self.board.is_empty();
+            self.rto_deadline = outstanding.then(|| now + self.rtt.rto()).into();
         }
         if self.rack.is_some() {
             self.follow_probe(ack.echo, advanced, &sample);
@@ -530,14 +532,14 @@ impl Sender {
         let is_new = self.starts_new_window();
         let Some(rack) = &mut self.rack else { return };
         if rack.ends_probe(self.board.una(), echo, self.setup.dsack) && is_new {
-            self.responded_until = Some(self.board.nxt());
+            self.responded_until = Slim::some(self.board.nxt());
             let lost = self.setup.mss;
             self.control
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
             self.control.on_recovered(sample);
         }
         if advanced && matches!(self.recovery, Recovery::None) {
-            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline, sample.now);
+            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline.get(), sample.now);
         }
     }
 
@@ -721,7 +723,7 @@ impl Sender {
         } else {
             // RFC 2581 has no such test.
             let is_new = |recover| self.setup.reno || self.board.una() > recover;
-            three && self.recover.is_none_or(is_new)
+            three && self.recover.get().is_none_or(is_new)
         };
         if !lost {
             return;
@@ -741,14 +743,14 @@ impl Sender {
             return self.repair_in_slow_start(sample);
         }
         let point = self.board.nxt();
-        self.recover = Some(point);
+        self.recover = Slim::some(point);
         let first = self.board.una();
         self.recovery = Recovery::Fast {
             point,
             rescue_after: first + self.setup.mss.min(point - first),
         };
         if self.starts_new_window() || self.setup.reno {
-            self.responded_until = Some(point);
+            self.responded_until = Slim::some(point);
             let lost = sample.newly_lost;
             self.control
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
@@ -760,14 +762,14 @@ impl Sender {
 
     /// Whether all that was in flight at the latest response to congestion is acknowledged.
     fn starts_new_window(&self) -> bool {
-        (self.responded_until).is_none_or(|until| self.board.una() >= until)
+        (self.responded_until.get()).is_none_or(|until| self.board.una() >= until)
     }
 
     /// Tahoe: the third duplicate is taken for the timer's expiry, but the timeout does not double.
     fn repair_in_slow_start(&mut self, sample: &mut AckSample) {
         let lost = self.lose_all();
         sample.newly_lost = lost;
-        self.rto_deadline = Some(sample.now + self.rtt.rto());
+        self.rto_deadline = Slim::some(sample.now + self.rtt.rto());
         self.control
             .on_congestion(CongestionSignal::Loss { lost }, sample);
     }
@@ -783,8 +785,8 @@ impl Sender {
         self.repair_first = false;
         let point = self.board.nxt();
         self.recovery = Recovery::Timeout { point };
-        self.recover = Some(point);
-        self.responded_until = Some(point);
+        self.recover = Slim::some(point);
+        self.responded_until = Slim::some(point);
         self.board.lose_all()
     }
 
@@ -807,8 +809,8 @@ impl Sender {
     fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
         let una = self.board.una();
         // "Less than or equal": RFC 8257 §3.3. The segment with CWR has not arrived before this is passed.
-        if ece && self.responded_until.is_none_or(|until| una > until) {
-            self.responded_until = Some(self.board.nxt());
+        if ece && self.responded_until.get().is_none_or(|until| una > until) {
+            self.responded_until = Slim::some(self.board.nxt());
             self.cwr_due = self.ecn == EcnMode::On;
             self.control.on_congestion(CongestionSignal::Ecn, sample);
         }
@@ -829,7 +831,7 @@ impl Sender {
                 .on_congestion(CongestionSignal::Timeout, &sample);
         }
         self.rtt.back_off();
-        self.rto_deadline = Some(now + self.rtt.rto());
+        self.rto_deadline = Slim::some(now + self.rtt.rto());
         self.consult();
     }
 
@@ -842,13 +844,13 @@ impl Sender {
     /// Asks the control what it thinks now: after every call that may have changed its mind, so that nobody else has to ask.
     #[inline]
     fn consult(&mut self) {
-        self.control_deadline = self.control.next_timer();
+        self.control_deadline = self.control.next_timer().into();
         self.cwnd = self.control.cwnd();
-        self.pacing_rate = self.control.pacing_rate();
+        self.pacing_rate = self.control.pacing_rate().into();
         if self.pacing_rate.is_some() {
             self.send_quantum = self.control.send_quantum();
         } else if self.setup.pacing {
-            self.pacing_rate = self.window_pace();
+            self.pacing_rate = self.window_pace().into();
         }
     }
 
@@ -863,9 +865,9 @@ impl Sender {
     #[inline]
     pub(super) fn timer_deadline(&self) -> Option<Instant> {
         match &self.rack {
-            None => self.rto_deadline,
+            None => self.rto_deadline.get(),
             Some(rack) => [
-                self.rto_deadline,
+                self.rto_deadline.get(),
                 rack.reorder_deadline,
                 rack.probe_deadline,
             ]
@@ -877,7 +879,7 @@ impl Sender {
 
     /// What is due of it, by `now`; a probe to be sent.
     pub(super) fn on_timer(&mut self, now: Instant) -> Option<Transmit> {
-        if self.rto_deadline.is_some_and(|at| at <= now) {
+        if self.rto_deadline.get().is_some_and(|at| at <= now) {
             self.on_timeout(now);
             return None;
         }
@@ -927,7 +929,7 @@ impl Sender {
             rack.probed(end, transmit.again, now);
         }
         // §7.3: the retransmission timer starts over.
-        self.rto_deadline = Some(now + self.rtt.rto());
+        self.rto_deadline = Slim::some(now + self.rtt.rto());
         Some(transmit)
     }
 
@@ -947,17 +949,17 @@ impl Sender {
 
     #[cfg(test)]
     fn rto_deadline(&self) -> Option<Instant> {
-        self.rto_deadline
+        self.rto_deadline.get()
     }
 
     /// When pacing lets the next segment out, if one may be waiting.
     pub(super) fn pacing_deadline(&self) -> Option<Instant> {
-        self.paced_until
+        self.paced_until.get()
     }
 
     /// When the control wants to be woken.
     pub(super) fn control_deadline(&self) -> Option<Instant> {
-        self.control_deadline
+        self.control_deadline.get()
     }
 
     /// Bytes in the network, as far as is known.
@@ -1047,7 +1049,7 @@ mod tests {
             timestamps: true,
             reno: false,
             prr: false,
-            rack: None,
+            rack: Slim::NONE,
             dsack: false,
             pacing: false,
         }
@@ -1065,7 +1067,7 @@ mod tests {
         let rack = Some(Duration::from_millis(40));
         sender_with_setup(
             Setup {
-                rack,
+                rack: rack.into(),
                 ..setup(true)
             },
             bytes,

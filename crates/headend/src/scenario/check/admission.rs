@@ -3,6 +3,7 @@
 
 use super::cable::{CablePlan, Profile};
 use super::service_flow::FlowPlan;
+use crate::link::RateSchedule;
 use crate::link::docsis::cmts::Cut;
 use crate::link::docsis::qos::Scheduling;
 use crate::link::docsis::service_flow::largest_burst;
@@ -12,11 +13,13 @@ use crate::scenario::cable::OneWay;
 use crate::scenario::error::ScenarioError;
 use crate::units::Rate;
 
-/// Refuses what cannot be admitted, and warns of what is promised beyond what there is. `rates` are what the channels have to give.
+/// Refuses what cannot be admitted, and warns of what is promised beyond what there is. `channels` is what the channels carry, `rates` what is left of it to
+/// give.
 pub(super) fn check(
     path: &str,
     plan: &CablePlan,
     timing: &UpstreamTiming,
+    channels: [Rate; 2],
     rates: [Rate; 2],
     warnings: &mut Vec<String>,
 ) -> Result<(), ScenarioError> {
@@ -25,9 +28,8 @@ pub(super) fn check(
     check_unasked(path, plan, &members, timing, rates[0])?;
     for direction in [OneWay::Up, OneWay::Down] {
         warn_of_reserved(path, plan, &members, direction, rates, warnings);
-        if plan.capacity[direction.index()].is_none() {
-            warn_of_rates(plan, direction, rates, warnings);
-        }
+        warn_of_rates(plan, direction, channels, warnings);
+        warn_of_capacity(path, plan, direction, channels, warnings);
     }
     Ok(())
 }
@@ -185,10 +187,10 @@ fn warn_of_reserved(
 fn warn_of_rates(
     plan: &CablePlan,
     direction: OneWay,
-    rates: [Rate; 2],
+    channels: [Rate; 2],
     warnings: &mut Vec<String>,
 ) {
-    let given = rates[direction.index()];
+    let given = channels[direction.index()];
     let all = plan
         .profiles
         .iter()
@@ -209,6 +211,26 @@ fn warn_of_rates(
                 warnings.push(warning);
             }
         }
+    }
+}
+
+/// A capacity takes away from what the channel carries, and adds nothing.
+fn warn_of_capacity(
+    path: &str,
+    plan: &CablePlan,
+    direction: OneWay,
+    channels: [Rate; 2],
+    warnings: &mut Vec<String>,
+) {
+    let given = channels[direction.index()];
+    if let Some(RateSchedule::Constant(capacity)) = plan.capacity[direction.index()]
+        && capacity.0 as f64 > given.0 as f64 * 1.001
+    {
+        warnings.push(format!(
+            "{path}.{}stream.capacity is {capacity}, and the plant carries {}: it takes nothing away",
+            direction.name(),
+            rounded(given.0 as f64)
+        ));
     }
 }
 

@@ -132,10 +132,8 @@ pub(super) fn plan(
             .as_ref()
             .map_or(channel, |given| channel.min(given.nominal()))
     };
-    let rates = [
-        given(timing.capacity(), &up),
-        given(plant.downstream_timing().rate, &down),
-    ];
+    let channels = [timing.capacity(), plant.downstream_timing().rate];
+    let rates = [given(channels[0], &up), given(channels[1], &down)];
     fill_queues(line);
     check_neighbours(&format!("{path}.neighbours"), line.neighbours.as_ref())?;
     let mut planner = Planner {
@@ -165,7 +163,7 @@ pub(super) fn plan(
         plant,
     };
     plan.changes = changes::plan(path, line, &plan, rates, duration)?;
-    admission::check(path, &plan, &timing, rates, warnings)?;
+    admission::check(path, &plan, &timing, channels, rates, warnings)?;
     Ok(plan)
 }
 
