@@ -252,6 +252,55 @@ def test_bad_options_are_refused_in_one_line(fake: Any, home_line: Path, tmp_pat
     )
 
 
+def test_a_command_or_option_that_is_not_there_is_told_what_there_is() -> None:
+    assert 'scenarios lst"; did you mean "list"?' in call("scenarios", "lst").stderr
+    assert "; there are applications, compare, " in call("foo").stderr
+    assert call("foo").exit_code == 2
+    command = [sys.executable, "-m", "headend", "run"]
+    package = str(Path(headend.__file__).parents[1])
+    for option, hint in (
+        ("--sedd", '; did you mean "--seed"?'),
+        ("--bogus", "; there are --capture"),
+    ):
+        answer = subprocess.run(
+            [*command, option],
+            env={**os.environ, "PYTHONPATH": package},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert answer.returncode == 2
+        assert f"run: no such option: {option}{hint}" in answer.stderr
+
+
+def test_scenarios_are_listed_by_name_and_without() -> None:
+    answer = call("scenarios", "list")
+    assert answer.exit_code == 0
+    assert answer.stdout == call("scenarios").stdout
+    assert json.loads(call("scenarios", "list", "--json").stdout)[0]["name"]
+    assert "--json: expected after list" in call("scenarios", "--json", "list").stderr
+
+
+def test_a_name_is_found_whatever_its_letters() -> None:
+    fails_with('no congestion control is called "CUBIC"; did you mean "cubic"?', "senders", "CUBIC")
+
+
+@pytest.mark.parametrize("encoding", ["latin1", "ascii"])
+def test_what_an_encoding_has_not_got_is_replaced(encoding: str) -> None:
+    package = str(Path(headend.__file__).parents[1])
+    for options in (["scenarios"], ["scenarios", "--json"], ["run", "m↕nchen"]):
+        answer = subprocess.run(
+            [sys.executable, "-m", "headend", *options],
+            env={**os.environ, "PYTHONPATH": package, "PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=False,
+        )
+        assert b"internal error" not in answer.stderr
+        assert answer.returncode == (2 if "run" in options else 0)
+        if "--json" in options:
+            assert json.loads(answer.stdout) == json.loads(call(*options).stdout)
+
+
 def test_results_are_not_written_over(fake: Any, home_line: Path, tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("x")
     (tmp_path / "full").mkdir()

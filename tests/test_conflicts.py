@@ -1,4 +1,4 @@
-"""Settings that are given twice or have no effect are refused, on the command line and in sweeps."""
+"""Settings that are given twice, have no effect or name nothing are refused, on the command line and in sweeps."""
 
 from __future__ import annotations
 
@@ -149,3 +149,9 @@ def test_what_a_sweep_sets_may_be_changed_from_outside(tmp_path: Path) -> None:
     )
     answer = CliRunner().invoke(app, ["sweep", "sweep.toml", "-q", "--set", "queue=pie"])
     assert answer.exit_code == 0, answer.output
+
+
+def test_a_point_that_is_not_there_is_told_as_it_was_typed() -> None:
+    assert refuse("run", "line.toml", "--capture", "up", "--capture", "foo") == (
+        'line.toml: --capture foo: no flow, host or queue is called "foo"; expected one of "ping", "up", "line.up", "line.down"'
+    )

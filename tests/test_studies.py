@@ -406,12 +406,24 @@ def test_an_interruption_says_what_is_kept_and_a_rerun_completes(
 
     with monkeypatch.context() as patch:
         patch.setattr("headend.study.running.draw_study_figures", interrupt)
-        answer = run_small()
+        answer = run_small("--json")
     assert answer.exit_code == 130
     message = "interrupted: 2 points are kept in out; run again to go on"
     assert " ".join(answer.stderr.split()) == message
+    assert json.loads(answer.stdout) == {
+        "study": "small",
+        "folder": "out",
+        "complete": False,
+        "done": 2,
+    }
+    page = CliRunner().invoke(app, ["study", "report", "--studies", "small"])
+    assert "small: no study's results are here" in page.stderr
     assert run_small("--quiet").exit_code == 0
     assert (Path("out") / "report.html").is_file()
+    page = CliRunner().invoke(app, ["study", "report", "--studies", "out"])
+    assert (
+        "out: holds the results of one study; expected the folder with those of all" in page.stderr
+    )
 
 
 def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
@@ -522,8 +534,10 @@ def test_a_document_is_shown_by_its_studies() -> None:
 def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     carried: list[tuple[str, str]] = []
 
-    def carry_out(orders: list[Order], crew: Crew, told: Told, *, hidden: bool) -> None:
-        assert hidden
+    def carry_out(
+        orders: list[Order], crew: Crew, told: Told, *, hidden: bool, as_json: bool
+    ) -> None:
+        assert (hidden, as_json) == (True, True)
         for order in orders:
             carried.append((order.study.name, str(order.folder)))
             told.documents.append({})

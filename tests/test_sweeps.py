@@ -386,7 +386,9 @@ def test_a_failing_point_is_a_row_with_its_error(
     told = run_small("--json", file="typo.toml")
     counts = {key: json.loads(told.stdout)[key] for key in ("points", "done", "failed")}
     assert counts == {"points": 12, "done": 6, "failed": 6}
-    assert 'did you mean "codel"? (from the axis queue="codell")' in " ".join(answer.stderr.split())
+    assert 'did you mean "codel"? (from typo.toml, line 5: queue="codell")' in " ".join(
+        answer.stderr.split()
+    )
     table = pl.read_parquet("out/results.parquet")
     failed = table.drop_nulls("error")
     assert failed.height == 4 + 2
@@ -505,7 +507,24 @@ def test_a_range_whose_count_breaks_whole_numbers_says_so(folder: Path) -> None:
     (folder / "broken.toml").write_text(text, encoding="utf-8")
     prepared = prepare_all(read_sweep("broken.toml"))
     (reason,) = {item.reason for _, item in prepared if isinstance(item, Failure)}
-    assert "found 1.5 (from the axis flow.upload.count=1.5); a range with count" in reason
+    assert (
+        "found 1.5 (from broken.toml, line 7: flow.upload.count=1.5); a range with count" in reason
+    )
+
+
+def test_a_typo_is_told_with_the_place_in_the_sweeps_file(folder: Path) -> None:
+    text = SWEEP.replace("flow.ping.rtt", "flow.pingg.rtt")
+    (folder / "typo.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="typo.toml")
+    message = 'did you mean "ping"? (from typo.toml, line 6: flow.pingg.rtt="10 ms")'
+    assert message in " ".join(answer.stderr.split())
+
+
+def test_a_scenario_that_is_missing_is_looked_for_beside(folder: Path) -> None:
+    text = SWEEP.replace("line.toml", "lin.toml")
+    (folder / "lost.toml").write_text(text, encoding="utf-8")
+    message = 'lost.toml: scenario: lin.toml: no such file; did you mean "line.toml"? (line 2)'
+    assert message in " ".join(run_small(file="lost.toml").stderr.split())
 
 
 def test_another_folder_is_not_written_into(folder: Path) -> None:

@@ -20,15 +20,18 @@ def suggest(found: str, known: Iterable[str]) -> str:
     --------
     >>> suggest("goodputt", ["goodput", "loss"])
     '; did you mean "goodput"?'
+    >>> suggest("GOODPUT", ["goodput", "loss"])
+    '; did you mean "goodput"?'
     >>> suggest("x", ["b", "a"])
     '; there are a, b'
     >>> suggest("x", [])
     ''
     """
     names = sorted(set(known))
-    near = difflib.get_close_matches(found, names, n=1, cutoff=0.6)
+    by_letters = {name.lower(): name for name in reversed(names)}
+    near = difflib.get_close_matches(found.lower(), by_letters, n=1, cutoff=0.6)
     if near:
-        return f'; did you mean "{near[0]}"?'
+        return f'; did you mean "{by_letters[near[0]]}"?'
     if not names:
         return ""
     return "; there are " + ", ".join(names) if len(names) <= 24 else ""

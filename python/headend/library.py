@@ -53,7 +53,7 @@ def find_scenario(source: str) -> tuple[str, Path]:
     if path.is_symlink():
         raise InputError(f"{source}: a symbolic link that leads to no file")
     if path.suffix == ".toml" or len(path.parts) > 1:
-        raise InputError(f"{source}: no such file{_near(source, shipped)}")
+        raise InputError(f"{source}: no such file{_near(path, shipped)}")
     raise InputError(
         f'no file and no shipped scenario is called "{source}"{suggest(source, shipped)}'
     )
@@ -87,7 +87,12 @@ def find_studies(name: str) -> list[Path]:
     return below or [find_study(name)]
 
 
-def _near(source: str, shipped: dict[str, Path]) -> str:
-    stem = Path(source).stem
-    hint = suggest(stem, shipped)
-    return hint if "did you mean" in hint else ""
+def _near(path: Path, shipped: dict[str, Path]) -> str:
+    """Name the file beside, or else the shipped scenario, that was perhaps meant."""
+    folder = path.parent
+    beside = [file.stem for file in folder.glob("*.toml")] if folder.is_dir() else []
+    near = suggest(path.stem, beside)
+    if "did you mean" in near:
+        return near.replace('"?', '.toml"?')
+    near = suggest(path.stem, shipped)
+    return near if "did you mean" in near else ""

@@ -15,6 +15,10 @@ NameArgument = Annotated[
 ]
 
 
+#: What is called otherwise than its key.
+_WORDS = {"congestion": "congestion control"}
+
+
 @answer_errors
 def queues(name: NameArgument = None, as_json: JsonOption = False) -> None:
     """List every queue discipline and when to use it; of one, the parameters with units and defaults."""
@@ -51,7 +55,9 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
         if kind == "congestion" and name not in known:
             _point_to_system(name)
         if name not in known:
-            raise InputError(f'no {kind} is called "{name}"{suggest(name, known)}')
+            raise InputError(
+                f'no {_WORDS.get(kind, kind)} is called "{name}"{suggest(name, known)}'
+            )
         choices = [choice for choice in choices if choice.name == name]
     if as_json:
         print_json([choice.to_dict() for choice in choices])

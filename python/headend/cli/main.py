@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from headend.cli import catalogue, compare, report, run, scenarios, study, sweep
 from headend.cli.terminal import (
+    Commands,
     ExitCode,
     close_output,
     finish_output,
     make_messages,
     print_error,
     refuse_output,
+    replace_unknown_letters,
 )
+from headend.errors import suggest
 
 app = typer.Typer(
     name="headend",
+    cls=Commands,
     help="A laboratory for access networks: what a line does to the people behind it, and what to change.",
     no_args_is_help=True,
     add_completion=False,
@@ -59,8 +63,28 @@ def options(
     """Hold the options of the command itself; its help is the app's."""
 
 
+def _explain_option(error: Any) -> str:
+    """Say which options there are where one is asked for that is not among them."""
+    name, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
+    if type(error).__name__ != "NoSuchOption" or context is None:
+        return ""
+    known = [
+        option
+        for parameter in context.command.get_params(context)
+        for option in parameter.opts
+        if option.startswith("--")
+    ]
+    near = suggest(name.lstrip("-"), [option.lstrip("-") for option in known])
+    if "did you mean" in near:
+        hint = near.replace('"', '"--', 1)
+    else:
+        hint = f"; there are {', '.join(sorted(known))}"
+    return f"{context.command_path}: no such option: {name}{hint}"
+
+
 def start() -> None:
     """Start the command line; a mistake in its words gets one line, as every other."""
+    replace_unknown_letters()
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
@@ -78,6 +102,6 @@ def start() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             sys.stdout.write(explain() + "\n")
             sys.exit(ExitCode.BAD_INPUT)
-        print_error(explain().rstrip("."))
+        print_error(_explain_option(error) or explain().rstrip("."))
         sys.exit(ExitCode.BAD_INPUT)
     sys.exit(finish_output() or code or ExitCode.OK)

@@ -110,7 +110,10 @@ def run(
     overrides = [parse_override(text) for text in settings or []]
     if capture:
         overrides.append(("results.capture.points", json.dumps(capture)))
-    plan = plan_run(scenario, overrides, seed=seed, explain=explain[0] if explain else None)
+    try:
+        plan = plan_run(scenario, overrides, seed=seed, explain=explain[0] if explain else None)
+    except InputError as error:
+        raise InputError(_echo_capture(str(error), capture or [])) from error
     target = out or choose_folder(plan.loaded.name, force=force)
     with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
         with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:
@@ -128,6 +131,13 @@ def run(
     else:
         print_result(result, detail=detail)
     raise typer.Exit(choose_exit_code([result]))
+
+
+def _echo_capture(message: str, points: list[str]) -> str:
+    """Name the option that was typed: to the engine, all that is changed is set."""
+    for number, point in enumerate(points):
+        message = message.replace(f"results.capture.points[{number}]:", f"--capture {point}:")
+    return message.replace(f" (from --set results.capture.points={json.dumps(points)})", "")
 
 
 def export_life(result: Result, folder: Path) -> None:

@@ -9,22 +9,36 @@ from typing import Annotated, Any
 import typer
 
 from headend.cli.run import JsonOption
-from headend.cli.terminal import answer_errors, make_output, print_json, print_text
+from headend.cli.terminal import Commands, answer_errors, make_output, print_json, print_text
 from headend.errors import InputError, suggest
 from headend.folder import describe
 from headend.library import list_scenarios
 
-app = typer.Typer(help="What is shipped: list, show NAME, copy NAME.", invoke_without_command=True)
+app = typer.Typer(
+    help="What is shipped: list, show NAME, copy NAME.", cls=Commands, invoke_without_command=True
+)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Of a shipped scenario.")]
 
 
 @app.callback(invoke_without_command=True)
 @answer_errors
-def list_all(context: typer.Context, as_json: JsonOption = False) -> None:
+def list_unasked(context: typer.Context, as_json: JsonOption = False) -> None:
+    """What is shipped: list, show NAME, copy NAME; by itself, the list."""  # noqa: D401
+    if context.invoked_subcommand is None:
+        _print_list(as_json=as_json)
+    elif as_json:
+        raise InputError(f"--json: expected after {context.invoked_subcommand}, found before it")
+
+
+@app.command("list")
+@answer_errors
+def list_all(as_json: JsonOption = False) -> None:
     """List the shipped scenarios and what each teaches."""
-    if context.invoked_subcommand:
-        return
+    _print_list(as_json=as_json)
+
+
+def _print_list(*, as_json: bool) -> None:
     rows = [
         {"name": name, "title": content.get("title", ""), "teaches": content.get("description", "")}
         for name, content in ((name, _read(path)) for name, path in list_scenarios().items())

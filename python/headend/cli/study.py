@@ -13,6 +13,7 @@ import typer
 from headend.cli.run import JsonOption, QuietOption, read_path
 from headend.cli.sweep import SchedulerOption, SeedsOption
 from headend.cli.terminal import (
+    Commands,
     ExitCode,
     answer_errors,
     make_messages,
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from headend.sweeps.crew import Crew, Progress
 
 app = typer.Typer(
-    help="Published results, reproduced: list, show NAME, run NAME, report.", no_args_is_help=True
+    help="Published results, reproduced: list, show NAME, run NAME, report.",
+    cls=Commands,
+    no_args_is_help=True,
 )
 
 ShownArgument = Annotated[
@@ -135,7 +138,7 @@ def run(
     told = Told()
     needed = any(study.scenario for study in studies)
     with open_crew(scheduler if needed else None) as crew:
-        _carry_out(orders, crew, told, hidden=quiet or as_json)
+        _carry_out(orders, crew, told, hidden=quiet or as_json, as_json=as_json)
     if len(orders) > 1 and not (quiet or as_json):
         _print_totals(told)
     if as_json:
@@ -181,7 +184,9 @@ def open_crew(scheduler: str | None) -> Iterator[Crew]:
         yield cluster
 
 
-def _carry_out(orders: Sequence[Order], crew: Crew, told: Told, *, hidden: bool) -> None:
+def _carry_out(
+    orders: Sequence[Order], crew: Crew, told: Told, *, hidden: bool, as_json: bool
+) -> None:
     """Run studies and tell what became of each; whenever they are interrupted, say what is kept."""
     from headend.execution import stop_on_interrupt
     from headend.study.running import run_studies
@@ -212,6 +217,15 @@ def _carry_out(orders: Sequence[Order], crew: Crew, told: Told, *, hidden: bool)
         if alone:
             kept = f"{done} points are kept in {orders[0].folder}"
         make_messages().print(f"interrupted: {kept}; run again to go on")
+        if as_json:
+            left = {"study": orders[0].study.name, "folder": str(orders[0].folder)}
+            print_json(
+                {
+                    **(left if alone else {"studies": told.documents}),
+                    "complete": False,
+                    "done": done,
+                }
+            )
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import os
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperGroup
 
-from headend.errors import InputError
+from headend.errors import InputError, suggest
 from headend.execution import SLICE_SECONDS
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.quantity import format_quantity
@@ -57,6 +59,24 @@ def make_output() -> Console:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = WIDTH_OF_FILES
     return console
+
+
+def replace_unknown_letters() -> None:
+    """Let what the terminal's encoding has not got be printed as a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+class Commands(TyperGroup):
+    """A group of commands that says which there are where one is asked for that is not among them."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            fail(f'no command "{ctx.command_path} {args[0]}"{suggest(args[0], known)}')
+        return super().resolve_command(ctx, args)
 
 
 def close_output() -> None:
@@ -140,7 +160,9 @@ def print_error(line: str) -> None:
 
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output; what is not a number becomes null."""
-    print_text(json.dumps(_without_nan(document), indent=2, ensure_ascii=False) + "\n")
+    # JSON has a way of its own to write what an encoding has not got.
+    escape = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    print_text(json.dumps(_without_nan(document), indent=2, ensure_ascii=escape) + "\n")
 
 
 def print_text(text: str) -> None:

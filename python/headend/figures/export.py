@@ -32,7 +32,7 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     InputError
         For a format that is not one, or a folder that cannot be written.
     """
-    wanted = [name.strip().lower() for name in formats]
+    wanted = list(dict.fromkeys(name.strip().lower() for name in formats))
     for name in wanted:
         if name not in FORMATS:
             raise InputError(f'no figure format is called "{name}"{suggest(name, FORMATS)}')

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError
-from headend.folder import MANIFEST
+from headend.folder import MANIFEST, read_kind
 from headend.library import list_studies
 from headend.study.claims import Judgement, Verdict
 from headend.study.definition import Study, read_study
@@ -125,8 +125,20 @@ def gather_studies(folder: Path) -> list[Gathered]:
         study = read_study(name, path)
         gathered.append(Gathered(study, _find(folder, study)))
     if not any(item.outcome for item in gathered):
-        raise InputError(f"{folder}: no study's results are here; headend study run all makes them")
+        raise InputError(f"{folder}: {_tell_found(folder)}")
     return gathered
+
+
+def _tell_found(folder: Path) -> str:
+    """Say what is in a folder without the results of studies."""
+    if folder.is_file():
+        return "expected a folder with studies' results, found a file"
+    if read_kind(folder) == "study":
+        above = folder.resolve().parent
+        return f"holds the results of one study; expected the folder with those of all, such as {above}"
+    if kind := read_kind(folder):
+        return f"holds the results of a {kind}; expected a folder with studies' results"
+    return "no study's results are here; headend study run all makes them"
 
 
 def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:

@@ -222,7 +222,10 @@ def prepare_all(chosen: Sweep) -> Prepared:
 
 def _read_scenario(chosen: Sweep, point: Point) -> Text:
     """Read a point's scenario, which is no sweep."""
-    text = read_scenario(point.scenario)
+    try:
+        text = read_scenario(point.scenario)
+    except InputError as error:
+        raise InputError(_name_place(f"scenario: {error}", chosen)) from error
     if text.format == "toml" and is_sweep(text.content):
         raise InputError(
             _name_place(f"scenario: {text.shown_as} is a sweep; expected a scenario", chosen)
@@ -303,6 +306,15 @@ def _make_error(failure: Failure) -> pl.DataFrame:
     return make_frame([{}]).with_columns(error=pl.lit(failure.reason))
 
 
+def _locate_axis(chosen: Sweep, path: str) -> str:
+    """Say where an axis is written: its file and line, where it has one."""
+    tables = ["grid", *(f"zip {number}" for number in range(1, len(chosen.dimensions) + 1))]
+    for table in tables if chosen.file else []:
+        if chosen.file and (line := locate(chosen.file, f"{table}.{path}")):
+            return f"{chosen.file}, line {line}: "
+    return "the axis "
+
+
 def _tell_source(chosen: Sweep, message: str) -> str:
     """Name the place in the file that was written: to the engine, all that is changed is set."""
     if message.startswith("measures."):
@@ -313,7 +325,7 @@ def _tell_source(chosen: Sweep, message: str) -> str:
     path = found[1]
     axis = next((axis for axis in chosen.axes if axis.path == path), None)
     if axis:
-        message = message.replace(found[0], f"(from the axis {path}=")
+        message = message.replace(found[0], f"(from {_locate_axis(chosen, path)}{path}=")
         if axis.spaced and "expected a whole number" in message:
             return f"{message}; a range with count goes through fractions, one with step need not"
         return message
