@@ -271,14 +271,6 @@ fn a_queue_with_no_room_for_a_packet_is_refused() {
             "{start} one packet of 1500 B at least (1500 B), found \"1499 B\" (line 9, column 28)"
         )
     );
-    let buffer = error_where(
-        "up.queue.drop_tail.limit = \"100 ms\"",
-        "up.queue.buffer_control.target = \"1 B\"",
-    );
-    assert!(
-        buffer.starts_with("link.dsl.point_to_point.up.queue.buffer_control: the device's nearest buffer is 1 KiB, which has no room for one packet of 1500 B"),
-        "{buffer}"
-    );
     assert_eq!(
         limit("11 ms"),
         format!(
