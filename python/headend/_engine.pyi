@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, final
 
 __all__ = [
+    "Columns",
     "Run",
     "RunError",
     "Scenario",
