@@ -47,6 +47,13 @@ pub struct Harm {
     pub marks: Probability,
 }
 
+impl Harm {
+    /// Whether it does any.
+    fn is_any(self) -> bool {
+        self.loss.0 + self.marks.0 > 0.0
+    }
+}
+
 /// What became of a packet on a line that does harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -58,7 +65,6 @@ pub(crate) enum Fate {
 impl Line {
     /// An empty line.
     pub fn new(delay: Duration, jitter: Duration, harm: Harm, rng: Rng) -> Self {
-        let is_harmful = harm.loss.0 + harm.marks.0 > 0.0;
         Self {
             delay,
             jitter,
@@ -66,7 +72,7 @@ impl Line {
             rng,
             packets: Ring::default(),
             room: 0,
-            is_plain: !(is_harmful || delay.is_zero() && jitter.is_zero()),
+            is_plain: !(harm.is_any() || delay.is_zero() && jitter.is_zero()),
             is_frugal: true,
             last: Instant::ZERO,
         }
@@ -94,7 +100,7 @@ impl Line {
     /// Whether it may lose or mark packets: then ask for the [fate](Self::decide) of each.
     #[inline]
     pub(crate) fn is_harmful(&self) -> bool {
-        self.harm.loss.0 + self.harm.marks.0 > 0.0
+        self.harm.is_any()
     }
 
     /// What becomes of a packet with this ECN field that enters. Draws only for what may happen.

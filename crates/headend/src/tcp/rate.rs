@@ -26,7 +26,7 @@ pub(super) struct Stamp {
 }
 
 /// The connection's part of the estimate.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RateSampler {
     /// Bytes delivered in all (`C.delivered`).
     delivered: u64,
@@ -42,18 +42,6 @@ pub(super) struct RateSampler {
 }
 
 impl RateSampler {
-    /// Before anything is sent.
-    pub(super) fn new() -> Self {
-        Self {
-            delivered: 0,
-            delivered_at: Instant::ZERO,
-            first_sent_at: Instant::ZERO,
-            app_limited_until: Slim::NONE,
-            round_ends_at: 0,
-            round: 0,
-        }
-    }
-
     /// What a segment of `len` sent now remembers.
     #[inline]
     pub(super) fn stamp(&mut self, now: Instant, board: &Scoreboard, len: u16) -> Stamp {
@@ -148,7 +136,7 @@ mod tests {
         fn new() -> Self {
             Self {
                 board: Scoreboard::new(u64::from(MSS)),
-                rate: RateSampler::new(),
+                rate: RateSampler::default(),
             }
         }
 

@@ -185,7 +185,7 @@ impl Sender {
             control_deadline: control.next_timer().into(),
             setup,
             rtt,
-            rate: RateSampler::new(),
+            rate: RateSampler::default(),
             control,
             written: 0,
             end: End::Open,

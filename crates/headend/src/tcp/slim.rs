@@ -54,6 +54,12 @@ impl<T: Bounded> Slim<T> {
     }
 }
 
+impl<T: Bounded> Default for Slim<T> {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 impl<T: Bounded> From<Option<T>> for Slim<T> {
     #[inline]
     fn from(value: Option<T>) -> Self {
