@@ -13,6 +13,13 @@ class InputError(ValueError):
     """What was asked for cannot be done; the text says what was found and what is expected."""
 
 
+def find_near(found: str, known: Iterable[str]) -> str | None:
+    """Give the name that was perhaps meant, whatever its case; None where none is near."""
+    by_letters = {name.lower(): name for name in sorted(set(known), reverse=True)}
+    near = difflib.get_close_matches(found.lower(), by_letters, n=1, cutoff=0.6)
+    return by_letters[near[0]] if near else None
+
+
 def suggest(found: str, known: Iterable[str]) -> str:
     """Give the end of an error message that names the nearest known word, or all of a few.
 
@@ -28,10 +35,9 @@ def suggest(found: str, known: Iterable[str]) -> str:
     ''
     """
     names = sorted(set(known))
-    by_letters = {name.lower(): name for name in reversed(names)}
-    near = difflib.get_close_matches(found.lower(), by_letters, n=1, cutoff=0.6)
+    near = find_near(found, names)
     if near:
-        return f'; did you mean "{by_letters[near[0]]}"?'
+        return f'; did you mean "{near}"?'
     if not names:
         return ""
     return "; there are " + ", ".join(names) if len(names) <= 24 else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headend.errors import InputError, suggest
+from headend.errors import InputError, find_near, suggest
 
 SHIPPED = Path(__file__).parent / "shipped"
 
@@ -91,8 +91,7 @@ def _near(path: Path, shipped: dict[str, Path]) -> str:
     """Name the file beside, or else the shipped scenario, that was perhaps meant."""
     folder = path.parent
     beside = [file.stem for file in folder.glob("*.toml")] if folder.is_dir() else []
-    near = suggest(path.stem, beside)
-    if "did you mean" in near:
-        return near.replace('"?', '.toml"?')
-    near = suggest(path.stem, shipped)
-    return near if "did you mean" in near else ""
+    if near := find_near(path.stem, beside):
+        return f'; did you mean "{near}.toml"?'
+    near = find_near(path.stem, shipped)
+    return f'; did you mean "{near}"?' if near else ""

@@ -18,7 +18,7 @@ from headend.cli.terminal import (
     refuse_output,
     replace_unknown_letters,
 )
-from headend.errors import suggest
+from headend.errors import find_near
 
 app = typer.Typer(
     name="headend",
@@ -74,11 +74,8 @@ def _explain_option(error: Any) -> str:
         for option in parameter.opts
         if option.startswith("--")
     ]
-    near = suggest(name.lstrip("-"), [option.lstrip("-") for option in known])
-    if "did you mean" in near:
-        hint = near.replace('"', '"--', 1)
-    else:
-        hint = f"; there are {', '.join(sorted(known))}"
+    near = find_near(name.lstrip("-"), [option.lstrip("-") for option in known])
+    hint = f'; did you mean "--{near}"?' if near else f"; there are {', '.join(sorted(known))}"
     return f"{context.command_path}: no such option: {name}{hint}"
 
 

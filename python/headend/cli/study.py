@@ -146,7 +146,7 @@ def run(
     raise typer.Exit(told.choose_exit_code())
 
 
-@dataclass
+@dataclass(frozen=True)
 class Told:
     """What was told of studies: their claims, with the name of each; all of them as JSON can hold it; why some failed."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -306,13 +306,11 @@ def _make_error(failure: Failure) -> pl.DataFrame:
     return make_frame([{}]).with_columns(error=pl.lit(failure.reason))
 
 
-def _locate_axis(chosen: Sweep, path: str) -> str:
-    """Say where an axis is written: its file and line, where it has one."""
-    tables = ["grid", *(f"zip {number}" for number in range(1, len(chosen.dimensions) + 1))]
-    for table in tables if chosen.file else []:
-        if chosen.file and (line := locate(chosen.file, f"{table}.{path}")):
-            return f"{chosen.file}, line {line}: "
-    return "the axis "
+def _point_to(chosen: Sweep, paths: Iterable[str], otherwise: str) -> str:
+    """Give the file and the line of the first of these that is written there; other words where none is."""
+    lines = (chosen.file and locate(chosen.file, path) for path in paths)
+    line = next(filter(None, lines), None)
+    return f"{chosen.file}, line {line}: " if line else otherwise
 
 
 def _tell_source(chosen: Sweep, message: str) -> str:
@@ -325,12 +323,13 @@ def _tell_source(chosen: Sweep, message: str) -> str:
     path = found[1]
     axis = next((axis for axis in chosen.axes if axis.path == path), None)
     if axis:
-        message = message.replace(found[0], f"(from {_locate_axis(chosen, path)}{path}=")
+        tables = ["grid", *(f"zip {number}" for number in range(1, len(chosen.dimensions) + 1))]
+        place = _point_to(chosen, (f"{table}.{path}" for table in tables), "the axis ")
+        message = message.replace(found[0], f"(from {place}{path}=")
         if axis.spaced and "expected a whole number" in message:
             return f"{message}; a range with count goes through fractions, one with step need not"
         return message
     if path in dict(chosen.added) or path not in dict(chosen.overrides):
         return message
-    line = chosen.file and locate(chosen.file, f"set.{path}")
-    place = f"{chosen.file}, line {line}: " if line else "[set] "
+    place = _point_to(chosen, [f"set.{path}"], "[set] ")
     return message.replace(found[0], f"(from {place}{path}=")
