@@ -177,6 +177,105 @@ def test_a_packet_drawn_at_the_map_has_its_burst_where_the_grant_lies(
     assert burst.from_ns == 7
 
 
+def find_bursts(result: RunResult, rows: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    """Give what is told of bursts, after a check that the packet's way takes the same one."""
+    life = trace_life(replace_steps(result, rows))
+    assert life is not None
+    told = [(moment.at_ns, moment.text) for moment in life.moments if "burst begins" in moment.text]
+    over = ("packet", Lane.MODEM, Lane.CMTS)
+    way = [leg.from_ns for leg in life.legs if (leg.kind, leg.start, leg.end) == over]
+    assert [at for at, text in told if text == "the burst begins"] == way
+    return told
+
+
+def test_the_burst_is_that_of_the_grant_that_the_packet_left_for(
+    fake: Any, home_line: Path
+) -> None:
+    # Two grants lie ahead: the packet goes into the one that its MAP brought, not into the one before.
+    rows = [
+        step(0, "enqueued", "cable.up"),
+        step(3, "granted", "cable.up", when_ns=15, bytes=528.0),
+        step(14, "prepared", "cable.up", when_ns=15),
+        step(14, "granted", "cable.up", when_ns=17, bytes=660.0),
+        step(14, "granted", "cable.up", when_ns=25, bytes=660.0),
+        step(14, "dequeued", "cable.up"),
+        step(50, "delivered"),
+    ]
+    earlier = (15, "an earlier burst begins")
+    assert find_bursts(headend.run(home_line), rows) == [earlier, (25, "the burst begins")]
+
+
+def test_a_packet_drawn_with_its_burst_goes_into_the_next_that_is_not_prepared(
+    fake: Any, home_line: Path
+) -> None:
+    rows = [
+        step(0, "enqueued", "cable.up"),
+        step(1, "granted", "cable.up", when_ns=15, bytes=300.0),
+        step(2, "granted", "cable.up", when_ns=25, bytes=300.0),
+        step(12, "prepared", "cable.up", when_ns=15),
+        step(14, "dequeued", "cable.up"),
+        step(50, "delivered"),
+    ]
+    assert find_bursts(headend.run(home_line), rows)[-1] == (25, "the burst begins")
+
+
+def test_a_burst_that_leaves_the_queue_before_it_is_asked_for_is_granted_later(
+    fake: Any, home_line: Path
+) -> None:
+    result = headend.run(home_line)
+    result.manifest["scenario"]["link"]["cable"]["docsis"]["plant"] = {"mac": {"continuous": False}}
+    left = [
+        step(0, "enqueued", "cable.up"),
+        step(1, "granted", "cable.up", when_ns=3, bytes=300.0),
+        step(2, "prepared", "cable.up", when_ns=3),
+        step(2, "dequeued", "cable.up"),
+    ]
+    asked = [
+        step(2, "requested", "cable.up", when_ns=3, bytes=100.0),
+        step(6, "granted", "cable.up", when_ns=8, bytes=60.0),
+        step(9, "granted", "cable.up", when_ns=12, bytes=60.0),
+        step(11, "requested", "cable.up", when_ns=12, bytes=100.0),
+    ]
+    earlier = (3, "an earlier burst begins")
+    # What carried the request for it did not carry it; of two fragments the first counts.
+    assert find_bursts(result, [*left, step(40, "delivered")]) == [earlier]
+    assert find_bursts(result, [*left, *asked, step(40, "delivered")]) == [
+        earlier,
+        (8, "the burst begins"),
+    ]
+
+
+#: A call alone on a line without wide-area delay.
+IDLE: dict[str, Any] = {
+    "duration": "2 s",
+    "link": {"cable": {"docsis": {"upstream": {"rate": "1 Mbit/s"}}}},
+    "flow": {"call": {"application": "voice", "rtt": "0 s"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("preset", "scheduling"),
+    [
+        ("docsis11", "ugs"),
+        ("docsis20", "ugs"),
+        ("docsis30", "best_effort"),
+        ("docsis31", "best_effort"),
+        ("docsis31", "ugs"),
+    ],
+)
+def test_the_real_engines_burst_is_soon_followed_by_the_packet(
+    preset: str, scheduling: str
+) -> None:
+    line = "link.cable.docsis"
+    settings = {f"{line}.preset": preset, f"{line}.upstream.scheduling": scheduling}
+    life = trace_life(headend.run(IDLE, set=settings, explain="call@1 s"))
+    assert life is not None
+    times = {moment.text: moment.at_ns for moment in life.moments}
+    assert times["leaves the queue cable.up"] <= times["the burst begins"]
+    # One burst's length and the frame of OFDMA at most; grants are a MAP interval of 2 ms apart or more.
+    assert 0 < times["received"] - times["the burst begins"] < 2_000_000
+
+
 def test_a_discard_is_the_end(fake: Any, home_line: Path) -> None:
     rows = [
         step(0, "enqueued", "cable.up"),

@@ -8,7 +8,7 @@ the way the requests for it took.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -145,16 +145,18 @@ def trace_life(result: Result) -> Life | None:
     shown, left_out = _choose(rows)
     entered = next(row for row in rows if row["step"] == "enqueued")
     places = _place_queues(rows)
-    moments = [moment for row in shown for moment in _tell(row, places)]
+    bursts = _find_bursts(result, rows)
+    own = set(bursts.values())
+    moments = [moment for row in shown for moment in _tell(row, places, own)]
     moments += [moment for row in shown for moment in _tell_air(row, rows, places)]
-    moments += _tell_burst(rows, shown)
+    moments += _tell_burst(own, shown)
     moments.sort(key=lambda moment: moment.at_ns)
     return Life(
         flow=str(result.manifest.get("explain", [""])[0]),
         queue=entered["queue"],
         born_ns=rows[0]["at_ns"],
         moments=moments,
-        legs=[*_lead_packet(rows, places), *_lead_requests(shown), *_lead_air(shown, rows)],
+        legs=[*_lead_packet(rows, places, bursts), *_lead_requests(shown), *_lead_air(shown, rows)],
         asks=any(row["step"] in REQUESTING for row in rows),
         contends=any(row["step"] in CONTENDING for row in rows),
         left_out=left_out,
@@ -182,8 +184,16 @@ def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
     return places
 
 
-def _tell(row: Mapping[str, Any], places: Mapping[str, Lane]) -> Iterator[Moment]:
-    """Say in words what a step is; a request and a burst are told at the time they are on the channel."""
+def _tell(
+    row: Mapping[str, Any], places: Mapping[str, Lane], own: Container[int]
+) -> Iterator[Moment]:
+    """Say in words what a step is; a request and a burst are told at the time they are on the channel.
+
+    Parameters
+    ----------
+    own
+        When the bursts begin that carried the packet, in ns; the others carried packets before it.
+    """
     at, when, step = row["at_ns"], row["when_ns"], row["step"]
     near, size = places.get(row["queue"], Lane.CMTS), _size(row["bytes"])
     if step == "sent":
@@ -203,8 +213,10 @@ def _tell(row: Mapping[str, Any], places: Mapping[str, Lane]) -> Iterator[Moment
         yield Moment(at, Lane.MODEM, "MAP: the request was heard", "map")
     elif step == "granted":
         yield Moment(at, Lane.MODEM, f"MAP: grant of {size}", "map")
-    elif step == "prepared":
+    elif step == "prepared" and when in own:
         yield Moment(when, Lane.CHANNEL, "the burst begins", "packet")
+    elif step == "prepared":
+        yield Moment(when, Lane.CHANNEL, "an earlier burst begins", "others")
     elif step == "dequeued":
         yield Moment(at, near, f"leaves the queue {row['queue']}", "packet")
     elif step == "marked":
@@ -267,10 +279,12 @@ def _size(value: float) -> str:
     return "" if math.isnan(value) else f"{int(value):,} B"
 
 
-def _lead_packet(rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane]) -> Iterator[Leg]:
+def _lead_packet(
+    rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane], bursts: Mapping[int, int]
+) -> Iterator[Leg]:
     """Give the way of the packet: from its host into the queue, through the wait, over the channel, to its receiver."""
     lane, since = Lane.SENDER, rows[0]["at_ns"]
-    for row in rows:
+    for number, row in enumerate(rows):
         at, step = row["at_ns"], row["step"]
         if step == "enqueued":
             near = places[row["queue"]]
@@ -278,7 +292,7 @@ def _lead_packet(rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane]) 
             lane, since = near, at
         elif step == "dequeued":
             yield Leg("packet", since, at, lane, lane)
-            burst = _find_burst(rows, at)
+            burst = bursts.get(number)
             if burst is not None and lane == Lane.MODEM:
                 yield Leg("packet", at, burst, lane, lane)
                 yield Leg("packet", burst, burst, lane, Lane.CMTS)
@@ -297,28 +311,75 @@ def _move(lane: Lane, to: Lane, since: int, at: int) -> Iterator[Leg]:
         yield Leg("packet", at, at, lane, to)
 
 
-def _find_burst(rows: Sequence[Mapping[str, Any]], dequeued: int) -> int | None:
-    """Find when the burst began that carried the packet: the last prepared or granted by the time it left its queue."""
-    for step in ("prepared", "granted"):
-        starts = [
-            row["when_ns"] for row in rows
-            if row["step"] == step and row["at_ns"] <= dequeued <= row["when_ns"]
-        ]  # fmt: skip
-        if starts:
-            return int(min(starts))
-    return None
+def _find_bursts(result: Result, rows: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+    """Find when the burst begins that carried the packet, in ns, by the place of the step with which it left its queue.
+
+    Where the trace does not tell, there is none: a burst of DOCSIS 1.0 to 2.0 leaves the queue before it is asked for, so what
+    was granted until then was for others.
+    """
+    bursts: dict[int, int] = {}
+    for number, row in enumerate(rows):
+        if row["step"] != "dequeued":
+            continue
+        if _fills_grants(result, row["queue"]):
+            start = _find_filled(rows, number)
+        else:
+            start = _find_asked(rows, number)
+        if start is not None:
+            bursts[number] = start
+    return bursts
 
 
-def _tell_burst(
-    rows: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]
-) -> Iterator[Moment]:
+def _fills_grants(result: Result, queue: str) -> bool:
+    """Whether a queue gives packets up into grants that are there: in continuous concatenation, or where none is asked for."""
+    table = result.manifest.get("scenario", {})
+    for key in ("link", queue.partition(".")[0], "docsis", "plant", "mac"):
+        table = table.get(key) or {}
+    if table.get("continuous", True):
+        return True
+    return any(
+        row["requests_contention"] + row["requests_piggyback"] == 0
+        for row in result.queues.iter_rows(named=True)
+        if row["queue"] == queue
+    )
+
+
+def _find_filled(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
+    """Find the grant that the packet went into: that of the moment it left, or, where a burst is filled as it begins, the next."""
+    at, before = rows[left]["at_ns"], rows[:left]
+    for step in ("granted", "prepared"):
+        now = [row["when_ns"] for row in before if row["step"] == step and row["at_ns"] == at]
+        if now:
+            return int(now[-1])
+    prepared = {row["when_ns"] for row in before if row["step"] == "prepared"}
+    return min(
+        (
+            int(row["when_ns"])
+            for row in before
+            if row["step"] == "granted" and row["when_ns"] >= at and row["when_ns"] not in prepared
+        ),
+        default=None,
+    )
+
+
+def _find_asked(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
+    """Find the grant of a burst that was put together first and asked for then: the last, or its first fragment."""
+    start, asked = None, True
+    for row in rows[left + 1 :]:
+        if row["step"] in ("enqueued", "delivered", "discarded"):
+            break
+        if row["step"] == "requested":
+            asked = True
+        elif row["step"] == "granted" and asked:
+            start, asked = int(row["when_ns"]), False
+    return start
+
+
+def _tell_burst(own: Iterable[int], shown: Sequence[Mapping[str, Any]]) -> Iterator[Moment]:
     """Tell the burst of a packet that was drawn when the MAP arrived, before the burst is prepared."""
     told = {row["when_ns"] for row in shown if row["step"] == "prepared"}
-    for row in rows:
-        if row["step"] == "dequeued":
-            burst = _find_burst(rows, row["at_ns"])
-            if burst is not None and burst not in told:
-                yield Moment(burst, Lane.CHANNEL, "the burst begins", "packet")
+    for burst in sorted(set(own) - told):
+        yield Moment(burst, Lane.CHANNEL, "the burst begins", "packet")
 
 
 def _lead_requests(rows: Sequence[Mapping[str, Any]]) -> Iterator[Leg]:
