@@ -111,15 +111,19 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def read_kind(path: Path) -> str | None:
-    """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None where it is not headend's."""
+def read_own_manifest(path: Path) -> dict[str, Any] | None:
+    """Give what headend noted of a folder of results; None where the folder is not headend's."""
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if not isinstance(manifest, dict) or "headend" not in manifest:
-        return None
-    return str(manifest.get("kind", "run"))
+    return manifest if isinstance(manifest, dict) and "headend" in manifest else None
+
+
+def read_kind(path: Path) -> str | None:
+    """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None where it is not headend's."""
+    manifest = read_own_manifest(path)
+    return None if manifest is None else str(manifest.get("kind", "run"))
 
 
 def is_results_folder(path: Path) -> bool:
