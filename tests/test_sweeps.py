@@ -536,6 +536,18 @@ def test_another_folder_is_not_written_into(folder: Path) -> None:
     assert "out: holds something other than a sweep's results" in answer.stderr
 
 
+@pytest.mark.parametrize("quantity", ["upload.goodput / ping.throughput", "ping.rtt.p50 < 1 s"])
+def test_a_measure_is_a_sum_and_no_ratio(folder: Path, quantity: str) -> None:
+    text = SWEEP.replace('"upload.goodput"', f'"{quantity}"')
+    (folder / "ratio.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="ratio.toml")
+    assert answer.exit_code == 2
+    assert answer.stderr == (
+        f'error: ratio.toml: measures.rate: "{quantity}": expected a quantity, or several of one kind joined by +,'
+        f' found "{quantity.split()[1]}"; a ratio is taken of two measures in the results (line 9)\n'
+    )
+
+
 @pytest.mark.parametrize("kind", ["run", "study"])
 def test_a_folder_of_other_results_is_not_mixed_into(folder: Path, kind: str) -> None:
     (folder / "out" / "points").mkdir(parents=True)
