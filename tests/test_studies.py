@@ -520,6 +520,8 @@ def test_a_mistake_elsewhere_is_not_the_analysis_s(small: Path) -> None:
         ("small/study.toml", "small/study.toml: expected a study's name or its folder, found a file"),
         ("./nothing", "./nothing: no such folder"),
         ("bufer-control", 'no study is called "bufer-control"; did you mean "buffer-control"?'),
+        ("ping-latenc", 'no study is called "ping-latenc"; did you mean "ping-latency"?'),
+        ("xxxxx", 'no study is called "xxxxx"; there are those of aqm-docsis, buffer-control,'),
         ("rubbish", "rubbish/study.toml: not a text file (byte 0 is not UTF-8); a study is TOML"),
         ("torn", "torn/study.toml: not valid TOML: "),
     ],
