@@ -32,19 +32,21 @@ def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = Fa
     return candidate
 
 
-def name_folders(labels: Sequence[str]) -> list[str]:
-    """Give each label a folder name of its own.
+def name_folders(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """Give each label a folder name of its own, which is none of those that are taken.
 
     Examples
     --------
     >>> name_folders(["drop tail, 1 s", "drop tail; 1 s"])
     ['drop-tail-1-s', 'drop-tail-1-s-2']
+    >>> name_folders(["figures"], taken=["figures"])
+    ['figures-2']
     """
     names: list[str] = []
     for label in labels:
         stem = re.sub(r"[^\w.]+", "-", label).strip("-.") or "run"
         name, number = stem, 2
-        while name in names:
+        while name in names or name in taken:
             name, number = f"{stem}-{number}", number + 1
         names.append(name)
     return names
