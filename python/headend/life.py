@@ -8,7 +8,7 @@ the way the requests for it took.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,9 @@ REQUESTING = ("answered", "deferred", "granted", "prepared", "requested")
 
 #: And about the channel of a cell, which a packet contends for after it left its queue.
 CONTENDING = ("aired", "backed_off")
+
+#: What follows for a packet that left the queue of its modem, once it is over the channel.
+_NEXT = ("delivered", "discarded", "enqueued")
 
 #: Frames of a cell, as the engine names them, in words.
 FRAMES = {
@@ -145,18 +148,22 @@ def trace_life(result: Result) -> Life | None:
     shown, left_out = _choose(rows)
     entered = next(row for row in rows if row["step"] == "enqueued")
     places = _place_queues(rows)
-    bursts = _find_bursts(result, rows)
-    own = set(bursts.values())
-    moments = [moment for row in shown for moment in _tell(row, places, own)]
+    passages = _find_passages(result, rows)
+    own = {start: text for passage in passages.values() for start, text in passage.tell()}
+    moments = [*_tell_bursts(own)]
+    moments += [moment for row in shown for moment in _tell(row, places, own)]
     moments += [moment for row in shown for moment in _tell_air(row, rows, places)]
-    moments += _tell_burst(own, shown)
     moments.sort(key=lambda moment: moment.at_ns)
     return Life(
         flow=str(result.manifest.get("explain", [""])[0]),
         queue=entered["queue"],
         born_ns=rows[0]["at_ns"],
         moments=moments,
-        legs=[*_lead_packet(rows, places, bursts), *_lead_requests(shown), *_lead_air(shown, rows)],
+        legs=[
+            *_lead_packet(rows, places, passages),
+            *_lead_requests(shown),
+            *_lead_air(shown, rows),
+        ],
         asks=any(row["step"] in REQUESTING for row in rows),
         contends=any(row["step"] in CONTENDING for row in rows),
         left_out=left_out,
@@ -185,14 +192,14 @@ def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
 
 
 def _tell(
-    row: Mapping[str, Any], places: Mapping[str, Lane], own: Container[int]
+    row: Mapping[str, Any], places: Mapping[str, Lane], own: Mapping[int, str]
 ) -> Iterator[Moment]:
     """Say in words what a step is; a request and a burst are told at the time they are on the channel.
 
     Parameters
     ----------
     own
-        When the bursts begin that carried the packet, in ns; the others carried packets before it.
+        The bursts that carried the packet in words, by when they begin, in ns; the others carried packets before it.
     """
     at, when, step = row["at_ns"], row["when_ns"], row["step"]
     near, size = places.get(row["queue"], Lane.CMTS), _size(row["bytes"])
@@ -213,9 +220,9 @@ def _tell(
         yield Moment(at, Lane.MODEM, "MAP: the request was heard", "map")
     elif step == "granted":
         yield Moment(at, Lane.MODEM, f"MAP: grant of {size}", "map")
-    elif step == "prepared" and when in own:
-        yield Moment(when, Lane.CHANNEL, "the burst begins", "packet")
-    elif step == "prepared":
+    elif step == "loaded":
+        yield Moment(when, Lane.CMTS, "the CMTS passes it on", "packet")
+    elif step == "prepared" and when not in own:
         yield Moment(when, Lane.CHANNEL, "an earlier burst begins", "others")
     elif step == "dequeued":
         yield Moment(at, near, f"leaves the queue {row['queue']}", "packet")
@@ -280,7 +287,7 @@ def _size(value: float) -> str:
 
 
 def _lead_packet(
-    rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane], bursts: Mapping[int, int]
+    rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane], passages: Mapping[int, _Passage]
 ) -> Iterator[Leg]:
     """Give the way of the packet: from its host into the queue, through the wait, over the channel, to its receiver."""
     lane, since = Lane.SENDER, rows[0]["at_ns"]
@@ -292,11 +299,11 @@ def _lead_packet(
             lane, since = near, at
         elif step == "dequeued":
             yield Leg("packet", since, at, lane, lane)
-            burst = bursts.get(number)
-            if burst is not None and lane == Lane.MODEM:
-                yield Leg("packet", at, burst, lane, lane)
-                yield Leg("packet", burst, burst, lane, Lane.CMTS)
-                lane, since = Lane.CMTS, burst
+            passage = passages.get(number)
+            if passage is not None and lane == Lane.MODEM:
+                yield from passage.lead(at)
+                lane = Lane.CMTS
+                since = passage.starts[0] if passage.ends is None else passage.ends
             else:
                 since = at
         elif step == "delivered":
@@ -311,37 +318,80 @@ def _move(lane: Lane, to: Lane, since: int, at: int) -> Iterator[Leg]:
         yield Leg("packet", at, at, lane, to)
 
 
-def _find_bursts(result: Result, rows: Sequence[Mapping[str, Any]]) -> dict[int, int]:
-    """Find when the burst begins that carried the packet, in ns, by the place of the step with which it left its queue.
+@dataclass(frozen=True)
+class _Passage:
+    """The way of a packet over the channel: when each burst begins that carries some of it, and when the CMTS passes it on, in ns."""
 
-    Where the trace does not tell, there is none: a burst of DOCSIS 1.0 to 2.0 leaves the queue before it is asked for, so what
-    was granted until then was for others.
+    starts: tuple[int, ...]
+    ends: int | None
+
+    def tell(self) -> Iterator[tuple[int, str]]:
+        """Say in words what begins when."""
+        count = len(self.starts)
+        for number, start in enumerate(self.starts, start=1):
+            yield (
+                start,
+                "the burst begins" if count == 1 else f"its burst {number} of {count} begins",
+            )
+
+    def lead(self, at: int) -> Iterator[Leg]:
+        """Give the way from when the packet left the queue of its modem."""
+        first, ends = self.starts[0], self.ends
+        yield Leg("packet", at, first, Lane.MODEM, Lane.MODEM)
+        if ends is None:
+            yield Leg("packet", first, first, Lane.MODEM, Lane.CMTS)
+        else:
+            yield Leg("packet", first, first, Lane.MODEM, Lane.CHANNEL)
+            yield Leg("packet", first, ends, Lane.CHANNEL, Lane.CHANNEL)
+            yield Leg("packet", ends, ends, Lane.CHANNEL, Lane.CMTS)
+
+
+def _find_passages(result: Result, rows: Sequence[Mapping[str, Any]]) -> dict[int, _Passage]:
+    """Find the way of the packet over each channel, by the place of the step with which it left its queue.
+
+    Where the steps do not tell, there is none.
     """
-    bursts: dict[int, int] = {}
+    passages: dict[int, _Passage] = {}
     for number, row in enumerate(rows):
         if row["step"] != "dequeued":
             continue
-        if _fills_grants(result, row["queue"]):
-            start = _find_filled(rows, number)
+        loaded = _find_loaded(rows, number)
+        at = rows[loaded]["at_ns"] if loaded is not None else None
+        if at == row["at_ns"] or _is_stream(result, row["queue"]):
+            first = _find_filled(rows, number)
         else:
-            start = _find_asked(rows, number)
-        if start is not None:
-            bursts[number] = start
-    return bursts
+            first = _find_asked(rows, number)
+        if first is None:
+            continue
+        if loaded is None:
+            passages[number] = _Passage((first,), None)
+            continue
+        # Of what was granted until all of it was in bursts, what lies behind the first burst carried more of it.
+        ends = rows[loaded]["when_ns"]
+        starts = {
+            row["when_ns"] for row in rows[:loaded]
+            if row["step"] == "granted" and first <= row["when_ns"] < ends
+        }  # fmt: skip
+        passages[number] = _Passage(tuple(sorted(starts | {first})), ends)
+    return passages
 
 
-def _fills_grants(result: Result, queue: str) -> bool:
-    """Whether a queue gives packets up into grants that are there: in continuous concatenation, or where none is asked for."""
+def _find_loaded(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
+    """Find the step with which the last of a packet that left its queue was put into a burst."""
+    for number in range(left + 1, len(rows)):
+        if rows[number]["step"] in _NEXT:
+            return None
+        if rows[number]["step"] == "loaded":
+            return number
+    return None
+
+
+def _is_stream(result: Result, queue: str) -> bool:
+    """Whether a modem cuts what its queue holds into grants that are there (DOCSIS 3.0 and later), and asks for no burst as such."""
     table = result.manifest.get("scenario", {})
     for key in ("link", queue.partition(".")[0], "docsis", "plant", "mac"):
         table = table.get(key) or {}
-    if table.get("continuous", True):
-        return True
-    return any(
-        row["requests_contention"] + row["requests_piggyback"] == 0
-        for row in result.queues.iter_rows(named=True)
-        if row["queue"] == queue
-    )
+    return bool(table.get("continuous", True))
 
 
 def _find_filled(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
@@ -366,7 +416,7 @@ def _find_asked(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
     """Find the grant of a burst that was put together first and asked for then: the last, or its first fragment."""
     start, asked = None, True
     for row in rows[left + 1 :]:
-        if row["step"] in ("enqueued", "delivered", "discarded"):
+        if row["step"] in _NEXT or row["step"] == "loaded":
             break
         if row["step"] == "requested":
             asked = True
@@ -375,11 +425,10 @@ def _find_asked(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
     return start
 
 
-def _tell_burst(own: Iterable[int], shown: Sequence[Mapping[str, Any]]) -> Iterator[Moment]:
-    """Tell the burst of a packet that was drawn when the MAP arrived, before the burst is prepared."""
-    told = {row["when_ns"] for row in shown if row["step"] == "prepared"}
-    for burst in sorted(set(own) - told):
-        yield Moment(burst, Lane.CHANNEL, "the burst begins", "packet")
+def _tell_bursts(own: Mapping[int, str]) -> Iterator[Moment]:
+    """Tell the bursts of the packet, prepared or not by the time that its steps end."""
+    for start, text in own.items():
+        yield Moment(start, Lane.CHANNEL, text, "packet")
 
 
 def _lead_requests(rows: Sequence[Mapping[str, Any]]) -> Iterator[Leg]:
