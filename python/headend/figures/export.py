@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from headend.result import Result
 
 FORMATS = ("svg", "pdf", "png")
+
+#: Letters of a note that fit on a line.
+NOTE_LETTERS = 105
 
 
 def export_figures(results: Sequence[Result], folder: Path, formats: Sequence[str]) -> list[Path]:
@@ -42,7 +46,7 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
         for figure in figures:
             for panel, stem in zip(figure.panels, name_panels(figure), strict=True):
                 title = ": ".join(filter(None, (figure.title, panel.title)))
-                specification = fix_size(panel, title)
+                specification = fix_size(panel, title, figure.note)
                 for name in wanted:
                     path = folder / f"{stem}.{name}"
                     path.write_bytes(_render(specification, name))
@@ -59,12 +63,12 @@ def name_panels(figure: Figure) -> list[str]:
     return name_folders([name.replace("↑", "up").replace("↓", "down") for name in names])
 
 
-def fix_size(panel: Panel, title: str) -> dict[str, Any]:
-    """Give a panel's Vega-Lite specification with a size, a title and a white background."""
+def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
+    """Give a panel's Vega-Lite specification with a size, a title, a note below that, and a white background."""
     specification = panel.specify()
     specification["width"] = WIDTH
     specification.setdefault("height", HEIGHT)
-    specification["title"] = title
+    specification["title"] = {"text": title, "subtitle": textwrap.wrap(note, NOTE_LETTERS)}
     specification["config"] = {**configure(), "background": "white"}
     return specification
 

@@ -74,7 +74,13 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
             "symbolOpacity": 1,
             "title": None,
         },
-        "title": {"color": text, "anchor": "start", "fontSize": 14},
+        "title": {
+            "color": text,
+            "anchor": "start",
+            "fontSize": 14,
+            "subtitleColor": soft,
+            "subtitleFontSize": 11,
+        },
         "rule": {"color": soft},
         "text": {"color": soft, "font": FONT, "fontSize": 11},
         # Keeps what is written on a chart legible over its lines.
@@ -88,10 +94,10 @@ def make_chart(rows: pl.DataFrame) -> alt.Chart:
 
 
 def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
-    """Give the series of some rows in the order of their slots; a slot is a place in the palette."""
-    return sorted(
-        rows.select("series", "slot").unique().iter_rows(), key=lambda pair: (pair[1], pair[0])
-    )
+    """Give the series of some rows with their slots, which are places in the palette; in order of the slots, or of ``place``."""
+    by = ["place" if "place" in rows.columns else "slot", "series"]
+    series = rows.select([*dict.fromkeys([*by, "slot"])]).unique().sort(by)
+    return list(series.select("series", "slot").iter_rows())
 
 
 def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> alt.Color:
@@ -218,10 +224,15 @@ def leave_headroom(most: float) -> alt.Scale:
     return alt.Scale(zero=True, domainMax=most * HEIGHT / (HEIGHT - 24), nice=False)
 
 
-def mark_along(value: float, text: str, field: str, *, to_left: bool = False) -> AnyChart:
-    """Draw a known mark as a vertical line with its meaning written beside it, where there is room for it."""
+def mark_along(
+    value: float, text: str, field: str, *, to_left: bool = False, above: bool = False
+) -> AnyChart:
+    """Draw a known mark as a vertical line with its meaning written beside it, where there is room for it, or above the panel."""
     data = pl.DataFrame({field: [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
+    if above:
+        over = make_chart(data).mark_text(align="center", baseline="bottom")
+        return alt.layer(line, over.encode(x=f"{field}:Q", y=alt.value(-3), text="meaning:N"))
     label = (
         make_chart(data)
         .mark_text(
