@@ -38,6 +38,9 @@ WIDTH, HEIGHT = 640, 260
 #: Room for a legend above the narrowest panel of a page, and for one entry's symbol; what one letter takes, in pixels.
 LEGEND_WIDTH, SYMBOL_WIDTH, LETTER_WIDTH = 400, 50, 6.5
 
+#: Of the width of an axis, so much is taken by the label at an end.
+ROOM_FOR_LABEL = 0.06
+
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
@@ -169,11 +172,20 @@ def share_axis(what: str) -> alt.Y:
     )
 
 
-def log_axis(domain: tuple[float, float]) -> alt.Axis:
-    """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many."""
+def log_axis(domain: tuple[float, float], *, ends: bool = False) -> alt.Axis:
+    """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many.
+
+    With ``ends``, the ends of the domain are labelled too, and nothing that would run into them.
+    """
     low, high = math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1]))
     steps = (1, 2, 5) if high - low <= 3 else (1,)
-    return alt.Axis(values=[step * 10.0**power for power in range(low, high + 1) for step in steps])
+    values = [step * 10.0**power for power in range(low, high + 1) for step in steps]
+    if ends:
+        room = (domain[1] / domain[0]) ** ROOM_FOR_LABEL
+        between = [value for value in values if domain[0] * room < value < domain[1] / room]
+        values = [domain[0], *between, domain[1]]
+    # Vega's own words for a logarithmic scale leave out what is further than a few steps from a power of ten.
+    return alt.Axis(values=values, labelExpr="format(datum.value, ',~r')")
 
 
 def highlight() -> alt.Parameter:
