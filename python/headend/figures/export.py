@@ -36,10 +36,7 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     InputError
         For a format that is not one, or a folder that cannot be written.
     """
-    wanted = list(dict.fromkeys(name.strip().lower() for name in formats))
-    for name in wanted:
-        if name not in FORMATS:
-            raise InputError(f'no figure format is called "{name}"{suggest(name, FORMATS)}')
+    wanted = _read_formats(formats)
     paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -54,6 +51,40 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
     return paths
+
+
+def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write pictures that are there as SVG in every format asked for.
+
+    Raises
+    ------
+    InputError
+        For a format that is not one, for a picture that cannot be read, or a folder that cannot be written.
+    """
+    wanted = _read_formats(formats)
+    paths = []
+    for picture in pictures:
+        try:
+            text = picture.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{picture}: cannot be read: {describe(error)}") from error
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in wanted:
+                path = folder / f"{picture.stem}.{name}"
+                path.write_bytes(_convert(text, name))
+                paths.append(path)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+    return paths
+
+
+def _read_formats(formats: Sequence[str]) -> list[str]:
+    wanted = list(dict.fromkeys(name.strip().lower() for name in formats))
+    for name in wanted:
+        if name not in FORMATS:
+            raise InputError(f'no figure format is called "{name}"{suggest(name, FORMATS)}')
+    return wanted
 
 
 def name_panels(figure: Figure) -> list[str]:
@@ -71,6 +102,16 @@ def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
     specification["title"] = {"text": title, "subtitle": textwrap.wrap(note, NOTE_LETTERS)}
     specification["config"] = {**configure(), "background": "white"}
     return specification
+
+
+def _convert(svg: str, name: str) -> bytes:
+    import vl_convert
+
+    if name == "svg":
+        return svg.encode()
+    if name == "pdf":
+        return bytes(vl_convert.svg_to_pdf(svg))
+    return bytes(vl_convert.svg_to_png(svg, scale=2))
 
 
 def _render(specification: dict[str, Any], name: str) -> bytes:

@@ -243,8 +243,8 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
             rows = rows.filter(pl.col("connection") == 0)
         rows, short = _part_brief(rows)
         for flow in short:
-            label = label_member(flow, groups)
-            brief[label] = max(brief.get(label, 0), short.count(flow))
+            name = label_member(flow, groups)
+            brief[name] = max(brief.get(name, 0), short.count(flow))
         thin = thin_series(rows, ["flow", "connection"], ["cwnd_bytes"])
         several = set(thin.filter(pl.col("connection") > 0)["flow"]) - set(groups)
         labels = {flow: label_member(flow, groups) for flow in thin["flow"].unique()}
@@ -272,8 +272,8 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
     if not panels:
         return None
     if brief:
-        names = list_names([f"{label} ({count})" for label, count in brief.items()])
-        note += f" Not drawn, as a line so brief is not seen: connections of {names}."
+        counts = list_names([f"{name} ({count})" for name, count in brief.items()])
+        note += f" Not drawn, as a line so brief is not seen: connections of {counts}."
     return Figure(
         "cwnd",
         "Congestion windows",
