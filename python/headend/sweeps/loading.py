@@ -17,17 +17,13 @@ if TYPE_CHECKING:
 RESULTS = "results.parquet"
 
 
-def describe_sweep(sweep: Sweep) -> dict[str, Any]:
-    """Give what the manifest holds of a sweep, so that its figures can be drawn without its file."""
+def describe_drawing(sweep: Sweep) -> dict[str, Any]:
+    """Give what the manifest holds besides name, axes and seeds, so that figures can be drawn without the sweep's file."""
     return {
-        "name": sweep.name,
-        "title": sweep.title,
         "description": sweep.description,
-        "axes": {axis.name: axis.path for axis in sweep.axes},
         "dimensions": [
             {axis.name: list(axis.labels) for axis in dimension} for dimension in sweep.dimensions
         ],
-        "seeds": list(sweep.seeds),
         "measures": dict(sweep.measures),
         "compare": sweep.compare,
     }

@@ -14,7 +14,7 @@ from headend.folder import MANIFEST, check_kind, describe, write_json, write_tab
 from headend.quantity import Kind
 from headend.result import RESULT_FORMAT
 from headend.sweeps.experiment import POINTS, SweepResult
-from headend.sweeps.loading import RESULTS, describe_sweep, load_sweep
+from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
 from headend.sweeps.measuring import BASE_UNITS
 
 if TYPE_CHECKING:
@@ -58,8 +58,12 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
         "headend": __version__,
         "format": RESULT_FORMAT,
         "kind": "sweep",
-        **describe_sweep(result.sweep),
+        "name": result.sweep.name,
+        "title": result.sweep.title,
         "complete": result.complete,
+        "axes": {axis.name: axis.path for axis in result.sweep.axes},
+        "seeds": list(result.sweep.seeds),
+        **describe_drawing(result.sweep),
         "failed": len(result.failures),
     }
     write_table(result.table, folder / RESULTS)
