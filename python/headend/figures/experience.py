@@ -136,16 +136,16 @@ def draw_frames(results: Sequence[Result]) -> Figure | None:
 def draw_video_rates(results: Sequence[Result]) -> Figure | None:
     """Draw what arrived of each video over time."""
     arrows = {"video_rate": " ↑", "video_rate_down": " ↓"}
-    title, scale = "video that arrived (Mbit/s)", alt.Scale(zero=True)
+    title, scale = "live video that arrived (Mbit/s)", alt.Scale(zero=True)
     panels, over_time, note, left_out = _draw_reports(
         results, arrows, 1e-6, title, scale, rising=True
     )
     if not panels:
         return None
     return Figure(
-        "call-rate",
-        f"Rate of video{over_time}",
-        "What arrived of each video's frames in each scoring period. The rate of a call follows the line: it should climb to the"
+        "live-video-rate",
+        f"Rate of live video that arrived{over_time}",
+        "What arrived of the frames of each video call or cloud game in each scoring period. The rate of a call follows the line: it should climb to the"
         " best that the call can send and stay; a fall is a line that has less to give, or a sender that takes a queue for that."
         f" ↑ is what the other side sees.{note}",
         panels,
@@ -194,7 +194,7 @@ def draw_files(results: Sequence[Result]) -> Figure | None:
 
 def draw_segments(results: Sequence[Result]) -> Figure | None:
     """Draw the rate of each segment of a video over time."""
-    title, scale = "video rate (Mbit/s)", alt.Scale(zero=True)
+    title, scale = "rate of the segment (Mbit/s)", alt.Scale(zero=True)
     kept = _leave_groups_out(results)
     frames = {result.label: _gather(result, {"segment_rate": ""}, 1e-6) for result in kept}
     alone, left_out = lay_out(
@@ -205,9 +205,9 @@ def draw_segments(results: Sequence[Result]) -> Figure | None:
     if not panels:
         return None
     return Figure(
-        "video-rate",
-        "Video rate over time",
-        "The rate at which each segment was asked for, when it was. It should climb and stay; a player that follows its"
+        "streamed-video-rate",
+        "Rate of the streamed segments over time",
+        "The rate at which a player asked for each segment of its video, when it did. It should climb and stay; a player that follows its"
         f" buffer climbs slowly, and goes back and forth between two rates of its ladder.{note}",
         panels,
         left_out,
