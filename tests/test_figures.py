@@ -162,8 +162,8 @@ def test_a_key_without_a_colour_gets_a_free_one() -> None:
         seen.update(marked.select("series", "slot").iter_rows())
         return make_chart(marked).mark_point()
 
-    lay_out({"run": rows}, draw, Order(slots={"a": 1, "b": 1, "c": 40}))
-    assert seen == {"a": 1, "b": 0, "c": 2}
+    lay_out({"run": rows}, draw, Order(slots={"a": 1, "b": 1, "c": 40, "elsewhere": 0}))
+    assert seen == {"a": 1, "b": 2, "c": 3}
 
 
 #: Three RTTs along a logarithm, two disciplines by colour, two rates by panel.

@@ -169,7 +169,7 @@ def _mark(rows: pl.DataFrame, series: pl.Expr, places: Mapping[str, int]) -> pl.
 
 
 def _place(keys: Sequence[str], slots: Mapping[str, int]) -> dict[str, int]:
-    """Keep the known places that have a colour of their own; who has none, or one that is taken, gets the next free one."""
+    """Keep the known places that have a colour of their own; others get free ones, those of nobody first."""
     from headend.figures.theme import PALETTE
 
     taken: dict[int, str] = {}
@@ -177,5 +177,9 @@ def _place(keys: Sequence[str], slots: Mapping[str, int]) -> dict[str, int]:
         if slots.get(key, len(PALETTE)) < len(PALETTE):
             taken.setdefault(slots[key], key)
     known = {key: slot for slot, key in taken.items()}
-    free = (slot for slot in itertools.count() if slot not in taken)
+    others = set(slots.values())
+    own = sorted(range(len(PALETTE)), key=lambda slot: slot in others)
+    free = (
+        slot for slot in itertools.chain(own, itertools.count(len(PALETTE))) if slot not in taken
+    )
     return {key: known[key] if key in known else next(free) for key in keys}
