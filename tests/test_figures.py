@@ -13,7 +13,7 @@ import typer.testing
 import headend
 from headend.cli.main import app
 from headend.figures import draw_figures
-from headend.figures.export import write_figures
+from headend.figures.export import fix_size, write_figures
 from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_keys, lay_out
 from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
 from headend.figures.selection import order_flows
@@ -296,3 +296,9 @@ def test_figures_of_a_study_come_in_every_format(tmp_path: Path) -> None:
     assert f"headend study run {study.name} --out {out} makes its report again" in answer.stderr
     (out / "claims.json").unlink()
     assert "not run to its end; run it again" in call("figures", str(out)).stderr
+
+
+def test_without_a_note_a_picture_has_its_title_alone(crowded: Result) -> None:
+    panel = draw_figures([crowded])[0].panels[0]
+    assert fix_size(panel, "Delay")["title"] == "Delay"
+    assert fix_size(panel, "Delay", " Left.")["title"] == {"text": "Delay", "subtitle": ["Left."]}

@@ -33,7 +33,7 @@ def report(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the report again from a results folder, or one over several."""
+    """Make the report of a run, a comparison or a sweep again from its folder, or one over several runs."""
     from headend.comparison import load_results
     from headend.report import write_report
     from headend.result import read_manifest

@@ -99,7 +99,9 @@ def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
     specification = panel.specify()
     specification["width"] = WIDTH
     specification.setdefault("height", HEIGHT)
-    specification["title"] = {"text": title, "subtitle": textwrap.wrap(note, NOTE_LETTERS)}
+    # An empty subtitle would still take its room.
+    lines = textwrap.wrap(note.strip(), NOTE_LETTERS)
+    specification["title"] = {"text": title, "subtitle": lines} if lines else title
     specification["config"] = {**configure(), "background": "white"}
     return specification
 
