@@ -18,7 +18,7 @@ from conftest import HOME_LINE
 from headend.cli.main import app
 from headend.columns import OPTIONAL_TABLES
 from headend.figures import draw_figures
-from headend.figures.life import draw_life
+from headend.figures.life import KINDS, draw_life
 from headend.life import FIRST_STEPS, LAST_STEPS, Lane, trace_life
 from headend.result import Result as RunResult
 
@@ -141,6 +141,41 @@ def test_of_a_long_wait_the_middle_is_left_out(fake: Any, home_line: Path) -> No
     figure = draw_life([replace_steps(headend.run(home_line), rows)])
     assert figure is not None
     assert "84 steps in its middle are left out" in figure.explanation
+    picture = json.dumps(figure.panels[0].specify(), ensure_ascii=False)
+    assert "⋯ 84 steps left out ⋯" in picture
+    assert "⋯ 84 steps until" in picture
+    figure.panels[0].chart.to_dict(validate=True)
+
+
+def test_of_a_wait_longer_than_is_recorded_the_count_is_the_least(
+    fake: Any, home_line: Path
+) -> None:
+    grants = [
+        step(100 + n, "granted", "cable.up", when_ns=200 + n, bytes=100.0) for n in range(128)
+    ]
+    rows = [step(0, "enqueued", "cable.up"), *grants, step(400, "dequeued", "cable.up")]
+    figure = draw_life([replace_steps(headend.run(home_line), rows)])
+    assert figure is not None
+    assert "at least 112 steps in its middle are left out" in figure.explanation
+
+
+def test_ticks_of_a_short_life_are_told_apart(fake: Any, home_line: Path) -> None:
+    rows = [step(0, "sent"), step(0, "enqueued", "line.up")]
+    rows += [step(300_000, "dequeued", "line.up"), step(360_000, "delivered")]
+    figure = draw_life([replace_steps(headend.run(home_line), rows)])
+    assert figure is not None
+    axis = next(
+        layer["encoding"]["x"]["axis"]
+        for layer in figure.panels[0].specify()["layer"]
+        if layer["encoding"]["x"].get("axis")
+    )
+    assert axis["values"][:3] == [0, 0.05, 0.1]
+    assert axis["format"] == ",.2f"
+
+
+def test_every_kind_has_a_colour_of_its_own() -> None:
+    slots = [slot for _, slot in KINDS.values()]
+    assert len(set(slots)) == len(slots)
 
 
 def test_a_plain_link_has_a_queue_and_no_cmts(fake: Any, home_line: Path) -> None:

@@ -236,9 +236,14 @@ def test_files_of_both_ways_are_told_apart_by_name(tmp_path: Path) -> None:
 
 
 def test_a_sweeps_axis_says_what_it_measures() -> None:
-    rows = pl.DataFrame({"subject": ["call"], "metric": ["mos.mean"]})
-    assert _name_measure(rows, Shown("call", "number"), "") == "call: call.mos.mean (MOS)"
-    assert _name_measure(rows, Shown("call.mos.mean", "number"), "") == "call.mos.mean (MOS)"
+    def name(measure: str, direction: str | None, metric: str, unit: str = "") -> str:
+        rows = pl.DataFrame({"subject": ["call"], "direction": [direction], "metric": [metric]})
+        return _name_measure(rows, Shown(measure, "number"), unit)
+
+    assert name("quality", None, "mos.mean") == "quality: call.mos.mean (MOS)"
+    assert name("call", None, "mos.mean") == "call.mos.mean (MOS)"
+    assert name("call.mos.mean", None, "mos.mean") == "call.mos.mean (MOS)"
+    assert name("call.up.goodput", "up", "goodput", "Mbit/s") == "call.up.goodput (Mbit/s)"
 
 
 def test_a_known_mark_that_curves_run_along_is_named_off_them(fake: Any, home_line: Path) -> None:

@@ -88,6 +88,15 @@ class Leg:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A part of a long wait whose steps are not among the moments: from the first to the last of them, in ns, and how many."""
+
+    from_ns: int
+    to_ns: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Life:
     """One packet's moments in order of time, and the legs between them.
 
@@ -99,6 +108,8 @@ class Life:
         Whether it waited for grants; where it did not, its queue stands for the modem.
     contends
         Whether it contended for the channel of a cell.
+    gaps
+        Where those steps are that are left out.
     """
 
     flow: str
@@ -109,6 +120,7 @@ class Life:
     left_out: int
     asks: bool
     contends: bool = False
+    gaps: tuple[Gap, ...] = ()
 
 
 def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[str, int]:
@@ -167,16 +179,28 @@ def trace_life(result: Result) -> Life | None:
         asks=any(row["step"] in REQUESTING for row in rows),
         contends=any(row["step"] in CONTENDING for row in rows),
         left_out=left_out,
+        gaps=tuple(_find_gaps(rows)),
     )
 
 
 def _choose(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """Leave out the middle of a long wait: its loop of request and grant, or of the frames of others, repeats itself."""
-    left_out: set[int] = set()
+    left_out = {number for middle in _find_middles(rows) for number in middle}
+    return [row for number, row in enumerate(rows) if number not in left_out], len(left_out)
+
+
+def _find_middles(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
+    """Find which steps make the middle of each long wait."""
     for steps in (REQUESTING, CONTENDING):
         waiting = [number for number, row in enumerate(rows) if row["step"] in steps]
-        left_out.update(waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)])
-    return [row for number, row in enumerate(rows) if number not in left_out], len(left_out)
+        if middle := waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)]:
+            yield middle
+
+
+def _find_gaps(rows: Sequence[Mapping[str, Any]]) -> Iterator[Gap]:
+    """Say when the middle of each long wait was."""
+    for middle in _find_middles(rows):
+        yield Gap(rows[middle[0]]["at_ns"], rows[middle[-1]]["at_ns"], len(middle))
 
 
 def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:

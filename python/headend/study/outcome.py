@@ -154,6 +154,29 @@ def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame)
     return figures
 
 
+def find_pictures(folder: Path) -> list[Path]:
+    """Give the figures that a study's results hold, as SVG, in the order of its report.
+
+    Raises
+    ------
+    InputError
+        When the study was not run to its end.
+    """
+    path = folder / CLAIMS
+    try:
+        claims = json.loads(path.read_text(encoding="utf-8"))
+        names = [name for figure in claims["figures"] for name in figure["files"]]
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{folder}: the study was not run to its end; run it again to go on"
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path}: {describe(error)}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: damaged: {error}") from error
+    return [folder / FIGURES / name for name in names]
+
+
 def choose_study_folder(study: Study) -> Path:
     """Give the folder a study's results go to; running it again goes on from what is there."""
     name = study.name.replace("/", "-") + ("-quick" if study.quick else "")

@@ -22,12 +22,14 @@ from headend.quantity import Kind
 from headend.result import RESULT_FORMAT
 from headend.sweeps.definition import Sweep
 from headend.sweeps.experiment import POINTS, SweepResult
+from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
 from headend.sweeps.measuring import BASE_UNITS
 
 if TYPE_CHECKING:
     import polars as pl
 
-RESULTS = "results.parquet"
+    from headend.figures.figure import Figure
+
 SUMMARY = "summary.parquet"
 REPORT = "report.html"
 
@@ -105,6 +107,7 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
         "complete": result.complete,
         "axes": {axis.name: axis.path for axis in result.sweep.axes},
         "seeds": list(result.sweep.seeds),
+        **describe_drawing(result.sweep),
         "failed": len(result.failures),
     }
     write_table(result.table, folder / RESULTS)
@@ -129,14 +132,13 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
     mark = f"<!-- made of {fingerprint} -->\n"
     if path.is_file() and path.read_bytes().endswith(mark.encode()):
         return
-    from headend.figures.sweep import draw_sweep
     from headend.report import render_page, write_page
 
     shown = choose_shown(result)
     rows = list_rows(result, shown)
     page = render_page(
         "sweep.html.j2",
-        draw_sweep(result.sweep, result.summary, shown),
+        draw_sweep_figures(result),
         title=result.sweep.title or result.sweep.name,
         sweep=result.sweep,
         points=count_points(result),
@@ -150,11 +152,31 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
     write_page(f"{page}\n{mark}", path)
 
 
+def draw_sweep_figures(result: SweepResult) -> list[Figure]:
+    """Draw the figures of a sweep's report."""
+    from headend.figures.sweep import draw_sweep
+
+    return draw_sweep(result.sweep, result.summary, choose_shown(result))
+
+
+def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
+    """Write the report of a sweep again from its folder alone."""
+    result, path = load_sweep(folder), path or folder / REPORT
+    write_sweep_report(result, path, _fingerprint(result, folder))
+    return path
+
+
 def _fingerprint(result: SweepResult, folder: Path) -> str:
-    """Tell what a report is made of: its numbers, its words, and how it is drawn."""
+    """Tell what a report is made of: its numbers, its words, and how it is drawn; not what its axes write to scenarios."""
     from headend.report import fingerprint_drawing
 
-    words = replace(result.sweep, scenario=None, overrides=(), added=(), file=None)
+    drawn = tuple(
+        tuple(replace(axis, values=axis.labels, spaced=False) for axis in dimension)
+        for dimension in result.sweep.dimensions
+    )
+    words = replace(
+        result.sweep, scenario=None, overrides=(), added=(), file=None, dimensions=drawn
+    )
     digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n".encode())
     digest.update((folder / RESULTS).read_bytes())
     return digest.hexdigest()
