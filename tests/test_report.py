@@ -250,3 +250,10 @@ def test_a_known_mark_that_curves_run_along_is_named_off_them(fake: Any, home_li
     figures = {figure.name: figure for figure in draw_figures([headend.run(home_line)])}
     text = json.dumps(figures["line-rate"].panels[0].specify(), ensure_ascii=False)
     assert "- -  nominal rate" in text
+
+
+def test_in_print_no_column_of_a_wide_table_is_behind_a_scrollbar() -> None:
+    style = Path(headend.__file__).with_name("templates") / "page.css"
+    _, _, printed = style.read_text(encoding="utf-8").partition("@media print")
+    assert ".scroll { overflow: visible; }" in printed
+    assert "white-space: normal !important" in printed

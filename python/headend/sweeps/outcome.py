@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
-from headend.folder import MANIFEST, check_kind, describe, write_json, write_table
+from headend.folder import (
+    MANIFEST,
+    check_kind,
+    describe,
+    read_own_manifest,
+    write_json,
+    write_table,
+)
 from headend.quantity import Kind
 from headend.result import RESULT_FORMAT
+from headend.sweeps.definition import Sweep
 from headend.sweeps.experiment import POINTS, SweepResult
 from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
 from headend.sweeps.measuring import BASE_UNITS
@@ -34,8 +42,18 @@ def choose_sweep_folder(name: str) -> Path:
     return Path("results") / "sweeps" / name
 
 
-def open_sweep_folder(folder: Path) -> None:
-    """Make the folder before anything is run, or refuse it: what holds something else, what cannot be written."""
+def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> None:
+    """Make the folder before anything is run, or refuse it: what holds something else, what cannot be written.
+
+    Parameters
+    ----------
+    folder
+        Of the results.
+    sweep
+        Whose they will be.
+    force
+        Let them take the place of another sweep's.
+    """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
     own = not folder.is_dir() or (folder / POINTS).is_dir()
@@ -44,10 +62,35 @@ def open_sweep_folder(folder: Path) -> None:
         raise InputError(
             f"{folder}: holds something other than a sweep's results; choose another folder"
         )
+    if not force:
+        _check_same(folder, sweep)
     try:
         (folder / POINTS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+
+
+def _check_same(folder: Path, sweep: Sweep) -> None:
+    """Refuse the results of another sweep: of another name, or over none of the same scenarios."""
+    manifest = read_own_manifest(folder)
+    if manifest is None:
+        return
+    name, scenarios = manifest.get("name", sweep.name), manifest.get("scenarios")
+    own = sweep.list_scenarios()
+    # Where a sweep stopped short, or before scenarios were noted, the name alone tells.
+    if name == sweep.name and (scenarios is None or set(scenarios) & set(own)):
+        return
+    found, wanted = ((name, scenarios or []), (sweep.name, own))
+    raise InputError(
+        f"{folder}: holds the results of another sweep, {_tell_sweep(*found)} and not {_tell_sweep(*wanted)};"
+        " choose another folder with --out, or replace them with --force (from Python, out= and force=True)"
+    )
+
+
+def _tell_sweep(name: str, scenarios: Sequence[str]) -> str:
+    """Name a sweep with what it is over."""
+    over = ", ".join(filter(None, scenarios))
+    return f'"{name}" over {over}' if over else f'"{name}"'
 
 
 def write_outcome(result: SweepResult, folder: Path) -> None:
@@ -60,6 +103,7 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
         "kind": "sweep",
         "name": result.sweep.name,
         "title": result.sweep.title,
+        "scenarios": result.sweep.list_scenarios(),
         "complete": result.complete,
         "axes": {axis.name: axis.path for axis in result.sweep.axes},
         "seeds": list(result.sweep.seeds),
