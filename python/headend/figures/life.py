@@ -43,7 +43,7 @@ KINDS = {
     "request": ("a request", 4),
     "map": ("a MAP", 2),
     "backoff": ("a backoff", 3),
-    "others": ("frames of others", 6),
+    "others": ("other traffic", 6),
     "collision": ("a collision", 1),
 }
 

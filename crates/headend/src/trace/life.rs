@@ -251,7 +251,8 @@ impl State {
 }
 
 fn is_same(one: &PacketView, other: &PacketView) -> bool {
-    (one.flow, one.from, one.seq, one.size) == (other.flow, other.from, other.seq, other.size)
+    let name = |packet: &PacketView| (packet.flow, packet.from, packet.seq, packet.size);
+    name(one) == name(other) && one.sent_at == other.sent_at
 }
 
 /// The queue whose request or grant an event is about.
@@ -430,6 +431,7 @@ mod tests {
             group: GroupId(3),
             from: Side::Host,
             seq,
+            sent_at: Instant::ZERO,
             size: 218,
             payload: 160,
             ecn: Ecn::NotEct,
@@ -592,6 +594,41 @@ mod tests {
             names,
             [&["enqueued", "dequeued", "requested"], &burst[..]].concat()
         );
+    }
+
+    #[test]
+    fn acknowledgements_of_one_number_and_size_are_told_apart_by_when_they_were_sent() {
+        let own = PacketView {
+            sent_at: at(10),
+            ..packet(2)
+        };
+        let next = PacketView {
+            sent_at: at(12),
+            ..own
+        };
+        let enqueued = |queue, packet| TraceEvent::Enqueued { queue, packet };
+        let left = TraceEvent::Dequeued {
+            queue: UP,
+            packet: own,
+            sojourn: Duration::from_millis(1),
+        };
+        let arrived = |packet| TraceEvent::Delivered {
+            packet,
+            delay: Duration::from_millis(5),
+        };
+        let events = [
+            (10, enqueued(UP, own)),
+            (11, left),
+            (12, enqueued(UP, next)),
+            (15, arrived(own)),
+            (17, arrived(next)),
+        ];
+        let expected = [
+            (at(10), "enqueued"),
+            (at(11), "dequeued"),
+            (at(15), "delivered"),
+        ];
+        assert_eq!(follow(&events), expected);
     }
 
     #[test]

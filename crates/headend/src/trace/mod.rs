@@ -76,6 +76,8 @@ pub struct PacketView {
     pub from: Side,
     /// Its sequence number.
     pub seq: u64,
+    /// When its host sent it.
+    pub sent_at: Instant,
     /// IP bytes.
     pub size: u16,
     /// Application bytes.
@@ -94,6 +96,7 @@ impl PacketView {
             group,
             from: packet.from,
             seq: packet.seq,
+            sent_at: packet.sent_at,
             size: packet.size,
             payload: packet.payload,
             ecn: packet.ecn,
