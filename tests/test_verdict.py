@@ -15,6 +15,7 @@ from headend.bottleneck import QueueParty, gather_queues, weigh_queues
 from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.columns import TABLES
 from headend.experiment import compare
+from headend.figures.experience import draw_voice
 from headend.grading import Finding, Grade
 from headend.quantity import format_quantity
 from headend.result import Result
@@ -257,6 +258,28 @@ def test_a_bad_call_is_told_why() -> None:
     call["call"] = {"application": "voice", "rtt": "1200 ms"}
     slow = judge(headend.run(make_line(TEN, TEN, flow=call))).findings[0]
     assert "each way takes 6" in slow.experience
+
+
+def test_the_grade_of_a_call_names_its_de_jitter_buffer() -> None:
+    def call(**scoring: Any) -> dict[str, Any]:
+        return {"application": {"voice": {"scoring": scoring} if scoring else {}}}
+
+    flow = {
+        "get": GET,
+        "call": call(),
+        "deep": call(de_jitter={"fixed": "60 ms"}),
+        "clever": {**call(de_jitter="adaptive"), "rtt": "800 ms", "count": 2},
+    }
+    result = headend.run(make_line(TEN, TEN, flow=flow))
+    told = {finding.flow: finding.experience for finding in judge(result).findings}
+    assert "in bad spells with a de-jitter buffer of 40 ms: " in told["call"]
+    assert "in bad spells with a de-jitter buffer of 60 ms: " in told["deep"]
+    assert "in bad spells with an adaptive de-jitter buffer" in told["clever.2"]
+    figure = draw_voice([result])
+    assert figure is not None
+    for buffer in ("a de-jitter buffer of 40 ms", "of 60 ms", "an adaptive de-jitter buffer"):
+        assert buffer in figure.explanation
+    assert "de-jitter" not in told["get"]
 
 
 def test_advice_is_for_the_queue_that_is_there() -> None:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from headend.groups import name_group
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ FREEZE_MARKS = (0.005, 0.02, 0.05)
 
 #: Share of a call's packets, lost or late, from which they are named as what spoils it.
 AUDIBLE_LOSS = 0.005
+
+
+#: What is said of a flow that sent and got nothing through.
+NOTHING_ARRIVED = "no packet arrived"
 
 
 class Grade(StrEnum):
@@ -116,6 +121,8 @@ class _Evidence:
     waited_ns: float
     #: Whether a connection had data under way when the run ended, or still waited for its first answer.
     is_under_way: bool
+    #: The receiver's de-jitter buffer, in words; empty of what is no call.
+    de_jitter: str = ""
 
     @property
     def application(self) -> str:
@@ -194,7 +201,20 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
             samples=samples.get(flow, no_samples),
             waited_ns=float(end - max(min(_known(flow, begun, opened), default=warmup), warmup)),
             is_under_way=bool(under_way.get(flow)),
+            de_jitter=describe_de_jitter(result, flow),
         )
+
+
+def describe_de_jitter(result: Result, flow: str) -> str:
+    """Say what de-jitter buffer a call's receiver has: its grade hangs on that; empty of what is no call."""
+    flows = result.manifest["scenario"].get("flow", {})
+    definition = flows.get(flow) or flows.get(name_group(flow)) or {}
+    application = definition.get("application")
+    voice = application.get("voice", {}) if isinstance(application, Mapping) else {}
+    buffer = voice.get("scoring", {}).get("de_jitter")
+    if isinstance(buffer, Mapping):
+        return f"a de-jitter buffer of {buffer['fixed']}"
+    return "an adaptive de-jitter buffer" if buffer else ""
 
 
 def _known(flow: str, *times: Mapping[str, int]) -> list[int]:
@@ -267,7 +287,7 @@ def _grade_sound(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     scored = [name for name in ("mos", "mos_down") if evidence.has(name)]
     if not scored:
         return (
-            (Grade.BAD, "no packet arrived", math.inf)
+            (Grade.BAD, NOTHING_ARRIVED, math.inf)
             if evidence.is_cut_off()
             else _grade_datagrams(evidence)
         )
@@ -278,7 +298,12 @@ def _grade_sound(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     strain = None if score is None else -score
     text = f"MOS {write_quantity(row['p50'], 'number')}, {write_quantity(row['p5'], 'number')} in bad spells"
     why = _explain_call(evidence, "down" if worst == "mos_down" else "up")
-    return grade, text if grade is Grade.GOOD or not why else f"{text}: {why}", strain
+    if grade is Grade.GOOD:
+        return grade, text, strain
+    # Another buffer would give it another grade, if there is anything to hold in one.
+    is_held = evidence.de_jitter and why != NOTHING_ARRIVED
+    played = f" with {evidence.de_jitter}" if is_held else ""
+    return grade, f"{text}{played}{f': {why}' if why else ''}", strain
 
 
 def _explain_call(evidence: _Evidence, direction: str) -> str:
@@ -290,7 +315,7 @@ def _explain_call(evidence: _Evidence, direction: str) -> str:
         return ""
     row = rows.row(0, named=True)
     if row["packets_sent"] and not row["packets_delivered"]:
-        return "no packet arrived"
+        return NOTHING_ARRIVED
     late = evidence.stats.get("late_down" if direction == "down" else "late")
     lateness = (read_number(late["mean"]) if late else None) or 0.0
     loss = read_number(row["loss_ratio"]) or 0.0
@@ -406,7 +431,7 @@ def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 
 def _grade_game(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
-        return Grade.BAD, "no packet arrived", math.inf
+        return Grade.BAD, NOTHING_ARRIVED, math.inf
     missed = _read_statistic(evidence, f"missed{_find_worse(evidence, 'missed')}", "mean")
     by_deadline = _grade_falling(missed, PLAY_MARKS)
     by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
@@ -423,7 +448,7 @@ def _find_worse(evidence: _Evidence, measure: str) -> str:
 
 def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
-        return Grade.BAD, "no packet arrived", math.inf
+        return Grade.BAD, NOTHING_ARRIVED, math.inf
     if evidence.delay_p95 is None:
         return Grade.NONE, "nothing arrived", 0.0
     marks = (65e6, 125e6, 200e6) if evidence.application in GAMES else (150e6, 275e6, 400e6)
