@@ -120,23 +120,56 @@ def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
 def find_bottleneck(result: Result) -> str | None:
     """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most.
 
-    Harm does a queue that stands, then one that loses much, then one that stands at times.
+    Harm does a queue that stands, then one that loses much, then one that stands at times, then one that is long now and then. Whose packets are
+    late are not harmed by what is lost, and whose are lost first of all by that; a queue where they go
+    comes before any other.
     """
     import polars as pl
 
     queues = weigh_queues(result)
-    standing = queues.filter(pl.col("standing_ratio") > STANDING_TIME)
-    lossy = queues.filter(pl.col("lost_ratio") > LOSSY_SHARE)
-    at_times = queues.filter(
-        (pl.col("standing_ratio") > STOOD_AT_TIMES) | (pl.col("median") > LONG_WAIT)
-    )
-    for chosen, by in ((standing, "median"), (lossy, "lost"), (at_times, "standing_ratio")):
+    kinds = [
+        (queues.filter(pl.col("standing_ratio") > STANDING_TIME), "median"),
+        (queues.filter(pl.col("lost_ratio") > LOSSY_SHARE), "lost"),
+        (
+            queues.filter(
+                (pl.col("standing_ratio") > STOOD_AT_TIMES) | (pl.col("median") > LONG_WAIT)
+            ),
+            "standing_ratio",
+        ),
+    ]
+    standing, lossy, at_times = kinds
+    slow = (queues.filter(pl.col("delay_p99_ns").fill_nan(0) > LONG_WAIT), "delay_p99_ns")
+    ways: set[str] = set()
+    if not _is_clear(kinds, slow):
+        hurt = [own for own in result.findings if own.suffers and own.harm]
+        harms = {own.harm for own in hurt}
+        ways = {way for own in hurt for way in ([own.way] if own.way else ["up", "down"])}
+        if harms == {"late"}:
+            kinds = [standing, at_times, slow, lossy]
+        elif harms == {"lost"}:
+            kinds = [lossy, standing, at_times]
+    for chosen, by in [
+        *((chosen.filter(pl.col("direction").is_in(ways)), by) for chosen, by in kinds),
+        *kinds,
+    ]:
         if not chosen.is_empty():
             return str(chosen.sort(by)["queue"][-1])
     names: list[str] = queues.sort("waited")["queue"].to_list()
     if result.bottleneck in names:
         return result.bottleneck
     return names[-1] if names else None
+
+
+def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFrame, str]) -> bool:
+    """Say whether the same queue is to blame whoever suffers: a look at all flows takes long where there are many."""
+    import polars as pl
+
+    standing, lossy, _ = (frame for frame, _ in kinds)
+    long = slow[0]
+    if not standing.is_empty():
+        long = pl.concat([standing, long])
+        return lossy.is_empty() and long["direction"].n_unique() == 1
+    return lossy.is_empty() and long.is_empty()
 
 
 def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
@@ -186,18 +219,22 @@ def name_queue_key(result: Result, queue: str) -> str | None:
     ):
         return "queue"
     if link not in links:
-        return _name_modem_key(links, link, direction)
+        return _name_end_key(links, link, direction)
     kind = next(iter(links[link]))
+    if kind == "dot11b":
+        return f"link.{link}.dot11b.access_point.queue"
     if direction not in ("up", "down"):
         return f"link.{link}.{kind}.service_flow.{direction}.queue"
     return f"link.{link}.{kind}.{direction}{'stream' if kind == 'docsis' else ''}.queue"
 
 
-def _name_modem_key(links: Mapping[str, Any], place: str, direction: str) -> str | None:
-    """Give the key of a modem's own queue; the queues of its other service flows have keys that the name does not tell."""
-    link, _, modem = place.partition(".")
-    stem = name_group(modem) or modem
-    line = links.get(link, {}).get("docsis", {})
-    if stem not in line.get("modem", {}) or direction not in ("up", "down"):
-        return None
-    return f"link.{link}.docsis.modem.{stem}.{direction}stream.queue"
+def _name_end_key(links: Mapping[str, Any], place: str, direction: str) -> str | None:
+    """Give the key of a modem's or station's own queue; the queues of a modem's other service flows have keys that the name does not tell."""
+    link, _, end = place.partition(".")
+    stem = name_group(end) or end
+    line = links.get(link, {})
+    if stem in line.get("docsis", {}).get("modem", {}) and direction in ("up", "down"):
+        return f"link.{link}.docsis.modem.{stem}.{direction}stream.queue"
+    if stem in line.get("dot11b", {}).get("station", {}):
+        return f"link.{link}.dot11b.station.{stem}.queue"
+    return None

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from headend.groups import name_group
+from headend.parameters import read_parameters
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ STALL_MARKS = (0.001, 0.01, 0.05)
 
 #: Round trips per minute.
 RPM_MARKS = (1000, 500, 200)
+
+#: Round-trip time of a ping, ns.
+PING_MARKS = (130e6, 250e6, 400e6)
+
+#: Wait in queues beyond the shortest way, ns, from which packets that miss a deadline miss it for that.
+LONG_WAIT = 50e6
 
 #: Loss of pings and of datagrams, as shares.
 LOSS_MARKS = (0.01, 0.025, 0.05)
@@ -98,6 +104,9 @@ class Finding:
     path_loss_ratio: float = 0.0
     #: Whether its goodput is that of both directions together, whatever came of each.
     is_both_ways: bool = False
+    #: What one that suffers suffers most from, where that can be told: ``late`` or ``lost`` packets; and which way they went, or neither if both did.
+    harm: str = ""
+    way: str = ""
 
     @property
     def suffers(self) -> bool:
@@ -207,11 +216,8 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
 
 def describe_de_jitter(result: Result, flow: str) -> str:
     """Say what de-jitter buffer a call's receiver has: its grade hangs on that; empty of what is no call."""
-    flows = result.manifest["scenario"].get("flow", {})
-    definition = flows.get(flow) or flows.get(name_group(flow)) or {}
-    application = definition.get("application")
-    voice = application.get("voice", {}) if isinstance(application, Mapping) else {}
-    buffer = voice.get("scoring", {}).get("de_jitter")
+    scoring = read_parameters(result, flow, "voice").get("scoring", {})
+    buffer = scoring.get("de_jitter")
     if isinstance(buffer, Mapping):
         return f"a de-jitter buffer of {buffer['fixed']}"
     return "an adaptive de-jitter buffer" if buffer else ""
@@ -228,6 +234,7 @@ def _split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 def _judge_flow(evidence: _Evidence) -> Finding:
     grade, experience, strain = _grade(evidence)
+    harm, way = _find_harm(evidence) if grade in (Grade.POOR, Grade.BAD) else ("", "")
     return Finding(
         flow=str(evidence.rows["flow"][0]),
         application=evidence.application,
@@ -241,7 +248,48 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         strain=math.inf if strain is None else strain,
         path_loss_ratio=evidence.path_loss,
         is_both_ways=bool((evidence.data["packets_sent"] > 0).sum() > 1),
+        harm=harm,
+        way=way,
     )
+
+
+def _find_harm(evidence: _Evidence) -> tuple[str, str]:
+    """Say whether late or lost packets are what a flow suffers most from, and which way they went.
+
+    A transfer over TCP feels both alike, as one that takes longer: of it nothing is said, unless nothing of it came through.
+    """
+    if evidence.is_cut_off():
+        return "lost", ""
+    if "rtt" in evidence.stats:
+        slow = _grade_falling(_read_statistic(evidence, "rtt", "p95"), PING_MARKS)
+        lossy = _grade_falling(evidence.loss, LOSS_MARKS)
+        return ("lost" if ORDER.index(lossy) > ORDER.index(slow) else "late"), ""
+    if evidence.rows["transport"][0] != "udp":
+        return "", ""
+    way = _find_worse_way(evidence)
+    rows = evidence.data.filter(direction=way) if way else evidence.data
+    loss = _worst(rows["loss_ratio"]) or 0.0
+    late = _read_statistic(evidence, "late_down" if way == "down" else "late", "mean")
+    if late is not None:
+        return ("lost" if loss > late else "late"), way
+    # Of what is judged by a deadline, whoever waits as long as that in queues misses it for that.
+    waited = _worst(rows["delay_p95_ns"] - rows["delay_min_ns"]) or 0.0
+    return ("lost" if loss > LOSS_MARKS[0] and waited <= LONG_WAIT else "late"), way
+
+
+def _find_worse_way(evidence: _Evidence) -> str:
+    """Find the direction by which a flow is graded; neither where it is not graded by one."""
+    if evidence.has("mos") and evidence.has("mos_down"):
+        scores = {
+            way: _read_statistic(evidence, measure, "p5") or 0.0
+            for way, measure in (("up", "mos"), ("down", "mos_down"))
+        }
+        return min(scores, key=scores.__getitem__)
+    for measure in ("frames_late", "missed"):
+        if evidence.has(measure) and evidence.has(f"{measure}_down"):
+            return "down" if _find_worse(evidence, measure) else "up"
+    ways = evidence.data.filter(evidence.data["packets_sent"] > 0)["direction"].to_list()
+    return str(ways[0]) if len(ways) == 1 else ""
 
 
 def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
@@ -395,7 +443,7 @@ def _grade_ping(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         return Grade.BAD, "no answer", math.inf
     row = evidence.stats["rtt"]
     slow = read_number(row["p95"])
-    by_time = _grade_falling(slow, (130e6, 250e6, 400e6))
+    by_time = _grade_falling(slow, PING_MARKS)
     # The round-trip times are those of the answers: who gets none is not well off.
     by_loss = _grade_falling(loss, LOSS_MARKS)
     lost = f", {write_quantity(loss, 'ratio')} lost" if loss else ""
