@@ -11,7 +11,13 @@ import polars as pl
 from rich.text import Text
 
 import headend
-from headend.bottleneck import QueueParty, gather_queues, name_queue_key, weigh_queues
+from headend.bottleneck import (
+    QueueParty,
+    find_shared_bottleneck,
+    gather_queues,
+    name_queue_key,
+    weigh_queues,
+)
 from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.columns import TABLES
 from headend.experiment import compare
@@ -603,3 +609,58 @@ def test_advice_names_a_key_of_an_access_point_and_of_a_station() -> None:
     ]
     for key in keys.values():
         headend.run(scenario, set={str(key): "codel"})
+
+
+def test_a_comparison_says_whom_no_choice_helps_and_what_does_the_harm() -> None:
+    flow = {
+        "put": {"application": "bulk", "rtt": "40 ms"},
+        "get": {**GET, "rtt": "40 ms"},
+        "call": CALL,
+        "page": {"application": "web", "path": {"loss": "30 %"}},
+    }
+    scenario = make_line(TEN, TWENTY, flow=flow, bottleneck="line.up")
+    queues = [{"drop_tail": {"limit": "1 s"}}, "docsis_pie"]
+    results = compare(scenario, {"queue": queues}, labels=["long", "short"]).results
+    lines = summarise_comparison(results)
+    told = next(line for line in lines if line.startswith("Badly off in every run: "))
+    assert "call" in told
+    # Under the one it is the queue that is varied, under the other the one that is not.
+    assert "line.up under long" in told
+    assert "line.down under short" in told
+    assert lines[-1].startswith("Median delay in the queue line.up: ")
+
+
+def test_a_comparison_is_by_queues_that_differ() -> None:
+    up = {"application": "bulk", "direction": "up", "host": "pc", "rtt": "40 ms"}
+    cable = {
+        "preset": "docsis31",
+        "service_class": {
+            "basic": {"upstream": {"rate": "2 Mbit/s"}},
+            "plus": {"upstream": {"rate": "5 Mbit/s", "queue": "drop_tail"}},
+        },
+        "modem": {"home": {"count": 12, "mix": {"basic": 1, "plus": 1}}},
+    }
+    scenario = {
+        "duration": "20 s",
+        "warmup": "5 s",
+        "link": {"cable": {"docsis": cable}},
+        "host": {"pc": {"via": ["cable.home"]}},
+        "flow": {"put": up, "call": {**CALL, "host": "pc"}},
+    }
+    path = "link.cable.docsis.service_class.basic.upstream.queue"
+    results = compare(scenario, {path: ["codel", "docsis_pie"]}).results
+    queue = find_shared_bottleneck(results)
+    rows = [result.queues.filter(queue=queue).row(0, named=True) for result in results]
+    assert [row["discipline"] for row in rows] == ["codel", "docsis_pie"]
+    lines = summarise_comparison(results)
+    assert lines[-1].startswith(f"Median delay in the queue {queue} (the worst of 6 like it): ")
+    # Those of the other class stand in both runs.
+    told = next(line for line in lines if line.startswith("Badly off in every run: "))
+    assert told.startswith(
+        "Badly off in every run: some of call ×12. That is the doing of queues like "
+    )
+    # Parameters of one discipline tell queues apart as well.
+    line = make_line(TEN, TEN, flow={"put": up | {"host": "pc"}, "get": GET})
+    line["host"] = {"pc": {"via": ["line"]}}
+    targets = [{"codel": {"target": target}} for target in ("5 ms", "50 ms")]
+    assert find_shared_bottleneck(compare(line, {"queue": targets}).results) == "line.up"

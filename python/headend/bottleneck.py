@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.groups import find_groups, label_member, name_group, order_naturally
+from headend.parameters import find_value
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -173,18 +175,47 @@ def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFram
 
 
 def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
-    """Find the one queue that several runs are compared by: of those that did harm in one, the worst."""
-    worst: dict[str, tuple[bool, float]] = {}
-    for result in results:
-        name = find_bottleneck(result)
-        for row in weigh_queues(result).iter_rows(named=True):
-            if row["queue"] == name:
-                harm = (row["standing_ratio"] > STANDING_TIME, row["lost_ratio"] + row["median"])
-                worst[row["queue"]] = max(worst.get(row["queue"], harm), harm)
-    named = results[0].bottleneck
-    if named in worst and not any(stands for stands, _ in worst.values()):
-        return named
-    return max(worst, key=lambda name: worst[name], default=None)
+    """Find the one queue that several runs are compared by: of those that are not the same in all of them, or else of those that did harm, the worst."""
+    changed = _find_changed(results)
+    named, chosen = results[0].bottleneck, [find_bottleneck(result) for result in results]
+    for is_meant in (lambda _, row: row["queue"] in changed and _is_long(row), _is_blamed(chosen)):
+        worst: dict[str, tuple[bool, float]] = {}
+        for number, result in enumerate(results):
+            for row in weigh_queues(result).iter_rows(named=True):
+                if is_meant(number, row):
+                    harm = (
+                        row["standing_ratio"] > STANDING_TIME,
+                        row["lost_ratio"] + row["median"],
+                    )
+                    worst[row["queue"]] = max(worst.get(row["queue"], harm), harm)
+        if named in worst and not any(stands for stands, _ in worst.values()):
+            return named
+        if worst:
+            return max(worst, key=lambda name: worst[name])
+    return None
+
+
+def _is_blamed(chosen: Sequence[str | None]) -> Callable[[int, Mapping[str, Any]], bool]:
+    """Give what says whether a queue is the one that is blamed in a run."""
+    return lambda number, row: row["queue"] == chosen[number]
+
+
+def _is_long(row: Mapping[str, Any]) -> bool:
+    """Say whether a queue was one to speak of; one that nothing waits in tells nothing, whatever it is."""
+    return (row["delay_p99_ns"] or 0.0) > SHORT_WAIT or row["lost_ratio"] > LOSSY_SHARE
+
+
+def _find_changed(results: Sequence[Result]) -> set[str]:
+    """Find the queues that are not the same in all runs: by what the tables say of them, or by their keys in the scenario."""
+    seen: dict[str, set[str]] = {}
+    for result in results if len(results) > 1 else ():
+        scenario = result.manifest["scenario"]
+        columns = ("queue", "discipline", "rate_bps", "limit_bytes")
+        for queue, *own in result.queues.select(columns).iter_rows():
+            key = _locate_key(scenario.get("link", {}), queue)
+            parameters = find_value(scenario, key) if key else None
+            seen.setdefault(queue, set()).add(json.dumps([own, parameters], sort_keys=True))
+    return {queue for queue, settings in seen.items() if len(settings) > 1}
 
 
 def weigh_queues(result: Result) -> pl.DataFrame:
@@ -218,6 +249,12 @@ def name_queue_key(result: Result, queue: str) -> str | None:
         result.bottleneck is None and list(links) == [link] and direction == "up"
     ):
         return "queue"
+    return _locate_key(links, queue)
+
+
+def _locate_key(links: Mapping[str, Any], queue: str) -> str | None:
+    """Give the path of a queue's key, where its name tells it."""
+    link, _, direction = queue.rpartition(".")
     if link not in links:
         return _name_end_key(links, link, direction)
     kind = next(iter(links[link]))

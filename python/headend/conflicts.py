@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headend.errors import InputError
+from headend.parameters import find_value
 from headend.scenario import QUEUE_ALIAS, Loaded, Overrides, Text, write_overrides
 
 
@@ -117,11 +118,11 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
     for written, value in overrides:
         path, name = spell_out(written, queue_path), value.strip("\"'")
         # Only a name's own parameters can have been meant: another name is another choice.
-        own = _find(content, f"{path}.{name}") if name.isidentifier() else None
+        own = find_value(content, f"{path}.{name}") if name.isidentifier() else None
         if not isinstance(own, Mapping):
             continue
-        now = dict(_list_leaves(_find(loaded.resolved, f"{path}.{name}") or {}))
-        before = dict(_list_leaves(_find(_resolve_whole(text), f"{path}.{name}") or own))
+        now = dict(_list_leaves(find_value(loaded.resolved, f"{path}.{name}") or {}))
+        before = dict(_list_leaves(find_value(_resolve_whole(text), f"{path}.{name}") or own))
         changed = [
             (key, item) for key, item in _list_leaves(own) if before.get(key, item) != now.get(key)
         ]
@@ -144,15 +145,6 @@ def _resolve_whole(text: Text) -> Mapping[str, Any]:
         return text.load().resolved
     except InputError:
         return {}
-
-
-def _find(table: Any, path: str) -> Any:
-    """Give what stands at a path; None where nothing does."""
-    for key in path.split("."):
-        if not isinstance(table, Mapping) or key not in table:
-            return None
-        table = table[key]
-    return table
 
 
 def _list_leaves(table: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

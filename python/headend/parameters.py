@@ -1,4 +1,4 @@
-"""What a run's scenario gives a flow's application: its parameters, with every default filled in."""
+"""Looking things up in a scenario: what stands at a path, and what a flow's application was given."""
 
 from __future__ import annotations
 
@@ -18,3 +18,18 @@ def read_parameters(result: Result, flow: str, application: str) -> Mapping[str,
     chosen = definition.get("application")
     parameters = chosen.get(application) if isinstance(chosen, Mapping) else None
     return parameters if isinstance(parameters, Mapping) else {}
+
+
+def find_value(table: Any, path: str) -> Any:
+    """Give what stands at a path such as ``link.cable.docsis``; None where nothing does.
+
+    Examples
+    --------
+    >>> find_value({"link": {"cable": {"docsis": 1}}}, "link.cable.docsis")
+    1
+    """
+    for key in path.split("."):
+        if not isinstance(table, Mapping) or key not in table:
+            return None
+        table = table[key]
+    return table

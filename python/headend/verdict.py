@@ -311,14 +311,17 @@ def describe_shared_queue(results: Sequence[Result]) -> list[QueueState | None]:
 def summarise_comparison(
     results: Sequence[Result], verdicts: Sequence[Verdict] | None = None
 ) -> list[str]:
-    """Say in at most four sentences what the choice between several runs does to each flow and to the queue."""
+    """Say in a few sentences what the choice between several runs does to each flow and to the queue, and whom no choice helps."""
     verdicts = verdicts or [judge(result) for result in results]
     labels = [result.label for result in results]
-    changes = []
+    changes, helpless = [], []
     for name, parties in pair_parties(verdicts):
         fates = [(label, party) for label, party in zip(labels, parties, strict=True) if party]
         if any(party.grades != fates[0][1].grades for _, party in fates):
             changes.append((name, _tell_fates(fates)))
+        if len(fates) == len(labels) and all(party.worst.suffers for _, party in fates):
+            is_group = any(party.is_group for _, party in fates)
+            helpless.append(f"some of {name}" if is_group else name)
     told = len(changes) if len(changes) <= MOST_TOLD else MOST_TOLD - 1
     lines = [f"{name}: {fates}." for name, fates in changes[:told]]
     if len(changes) > told:
@@ -326,11 +329,38 @@ def summarise_comparison(
             f"The grades of {_list_names([name for name, _ in changes[told:]])} change too."
         )
     if not lines:
-        lines.append(_tell_unchanged(verdicts))
+        lines.append("The choice changes nobody's grade.")
+    if helpless:
+        culprits = _tell_culprits(labels, verdicts)
+        lines.append(f"Badly off in every run: {_list_names(helpless)}.{culprits}")
     lines += _tell_full_channels(labels, verdicts)
     lines += _tell_shared_queue(results)
     partial = [result.label for result in results if result.is_partial]
     return [*lines, f"Partial, stopped before its end: {_join(partial)}."] if partial else lines
+
+
+def _tell_culprits(labels: Sequence[str], verdicts: Sequence[Verdict]) -> str:
+    """Say which queue does the harm in each run, where one does."""
+    names: dict[tuple[str, float], str] = {}
+    blamed: dict[str, list[str]] = {}
+    for label, verdict in zip(labels, verdicts, strict=True):
+        queue = verdict.queue
+        if queue and _does_harm(queue):
+            # Of the many of a tier it is now one, now another that is the worst.
+            kind = (name_group(queue.queue) or queue.queue, queue.rate_bps)
+            name = f"queues like {queue.queue}" if queue.alike > 1 else f"the queue {queue.queue}"
+            blamed.setdefault(names.setdefault(kind, name), []).append(label)
+    if not blamed:
+        return ""
+    if list(map(len, blamed.values())) == [len(labels)]:
+        return f" That is the doing of {next(iter(blamed))}."
+    return f" That is the doing of {_join([f'{name} under {_join(where)}' for name, where in blamed.items()])}."
+
+
+def _does_harm(queue: QueueState) -> bool:
+    """Say whether a queue is long or lossy enough to be felt."""
+    is_long = queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p99_ns or 0.0) > LONG_WAIT
+    return is_long or queue.lost_ratio > LOSSY_SHARE
 
 
 def _tell_fates(fates: list[tuple[str, Party]]) -> str:
@@ -366,16 +396,6 @@ def _count_suffering(party: Party) -> int:
     return sum(finding.suffers for finding in party.findings)
 
 
-def _tell_unchanged(verdicts: Sequence[Verdict]) -> str:
-    suffering = {
-        party.label for verdict in verdicts for party in verdict.parties if party.worst.suffers
-    }
-    if not suffering:
-        return "The choice changes nobody's grade."
-    are = "is" if len(suffering) == 1 else "are"
-    return f"The choice changes nobody's grade: {_list_names(sorted(suffering))} {are} badly off in every run."
-
-
 def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> list[str]:
     full: dict[str, list[str]] = {}
     for label, verdict in zip(labels, verdicts, strict=True):
@@ -393,6 +413,8 @@ def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
     if not states:
         return []
     name = states[0][1].queue
+    alike = max(queue.alike for _, queue in states)
+    name += f" (the worst of {alike} like it)" if alike > 1 else ""
     if len(states) <= FEW_RUNS:
         told = ", ".join(
             f"{write_quantity(queue.delay_p50_ns)} under {label} (99th percentile {write_quantity(queue.delay_p99_ns)},"
