@@ -31,6 +31,7 @@ from headend.verdict import (
     LOSSES,
     SCHEDULERS,
     SORTING,
+    _advise,
     _tell_queue,
     gather_parties,
     judge,
@@ -147,6 +148,8 @@ def test_who_gets_nothing_through_is_badly_off() -> None:
     verdict = judge(headend.run(make_cable_that_drops(names)))
     told = {finding.flow: finding.experience for finding in verdict.findings}
     assert {finding.grade for finding in verdict.findings} == {Grade.BAD}
+    # What a classifier forbids is no harm that a queue does.
+    assert {own.harm for own in verdict.findings if own.flow != "call"} == {""}
     assert told == {
         "put": "nothing got through",
         "call": "MOS 1, 1 in bad spells: no packet arrived",
@@ -546,6 +549,9 @@ def test_tcp_is_not_called_unresponsive_and_lateness_is_not_loss() -> None:
         assert words not in verdict.paragraph
     assert "that is what those feel who suffer" in verdict.paragraph
     assert "a smaller limit shortens the worst" in verdict.paragraph
+    # Behind a full channel packets wait for longer than the limit takes at the queue's own rate.
+    behind = replace(verdict.queue, delay_p99_ns=1.5e9)
+    assert "at most" not in _advise(headend.run(make_line(TEN, TEN, flow=flow)), behind)
 
 
 def test_a_queue_that_is_long_now_and_then_is_named_where_that_is_felt() -> None:

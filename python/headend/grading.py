@@ -68,6 +68,9 @@ FREEZE_MARKS = (0.005, 0.02, 0.05)
 AUDIBLE_LOSS = 0.005
 
 
+#: Why a queue discards packets for want of room, or because its law says so.
+BY_QUEUES = ("overlimit", "congested", "flow_limit", "unresponsive")
+
 #: What is said of a flow that sent and got nothing through.
 NOTHING_ARRIVED = "no packet arrived"
 
@@ -259,7 +262,9 @@ def _find_harm(evidence: _Evidence) -> tuple[str, str]:
     A transfer over TCP feels both alike, as one that takes longer: of it nothing is said, unless nothing of it came through.
     """
     if evidence.is_cut_off():
-        return "lost", ""
+        # What a classifier forbids, or a modem that is not there, is no harm that a queue does.
+        by_queues = sum(int(evidence.rows[f"discarded_{reason}"].sum()) for reason in BY_QUEUES)
+        return ("lost", "") if by_queues else ("", "")
     if "rtt" in evidence.stats:
         slow = _grade_falling(_read_statistic(evidence, "rtt", "p95"), PING_MARKS)
         lossy = _grade_falling(evidence.loss, LOSS_MARKS)

@@ -744,7 +744,8 @@ def _advise(result: Result, queue: QueueState) -> str:
         return f"{did}: what comes does not slow down for that, or its parameters allow this delay."
     told = f"{did}: its parameters allow this delay, or transfers that begin fill it before they hear of that."
     room = queue.room_ns or math.inf
-    if (queue.delay_p99_ns or 0.0) < AT_ITS_LIMIT * room:
+    # One that does not get its rate holds packets for longer than its limit takes at that rate.
+    if not AT_ITS_LIMIT <= (queue.delay_p99_ns or 0.0) / room <= 1 / AT_ITS_LIMIT:
         return told
     limit = f"; --set {key}.{queue.discipline}.limit=… tries one." if key else "."
     return (
