@@ -93,7 +93,7 @@ def test_a_video_and_a_speed_test_have_their_figures(evening: Result) -> None:
     (speed,) = figures["speed"].panels
     points = next(iter(speed.specify()["datasets"].values()))
     assert [point["time_s"] for point in points] == [1, 2, 5, 7, 10]
-    (video,) = figures["video-rate"].panels
+    (video,) = figures["streamed-video-rate"].panels
     points = next(iter(video.specify()["datasets"].values()))
     assert len(points) > 20
     assert max(point["value"] for point in points) == 5.8

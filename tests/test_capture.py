@@ -167,6 +167,8 @@ def test_a_result_brings_its_capture_into_whatever_folder_it_is_saved_in(line: P
     held = result.capture.folder
     result.save("kept", report=False)
     assert Path("kept/capture/call.host.pcapng").stat().st_size > 1000
+    # Whoever may read the results may read the capture, though it grew in a folder of its owner's.
+    assert Path("kept/capture").stat().st_mode == Path("kept").stat().st_mode
     del result
     assert not held.exists()
 
@@ -175,6 +177,8 @@ def test_a_point_that_does_not_exist_is_one_line(line: Path) -> None:
     run = CliRunner().invoke(app, ["run", str(line), "--capture", "uplod.host"])
     assert run.exit_code == 2
     assert "--capture uplod.host: no flow, host or queue is called" in run.output
+    run = CliRunner().invoke(app, ["run", str(line), "--capture", "cable.*"])
+    assert '("*" stands for a number only, as in cable.home.*.up)' in " ".join(run.output.split())
 
 
 def write_ethernet(path: Path, packets: Sequence[tuple[float, bytes]], *, nano: bool) -> None:

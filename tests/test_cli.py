@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 import headend
 from headend.cli.main import app
+from headend.comparison import load_results
 from headend.errors import InputError
 from headend.interruption import leave_at_once
 from headend.result import Result as RunResult
@@ -152,6 +153,38 @@ def test_a_quiet_comparison_says_which_expectation_a_run_missed(fake: Any, home_
     assert answer.stdout == ""
     (line,) = answer.stderr.splitlines()
     assert line.startswith("missed: drop_tail: call: call.mos.p5 > 3.5, measured 1.")
+
+
+def test_an_expectation_missed_with_several_seeds_is_one_line(fake: Any, home_line: Path) -> None:
+    with home_line.open("a") as file:
+        file.write(
+            '[expect]\ncall = "call.mos.p5 > 3.5"\nnone = "upload.completion_time.p50 < 1 s"\n'
+        )
+    command = ["compare", "home-line.toml", "--vary", "queue=drop_tail,docsis_pie", "--seeds", "3"]
+    answer = call(*command, "--quiet")
+    assert answer.exit_code == 1
+    first, second, third = answer.stderr.splitlines()
+    assert first.startswith(
+        "missed: drop_tail: call: call.mos.p5 > 3.5, in 3 of 3 seeds, measured 1."
+    )
+    none = "none: upload.completion_time.p50 < 1 s, in 3 of 3 seeds, nothing measured"
+    assert (second, third) == (f"missed: drop_tail: {none}", f"missed: docsis_pie: {none}")
+    assert answer.stderr.replace("missed:", "✗") == "".join(
+        f"{line}\n" for line in call(*command).stdout.splitlines() if line.startswith("✗")
+    )
+
+
+def test_a_run_called_as_a_file_of_the_comparison_gets_a_folder(fake: Any, home_line: Path) -> None:
+    labels = ("--label", "report.html", "--label", "manifest.json")
+    vary = ("--vary", "queue=drop_tail,docsis_pie")
+    answer = call("compare", "home-line.toml", *vary, *labels, "--out", "out", "--quiet")
+    assert answer.exit_code == 0, answer.output
+    assert {path.name for path in Path("out").iterdir() if path.is_dir()} == {
+        "report.html-2",
+        "manifest.json-2",
+    }
+    assert Path("out/report.html").is_file()
+    assert [one.label for one in load_results(["out"])] == ["report.html", "manifest.json"]
 
 
 def test_an_expectation_that_is_not_understood_stops_before_the_run(
@@ -362,6 +395,15 @@ def start(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 def test_an_empty_path_is_refused(command: list[str]) -> None:
     answer = start(*command, "x", "--out", "", stdout=subprocess.PIPE)
     assert answer.stderr == "error: Invalid value for '--out': expected a path, found nothing\n"
+    assert (answer.returncode, answer.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("seed", ["1.5", "one", ""])
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_a_seed_that_is_no_whole_number_is_refused(command: str, seed: str) -> None:
+    answer = start(command, "x", f"--seed={seed}", stdout=subprocess.PIPE)
+    expected = f'expected a whole number, found "{seed}"'
+    assert answer.stderr == f"error: Invalid value for '--seed': {expected}\n"
     assert (answer.returncode, answer.stdout) == (2, "")
 
 

@@ -18,7 +18,7 @@ from conftest import HOME_LINE
 from headend.cli.main import app
 from headend.columns import OPTIONAL_TABLES
 from headend.figures import draw_figures
-from headend.figures.life import draw_life
+from headend.figures.life import KINDS, draw_life
 from headend.life import FIRST_STEPS, LAST_STEPS, Lane, trace_life
 from headend.result import Result as RunResult
 
@@ -141,6 +141,41 @@ def test_of_a_long_wait_the_middle_is_left_out(fake: Any, home_line: Path) -> No
     figure = draw_life([replace_steps(headend.run(home_line), rows)])
     assert figure is not None
     assert "84 steps in its middle are left out" in figure.explanation
+    picture = json.dumps(figure.panels[0].specify(), ensure_ascii=False)
+    assert "⋯ 84 steps left out ⋯" in picture
+    assert "⋯ 84 steps until" in picture
+    figure.panels[0].chart.to_dict(validate=True)
+
+
+def test_of_a_wait_longer_than_is_recorded_the_count_is_the_least(
+    fake: Any, home_line: Path
+) -> None:
+    grants = [
+        step(100 + n, "granted", "cable.up", when_ns=200 + n, bytes=100.0) for n in range(128)
+    ]
+    rows = [step(0, "enqueued", "cable.up"), *grants, step(400, "dequeued", "cable.up")]
+    figure = draw_life([replace_steps(headend.run(home_line), rows)])
+    assert figure is not None
+    assert "at least 112 steps in its middle are left out" in figure.explanation
+
+
+def test_ticks_of_a_short_life_are_told_apart(fake: Any, home_line: Path) -> None:
+    rows = [step(0, "sent"), step(0, "enqueued", "line.up")]
+    rows += [step(300_000, "dequeued", "line.up"), step(360_000, "delivered")]
+    figure = draw_life([replace_steps(headend.run(home_line), rows)])
+    assert figure is not None
+    axis = next(
+        layer["encoding"]["x"]["axis"]
+        for layer in figure.panels[0].specify()["layer"]
+        if layer["encoding"]["x"].get("axis")
+    )
+    assert axis["values"][:3] == [0, 0.05, 0.1]
+    assert axis["format"] == ",.2f"
+
+
+def test_every_kind_has_a_colour_of_its_own() -> None:
+    slots = [slot for _, slot in KINDS.values()]
+    assert len(set(slots)) == len(slots)
 
 
 def test_a_plain_link_has_a_queue_and_no_cmts(fake: Any, home_line: Path) -> None:
@@ -175,6 +210,152 @@ def test_a_packet_drawn_at_the_map_has_its_burst_where_the_grant_lies(
     assert (7, "the burst begins") in [(moment.at_ns, moment.text) for moment in life.moments]
     (burst,) = [leg for leg in life.legs if (leg.start, leg.end) == (Lane.MODEM, Lane.CMTS)]
     assert burst.from_ns == 7
+
+
+def find_bursts(result: RunResult, rows: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    """Give what is told of bursts, after a check that the packet's way begins with the first of its own."""
+    life = trace_life(replace_steps(result, rows))
+    assert life is not None
+    told = [
+        (moment.at_ns, moment.text)
+        for moment in life.moments
+        if "burst" in moment.text and "begins" in moment.text
+    ]
+    way = [leg for leg in life.legs if leg.kind == "packet"]
+    for one, other in itertools.pairwise(way):
+        assert (one.to_ns, one.end) == (other.from_ns, other.start)
+    left = [leg.from_ns for leg in way if leg.start == Lane.MODEM != leg.end]
+    own = [at for at, text in told if text in ("the burst begins", "its burst 1 of 2 begins")]
+    assert not own or own == left
+    return told
+
+
+def test_the_burst_is_that_of_the_grant_that_the_packet_left_for(
+    fake: Any, home_line: Path
+) -> None:
+    # Two grants lie ahead: the packet goes into the one that its MAP brought, not into the one before.
+    rows = [
+        step(0, "enqueued", "cable.up"),
+        step(3, "granted", "cable.up", when_ns=15, bytes=528.0),
+        step(14, "prepared", "cable.up", when_ns=15),
+        step(14, "granted", "cable.up", when_ns=17, bytes=660.0),
+        step(14, "granted", "cable.up", when_ns=25, bytes=660.0),
+        step(14, "dequeued", "cable.up"),
+        step(50, "delivered"),
+    ]
+    earlier = (15, "an earlier burst begins")
+    assert find_bursts(headend.run(home_line), rows) == [earlier, (25, "the burst begins")]
+
+
+def test_a_packet_drawn_with_its_burst_goes_into_the_next_that_is_not_prepared(
+    fake: Any, home_line: Path
+) -> None:
+    rows = [
+        step(0, "enqueued", "cable.up"),
+        step(1, "granted", "cable.up", when_ns=15, bytes=300.0),
+        step(2, "granted", "cable.up", when_ns=25, bytes=300.0),
+        step(12, "prepared", "cable.up", when_ns=15),
+        step(14, "dequeued", "cable.up"),
+        step(50, "delivered"),
+    ]
+    assert find_bursts(headend.run(home_line), rows)[-1] == (25, "the burst begins")
+
+
+def test_a_burst_that_leaves_the_queue_before_it_is_asked_for_is_granted_later(
+    fake: Any, home_line: Path
+) -> None:
+    result = headend.run(home_line)
+    result.manifest["scenario"]["link"]["cable"]["docsis"]["plant"] = {"mac": {"continuous": False}}
+    left = [
+        step(0, "enqueued", "cable.up"),
+        step(1, "granted", "cable.up", when_ns=3, bytes=300.0),
+        step(2, "prepared", "cable.up", when_ns=3),
+        step(2, "dequeued", "cable.up"),
+    ]
+    asked = [
+        step(2, "requested", "cable.up", when_ns=3, bytes=100.0),
+        step(6, "granted", "cable.up", when_ns=8, bytes=60.0),
+        step(9, "granted", "cable.up", when_ns=12, bytes=60.0),
+        step(11, "requested", "cable.up", when_ns=12, bytes=100.0),
+    ]
+    earlier = (3, "an earlier burst begins")
+    # What carried the request for it did not carry it.
+    assert find_bursts(result, [*left, step(40, "delivered")]) == [earlier]
+    assert find_bursts(result, [*left, *asked, step(40, "delivered")]) == [
+        earlier,
+        (8, "the burst begins"),
+    ]
+    loaded = step(9, "loaded", "cable.up", when_ns=14)
+    assert find_bursts(result, [*left, *asked[:3], loaded, step(40, "delivered")]) == [
+        earlier,
+        (8, "its burst 1 of 2 begins"),
+        (12, "its burst 2 of 2 begins"),
+    ]
+
+
+def test_a_packet_in_pieces_is_on_the_channel_until_the_cmts_has_the_last(
+    fake: Any, home_line: Path
+) -> None:
+    rows = [
+        step(0, "enqueued", "cable.up"),
+        step(4, "granted", "cable.up", when_ns=10, bytes=600.0),
+        step(4, "dequeued", "cable.up"),
+        step(9, "prepared", "cable.up", when_ns=10),
+        step(12, "granted", "cable.up", when_ns=20, bytes=900.0),
+        step(12, "loaded", "cable.up", when_ns=23),
+        step(50, "delivered"),
+    ]
+    result = headend.run(home_line)
+    assert find_bursts(result, rows) == [
+        (10, "its burst 1 of 2 begins"),
+        (20, "its burst 2 of 2 begins"),
+    ]
+    life = trace_life(replace_steps(result, rows))
+    assert life is not None
+    assert (23, Lane.CMTS, "the CMTS passes it on") in [
+        (moment.at_ns, moment.lane, moment.text) for moment in life.moments
+    ]
+    (air,) = [leg for leg in life.legs if leg.start == leg.end == Lane.CHANNEL]
+    assert (air.kind, air.from_ns, air.to_ns) == ("packet", 10, 23)
+
+
+#: A call alone on a line without wide-area delay.
+IDLE: dict[str, Any] = {
+    "duration": "2 s",
+    "link": {"cable": {"docsis": {"upstream": {"rate": "1 Mbit/s"}}}},
+    "flow": {"call": {"application": "voice", "rtt": "0 s"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("preset", "scheduling"),
+    [
+        ("docsis10", "best_effort"),
+        ("docsis11", "best_effort"),
+        ("docsis11", "ugs"),
+        ("docsis20", "best_effort"),
+        ("docsis20", "ugs"),
+        ("docsis30", "best_effort"),
+        ("docsis31", "best_effort"),
+        ("docsis31", "ugs"),
+    ],
+)
+def test_the_real_engines_burst_is_soon_followed_by_the_packet(
+    preset: str, scheduling: str
+) -> None:
+    line = "link.cable.docsis"
+    settings = {f"{line}.preset": preset, f"{line}.upstream.scheduling": scheduling}
+    life = trace_life(headend.run(IDLE, set=settings, explain="call@1 s"))
+    assert life is not None
+    times = {moment.text: moment.at_ns for moment in life.moments}
+    assert times["leaves the queue cable.up"] <= times["the burst begins"]
+    assert {leg.end for leg in life.legs if leg.kind == "map"} == {Lane.CMTS, Lane.MODEM} or (
+        scheduling == "ugs"
+    )
+    # Without wide-area delay the receiver has it soon after.
+    assert 0 <= times["received"] - times["the CMTS passes it on"] < 100_000
+    # One burst's length and the frame of OFDMA at most; grants are a MAP interval of 2 ms apart or more.
+    assert 0 < times["received"] - times["the burst begins"] < 2_000_000
 
 
 def test_a_discard_is_the_end(fake: Any, home_line: Path) -> None:

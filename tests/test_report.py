@@ -236,12 +236,24 @@ def test_files_of_both_ways_are_told_apart_by_name(tmp_path: Path) -> None:
 
 
 def test_a_sweeps_axis_says_what_it_measures() -> None:
-    rows = pl.DataFrame({"subject": ["call"], "metric": ["mos.mean"]})
-    assert _name_measure(rows, Shown("call", "number"), "") == "call: call.mos.mean (MOS)"
-    assert _name_measure(rows, Shown("call.mos.mean", "number"), "") == "call.mos.mean (MOS)"
+    def name(measure: str, direction: str | None, metric: str, unit: str = "") -> str:
+        rows = pl.DataFrame({"subject": ["call"], "direction": [direction], "metric": [metric]})
+        return _name_measure(rows, Shown(measure, "number"), unit)
+
+    assert name("quality", None, "mos.mean") == "quality: call.mos.mean (MOS)"
+    assert name("call", None, "mos.mean") == "call.mos.mean (MOS)"
+    assert name("call.mos.mean", None, "mos.mean") == "call.mos.mean (MOS)"
+    assert name("call.up.goodput", "up", "goodput", "Mbit/s") == "call.up.goodput (Mbit/s)"
 
 
 def test_a_known_mark_that_curves_run_along_is_named_off_them(fake: Any, home_line: Path) -> None:
     figures = {figure.name: figure for figure in draw_figures([headend.run(home_line)])}
     text = json.dumps(figures["line-rate"].panels[0].specify(), ensure_ascii=False)
     assert "- -  nominal rate" in text
+
+
+def test_in_print_no_column_of_a_wide_table_is_behind_a_scrollbar() -> None:
+    style = Path(headend.__file__).with_name("templates") / "page.css"
+    _, _, printed = style.read_text(encoding="utf-8").partition("@media print")
+    assert ".scroll { overflow: visible; }" in printed
+    assert "white-space: normal !important" in printed

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import headend
+from headend.cli.main import app
 from headend.columns import TABLES
 from headend.errors import InputError
 from headend.folder import choose_folder, create_folder
 from headend.result import Result
+from headend.sweeps.definition import list_seeds
 
 
 def test_a_result_comes_back_as_it_was_saved(fake: Any, home_line: Path, tmp_path: Path) -> None:
@@ -37,6 +43,38 @@ def test_overrides_and_seed_reach_the_engine(fake: Any, home_line: Path) -> None
     assert result.manifest["seed"] == 7
     assert result.manifest["scenario"]["flow"]["call"]["rtt"] == "80 ms"
     assert result.queues["discipline"][0] == "docsis_pie"
+
+
+def test_numbers_of_numpy_are_numbers(fake: Any, home_line: Path) -> None:
+    result = headend.run(home_line, seed=np.int64(5), set={"flow.upload.count": np.int32(2)})  # type: ignore[arg-type]
+    assert (result.manifest["seed"], type(result.manifest["seed"])) == (5, int)
+    assert result.manifest["overrides"] == [["flow.upload.count", "2"]]
+    compared = headend.compare(home_line, {"queue": ["codel"]}, seeds=np.arange(2, 4))  # type: ignore[arg-type]
+    assert [one.manifest["seed"] for one in compared.results] == [2, 3]
+    assert list_seeds(np.int64(2)) == (1, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [1.5, "3", True, -1, np.array([3]), np.float64(2)])
+def test_what_is_no_seed_is_refused(fake: Any, home_line: Path, seed: Any) -> None:
+    with pytest.raises(InputError, match="seed: expected a whole number from 0 to"):
+        headend.run(home_line, seed=seed)
+    with pytest.raises(InputError, match="seeds: expected how many"):
+        headend.compare(home_line, {"queue": ["codel"]}, seeds=seed if seed is True else 1.5)  # type: ignore[arg-type]
+
+
+def test_a_result_shows_itself_in_a_line(fake: Any, home_line: Path) -> None:
+    result = headend.run(home_line, seed=3)
+    assert repr(result) == "<Result 'home-line', seed 3, 60 s, 4 flows, 2 queues>"
+    shown = result._repr_html_()
+    assert shown.startswith("<p><b>An upload and a call on a home line</b> (home-line, seed 3")
+    assert escape(result.verdict.paragraph) in shown
+    assert len(shown) < 2000
+
+
+def test_the_verdict_of_a_result_is_that_of_the_command(fake: Any, home_line: Path) -> None:
+    result = headend.run(home_line)
+    answer = CliRunner().invoke(app, ["run", str(home_line), "--json"])
+    assert json.loads(answer.stdout)["verdict"] == json.loads(json.dumps(result.verdict.to_dict()))
 
 
 def test_a_scenario_may_be_a_dictionary(fake: Any) -> None:

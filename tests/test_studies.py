@@ -426,6 +426,19 @@ def test_an_interruption_says_what_is_kept_and_a_rerun_completes(
     )
 
 
+def test_another_studys_results_are_not_replaced(small: Path) -> None:
+    assert run_small("--quiet").exit_code == 0
+    page = (Path("out") / "report.html").read_bytes()
+    small.rename(small.with_name("other"))
+    answer = CliRunner().invoke(app, ["study", "run", "other", "--out", "out"])
+    assert answer.exit_code == 2
+    message = (
+        'out: holds the results of another study, "small" and not "other"; choose another folder'
+    )
+    assert message in " ".join(answer.stderr.split())
+    assert (Path("out") / "report.html").read_bytes() == page
+
+
 def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
     (Path("out") / ".points.left").mkdir(parents=True)
     assert run_small("--quiet").exit_code == 0
@@ -507,6 +520,8 @@ def test_a_mistake_elsewhere_is_not_the_analysis_s(small: Path) -> None:
         ("small/study.toml", "small/study.toml: expected a study's name or its folder, found a file"),
         ("./nothing", "./nothing: no such folder"),
         ("bufer-control", 'no study is called "bufer-control"; did you mean "buffer-control"?'),
+        ("ping-latenc", 'no study is called "ping-latenc"; did you mean "ping-latency"?'),
+        ("xxxxx", 'no study is called "xxxxx"; there are those of aqm-docsis, buffer-control,'),
         ("rubbish", "rubbish/study.toml: not a text file (byte 0 is not UTF-8); a study is TOML"),
         ("torn", "torn/study.toml: not valid TOML: "),
     ],

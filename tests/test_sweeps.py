@@ -20,6 +20,7 @@ from headend.cli.main import app
 from headend.errors import InputError
 from headend.expect import Vocabulary
 from headend.folder import write_json
+from headend.result import read_manifest
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.crew import Failure, Progress, Threads
 from headend.sweeps.definition import make_sweep
@@ -535,6 +536,18 @@ def test_another_folder_is_not_written_into(folder: Path) -> None:
     assert "out: holds something other than a sweep's results" in answer.stderr
 
 
+@pytest.mark.parametrize("quantity", ["upload.goodput / ping.throughput", "ping.rtt.p50 < 1 s"])
+def test_a_measure_is_a_sum_and_no_ratio(folder: Path, quantity: str) -> None:
+    text = SWEEP.replace('"upload.goodput"', f'"{quantity}"')
+    (folder / "ratio.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="ratio.toml")
+    assert answer.exit_code == 2
+    assert answer.stderr == (
+        f'error: ratio.toml: measures.rate: "{quantity}": expected a quantity, or several of one kind joined by +,'
+        f' found "{quantity.split()[1]}"; a ratio is taken of two measures in the results (line 9)\n'
+    )
+
+
 @pytest.mark.parametrize("kind", ["run", "study"])
 def test_a_folder_of_other_results_is_not_mixed_into(folder: Path, kind: str) -> None:
     (folder / "out" / "points").mkdir(parents=True)
@@ -605,6 +618,44 @@ def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.M
     assert "out/points: cannot be written: no space left on device" in answer.stderr
     assert len(list((folder / "out" / "points").glob("*.parquet"))) == 3
     assert run_small("-q").exit_code == 0
+
+
+def test_another_sweeps_results_are_not_replaced_unasked(folder: Path) -> None:
+    assert run_small("-q").exit_code == 0
+    table = (folder / "out" / "results.parquet").read_bytes()
+    (folder / "other.toml").write_text(SWEEP, encoding="utf-8")
+    answer = run_small(file="other.toml")
+    assert (answer.exit_code, answer.stderr) == (
+        2,
+        'error: out: holds the results of another sweep, "small" over line and not "other" over line; choose another'
+        " folder with --out, or replace them with --force (from Python, out= and force=True)\n",
+    )
+    with pytest.raises(InputError, match="holds the results of another sweep"):
+        headend.sweep("other.toml", out="out")
+    # A file of the same name elsewhere is another one where its scenario is.
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "street.toml").write_text(LINE, encoding="utf-8")
+    text = SWEEP.replace("line.toml", "street.toml")
+    (folder / "elsewhere" / "small.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="elsewhere/small.toml")
+    assert '"small" over line and not "small" over street' in answer.stderr
+    assert (folder / "out" / "results.parquet").read_bytes() == table
+    assert run_small("-q", "--force", file="other.toml").exit_code == 0
+    assert read_manifest(folder / "out")["name"] == "other"
+
+
+def test_an_edited_sweep_goes_on(folder: Path) -> None:
+    assert run_small("-q", "--seeds", "1").exit_code == 0
+    (folder / "second.toml").write_text(LINE, encoding="utf-8")
+    text = SWEEP.replace('"line.toml"', '["line.toml", "second.toml"]').replace("Small", "Large")
+    (folder / "small.toml").write_text(text, encoding="utf-8")
+    assert run_small("-q", "--seeds", "1").exit_code == 0
+    assert read_manifest(folder / "out")["scenarios"] == ["line", "second"]
+    # Results of before scenarios were noted are told by the name.
+    manifest = read_manifest(folder / "out")
+    del manifest["scenarios"]
+    write_json(manifest, folder / "out" / "manifest.json")
+    assert run_small("-q", "--seeds", "1").exit_code == 0
 
 
 def test_points_that_come_to_the_same_are_run_once(folder: Path) -> None:

@@ -34,5 +34,7 @@ class Capture:
                 file.write(piece)
 
     def write_into(self, results: Path) -> None:
-        """Copy the files into a folder of results."""
-        shutil.copytree(self.folder, results / FOLDER)
+        """Copy the files into a folder of results, where they may be read by whoever may read the results."""
+        (results / FOLDER).mkdir()
+        for path in self.folder.iterdir():
+            shutil.copyfile(path, results / FOLDER / path.name)

@@ -66,6 +66,10 @@ class Row:
     cells: list[Cell | None]
 
 
+#: What a comparison's folder holds besides those of its runs.
+TAKEN = (MANIFEST, "report.html", "figures")
+
+
 @dataclass
 class Comparison:
     """Several runs side by side."""
@@ -106,7 +110,7 @@ class Comparison:
         variants = self.variants
         names = []
         for variant, stem in zip(
-            variants, name_folders([variant.label for variant in variants]), strict=True
+            variants, name_folders([variant.label for variant in variants], TAKEN), strict=True
         ):
             for result in variant.results:
                 several = len(variant.results) > 1

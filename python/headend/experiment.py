@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
 from headend.folder import create_folder
 from headend.life import parse_follow
-from headend.quantity import format_quantity
+from headend.quantity import format_quantity, read_integer
 from headend.result import RESULT_FORMAT, Result
 from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
 
@@ -135,7 +135,7 @@ def plan_run(
 ) -> Plan:
     """Check everything that can be checked before running; what is varied comes after what all runs share."""
     if seed is not None:
-        check_seed(seed)
+        seed = read_seed(seed)
         _check_seed_alone(overrides, "--seed")
     text = read_scenario(source)
     shared, overrides = overrides, [*overrides, *varied]
@@ -161,10 +161,12 @@ def plan_run(
     return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes))
 
 
-def check_seed(seed: Any) -> None:
-    """Refuse what is no seed."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+def read_seed(seed: Any) -> int:
+    """Give a seed as Python's own number, and refuse what is none."""
+    number = read_integer(seed)
+    if number is None or not 0 <= number <= LARGEST_SEED:
         raise InputError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, found {seed!r}")
+    return number
 
 
 def choose_seeds(wanted: int | Sequence[int], first: int) -> list[int]:
@@ -175,12 +177,19 @@ def choose_seeds(wanted: int | Sequence[int], first: int) -> list[int]:
     >>> choose_seeds(3, first=7), choose_seeds([4, 2], first=7)
     ([7, 8, 9], [4, 2])
     """
-    count = wanted if isinstance(wanted, int) else len(wanted)
+    count = read_integer(wanted)
+    if count is None:
+        if isinstance(wanted, bool | str) or not isinstance(wanted, Iterable):
+            raise InputError(f"seeds: expected how many, or a list of them, found {wanted!r}")
+        seeds = list(wanted)
+        count = len(seeds)
+    else:
+        # Not more than are too many: nobody waits for a list of a billion.
+        seeds = list(range(first, first + min(count, MOST_SEEDS)))
     if not 1 <= count <= MOST_SEEDS:
         raise InputError(f"seeds: expected 1 to {MOST_SEEDS} of them, found {count}")
-    seeds = list(range(first, first + count)) if isinstance(wanted, int) else list(wanted)
+    seeds = [read_seed(seed) for seed in seeds]
     for seed in seeds:
-        check_seed(seed)
         if seeds.count(seed) > 1:
             raise InputError(f"seeds: {seed} is given twice")
     return seeds
@@ -298,7 +307,7 @@ def plan_comparison(
         How many, from that one on; or which.
     """
     _check_varied(list(vary))
-    if not isinstance(seeds, int):
+    if read_integer(seeds) is None:
         _check_seed_alone(overrides, "a list of seeds")
     combinations = list(itertools.product(*vary.values()))
     if len(combinations) > MOST_RUNS:

@@ -32,19 +32,21 @@ def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = Fa
     return candidate
 
 
-def name_folders(labels: Sequence[str]) -> list[str]:
-    """Give each label a folder name of its own.
+def name_folders(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """Give each label a folder name of its own, which is none of those that are taken.
 
     Examples
     --------
     >>> name_folders(["drop tail, 1 s", "drop tail; 1 s"])
     ['drop-tail-1-s', 'drop-tail-1-s-2']
+    >>> name_folders(["figures"], taken=["figures"])
+    ['figures-2']
     """
     names: list[str] = []
     for label in labels:
         stem = re.sub(r"[^\w.]+", "-", label).strip("-.") or "run"
         name, number = stem, 2
-        while name in names:
+        while name in names or name in taken:
             name, number = f"{stem}-{number}", number + 1
         names.append(name)
     return names
@@ -111,15 +113,19 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def read_kind(path: Path) -> str | None:
-    """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None where it is not headend's."""
+def read_own_manifest(path: Path) -> dict[str, Any] | None:
+    """Give what headend noted of a folder of results; None where the folder is not headend's."""
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if not isinstance(manifest, dict) or "headend" not in manifest:
-        return None
-    return str(manifest.get("kind", "run"))
+    return manifest if isinstance(manifest, dict) and "headend" in manifest else None
+
+
+def read_kind(path: Path) -> str | None:
+    """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None where it is not headend's."""
+    manifest = read_own_manifest(path)
+    return None if manifest is None else str(manifest.get("kind", "run"))
 
 
 def is_results_folder(path: Path) -> bool:

@@ -75,8 +75,14 @@ def find_study(name: str) -> Path:
         raise InputError(f"{name}: expected a study's name or its folder, found a file")
     if name.startswith((".", "/")) or name.endswith("/"):
         raise InputError(f"{name}: no such folder")
-    known = {*studies, *(key.split("/")[0] for key in studies)}
-    raise InputError(f'no study is called "{name}"{suggest(name, known)}')
+    documents = {key.split("/")[0] for key in studies}
+    near = find_near(name, {*studies, *documents, *by_last})
+    hint = (
+        f'did you mean "{near}"?'
+        if near
+        else f"there are those of {', '.join(sorted(documents))} (headend study list)"
+    )
+    raise InputError(f'no study is called "{name}"; {hint}')
 
 
 def find_studies(name: str) -> list[Path]:

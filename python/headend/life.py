@@ -29,6 +29,9 @@ REQUESTING = ("answered", "deferred", "granted", "prepared", "requested")
 #: And about the channel of a cell, which a packet contends for after it left its queue.
 CONTENDING = ("aired", "backed_off")
 
+#: What follows for a packet that left the queue of its modem, once it is over the channel.
+_NEXT = ("delivered", "discarded", "enqueued")
+
 #: Frames of a cell, as the engine names them, in words.
 FRAMES = {
     "ack": "acknowledgement",
@@ -85,6 +88,15 @@ class Leg:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A part of a long wait whose steps are not among the moments: from the first to the last of them, in ns, and how many."""
+
+    from_ns: int
+    to_ns: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Life:
     """One packet's moments in order of time, and the legs between them.
 
@@ -96,6 +108,8 @@ class Life:
         Whether it waited for grants; where it did not, its queue stands for the modem.
     contends
         Whether it contended for the channel of a cell.
+    gaps
+        Where those steps are that are left out.
     """
 
     flow: str
@@ -106,6 +120,7 @@ class Life:
     left_out: int
     asks: bool
     contends: bool = False
+    gaps: tuple[Gap, ...] = ()
 
 
 def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[str, int]:
@@ -145,29 +160,47 @@ def trace_life(result: Result) -> Life | None:
     shown, left_out = _choose(rows)
     entered = next(row for row in rows if row["step"] == "enqueued")
     places = _place_queues(rows)
-    moments = [moment for row in shown for moment in _tell(row, places)]
+    passages = _find_passages(result, rows)
+    own = {start: text for passage in passages.values() for start, text in passage.tell()}
+    moments = [*_tell_bursts(own)]
+    moments += [moment for row in shown for moment in _tell(row, places, own)]
     moments += [moment for row in shown for moment in _tell_air(row, rows, places)]
-    moments += _tell_burst(rows, shown)
     moments.sort(key=lambda moment: moment.at_ns)
     return Life(
         flow=str(result.manifest.get("explain", [""])[0]),
         queue=entered["queue"],
         born_ns=rows[0]["at_ns"],
         moments=moments,
-        legs=[*_lead_packet(rows, places), *_lead_requests(shown), *_lead_air(shown, rows)],
+        legs=[
+            *_lead_packet(rows, places, passages),
+            *_lead_requests(shown),
+            *_lead_air(shown, rows),
+        ],
         asks=any(row["step"] in REQUESTING for row in rows),
         contends=any(row["step"] in CONTENDING for row in rows),
         left_out=left_out,
+        gaps=tuple(_find_gaps(rows)),
     )
 
 
 def _choose(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """Leave out the middle of a long wait: its loop of request and grant, or of the frames of others, repeats itself."""
-    left_out: set[int] = set()
+    left_out = {number for middle in _find_middles(rows) for number in middle}
+    return [row for number, row in enumerate(rows) if number not in left_out], len(left_out)
+
+
+def _find_middles(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
+    """Find which steps make the middle of each long wait."""
     for steps in (REQUESTING, CONTENDING):
         waiting = [number for number, row in enumerate(rows) if row["step"] in steps]
-        left_out.update(waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)])
-    return [row for number, row in enumerate(rows) if number not in left_out], len(left_out)
+        if middle := waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)]:
+            yield middle
+
+
+def _find_gaps(rows: Sequence[Mapping[str, Any]]) -> Iterator[Gap]:
+    """Say when the middle of each long wait was."""
+    for middle in _find_middles(rows):
+        yield Gap(rows[middle[0]]["at_ns"], rows[middle[-1]]["at_ns"], len(middle))
 
 
 def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
@@ -182,8 +215,16 @@ def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
     return places
 
 
-def _tell(row: Mapping[str, Any], places: Mapping[str, Lane]) -> Iterator[Moment]:
-    """Say in words what a step is; a request and a burst are told at the time they are on the channel."""
+def _tell(
+    row: Mapping[str, Any], places: Mapping[str, Lane], own: Mapping[int, str]
+) -> Iterator[Moment]:
+    """Say in words what a step is; a request and a burst are told at the time they are on the channel.
+
+    Parameters
+    ----------
+    own
+        The bursts that carried the packet in words, by when they begin, in ns; the others carried packets before it.
+    """
     at, when, step = row["at_ns"], row["when_ns"], row["step"]
     near, size = places.get(row["queue"], Lane.CMTS), _size(row["bytes"])
     if step == "sent":
@@ -203,8 +244,10 @@ def _tell(row: Mapping[str, Any], places: Mapping[str, Lane]) -> Iterator[Moment
         yield Moment(at, Lane.MODEM, "MAP: the request was heard", "map")
     elif step == "granted":
         yield Moment(at, Lane.MODEM, f"MAP: grant of {size}", "map")
-    elif step == "prepared":
-        yield Moment(when, Lane.CHANNEL, "the burst begins", "packet")
+    elif step == "loaded":
+        yield Moment(when, Lane.CMTS, "the CMTS passes it on", "packet")
+    elif step == "prepared" and when not in own:
+        yield Moment(when, Lane.CHANNEL, "an earlier burst begins", "others")
     elif step == "dequeued":
         yield Moment(at, near, f"leaves the queue {row['queue']}", "packet")
     elif step == "marked":
@@ -267,10 +310,12 @@ def _size(value: float) -> str:
     return "" if math.isnan(value) else f"{int(value):,} B"
 
 
-def _lead_packet(rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane]) -> Iterator[Leg]:
+def _lead_packet(
+    rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane], passages: Mapping[int, _Passage]
+) -> Iterator[Leg]:
     """Give the way of the packet: from its host into the queue, through the wait, over the channel, to its receiver."""
     lane, since = Lane.SENDER, rows[0]["at_ns"]
-    for row in rows:
+    for number, row in enumerate(rows):
         at, step = row["at_ns"], row["step"]
         if step == "enqueued":
             near = places[row["queue"]]
@@ -278,11 +323,11 @@ def _lead_packet(rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane]) 
             lane, since = near, at
         elif step == "dequeued":
             yield Leg("packet", since, at, lane, lane)
-            burst = _find_burst(rows, at)
-            if burst is not None and lane == Lane.MODEM:
-                yield Leg("packet", at, burst, lane, lane)
-                yield Leg("packet", burst, burst, lane, Lane.CMTS)
-                lane, since = Lane.CMTS, burst
+            passage = passages.get(number)
+            if passage is not None and lane == Lane.MODEM:
+                yield from passage.lead(at)
+                lane = Lane.CMTS
+                since = passage.starts[0] if passage.ends is None else passage.ends
             else:
                 since = at
         elif step == "delivered":
@@ -297,28 +342,117 @@ def _move(lane: Lane, to: Lane, since: int, at: int) -> Iterator[Leg]:
         yield Leg("packet", at, at, lane, to)
 
 
-def _find_burst(rows: Sequence[Mapping[str, Any]], dequeued: int) -> int | None:
-    """Find when the burst began that carried the packet: the last prepared or granted by the time it left its queue."""
-    for step in ("prepared", "granted"):
-        starts = [
-            row["when_ns"] for row in rows
-            if row["step"] == step and row["at_ns"] <= dequeued <= row["when_ns"]
-        ]  # fmt: skip
-        if starts:
-            return int(min(starts))
+@dataclass(frozen=True)
+class _Passage:
+    """The way of a packet over the channel: when each burst begins that carries some of it, and when the CMTS passes it on, in ns."""
+
+    starts: tuple[int, ...]
+    ends: int | None
+
+    def tell(self) -> Iterator[tuple[int, str]]:
+        """Say in words what begins when."""
+        count = len(self.starts)
+        for number, start in enumerate(self.starts, start=1):
+            yield (
+                start,
+                "the burst begins" if count == 1 else f"its burst {number} of {count} begins",
+            )
+
+    def lead(self, at: int) -> Iterator[Leg]:
+        """Give the way from when the packet left the queue of its modem."""
+        first, ends = self.starts[0], self.ends
+        yield Leg("packet", at, first, Lane.MODEM, Lane.MODEM)
+        if ends is None:
+            yield Leg("packet", first, first, Lane.MODEM, Lane.CMTS)
+        else:
+            yield Leg("packet", first, first, Lane.MODEM, Lane.CHANNEL)
+            yield Leg("packet", first, ends, Lane.CHANNEL, Lane.CHANNEL)
+            yield Leg("packet", ends, ends, Lane.CHANNEL, Lane.CMTS)
+
+
+def _find_passages(result: Result, rows: Sequence[Mapping[str, Any]]) -> dict[int, _Passage]:
+    """Find the way of the packet over each channel, by the place of the step with which it left its queue.
+
+    Where the steps do not tell, there is none.
+    """
+    passages: dict[int, _Passage] = {}
+    for number, row in enumerate(rows):
+        if row["step"] != "dequeued":
+            continue
+        loaded = _find_loaded(rows, number)
+        at = rows[loaded]["at_ns"] if loaded is not None else None
+        if at == row["at_ns"] or _is_stream(result, row["queue"]):
+            first = _find_filled(rows, number)
+        else:
+            first = _find_asked(rows, number)
+        if first is None:
+            continue
+        if loaded is None:
+            passages[number] = _Passage((first,), None)
+            continue
+        # Of what was granted until all of it was in bursts, what lies behind the first burst carried more of it.
+        ends = rows[loaded]["when_ns"]
+        starts = {
+            row["when_ns"] for row in rows[:loaded]
+            if row["step"] == "granted" and first <= row["when_ns"] < ends
+        }  # fmt: skip
+        passages[number] = _Passage(tuple(sorted(starts | {first})), ends)
+    return passages
+
+
+def _find_loaded(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
+    """Find the step with which the last of a packet that left its queue was put into a burst."""
+    for number in range(left + 1, len(rows)):
+        if rows[number]["step"] in _NEXT:
+            return None
+        if rows[number]["step"] == "loaded":
+            return number
     return None
 
 
-def _tell_burst(
-    rows: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]
-) -> Iterator[Moment]:
-    """Tell the burst of a packet that was drawn when the MAP arrived, before the burst is prepared."""
-    told = {row["when_ns"] for row in shown if row["step"] == "prepared"}
-    for row in rows:
-        if row["step"] == "dequeued":
-            burst = _find_burst(rows, row["at_ns"])
-            if burst is not None and burst not in told:
-                yield Moment(burst, Lane.CHANNEL, "the burst begins", "packet")
+def _is_stream(result: Result, queue: str) -> bool:
+    """Whether a modem cuts what its queue holds into grants that are there (DOCSIS 3.0 and later), and asks for no burst as such."""
+    table = result.manifest.get("scenario", {})
+    for key in ("link", queue.partition(".")[0], "docsis", "plant", "mac"):
+        table = table.get(key) or {}
+    return bool(table.get("continuous", True))
+
+
+def _find_filled(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
+    """Find the grant that the packet went into: that of the moment it left, or, where a burst is filled as it begins, the next."""
+    at, before = rows[left]["at_ns"], rows[:left]
+    for step in ("granted", "prepared"):
+        now = [row["when_ns"] for row in before if row["step"] == step and row["at_ns"] == at]
+        if now:
+            return int(now[-1])
+    prepared = {row["when_ns"] for row in before if row["step"] == "prepared"}
+    return min(
+        (
+            int(row["when_ns"])
+            for row in before
+            if row["step"] == "granted" and row["when_ns"] >= at and row["when_ns"] not in prepared
+        ),
+        default=None,
+    )
+
+
+def _find_asked(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
+    """Find the grant of a burst that was put together first and asked for then: the last, or its first fragment."""
+    start, asked = None, True
+    for row in rows[left + 1 :]:
+        if row["step"] in _NEXT or row["step"] == "loaded":
+            break
+        if row["step"] == "requested":
+            asked = True
+        elif row["step"] == "granted" and asked:
+            start, asked = int(row["when_ns"]), False
+    return start
+
+
+def _tell_bursts(own: Mapping[int, str]) -> Iterator[Moment]:
+    """Tell the bursts of the packet, prepared or not by the time that its steps end."""
+    for start, text in own.items():
+        yield Moment(start, Lane.CHANNEL, text, "packet")
 
 
 def _lead_requests(rows: Sequence[Mapping[str, Any]]) -> Iterator[Leg]:

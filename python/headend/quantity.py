@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, SupportsIndex
 
 Kind = Literal["time", "rate", "size", "ratio", "number"]
 
@@ -72,6 +73,22 @@ def parse_quantity(text: str, kind: Kind) -> Quantity:
         units_text = f" ({known})" if known else ""
         raise ValueError(f'expected a {kind} such as {EXAMPLES[kind]}{units_text}, found "{text}"')
     return Quantity(float(match[1]) * units[match[2] or ""], kind)
+
+
+def read_integer(value: object) -> int | None:
+    """Give a whole number, NumPy's too, as Python's own; None for anything else, a truth value included.
+
+    Examples
+    --------
+    >>> read_integer(3), read_integer(3.0), read_integer(True)
+    (3, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:  # an array has the method, and is a number only if it holds one
+        return None
 
 
 def format_quantity(value: float | None, kind: Kind) -> str:

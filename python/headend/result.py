@@ -6,11 +6,13 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.folder import MANIFEST, create_folder, describe
+from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
     from headend.capture import Capture
     from headend.expect import Outcome
     from headend.grading import Finding
+    from headend.verdict import Verdict
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
 RESULT_FORMAT = 2
 
 
-@dataclass
+@dataclass(repr=False)
 class Result:
     """Tables and manifest of one run; docs/reference/results.md says what each column means.
 
@@ -47,6 +50,27 @@ class Result:
     folder: Path | None = None
     wall_seconds: float | None = field(default=None, compare=False)
     capture: Capture | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        """Say in one line what was run; tables and manifest are attributes."""
+        duration = format_quantity(self.manifest.get("duration_ns"), "time")
+        told = [repr(self.label or self.title), f"seed {self.manifest.get('seed')}", duration]
+        told += [
+            f"{count} {name if count != 1 else name.removesuffix('s')}"
+            for name, column in (("flows", "flow"), ("queues", "queue"))
+            if name in self.tables
+            for count in [self.tables[name][column].n_unique()]
+        ]
+        return f"<Result {', '.join(told)}{', partial' if self.is_partial else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Give a notebook the title and the verdict."""
+        duration = format_quantity(self.manifest.get("duration_ns"), "time")
+        partial = ", partial" if self.is_partial else ""
+        return (
+            f"<p><b>{escape(self.title)}</b> ({escape(self.label)}, seed {self.manifest.get('seed')}, {duration}{partial})</p>"
+            f"<p>{escape(self.verdict.paragraph)}</p>"
+        )
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -104,6 +128,13 @@ class Result:
         from headend.grading import judge_flows
 
         return judge_flows(self)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Who suffered, how much, where the queue stood: ``paragraph`` says it, ``to_dict()`` gives it as ``run --json`` does."""
+        from headend.verdict import judge
+
+        return judge(self)
 
     @property
     def is_partial(self) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.library import find_scenario
+from headend.quantity import read_integer
 
 if TYPE_CHECKING:
     from headend._engine import Scenario
@@ -216,6 +217,8 @@ def _write_toml(value: Any) -> str:
         value, str | int | float
     ):  # booleans are integers, and JSON writes them as TOML does
         return json.dumps(value)
+    if (number := read_integer(value)) is not None:
+        return str(number)
     raise InputError(f"expected text, a number, a list or a table, found {type(value).__name__}")
 
 

@@ -304,6 +304,13 @@ impl<'a> Context<'a> {
         recorder.dequeued(self.now, queue, packet, around);
     }
 
+    /// A modem put the last of a packet, which came from `queue`, into a burst; it comes out of the CMTS at `delivery`.
+    #[inline]
+    pub fn note_loaded(&mut self, queue: QueueId, packet: &Packet, delivery: Instant) {
+        let (recorder, around) = self.world.record();
+        recorder.loaded(self.now, queue, (packet, delivery), around);
+    }
+
     fn group(&self, packet: &Packet) -> GroupId {
         self.world.flows.header(packet.flow).group
     }

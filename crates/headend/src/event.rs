@@ -91,11 +91,18 @@ impl Entry {
     }
 }
 
+/// Entries of one bucket, side by side in two cache lines: what waits for seconds has left the cache, and a list would be waited for link by link.
 #[derive(Debug, Clone, Copy)]
-struct Node {
-    entry: Entry,
+#[repr(align(64))]
+struct Chunk {
+    entries: [Entry; CHUNK],
+    len: u32,
+    /// Of the same bucket.
     next: u32,
 }
+
+const CHUNK: usize = 5;
+const _: () = assert!(size_of::<Chunk>() == 128, "two cache lines");
 
 const NIL: u32 = u32::MAX;
 const BUCKETS: u64 = 8192;
@@ -116,7 +123,7 @@ pub struct EventQueue {
     shift: u32,
     heads: Vec<u32>,
     occupied: [u64; WORDS],
-    nodes: Vec<Node>,
+    chunks: Vec<Chunk>,
     free: u32,
     in_wheel: usize,
     /// Beyond the wheel's horizon.
@@ -136,7 +143,7 @@ impl EventQueue {
             shift,
             heads: vec![NIL; BUCKETS as usize],
             occupied: [0; WORDS],
-            nodes: Vec::with_capacity(1024),
+            chunks: Vec::with_capacity(256),
             free: NIL,
             in_wheel: 0,
             later: BinaryHeap::with_capacity(64),
@@ -228,21 +235,30 @@ impl EventQueue {
     }
 
     fn put(&mut self, bucket: u64, entry: Entry) {
+        self.in_wheel += 1;
         let slot = (bucket % BUCKETS) as usize;
         let head = self.heads[slot];
-        let node = Node { entry, next: head };
-        let index = if self.free == NIL {
-            self.nodes.push(node);
-            self.nodes.len() as u32 - 1
-        } else {
-            let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
-            index
+        if let Some(chunk) = self.chunks.get_mut(head as usize)
+            && let Some(place) = chunk.entries.get_mut(chunk.len as usize)
+        {
+            *place = entry;
+            chunk.len += 1;
+            return;
+        }
+        let chunk = Chunk {
+            entries: [entry; CHUNK],
+            len: 1,
+            next: head,
         };
-        self.heads[slot] = index;
+        self.heads[slot] = self.free;
+        if let Some(place) = self.chunks.get_mut(self.free as usize) {
+            self.free = place.next;
+            *place = chunk;
+        } else {
+            self.heads[slot] = self.chunks.len() as u32;
+            self.chunks.push(chunk);
+        }
         self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.in_wheel += 1;
     }
 
     /// Opens the next bucket that holds anything, unless it begins after `at`: what is put into an open bucket must be sorted in.
@@ -266,11 +282,11 @@ impl EventQueue {
             self.heads[slot] = NIL;
             self.occupied[slot / 64] &= !(1 << (slot % 64));
             while index != NIL {
-                let node = self.nodes[index as usize];
-                self.open.push(node.entry);
-                self.nodes[index as usize].next = self.free;
-                self.free = index;
-                index = node.next;
+                let chunk = &mut self.chunks[index as usize];
+                self.open
+                    .extend_from_slice(&chunk.entries[..chunk.len as usize]);
+                let next = std::mem::replace(&mut chunk.next, self.free);
+                self.free = std::mem::replace(&mut index, next);
             }
             self.in_wheel -= self.open.len();
         }

@@ -1,5 +1,7 @@
 //! Packets in order: a ring that grows by a quarter and gives its room back, under a queue or a delay line.
 //!
+//! What was given back is remembered: who is busy again begins with most of the room of the last time, instead of growing to it step by step.
+//!
 //! A packet is moved in and out as a whole: each has a cache line of its own, and where one was taken out an empty one stays. (A standard deque
 //! gives an `Option`, whose mark is one of the packet's bytes; a packet moved around its mark in pieces holds up whoever reads it next.)
 
@@ -39,10 +41,17 @@ pub(crate) struct Slot(pub(crate) Packet);
 /// Packets, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
-    slots: Vec<Slot>,
+    slots: Box<[Slot]>,
     head: u32,
     len: u32,
+    /// Room to begin with: three quarters of what was given back last, so that one long queue does not count for ever.
+    usual: u32,
 }
+
+const _: () = assert!(
+    size_of::<Ring>() == 32,
+    "a delay line is to be one cache line, with its ring"
+);
 
 impl Ring {
     /// Makes room for so many more packets than it holds.
@@ -57,8 +66,7 @@ impl Ring {
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet) -> &mut Packet {
         if self.len() == self.slots.len() {
-            // By a quarter, not by all: a plant has thousands of queues.
-            self.move_to(self.len() + (self.len() / 4).max(LEAST_GROWTH));
+            self.grow();
         }
         let place = self.place(self.len());
         self.len += 1;
@@ -130,7 +138,8 @@ impl Ring {
         if self.len == 0 {
             self.head = 0;
             if self.slots.len() > LEAST_GROWTH {
-                *self = Self::default();
+                self.usual = (self.slots.len() - self.slots.len() / 4) as u32;
+                self.slots = Box::default();
             }
         }
     }
@@ -147,20 +156,25 @@ impl Ring {
     }
 
     #[cold]
+    fn grow(&mut self) {
+        let usual = mem::take(&mut self.usual) as usize;
+        // By a quarter, not by all: a plant has thousands of queues.
+        let more = (self.len() / 4).max(LEAST_GROWTH).max(usual);
+        self.move_to(self.len() + more);
+    }
+
+    #[cold]
     fn move_to(&mut self, room: usize) {
         assert!(
             u32::try_from(room).is_ok(),
             "a ring holds fewer than 2^32 packets"
         );
         let mut slots = Vec::with_capacity(room);
-        let wrapped = self
-            .slots
-            .split_off(self.slots.len().min(self.head as usize));
-        slots.extend(wrapped);
-        slots.append(&mut self.slots);
-        slots.truncate(self.len());
+        let (wrapped, first) = self.slots.split_at_mut(self.head as usize);
+        let packets = first.iter_mut().chain(wrapped).take(self.len as usize);
+        slots.extend(packets.map(|slot| mem::replace(slot, Slot(EMPTY))));
         slots.resize_with(room, || Slot(EMPTY));
-        (self.slots, self.head) = (slots, 0);
+        (self.slots, self.head) = (slots.into_boxed_slice(), 0);
     }
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from headend.cli.run import (
     ForceOption,
@@ -18,9 +19,10 @@ from headend.cli.run import (
     SetOption,
     choose_exit_code,
     describe_result,
-    print_missed,
+    print_miss,
     print_report,
     print_warnings,
+    tell_measured,
 )
 from headend.cli.terminal import (
     ExitCode,
@@ -34,6 +36,7 @@ from headend.errors import InputError
 
 if TYPE_CHECKING:
     from headend.comparison import Comparison
+    from headend.expect import Outcome
     from headend.experiment import Plan, Run
     from headend.result import Result
     from headend.sweeps.crew import Progress
@@ -109,8 +112,8 @@ def compare(
             }
         )
     elif quiet:
-        for result, name in _name_results(comparison):
-            print_missed(result, name)
+        for name, line in _list_missed(comparison):
+            print_miss(f"{name}: {line}")
     else:
         _print_comparison(comparison)
     if comparison.unfinished:
@@ -280,12 +283,8 @@ def _print_comparison(comparison: Comparison) -> None:
     console.print(fit(console, draw_board(variants, compare_figures(variants))))
     console.print(f"[dim]{explain_board(variants)}[/dim]\n")
     print_warnings(comparison.results)
-    for result, name in _name_results(comparison):
-        for outcome in result.expectations:
-            if not outcome.met:
-                console.print(
-                    f"[red]✗[/red] {name}: {outcome.expected}, measured {outcome.measured_text}"
-                )
+    for name, line in _list_missed(comparison):
+        console.print(f"[red]✗[/red] {escape(name)}: {escape(line)}")
     if comparison.unfinished:
         names = comparison.unfinished
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -294,9 +293,25 @@ def _print_comparison(comparison: Comparison) -> None:
         print_report(comparison.folder)
 
 
-def _name_results(comparison: Comparison) -> Iterator[tuple[Result, str]]:
-    """Give each run with what to call it: its label, and its seed where there are several."""
-    several = any(len(variant.results) > 1 for variant in comparison.variants)
-    for result in comparison.results:
-        name = f"{result.label}, seed {result.manifest['seed']}" if several else result.label
-        yield result, name
+def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Give each expectation that a variant missed, with the variant's name: a line each, over all its seeds."""
+    for variant in comparison.variants:
+        count = len(variant.results)
+        missed: dict[str, list[tuple[int, Outcome]]] = {}
+        for result in variant.results:
+            for outcome in result.expectations:
+                if not outcome.met:
+                    missed.setdefault(outcome.name, []).append((result.manifest["seed"], outcome))
+        for name, found in missed.items():
+            outcomes = [outcome for _, outcome in found]
+            seeds = ", ".join(str(seed) for seed, _ in found[:MOST_NAMED])
+            more = ", …" if len(found) > MOST_NAMED else ""
+            of = f"in {len(found)} of {count} seeds"
+            where = (
+                ""
+                if count == 1
+                else f"{of}, "
+                if len(found) == count
+                else f"{of} ({seeds}{more}), "
+            )
+            yield variant.label, f"{name}: {outcomes[0].expected}, {where}{tell_measured(outcomes)}"

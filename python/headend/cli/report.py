@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from headend.cli.run import JsonOption, read_path
 from headend.cli.terminal import answer_errors, make_output, print_json
 from headend.errors import InputError
+from headend.folder import RESUMABLE, read_kind
 
 FoldersArgument = Annotated[
     list[str],
@@ -31,7 +33,7 @@ def report(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the report again from a results folder, or one over several."""
+    """Make the report of a run, a comparison or a sweep again from its folder, or one over several runs."""
     from headend.comparison import load_results
     from headend.report import write_report
     from headend.result import read_manifest
@@ -40,8 +42,24 @@ def report(
         raise InputError(
             "a report over several folders needs --out FILE, such as --out compared.html"
         )
+    kind = _find_kind(folders)
+    if kind == "study":
+        name = read_manifest(Path(folders[0])).get("study", "NAME")
+        raise InputError(
+            f"{folders[0]}: holds the results of a study; headend study run {name} --out {folders[0]} makes its report again:"
+            " its finished points are kept"
+        )
+    if kind == "sweep":
+        from headend.sweeps.outcome import rewrite_sweep_report
+
+        _tell_report(rewrite_sweep_report(Path(folders[0]), out), as_json=as_json)
+        return
     title = str(read_manifest(Path(folders[0])).get("title", "")) if len(folders) == 1 else ""
     path = write_report(load_results(folders), out or Path(folders[0]) / "report.html", title=title)
+    _tell_report(path, as_json=as_json)
+
+
+def _tell_report(path: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"report": str(path)})
     else:
@@ -62,13 +80,40 @@ def figures(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write every figure of a report as SVG, PDF or PNG, for papers and slides."""
-    from headend.comparison import load_results
-    from headend.figures.export import export_figures
-
-    results = load_results(folders)
-    paths = export_figures(results, out or Path(folders[0]) / "figures", formats.split(","))
+    """Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study."""
+    target = out or Path(folders[0]) / "figures"
+    paths = _export(folders, target, formats.split(","))
     if as_json:
         print_json({"figures": [str(path) for path in paths]})
     else:
-        make_output().print(f"{len(paths)} figures in {paths[0].parent}", soft_wrap=True)
+        make_output().print(f"{len(paths)} figures in {target}", soft_wrap=True)
+
+
+def _export(folders: Sequence[str], target: Path, formats: Sequence[str]) -> list[Path]:
+    """Write the figures of whatever kind of results it is."""
+    from headend.figures.export import convert_pictures, export_figures, write_figures
+
+    kind, first = _find_kind(folders), Path(folders[0])
+    if kind == "study":
+        from headend.study.outcome import find_pictures
+
+        return convert_pictures(find_pictures(first), target, formats)
+    if kind == "sweep":
+        from headend.sweeps.loading import load_sweep
+        from headend.sweeps.outcome import draw_sweep_figures
+
+        return write_figures(draw_sweep_figures(load_sweep(first)), target, formats)
+    from headend.comparison import load_results
+
+    return export_figures(load_results(folders), target, formats)
+
+
+def _find_kind(folders: Sequence[str]) -> str | None:
+    """Say whether it is a sweep's folder or a study's, which stand alone; None for those of runs, which go side by side."""
+    kinds = [read_kind(Path(folder)) for folder in folders]
+    for folder, kind in zip(folders, kinds, strict=True):
+        if kind in RESUMABLE and len(folders) > 1:
+            raise InputError(
+                f"{folder}: holds the results of a {kind}, which stand alone; expected one such folder, or several of runs"
+            )
+    return kinds[0] if kinds[0] in RESUMABLE else None

@@ -21,6 +21,9 @@ from headend.cli.terminal import (
 from headend.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headend.expect import Outcome
     from headend.result import Result
 
 ScenarioArgument = Annotated[
@@ -35,7 +38,22 @@ SetOption = Annotated[
         help="Change a value of the scenario; [b]queue[/b] means the bottleneck's queue.",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option("--seed", help="In place of the scenario's seed.")]
+
+
+def read_number(text: str | int) -> int:
+    """Take a whole number as it is typed."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise typer.BadParameter(f'expected a whole number, found "{text}"') from error
+
+
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", metavar="N", help="In place of the scenario's seed.", parser=read_number
+    ),
+]
 
 
 def read_path(text: str | Path) -> Path:
@@ -136,7 +154,10 @@ def run(
 def _echo_capture(message: str, points: list[str]) -> str:
     """Name the option that was typed: to the engine, all that is changed is set."""
     for number, point in enumerate(points):
+        before = message
         message = message.replace(f"results.capture.points[{number}]:", f"--capture {point}:")
+        if message != before and "*" in point:
+            message += ' ("*" stands for a number only, as in cable.home.*.up)'
     return message.replace(f" (from --set results.capture.points={json.dumps(points)})", "")
 
 
@@ -241,12 +262,26 @@ def print_report(folder: Path) -> None:
     make_output().print(made, soft_wrap=True)
 
 
-def print_missed(result: Result, run: str = "") -> None:
-    """Print only the expectations that were missed, a line each; of several runs, with the name of each."""
+def print_missed(result: Result) -> None:
+    """Print only the expectations that were missed, a line each."""
     for outcome in result.expectations:
         if not outcome.met:
-            make_messages().print(
-                f"missed: {f'{run}: ' if run else ''}{outcome.name}: {outcome.expected}, measured {outcome.measured_text}",
-                soft_wrap=True,
-                markup=False,
-            )
+            print_miss(f"{outcome.name}: {outcome.expected}, {tell_measured([outcome])}")
+
+
+def print_miss(line: str) -> None:
+    """Print on standard error which expectation was missed."""
+    make_messages().print(f"missed: {line}", soft_wrap=True, markup=False)
+
+
+def tell_measured(outcomes: Sequence[Outcome]) -> str:
+    """Say what was measured of one expectation: a value, or from where to where."""
+    found = sorted(
+        (outcome.measured, outcome.measured_text)
+        for outcome in outcomes
+        if outcome.measured is not None
+    )
+    if not found:
+        return "nothing measured"
+    (_, low), (_, high) = found[0], found[-1]
+    return f"measured {low}" if low == high else f"measured {low} to {high}"

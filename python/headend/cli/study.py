@@ -134,7 +134,7 @@ def run(
         studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
     orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
     for order in orders:
-        check_study_folder(order.folder)
+        check_study_folder(order.folder, order.study)
     told = Told()
     needed = any(study.scenario for study in studies)
     with open_crew(scheduler if needed else None) as crew:

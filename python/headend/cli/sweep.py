@@ -62,6 +62,9 @@ def sweep(
             "--out", metavar="DIR", help="By default results/sweeps/NAME.", parser=read_path
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the results of another sweep that are there.")
+    ] = False,
     scheduler: SchedulerOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -88,6 +91,7 @@ def sweep(
             set=[parse_override(text) for text in settings or []],
             seeds=wanted,
             out=folder,
+            force=force,
             scheduler=scheduler,
             stop=stop,
             on_progress=on_progress,

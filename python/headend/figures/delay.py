@@ -14,7 +14,7 @@ from headend.figures.selection import (
     find_flow_groups,
     find_queue_groups,
     name_flow_keys,
-    place_flows,
+    order_flows,
 )
 from headend.figures.spread import NOTE
 from headend.figures.theme import colour, dash, fade, highlight, log_axis, make_chart, mark_along
@@ -37,7 +37,7 @@ def draw_flow_delay(results: Sequence[Result]) -> Figure | None:
     panels, note = lay_out(
         frames,
         lambda rows: _draw_tail(rows, "one-way delay (ms)", marks=True),
-        place_flows(results),
+        order_flows(results),
     )
     if not panels:
         return None
@@ -48,6 +48,7 @@ def draw_flow_delay(results: Sequence[Result]) -> Figure | None:
         " steeply is better; read the 99th percentile where it crosses 1 %. Conversation is easy below 150 ms and hard"
         f" above 400 ms (ITU-T G.114).{_note_groups(frames)}{note}",
         panels,
+        note,
     )
 
 
@@ -68,6 +69,7 @@ def draw_queue_delay(results: Sequence[Result]) -> Figure | None:
         " on a cable upstream this includes request and grant. A good queue falls to the right of a few milliseconds"
         f" only for bursts; a flat top that drops off late is a standing queue.{_note_groups(frames)}{note}",
         panels,
+        note,
     )
 
 
@@ -137,7 +139,8 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> AnyChart:
     )
     layers = [*_draw_bands(rows), curves]
     if marks:
-        layers += [mark_along(150, "150 ms", "delay_ms"), mark_along(400, "400 ms", "delay_ms")]
+        # Curves begin along the upper edge: what the marks mean stands outside of it.
+        layers += [mark_along(ms, f"{ms} ms", "delay_ms", above=True) for ms in (150, 400)]
     return alt.layer(*layers) if len(layers) > 1 else curves
 
 

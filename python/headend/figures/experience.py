@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from headend.figures.figure import Figure, Panel, lay_out, order_labels
+from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_labels
 from headend.figures.members import NOTE as MEMBERS_NOTE
 from headend.figures.members import draw_members
-from headend.figures.selection import find_flow_groups, join_keys, name_flow_keys, place_flows
+from headend.figures.selection import find_flow_groups, join_keys, name_flow_keys, order_flows
 from headend.figures.theme import (
     PALETTE,
     colour,
@@ -65,7 +65,7 @@ def draw_voice(results: Sequence[Result]) -> Figure | None:
         mark_across(4.0, "4: users satisfied", near_left=True),
         mark_across(3.1, "3.1: nearly all dissatisfied below", near_left=True),
     )
-    panels, over_time, note = _draw_reports(
+    panels, over_time, note, left_out = _draw_reports(
         results, arrows, 1.0, title, scale, rising=True, marks=marks
     )
     if not panels:
@@ -77,6 +77,7 @@ def draw_voice(results: Sequence[Result]) -> Figure | None:
         " delay and by packets lost or late (ITU-T G.107). At 4 and above nobody complains; below 3.1 nearly everybody"
         f" does. ↑ is what the other side hears.{_tell_de_jitter(results)}{note}",
         panels,
+        left_out,
     )
 
 
@@ -114,19 +115,20 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
         missing = rows.filter(pl.col("value").is_nan())
         return alt.layer(*layers, *([] if missing.is_empty() else [_draw_lost(missing, rows)]))
 
-    panels, note = lay_out(frames, draw, place_flows(results))
+    alone, left_out = lay_out(frames, draw, order_flows(results))
     scale = alt.Scale(zero=True)
-    members = draw_members(results, {"rtt": ""}, 1e-6, "round trip (ms)", scale)
-    panels, note = _join_panels(panels, members, note)
+    members, more = draw_members(results, {"rtt": ""}, 1e-6, "round trip (ms)", scale)
+    panels, note, left_out = _join_panels(alone, members, left_out + more)
     if not panels:
         return None
     return Figure(
         "ping",
-        "Ping over time" if len(panels) > len(members) else "Ping",
+        "Ping over time" if alone else "Ping",
         f"Round-trip time of a small packet beside the other traffic. Games ask for less than {GAMES_MS} ms; what lies"
         " above the line's empty value is time spent in queues."
         f"{' A × at the bottom is a ping that was never answered.' if lost else ''}{note}",
         panels,
+        left_out,
     )
 
 
@@ -134,7 +136,7 @@ def draw_frames(results: Sequence[Result]) -> Figure | None:
     """Draw how long each video's frames took over time."""
     arrows = {"frame_delay": " ↑", "frame_delay_down": " ↓"}
     title, scale = "frame delay (ms)", alt.Scale(zero=True)
-    panels, over_time, note = _draw_reports(results, arrows, 1e-6, title, scale)
+    panels, over_time, note, left_out = _draw_reports(results, arrows, 1e-6, title, scale)
     if not panels:
         return None
     return Figure(
@@ -144,23 +146,27 @@ def draw_frames(results: Sequence[Result]) -> Figure | None:
         " A call is at its ease below 150 ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in which"
         f" no frame came whole.{note}",
         panels,
+        left_out,
     )
 
 
 def draw_video_rates(results: Sequence[Result]) -> Figure | None:
     """Draw what arrived of each video over time."""
     arrows = {"video_rate": " ↑", "video_rate_down": " ↓"}
-    title, scale = "video that arrived (Mbit/s)", alt.Scale(zero=True)
-    panels, over_time, note = _draw_reports(results, arrows, 1e-6, title, scale, rising=True)
+    title, scale = "live video that arrived (Mbit/s)", alt.Scale(zero=True)
+    panels, over_time, note, left_out = _draw_reports(
+        results, arrows, 1e-6, title, scale, rising=True
+    )
     if not panels:
         return None
     return Figure(
-        "call-rate",
-        f"Rate of video{over_time}",
-        "What arrived of each video's frames in each scoring period. The rate of a call follows the line: it should climb to the"
+        "live-video-rate",
+        f"Rate of live video that arrived{over_time}",
+        "What arrived of the frames of each video call or cloud game in each scoring period. The rate of a call follows the line: it should climb to the"
         " best that the call can send and stay; a fall is a line that has less to give, or a sender that takes a queue for that."
         f" ↑ is what the other side sees.{note}",
         panels,
+        left_out,
     )
 
 
@@ -205,22 +211,23 @@ def draw_files(results: Sequence[Result]) -> Figure | None:
 
 def draw_segments(results: Sequence[Result]) -> Figure | None:
     """Draw the rate of each segment of a video over time."""
-    title, scale = "video rate (Mbit/s)", alt.Scale(zero=True)
-    alone = _leave_groups_out(results)
-    frames = {result.label: _gather(result, {"segment_rate": ""}, 1e-6) for result in alone}
-    panels, note = lay_out(
-        frames, lambda rows: _draw_samples(rows, title, scale, line=True), place_flows(results)
+    title, scale = "rate of the segment (Mbit/s)", alt.Scale(zero=True)
+    kept = _leave_groups_out(results)
+    frames = {result.label: _gather(result, {"segment_rate": ""}, 1e-6) for result in kept}
+    alone, left_out = lay_out(
+        frames, lambda rows: _draw_samples(rows, title, scale, line=True), order_flows(results)
     )
-    members = draw_members(results, {"segment_rate": ""}, 1e-6, title, scale, rising=True)
-    panels, note = _join_panels(panels, members, note)
+    members, more = draw_members(results, {"segment_rate": ""}, 1e-6, title, scale, rising=True)
+    panels, note, left_out = _join_panels(alone, members, left_out + more)
     if not panels:
         return None
     return Figure(
-        "video-rate",
-        "Video rate over time",
-        "The rate at which each segment was asked for, when it was. It should climb and stay; a player that follows its"
+        "streamed-video-rate",
+        "Rate of the streamed segments over time",
+        "The rate at which a player asked for each segment of its video, when it did. It should climb and stay; a player that follows its"
         f" buffer climbs slowly, and goes back and forth between two rates of its ladder.{note}",
         panels,
+        left_out,
     )
 
 
@@ -233,7 +240,7 @@ def draw_speed(results: Sequence[Result]) -> Figure | None:
     def draw(rows: pl.DataFrame) -> AnyChart:
         return _draw_samples(rows, title, scale, line=True, axis=axis)
 
-    panels, note = lay_out(frames, draw, place_flows(results))
+    panels, left_out = lay_out(frames, draw, order_flows(results))
     if not panels:
         return None
     return Figure(
@@ -241,8 +248,9 @@ def draw_speed(results: Sequence[Result]) -> Figure | None:
         "What a speed test shows",
         "The mean throughput since the start of a test, by the time it has run; of several tests the one in the middle. The"
         " first second is slow start; a service with a burst then shows its peak rate, and falls towards its sustained"
-        f" one the longer the test watches.{note}",
+        f" one the longer the test watches.{left_out}",
         panels,
+        left_out,
     )
 
 
@@ -264,10 +272,13 @@ def draw_loss(results: Sequence[Result]) -> Figure | None:
     parts = [row for result in results for row in _count_losses(result, groups)]
     if not parts:
         return None
-    frame = pl.DataFrame(parts)
+    frame, left_out = pl.DataFrame(parts), ""
     if len(results) == 1:
         panels = [Panel("", _draw_reasons(frame, "flow"))]
     else:
+        flows, left_out = choose_keys(
+            order_labels(frame["flow"].to_list()), order_flows(results).ranks
+        )
         panels = [
             Panel(
                 flow,
@@ -275,14 +286,15 @@ def draw_loss(results: Sequence[Result]) -> Figure | None:
                     frame.filter(pl.col("flow") == flow), "run", [r.label for r in results]
                 ),
             )
-            for flow in order_labels(frame["flow"].to_list())[:7]
+            for flow in flows
         ]
     return Figure(
         "loss",
         "Packets lost, by reason",
         "The share of each flow's packets that never arrived. TCP needs some loss to find its rate; a call hides about"
-        " 1 %. Drops by the AQM are early and meant; a full buffer drops late, and everybody's.",
+        f" 1 %. Drops by the AQM are early and meant; a full buffer drops late, and everybody's.{left_out}",
         panels,
+        left_out,
     )
 
 
@@ -321,8 +333,11 @@ def _leave_groups_out(results: Sequence[Result]) -> list[Result]:
     ]
 
 
-def _join_panels(panels: list[Panel], members: list[Panel], note: str) -> tuple[list[Panel], str]:
-    return [*panels, *members], (MEMBERS_NOTE if members else "") + note
+def _join_panels(
+    alone: list[Panel], members: list[Panel], left_out: str
+) -> tuple[list[Panel], str, str]:
+    """Give all panels, what the explanation ends with, and what of that names what is not drawn."""
+    return [*alone, *members], (MEMBERS_NOTE if members else "") + left_out, left_out
 
 
 def _draw_reports(
@@ -335,13 +350,13 @@ def _draw_reports(
     line: bool = True,
     rising: bool = False,
     marks: Sequence[AnyChart] = (),
-) -> tuple[list[Panel], str, str]:
+) -> tuple[list[Panel], str, str, str]:
     """Draw what applications report: over time, and of groups by member.
 
     Returns
     -------
     tuple
-        The panels, what the figure's title ends with, and a note for its explanation.
+        The panels, what the figure's title ends with, a note for its explanation, and what of that names what is not drawn.
     """
     frames = {
         result.label: _gather(result, suffixes, factor) for result in _leave_groups_out(results)
@@ -351,21 +366,22 @@ def _draw_reports(
         samples = _draw_samples(rows, title, scale, line=line)
         return alt.layer(samples, *marks) if marks else samples
 
-    panels, note = lay_out(frames, draw, place_flows(results))
-    members = draw_members(results, suffixes, factor, title, scale, rising=rising, marks=marks)
-    over_time = " over time" if panels else ""
-    panels, note = _join_panels(panels, members, note)
-    return panels, over_time, note
+    alone, left_out = lay_out(frames, draw, order_flows(results))
+    members, more = draw_members(
+        results, suffixes, factor, title, scale, rising=rising, marks=marks
+    )
+    panels, note, left_out = _join_panels(alone, members, left_out + more)
+    return panels, " over time" if alone else "", note, left_out
 
 
 def _draw_durations(
     results: Sequence[Result], measure: str, name: str, title: str, axis: str, explanation: str
 ) -> Figure | None:
     scale = alt.Scale(zero=True)
-    panels, _, note = _draw_reports(results, {measure: ""}, 1e-9, axis, scale, line=False)
+    panels, _, note, left_out = _draw_reports(results, {measure: ""}, 1e-9, axis, scale, line=False)
     if not panels:
         return None
-    return Figure(name, title, explanation + note, panels)
+    return Figure(name, title, explanation + note, panels, left_out)
 
 
 def _gather(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("svg", "pdf", "png")
 
+#: Letters of a note that fit on a line.
+NOTE_LETTERS = 105
+
 
 def export_figures(results: Sequence[Result], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write every figure of some runs; a figure of several panels gives several files."""
@@ -32,17 +36,14 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     InputError
         For a format that is not one, or a folder that cannot be written.
     """
-    wanted = list(dict.fromkeys(name.strip().lower() for name in formats))
-    for name in wanted:
-        if name not in FORMATS:
-            raise InputError(f'no figure format is called "{name}"{suggest(name, FORMATS)}')
+    wanted = _read_formats(formats)
     paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for figure in figures:
             for panel, stem in zip(figure.panels, name_panels(figure), strict=True):
                 title = ": ".join(filter(None, (figure.title, panel.title)))
-                specification = fix_size(panel, title)
+                specification = fix_size(panel, title, figure.note)
                 for name in wanted:
                     path = folder / f"{stem}.{name}"
                     path.write_bytes(_render(specification, name))
@@ -52,6 +53,40 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     return paths
 
 
+def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write pictures that are there as SVG in every format asked for.
+
+    Raises
+    ------
+    InputError
+        For a format that is not one, for a picture that cannot be read, or a folder that cannot be written.
+    """
+    wanted = _read_formats(formats)
+    paths = []
+    for picture in pictures:
+        try:
+            text = picture.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{picture}: cannot be read: {describe(error)}") from error
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in wanted:
+                path = folder / f"{picture.stem}.{name}"
+                path.write_bytes(_convert(text, name))
+                paths.append(path)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+    return paths
+
+
+def _read_formats(formats: Sequence[str]) -> list[str]:
+    wanted = list(dict.fromkeys(name.strip().lower() for name in formats))
+    for name in wanted:
+        if name not in FORMATS:
+            raise InputError(f'no figure format is called "{name}"{suggest(name, FORMATS)}')
+    return wanted
+
+
 def name_panels(figure: Figure) -> list[str]:
     """Give the names of a figure's files, one for each panel, without what tells formats apart."""
     names = [panel.name or f"{panel.title} {figure.name}" for panel in figure.panels]
@@ -59,14 +94,26 @@ def name_panels(figure: Figure) -> list[str]:
     return name_folders([name.replace("↑", "up").replace("↓", "down") for name in names])
 
 
-def fix_size(panel: Panel, title: str) -> dict[str, Any]:
-    """Give a panel's Vega-Lite specification with a size, a title and a white background."""
+def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
+    """Give a panel's Vega-Lite specification with a size, a title, a note below that, and a white background."""
     specification = panel.specify()
     specification["width"] = WIDTH
     specification.setdefault("height", HEIGHT)
-    specification["title"] = title
+    # An empty subtitle would still take its room.
+    lines = textwrap.wrap(note.strip(), NOTE_LETTERS)
+    specification["title"] = {"text": title, "subtitle": lines} if lines else title
     specification["config"] = {**configure(), "background": "white"}
     return specification
+
+
+def _convert(svg: str, name: str) -> bytes:
+    import vl_convert
+
+    if name == "svg":
+        return svg.encode()
+    if name == "pdf":
+        return bytes(vl_convert.svg_to_pdf(svg))
+    return bytes(vl_convert.svg_to_png(svg, scale=2))
 
 
 def _render(specification: dict[str, Any], name: str) -> bytes:

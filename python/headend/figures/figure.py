@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,11 @@ if TYPE_CHECKING:
 
     from headend.figures.theme import AnyChart
 
-#: More lines than this cannot be told apart, so the rest are left out and the figure says so.
+#: More lines than this cannot be told apart, so the rest are left out and the figure names them.
 MOST_SERIES = 7
+
+#: Of what is left out, so many are named one by one.
+MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
@@ -50,20 +54,41 @@ class Figure:
     title
         What it shows.
     explanation
-        What to look at, and what good looks like.
+        What to look at, and what good looks like; ends with the note.
+    note
+        What is not drawn, though it belongs there: a picture without its explanation carries it too.
     """
 
     name: str
     title: str
     explanation: str
     panels: list[Panel] = field(default_factory=list)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What flows have in common over all figures of one report.
+
+    Parameters
+    ----------
+    slots
+        The place in the palette of each.
+    ranks
+        What is drawn where there is no room for all: the least first.
+    """
+
+    slots: Mapping[str, int] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
 
 
 Draw = Callable[["pl.DataFrame"], "AnyChart"]
 
 
 def lay_out(
-    frames: Mapping[str, pl.DataFrame], draw: Draw, slots: Mapping[str, int] | None = None
+    frames: Mapping[str, pl.DataFrame],
+    draw: Draw,
+    order: Order | None = None,
 ) -> tuple[list[Panel], str]:
     """Make the panels of a figure from rows that have a ``key`` (flow, queue).
 
@@ -73,26 +98,27 @@ def lay_out(
         Rows by the label of the run.
     draw
         Draws rows, telling them apart by ``series``, coloured by ``slot``.
-    slots
-        The place in the palette that a key has in every figure of one run.
+    order
+        What goes first and which colours it has; by default, what is met first, and those of the palette in turn.
 
     Returns
     -------
     tuple
-        The panels, and a sentence about what was left out, or nothing.
+        The panels, and a sentence that names what was left out, or nothing.
     """
     import polars as pl
 
+    order = order or Order()
     filled = {label: frame for label, frame in frames.items() if not frame.is_empty()}
     if not filled:
         return [], ""
     keys = order_labels([key for frame in filled.values() for key in frame["key"]])
-    kept, note = keys[:MOST_SERIES], ""
-    if len(keys) > len(kept):
-        note = f" Drawn are {len(kept)} of {len(keys)}."
+    kept, note = choose_keys(keys, order.ranks)
+    if all(key in order.slots for key in kept):
+        kept.sort(key=lambda key: order.slots[key])
     if len(frames) == 1:
         rows = next(iter(filled.values())).filter(pl.col("key").is_in(kept))
-        places = _place(kept, slots or {})
+        places = _place(kept, order.slots)
         return [Panel("", draw(_mark(rows, pl.col("key"), places)))], note
     panels = []
     for key in kept:
@@ -105,6 +131,28 @@ def lay_out(
     return panels, note
 
 
+def choose_keys(keys: Sequence[str], ranks: Mapping[str, int]) -> tuple[list[str], str]:
+    """Choose what is drawn where not all can be, in the order given, and name the rest in a sentence.
+
+    Examples
+    --------
+    >>> choose_keys(["ping", *"abcdefg"], {"ping": 9} | dict.fromkeys("abcdefg", 0))[1]
+    ' Not drawn, as there is room for 7: ping.'
+    """
+    best = sorted(keys, key=lambda key: ranks.get(key, len(ranks)))[:MOST_SERIES]
+    left = [key for key in keys if key not in best]
+    note = f" Not drawn, as there is room for {MOST_SERIES}: {list_names(left)}." if left else ""
+    return [key for key in keys if key in best], note
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Write names one after the other, and of very many how many more there are."""
+    more = len(names) - MOST_NAMED
+    if more <= 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMED])} and {more} more"
+
+
 def order_labels(labels: Sequence[str]) -> list[str]:
     """Give each label once, in the order first met."""
     return list(dict.fromkeys(labels))
@@ -113,14 +161,25 @@ def order_labels(labels: Sequence[str]) -> list[str]:
 def _mark(rows: pl.DataFrame, series: pl.Expr, places: Mapping[str, int]) -> pl.DataFrame:
     import polars as pl
 
+    order = {key: number for number, key in enumerate(places)}
     return rows.with_columns(series=series).with_columns(
-        slot=pl.col("series").replace_strict(dict(places), return_dtype=pl.Int64)
+        slot=pl.col("series").replace_strict(dict(places), return_dtype=pl.Int64),
+        place=pl.col("series").replace_strict(order, return_dtype=pl.Int64),
     )
 
 
 def _place(keys: Sequence[str], slots: Mapping[str, int]) -> dict[str, int]:
-    """Keep the known places where no two keys would share one."""
-    known = [slots[key] for key in keys if key in slots and slots[key] < MOST_SERIES]
-    if len(known) == len(keys) == len(set(known)):
-        return {key: slots[key] for key in keys}
-    return {key: number for number, key in enumerate(keys)}
+    """Keep the known places that have a colour of their own; others get free ones, those of nobody first."""
+    from headend.figures.theme import PALETTE
+
+    taken: dict[int, str] = {}
+    for key in keys:
+        if slots.get(key, len(PALETTE)) < len(PALETTE):
+            taken.setdefault(slots[key], key)
+    known = {key: slot for slot, key in taken.items()}
+    others = set(slots.values())
+    own = sorted(range(len(PALETTE)), key=lambda slot: slot in others)
+    free = (
+        slot for slot in itertools.chain(own, itertools.count(len(PALETTE))) if slot not in taken
+    )
+    return {key: known[key] if key in known else next(free) for key in keys}

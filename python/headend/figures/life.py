@@ -13,7 +13,7 @@ import polars as pl
 
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.life import Lane, Leg, Life, trace_life
+from headend.life import FIRST_STEPS, LAST_STEPS, Gap, Lane, Leg, Life, Moment, trace_life
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
@@ -28,6 +28,12 @@ NEAR = 0.35
 #: Of the width, so much is left on the right for the words of the last steps.
 ROOM_FOR_WORDS = 0.75
 
+#: Steps of one wait that the engine records at most, the first and the last half of them.
+RECORDED = 128
+
+#: What is along the bottom, with the second at which it begins.
+AXIS_TITLE = "ms since {:.6f} s of simulated time"
+
 #: Gives the place of a field on the lanes.
 Height = Callable[[str], alt.Y]
 
@@ -36,7 +42,7 @@ KINDS = {
     "packet": ("the packet", 0),
     "request": ("a request", 4),
     "map": ("a MAP", 2),
-    "backoff": ("a backoff", 4),
+    "backoff": ("a backoff", 3),
     "others": ("frames of others", 6),
     "collision": ("a collision", 1),
 }
@@ -50,7 +56,11 @@ def draw_life(results: Sequence[Result]) -> Figure | None:
     if not lives:
         return None
     life = lives[0][1]
-    left_out = sum(life.left_out for _, life in lives)
+    left_out = " ".join(
+        f"The wait was long: {_count(gap)} in its middle are left out, where the shade is."
+        for _, life in lives
+        for gap in life.gaps
+    )
     loop = (
         " The modem asks, the CMTS answers in its next MAP, the modem sends where the grant lies: that loop is why a packet"
         " waits even on an idle upstream. A request that collides is heard by nobody; the modem learns of it from a MAP"
@@ -67,7 +77,7 @@ def draw_life(results: Sequence[Result]) -> Figure | None:
         "Time runs to the right, from when the packet was sent; each step has its time."
         + (loop if life.asks else "")
         + (air if life.contends else "")
-        + (f" The wait was long: {left_out} steps in its middle are left out." if left_out else ""),
+        + (f" {left_out}" if left_out else ""),
         [
             Panel(
                 "" if len(lives) == 1 else label,
@@ -79,6 +89,12 @@ def draw_life(results: Sequence[Result]) -> Figure | None:
     )
 
 
+def _count(gap: Gap) -> str:
+    """Say how many steps a gap holds, as far as they were recorded."""
+    recorded = gap.count + FIRST_STEPS + LAST_STEPS
+    return f"{'at least ' if recorded >= RECORDED else ''}{gap.count} steps"
+
+
 def _draw(life: Life) -> AnyChart:
     lanes = sorted(
         {lane for leg in life.legs for lane in (leg.start, leg.end)}
@@ -88,15 +104,18 @@ def _draw(life: Life) -> AnyChart:
     time = _Axis.fit(life)
     words = _list_words(life, height, time)
     colour = _colour({leg.kind for leg in life.legs} | {m.kind for m in life.moments})
-    rows = LANE_ROWS * len(lanes) + len(life.moments) + 1
+    rows = LANE_ROWS * len(lanes) + len(words) + 1
+    ticks = time.choose_ticks()
     x = alt.X(
         "ms:Q",
-        title=f"ms since {life.born_ns / 1e9:.6f} s of simulated time",
+        title=AXIS_TITLE.format(life.born_ns / 1e9),
         scale=alt.Scale(domain=[-0.02 * time.span, (1 + ROOM_FOR_WORDS) * time.span], nice=False),
-        axis=alt.Axis(grid=False, values=time.choose_ticks(), labelFlush=False),
+        axis=alt.Axis(
+            grid=False, values=ticks, format=f",.{_count_digits(ticks)}f", labelFlush=False
+        ),
     )
     scale = alt.Scale(
-        domain=[-len(life.moments) - 0.5, LANE_ROWS * len(lanes) + 0.5], nice=False, zero=False
+        domain=[-len(words) - 0.5, LANE_ROWS * len(lanes) + 0.5], nice=False, zero=False
     )
     axis = alt.Axis(
         values=list(height.values()), grid=True, ticks=False, domain=False, title=None,
@@ -107,6 +126,7 @@ def _draw(life: Life) -> AnyChart:
         return alt.Y(f"{field}:Q", scale=scale, axis=axis)
 
     layers = [
+        *_draw_gaps(life, time, max(height.values()), x, y),
         *_draw_words(words, x, y, colour),
         *_draw_legs(life.legs, time, height, x, y, colour),
     ]
@@ -155,9 +175,25 @@ class _Axis:
         return [round(step * number, 9) for number in range(int(true / step) + 1)]
 
 
+def _count_digits(ticks: Sequence[float]) -> int:
+    """Give as many decimals as tell ticks apart."""
+    return max(-math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9), 0) if len(ticks) > 1 else 0
+
+
 def _list_words(life: Life, height: dict[Lane, float], time: _Axis) -> pl.DataFrame:
-    """Give each moment a row of its own below the lanes, the last on top, so that no line crosses any words."""
-    count = len(life.moments)
+    """Give each moment a row of its own below the lanes, the last on top, so that no line crosses any words; a gap has one too."""
+    asking = Lane.MODEM if life.asks else max(height)
+    cuts = [
+        Moment(
+            gap.from_ns,
+            asking if asking in height else max(height),
+            f"⋯ {_count(gap)} until {time.write(gap.to_ns)} are left out",
+            "others",
+        )
+        for gap in life.gaps
+    ]
+    moments = sorted([*life.moments, *cuts], key=lambda moment: moment.at_ns)
+    count = len(moments)
     return pl.DataFrame(
         [
             {
@@ -167,9 +203,39 @@ def _list_words(life: Life, height: dict[Lane, float], time: _Axis) -> pl.DataFr
                 "words": f"{time.write(moment.at_ns)}  {moment.text}",
                 "kind": KINDS[moment.kind][0],
             }
-            for place, moment in enumerate(life.moments)
+            for place, moment in enumerate(moments)
         ]
     )
+
+
+def _draw_gaps(life: Life, time: _Axis, top: float, x: alt.X, y: Height) -> list[AnyChart]:
+    """Shade where steps are left out, over all lanes, and say so between the first two."""
+    if not life.gaps:
+        return []
+    rows = make_chart(
+        pl.DataFrame(
+            [
+                {
+                    "ms": time.place(gap.from_ns),
+                    "to_ms": time.place(gap.to_ns),
+                    "middle": (time.place(gap.from_ns) + time.place(gap.to_ns)) / 2,
+                    "y": LANE_ROWS / 2,
+                    "top": top + 0.5,
+                    "between": top - LANE_ROWS / 2,
+                    "words": f"⋯ {_count(gap)} left out ⋯",
+                }
+                for gap in life.gaps
+            ]
+        )
+    )
+    shade = rows.mark_rect(color=PALETTE[6], opacity=0.18).encode(
+        x=x, x2="to_ms:Q", y=y("y"), y2="top:Q"
+    )
+    middle = alt.X("middle:Q", title=AXIS_TITLE.format(life.born_ns / 1e9))
+    words = rows.mark_text(fontSize=12, baseline="middle").encode(
+        x=middle, y=y("between"), text="words:N"
+    )
+    return [shade, words]
 
 
 def _draw_words(words: pl.DataFrame, x: alt.X, y: Height, colour: alt.Color) -> list[AnyChart]:

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Panel, lay_out
-from headend.figures.selection import find_flow_groups, place_flows
+from headend.figures.selection import find_flow_groups, order_flows
 from headend.figures.theme import colour, fade, highlight, make_chart, shape
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def draw_members(
     *,
     rising: bool = False,
     marks: Sequence[AnyChart] = (),
-) -> list[Panel]:
-    """Draw the members of groups by a measure.
+) -> tuple[list[Panel], str]:
+    """Draw the members of groups by a measure, and name what was left out.
 
     Parameters
     ----------
@@ -52,17 +52,15 @@ def draw_members(
     frames = {
         result.label: _gather(results, result, suffixes, factor, rising) for result in results
     }
-    panels, _ = lay_out(
+    panels, left_out = lay_out(
         frames,
         lambda rows: alt.layer(*_draw_layers(rows, title, scale, len(results)), *marks),
-        place_flows(results),
+        order_flows(results),
     )
-    if len(results) > 1:
-        return panels
-    return [
-        Panel("Member by member", panel.chart, f"{title.split(' (')[0]} of each")
-        for panel in panels
-    ]
+    if len(results) == 1:
+        name = f"{title.split(' (')[0]} of each"
+        panels = [Panel("Member by member", panel.chart, name) for panel in panels]
+    return panels, left_out
 
 
 def _gather(

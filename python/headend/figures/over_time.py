@@ -9,13 +9,13 @@ import altair as alt
 import polars as pl
 
 from headend.bottleneck import find_shared_bottleneck
-from headend.figures.figure import Figure, Panel, lay_out
+from headend.figures.figure import Figure, Order, Panel, lay_out, list_names
 from headend.figures.selection import (
     find_flow_groups,
     find_queue_groups,
     join_keys,
     name_flow_keys,
-    place_flows,
+    order_flows,
 )
 from headend.figures.spread import NOTE, draw_band, has_band, merge_members
 from headend.figures.theme import (
@@ -53,6 +53,9 @@ INTERNALS = (
 #: Applications over UDP whose rate follows the line's.
 ADAPTIVE = ("video_call",)
 
+#: A connection of which fewer values were taken is a dot on an axis of some hundreds of them.
+FEWEST_TIMES = 8
+
 #: Columns of the queue's series: the mean of an interval and its worst.
 TOPS = {
     "delay": ("delay_mean_ns", "delay_max_ns"),
@@ -62,7 +65,7 @@ TOPS = {
 
 def draw_rates(results: Sequence[Result]) -> Figure | None:
     """Draw what each flow takes of the line over time, and for one run what its application reads."""
-    panels, note = _draw_flow_rates(results, "throughput_bps", "throughput (Mbit/s)")
+    panels, note, left_out = _draw_flow_rates(results, "throughput_bps", "throughput (Mbit/s)")
     if not panels:
         return None
     text = "How the line is shared. Flows of one kind should get like shares."
@@ -77,7 +80,7 @@ def draw_rates(results: Sequence[Result]) -> Figure | None:
             " A gap between throughput and goodput is data sent twice, or held back behind a loss: once that is"
             " repaired, all of it is read at once, faster than the line (cut off here)."
         )
-    return Figure("rates", "Rates over time", text + note, panels)
+    return Figure("rates", "Rates over time", text + note, panels, left_out)
 
 
 def draw_class_rates(results: Sequence[Result]) -> Figure | None:
@@ -96,7 +99,9 @@ def draw_class_rates(results: Sequence[Result]) -> Figure | None:
             "time_s", key="kind", value=_scaled("throughput_bps", 1e-6)
         )
     panels, note = lay_out(
-        frames, lambda rows: _draw_lines(rows, "throughput of all (Mbit/s)", results)
+        frames,
+        lambda rows: _draw_lines(rows, "throughput of all (Mbit/s)", results),
+        order_flows(results),
     )
     if not panels:
         return None
@@ -106,6 +111,7 @@ def draw_class_rates(results: Sequence[Result]) -> Figure | None:
         "What the members of each flow take together, both ways added up: which kind of traffic has the line."
         f" Whether its members share that evenly is Jain's index within the group.{note}",
         panels,
+        note,
     )
 
 
@@ -237,10 +243,15 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
     frames, groups = {}, find_flow_groups(results)
     names = [flow for result in results for flow, _ in name_flow_keys(result, groups)]
     order = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    brief: dict[str, int] = {}
     for result in results:
-        rows = result.connection_series.filter(pl.col("flow").is_in(list(order)))
+        rows = _choose_end(result.connection_series.filter(pl.col("flow").is_in(list(order))))
         if len(results) > 1:
             rows = rows.filter(pl.col("connection") == 0)
+        rows, short = _part_brief(rows)
+        for flow in short:
+            name = label_member(flow, groups)
+            brief[name] = max(brief.get(name, 0), short.count(flow))
         thin = thin_series(rows, ["flow", "connection"], ["cwnd_bytes"])
         several = set(thin.filter(pl.col("connection") > 0)["flow"]) - set(groups)
         labels = {flow: label_member(flow, groups) for flow in thin["flow"].unique()}
@@ -263,22 +274,64 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
     panels, note = lay_out(
         frames,
         lambda rows: _draw_lines(rows, "congestion window (KiB)", results),
-        place_flows(results),
+        _order_connections(frames, order_flows(results)),
     )
     if not panels:
         return None
+    if brief:
+        counts = list_names([f"{name} ({count})" for name, count in brief.items()])
+        note += f" Not drawn, as a line so brief is not seen: connections of {counts}."
     return Figure(
         "cwnd",
         "Congestion windows",
         "How much each TCP connection keeps in flight: it grows until something is lost or marked, then falls back. Deep"
         f" saw teeth under a short queue leave the line idle between them.{_note_groups(frames)}{note}",
         panels,
+        note,
     )
+
+
+def _choose_end(rows: pl.DataFrame) -> pl.DataFrame:
+    """Keep of each connection the end that has more in flight: where requests are sent too, both ends have a window."""
+    connection = ["flow", "connection"]
+    ends = rows.with_columns(end=pl.int_range(pl.len()).over(*connection, "time_ns"))
+    sent = ends.group_by(*connection, "end").agg(pl.col("in_flight_bytes").sum())
+    chosen = (
+        sent.sort(pl.col("in_flight_bytes"), descending=True)
+        .group_by(connection, maintain_order=True)
+        .agg(pl.col("end").first())
+    )
+    return ends.join(chosen, on=[*connection, "end"], how="semi").drop("end")
+
+
+def _part_brief(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Give the rows of connections that last long enough to be seen, and for each of the others the flow it is of."""
+    connection = ["flow", "connection"]
+    lasting = pl.len().over(connection) >= FEWEST_TIMES
+    short = rows.filter(~lasting).select(connection).unique(maintain_order=True)
+    return rows.filter(lasting), short["flow"].to_list()
+
+
+def _order_connections(frames: Mapping[str, pl.DataFrame], flows: Order) -> Order:
+    """Let the longest-lived connection of each flow stand for it, in its colour; only then come further ones."""
+    lives = pl.concat([rows.select("key") for rows in frames.values()])["key"]
+    slots, ranks, drawn = dict(flows.slots), dict(flows.ranks), dict[str, int]()
+    for key, _ in (
+        lives.value_counts().sort(pl.col("count"), "key", descending=[True, False]).rows()
+    ):
+        flow = key.rpartition(" #")[0] or key
+        before = drawn.get(flow, 0)
+        drawn[flow] = before + 1
+        ranks[key] = before * len(flows.ranks) + flows.ranks.get(flow, len(flows.ranks))
+        if not before and flow in flows.slots:
+            slots[key] = flows.slots[flow]
+    return Order(slots, ranks)
 
 
 def _draw_flow_rates(
     results: Sequence[Result], column: str, title: str, *, most: float | None = None
-) -> tuple[list[Panel], str]:
+) -> tuple[list[Panel], str, str]:
+    """Give the panels, what the explanation ends with, and what of that names what is not drawn."""
     frames, groups = {}, find_flow_groups(results)
     steady: dict[str, None] = {}
     for result in results:
@@ -296,12 +349,13 @@ def _draw_flow_rates(
         frames[result.label] = merge_members(
             joined.select("time_s", "key", value=_scaled(column, 1e-6)), many
         )
-    panels, note = lay_out(
-        frames, lambda rows: _draw_lines(rows, title, results, most), place_flows(results)
+    panels, left_out = lay_out(
+        frames, lambda rows: _draw_lines(rows, title, results, most), order_flows(results)
     )
     if steady:
-        note += f" Not drawn, as they send at a rate of their own: {', '.join(steady)}."
-    return panels, _note_groups(frames) + note
+        names = list_names(list(steady))
+        left_out += f" Not drawn, as they send at a rate of their own: {names}."
+    return panels, _note_groups(frames) + left_out, left_out
 
 
 def _note_groups(frames: Mapping[str, pl.DataFrame]) -> str:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from headend.bottleneck import find_bottleneck
-from headend.groups import Group, find_groups, label_member, order_naturally
+from headend.figures.figure import Order
+from headend.figures.theme import PALETTE
+from headend.groups import Group, find_groups, label_member, name_group, order_naturally
 
 if TYPE_CHECKING:
     from headend.result import Result
@@ -23,6 +25,12 @@ RANKS = {
     "page_load_time": 1,
     "rtt": 1,
 }
+
+#: Applications that watch the others: what they see is drawn in figures of their own, so elsewhere they go first where room is short.
+PROBES = ("ping",)
+
+#: A way that carries less than this share of what the flow's other way does is that of requests.
+REQUESTS = 0.1
 
 
 def find_flow_groups(results: Sequence[Result]) -> dict[str, Group]:
@@ -63,17 +71,72 @@ def name_flow_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[st
     }
 
 
-def place_flows(results: Sequence[Result]) -> dict[str, int]:
-    """Give each flow (and each direction of it) its place in the palette, the same in every figure."""
+def order_flows(results: Sequence[Result]) -> Order:
+    """Give flows (and each direction of them) the same colours in every figure, and say which are drawn where not all can be."""
+    ranks = _rank_flows(results)
+    return Order(_place_flows(results, ranks), ranks)
+
+
+def _place_flows(results: Sequence[Result], ranks: Mapping[str, int]) -> dict[str, int]:
+    """Give each its place in the palette.
+
+    Where the colours do not suffice, those have one of their own that are drawn where not all are.
+    """
     groups = find_flow_groups(results)
-    keys: dict[str, list[str]] = {}
-    for (flow, _), key in name_flow_keys(results[0], groups).items():
-        keys.setdefault(key, []).append(flow)
-    places: dict[str, int] = {}
-    for number, (key, flows) in enumerate(keys.items()):
-        places[key] = number
-        places.setdefault(label_member(flows[0], groups), number)
-    return places
+    keys = list(name_flow_keys(results[0], groups).items())
+    names = list(dict.fromkeys(key for _, key in keys))
+    best = sorted(names, key=lambda name: ranks[name])[: len(PALETTE)]
+    names.sort(key=lambda name: name not in best)
+    return _spread({name: number for number, name in enumerate(names)}, ranks, keys, groups)
+
+
+def _rank_flows(results: Sequence[Result]) -> dict[str, int]:
+    """Say which flows (and directions) are drawn where not all can be: the least first.
+
+    Those that load the line most and those that answer to a person take turns; after them come the ways of requests, and probes last.
+    """
+    groups = find_flow_groups(results)
+    keys: dict[tuple[str, str], str] = {}
+    sent: dict[str, int] = {}
+    probes: dict[str, bool] = {}
+    for result in results:
+        own = name_flow_keys(result, groups)
+        keys |= own
+        columns = ["flow", "direction", "bytes_sent", "application"]
+        for flow, way, size, application in result.flows.select(columns).iter_rows():
+            if key := own.get((flow, way)):
+                sent[key] = sent.get(key, 0) + size
+                probes[key] = application in PROBES
+    most: dict[str, int] = {}
+    for (flow, _), key in keys.items():
+        label = label_member(flow, groups)
+        most[label] = max(most.get(label, 0), sent[key])
+    asking = {
+        key
+        for (flow, _), key in keys.items()
+        if sent[key] < REQUESTS * most[label_member(flow, groups)]
+    }
+    names = list(dict.fromkeys(keys.values()))
+    first = [key for key in names if not probes[key] and key not in asking]
+    heaviest = sorted(first, key=lambda key: -sent[key])
+    in_turns = [key for pair in zip(heaviest, first, strict=True) for key in pair]
+    others = sorted(set(names) - set(first), key=lambda key: (probes[key], names.index(key)))
+    ranks = {key: rank for rank, key in enumerate(dict.fromkeys([*in_turns, *others]))}
+    return _spread(ranks, ranks, list(keys.items()), groups)
+
+
+def _spread(
+    numbers: Mapping[str, int],
+    ranks: Mapping[str, int],
+    keys: Sequence[tuple[tuple[str, str], str]],
+    groups: Mapping[str, Group],
+) -> dict[str, int]:
+    """Give the number of a flow's first direction by rank to the flow too, whichever way a figure calls it."""
+    spread = dict(numbers)
+    for (flow, _), key in sorted(keys, key=lambda item: ranks[item[1]]):
+        spread.setdefault(label_member(flow, groups), numbers[key])
+        spread.setdefault(name_group(flow) or flow, numbers[key])
+    return spread
 
 
 def join_keys(

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from headend.figures.figure import Figure, Panel
-from headend.figures.theme import PALETTE, colour, fade, highlight, make_chart, shape
+from headend.figures.figure import MOST_NAMED, Figure, Panel
+from headend.figures.theme import (
+    PALETTE,
+    colour,
+    fade,
+    highlight,
+    log_axis,
+    make_chart,
+    shape,
+)
 from headend.quantity import Kind
 
 if TYPE_CHECKING:
@@ -50,14 +58,9 @@ def draw_sweep(sweep: Sweep, summary: pl.DataFrame, shown: Sequence[Shown]) -> l
         if panels:
             words.append(f"by panel, {' and '.join(axis.name for axis in panels)}")
         interval = " The bars are 95 % intervals over seeds." if several else ""
-        figures.append(
-            Figure(
-                f"measure-{number + 1}",
-                item.measure,
-                f"{'; '.join(words)}.{interval}",
-                _draw_panels(rows, item, along, apart, panels),
-            )
-        )
+        drawn, note = _draw_panels(rows, item, along, apart, panels)
+        name, text = f"measure-{number + 1}", f"{'; '.join(words)}.{interval}{note}"
+        figures.append(Figure(name, item.measure, text, drawn, note))
     return figures
 
 
@@ -74,18 +77,36 @@ def _arrange(sweep: Sweep) -> tuple[Axis, Axis | None, list[Axis]]:
 
 def _draw_panels(
     rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None, panels: Sequence[Axis]
-) -> list[Panel]:
+) -> tuple[list[Panel], str]:
+    """Draw the panels, all on one scale, and name what was left out."""
     if not panels:
-        return [Panel("", _draw(rows, item, along, apart))]
+        return [Panel("", _draw(rows, item, along, apart, alt.Undefined), item.measure)], ""
     names = [axis.name for axis in panels]
-    drawn = []
+    drawn: list[Panel] = []
+    left: list[str] = []
+    scale = _span(rows, item)
     for key, own in rows.group_by(names, maintain_order=True):
         title = ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
-        drawn.append(Panel(title, _draw(own, item, along, apart)))
-    return drawn[:MOST_PANELS]
+        if len(drawn) < MOST_PANELS:
+            chart = _draw(own, item, along, apart, scale)
+            drawn.append(Panel(title, chart, f"{item.measure} {title}"))
+        else:
+            left.append(title)
+    more = f" Not drawn, as there is room for {MOST_PANELS} panels: {'; '.join(left[:MOST_NAMED])}"
+    if len(left) > MOST_NAMED:
+        more += f" and {len(left) - MOST_NAMED} more"
+    return drawn, f"{more}." if left else ""
 
 
-def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None) -> AnyChart:
+def _span(rows: pl.DataFrame, item: Shown) -> alt.Scale:
+    """Give one scale for all values of a measure, with their intervals, so that panels can be compared."""
+    columns, base = ["mean", "low", "high"], _DRAWN[item.kind][1]
+    least = rows.select(pl.min_horizontal(columns).min() / base).item()
+    most = rows.select(pl.max_horizontal(columns).max() / base).item()
+    return alt.Scale(domain=[min(least, 0), max(most, 0) or 1], nice=True)
+
+
+def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None, span: Any) -> AnyChart:
     unit, base = _DRAWN[item.kind]
     scale = along.scale
     labels = list(along.labels)
@@ -110,7 +131,7 @@ def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None) -> A
     kind: Literal["quantitative", "nominal"] = "quantitative" if scale else "nominal"
     title = _name_measure(rows, item, unit)
     base_chart = make_chart(points).encode(
-        x=alt.X("x", type=kind, title=x_title, sort=None, scale=_choose_scale(scale)),
+        x=alt.X("x", type=kind, title=x_title, sort=None, **_choose_scale(scale)),
         color=colour(points, "circle"),
         opacity=fade(chosen),
         tooltip=[
@@ -119,9 +140,9 @@ def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None) -> A
             alt.Tooltip("mean:Q", title=title, format=".4~g"),
         ],
     )
-    y = alt.Y("mean:Q", title=title)
+    y = alt.Y("mean:Q", title=title, scale=span)
     marks = base_chart.mark_point(filled=True, size=40).encode(y=y, shape=shape(points))
-    bars = base_chart.mark_rule().encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+    bars = base_chart.mark_rule().encode(y=alt.Y("low:Q", title=title, scale=span), y2="high:Q")
     layers = [bars, marks.add_params(chosen)]
     if scale:
         layers.insert(0, base_chart.mark_line().encode(y=y))
@@ -131,18 +152,25 @@ def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None) -> A
 
 def _name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
     """Give what the measure is called, what it is where that says something else, and its unit."""
-    subject, metric = rows.select("subject", "metric").row(0)
-    whole = f"{subject}.{metric}" if subject else str(metric)
-    name = item.measure if item.measure == whole else f"{item.measure}: {whole}"
+    subject, direction, metric = rows.select("subject", "direction", "metric").row(0)
+    whole = ".".join(part for part in (subject, metric) if part)
+    exact = ".".join(part for part in (subject, direction, metric) if part)
+    if item.measure == exact:
+        name = exact
+    elif whole == item.measure or whole.startswith(f"{item.measure}."):
+        name = whole
+    else:
+        name = f"{item.measure}: {whole}"
     unit = unit or _SCALES.get(str(metric).split(".")[0], "")
     return f"{name} ({unit})" if unit else name
 
 
-def _choose_scale(scale: tuple[list[float], str] | None) -> Any:
-    """Draw along a logarithm what spans a factor of ten or more."""
+def _choose_scale(scale: tuple[list[float], str] | None) -> dict[str, Any]:
+    """Draw along a logarithm what spans a factor of ten or more, and label its ends."""
     if scale is None:
-        return alt.Undefined
+        return {}
     low, high = min(scale[0]), max(scale[0])
     if low > 0 and high / low >= 10:
-        return alt.Scale(type="log", nice=False)
-    return alt.Scale(zero=False, nice=True)
+        log = alt.Scale(type="log", domain=[low, high], nice=False)
+        return {"scale": log, "axis": log_axis((low, high), ends=True)}
+    return {"scale": alt.Scale(zero=False, nice=True)}

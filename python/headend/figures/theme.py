@@ -38,6 +38,9 @@ WIDTH, HEIGHT = 640, 260
 #: Room for a legend above the narrowest panel of a page, and for one entry's symbol; what one letter takes, in pixels.
 LEGEND_WIDTH, SYMBOL_WIDTH, LETTER_WIDTH = 400, 50, 6.5
 
+#: Of the width of an axis, so much is taken by the label at an end.
+ROOM_FOR_LABEL = 0.06
+
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
@@ -74,7 +77,13 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
             "symbolOpacity": 1,
             "title": None,
         },
-        "title": {"color": text, "anchor": "start", "fontSize": 14},
+        "title": {
+            "color": text,
+            "anchor": "start",
+            "fontSize": 14,
+            "subtitleColor": soft,
+            "subtitleFontSize": 11,
+        },
         "rule": {"color": soft},
         "text": {"color": soft, "font": FONT, "fontSize": 11},
         # Keeps what is written on a chart legible over its lines.
@@ -88,10 +97,10 @@ def make_chart(rows: pl.DataFrame) -> alt.Chart:
 
 
 def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
-    """Give the series of some rows in the order of their slots; a slot is a place in the palette."""
-    return sorted(
-        rows.select("series", "slot").unique().iter_rows(), key=lambda pair: (pair[1], pair[0])
-    )
+    """Give the series of some rows with their slots, which are places in the palette; in order of the slots, or of ``place``."""
+    by = ["place" if "place" in rows.columns else "slot", "series"]
+    series = rows.select([*dict.fromkeys([*by, "slot"])]).unique().sort(by)
+    return list(series.select("series", "slot").iter_rows())
 
 
 def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> alt.Color:
@@ -163,11 +172,20 @@ def share_axis(what: str) -> alt.Y:
     )
 
 
-def log_axis(domain: tuple[float, float]) -> alt.Axis:
-    """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many."""
+def log_axis(domain: tuple[float, float], *, ends: bool = False) -> alt.Axis:
+    """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many.
+
+    With ``ends``, the ends of the domain are labelled too, and nothing that would run into them.
+    """
     low, high = math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1]))
     steps = (1, 2, 5) if high - low <= 3 else (1,)
-    return alt.Axis(values=[step * 10.0**power for power in range(low, high + 1) for step in steps])
+    values = [step * 10.0**power for power in range(low, high + 1) for step in steps]
+    if ends:
+        room = (domain[1] / domain[0]) ** ROOM_FOR_LABEL
+        between = [value for value in values if domain[0] * room < value < domain[1] / room]
+        values = [domain[0], *between, domain[1]]
+    # Vega's own words for a logarithmic scale leave out what is further than a few steps from a power of ten.
+    return alt.Axis(values=values, labelExpr="format(datum.value, ',~r')")
 
 
 def highlight() -> alt.Parameter:
@@ -218,10 +236,15 @@ def leave_headroom(most: float) -> alt.Scale:
     return alt.Scale(zero=True, domainMax=most * HEIGHT / (HEIGHT - 24), nice=False)
 
 
-def mark_along(value: float, text: str, field: str, *, to_left: bool = False) -> AnyChart:
-    """Draw a known mark as a vertical line with its meaning written beside it, where there is room for it."""
+def mark_along(
+    value: float, text: str, field: str, *, to_left: bool = False, above: bool = False
+) -> AnyChart:
+    """Draw a known mark as a vertical line with its meaning written beside it, where there is room for it, or above the panel."""
     data = pl.DataFrame({field: [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
+    if above:
+        over = make_chart(data).mark_text(align="center", baseline="bottom")
+        return alt.layer(line, over.encode(x=f"{field}:Q", y=alt.value(-3), text="meaning:N"))
     label = (
         make_chart(data)
         .mark_text(

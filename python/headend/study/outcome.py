@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
 from headend.figures.figure import Figure, Panel
-from headend.folder import MANIFEST, check_kind, describe, write_json, write_table
+from headend.folder import (
+    MANIFEST,
+    check_kind,
+    describe,
+    read_own_manifest,
+    write_json,
+    write_table,
+)
 from headend.result import RESULT_FORMAT
 from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import Judgement
@@ -147,17 +154,46 @@ def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame)
     return figures
 
 
+def find_pictures(folder: Path) -> list[Path]:
+    """Give the figures that a study's results hold, as SVG, in the order of its report.
+
+    Raises
+    ------
+    InputError
+        When the study was not run to its end.
+    """
+    path = folder / CLAIMS
+    try:
+        claims = json.loads(path.read_text(encoding="utf-8"))
+        names = [name for figure in claims["figures"] for name in figure["files"]]
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{folder}: the study was not run to its end; run it again to go on"
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path}: {describe(error)}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: damaged: {error}") from error
+    return [folder / FIGURES / name for name in names]
+
+
 def choose_study_folder(study: Study) -> Path:
     """Give the folder a study's results go to; running it again goes on from what is there."""
     name = study.name.replace("/", "-") + ("-quick" if study.quick else "")
     return Path("results") / "studies" / name
 
 
-def check_study_folder(folder: Path) -> None:
-    """Refuse a folder that holds something else."""
+def check_study_folder(folder: Path, study: Study) -> None:
+    """Refuse a folder that holds something else, such as another study's results."""
     if folder.is_file():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
     check_kind(folder, "study")
+    manifest = read_own_manifest(folder)
+    if manifest and manifest.get("study", study.name) != study.name:
+        raise InputError(
+            f'{folder}: holds the results of another study, "{manifest["study"]}" and not "{study.name}"; choose another'
+            " folder"
+        )
     if not folder.is_dir() or (folder / POINTS).is_file() or (folder / POINT_FOLDER).is_dir():
         return
     # A hidden file is what an interruption left of a write.

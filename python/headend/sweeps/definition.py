@@ -144,6 +144,16 @@ class Sweep:
             return next(axis for axis in self.axes if axis.name == self.compare)
         return next((axis for axis in self.axes if axis.scale is None), None)
 
+    def list_scenarios(self) -> list[str]:
+        """List what its scenarios are called: those of files and shipped ones by their name, dictionaries by their title."""
+        axis = next((axis for axis in self.axes if axis.chooses_scenario), None)
+        sources = axis.values if axis else (self.scenario,)
+        return [
+            str(source.get("title", "")) if isinstance(source, Mapping) else Path(str(source)).stem
+            for source in sources
+            if source is not None
+        ]
+
     def list_points(self) -> list[Point]:
         """List all combinations of all dimensions, each with all its seeds; the first dimension changes slowest."""
         return list(self._combine())
@@ -274,8 +284,6 @@ def list_seeds(wanted: int | Sequence[int]) -> tuple[int, ...]:
     >>> list_seeds(3), list_seeds([4, 2])
     ((1, 2, 3), (4, 2))
     """
-    if isinstance(wanted, bool) or not isinstance(wanted, int | list | tuple):
-        raise InputError(f"seeds: expected how many, or a list of them, found {wanted!r}")
     return tuple(choose_seeds(wanted, first=1))
 
 

@@ -73,6 +73,7 @@ def sweep(
     set: Mapping[str, Any] | Sequence[tuple[str, str]] = (),  # noqa: A002 - the word of the command line
     seeds: int | Sequence[int] | None = None,
     out: str | Path | None = None,
+    force: bool = False,
     scheduler: str | None = None,
     stop: threading.Event | None = None,
     on_progress: OnProgress | None = None,
@@ -89,6 +90,8 @@ def sweep(
         In place of the file's: how many, or which.
     out
         A folder for the results; finished points are kept there and found again. None by default: nothing is kept.
+    force
+        Let the results take the place of another sweep's that are there.
     scheduler
         Address of a Dask scheduler whose workers run the points; by default, the cores of this machine do.
     stop
@@ -118,7 +121,7 @@ def sweep(
     from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
     folder = Path(out)
-    open_sweep_folder(folder)
+    open_sweep_folder(folder, chosen, force=force)
     on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
     if scheduler is None:
         result = carry_out(chosen, jobs, folder, stop, None, on_progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -45,8 +46,13 @@ def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
     Raises
     ------
     InputError
-        For what a scenario has not got, and for a sum of different kinds.
+        For what a scenario has not got, for a sum of different kinds, and for more of an expectation than its quantity.
     """
+    if surplus := re.search(r"[/*<>=]", text):
+        raise InputError(
+            f'"{text}": expected a quantity, or several of one kind joined by +, found "{surplus[0]}";'
+            " a ratio is taken of two measures in the results"
+        )
     first, *others = [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
     for other in others:
         if other.kind != first.kind:

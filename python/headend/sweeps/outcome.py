@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError
-from headend.folder import MANIFEST, check_kind, describe, write_json, write_table
+from headend.folder import (
+    MANIFEST,
+    check_kind,
+    describe,
+    read_own_manifest,
+    write_json,
+    write_table,
+)
 from headend.quantity import Kind
 from headend.result import RESULT_FORMAT
+from headend.sweeps.definition import Sweep
 from headend.sweeps.experiment import POINTS, SweepResult
+from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
 from headend.sweeps.measuring import BASE_UNITS
 
 if TYPE_CHECKING:
     import polars as pl
 
-RESULTS = "results.parquet"
+    from headend.figures.figure import Figure
+
 SUMMARY = "summary.parquet"
 REPORT = "report.html"
 
@@ -32,8 +42,18 @@ def choose_sweep_folder(name: str) -> Path:
     return Path("results") / "sweeps" / name
 
 
-def open_sweep_folder(folder: Path) -> None:
-    """Make the folder before anything is run, or refuse it: what holds something else, what cannot be written."""
+def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> None:
+    """Make the folder before anything is run, or refuse it: what holds something else, what cannot be written.
+
+    Parameters
+    ----------
+    folder
+        Of the results.
+    sweep
+        Whose they will be.
+    force
+        Let them take the place of another sweep's.
+    """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
     own = not folder.is_dir() or (folder / POINTS).is_dir()
@@ -42,10 +62,35 @@ def open_sweep_folder(folder: Path) -> None:
         raise InputError(
             f"{folder}: holds something other than a sweep's results; choose another folder"
         )
+    if not force:
+        _check_same(folder, sweep)
     try:
         (folder / POINTS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+
+
+def _check_same(folder: Path, sweep: Sweep) -> None:
+    """Refuse the results of another sweep: of another name, or over none of the same scenarios."""
+    manifest = read_own_manifest(folder)
+    if manifest is None:
+        return
+    name, scenarios = manifest.get("name", sweep.name), manifest.get("scenarios")
+    own = sweep.list_scenarios()
+    # Where a sweep stopped short, or before scenarios were noted, the name alone tells.
+    if name == sweep.name and (scenarios is None or set(scenarios) & set(own)):
+        return
+    found, wanted = ((name, scenarios or []), (sweep.name, own))
+    raise InputError(
+        f"{folder}: holds the results of another sweep, {_tell_sweep(*found)} and not {_tell_sweep(*wanted)};"
+        " choose another folder with --out, or replace them with --force (from Python, out= and force=True)"
+    )
+
+
+def _tell_sweep(name: str, scenarios: Sequence[str]) -> str:
+    """Name a sweep with what it is over."""
+    over = ", ".join(filter(None, scenarios))
+    return f'"{name}" over {over}' if over else f'"{name}"'
 
 
 def write_outcome(result: SweepResult, folder: Path) -> None:
@@ -58,9 +103,11 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
         "kind": "sweep",
         "name": result.sweep.name,
         "title": result.sweep.title,
+        "scenarios": result.sweep.list_scenarios(),
         "complete": result.complete,
         "axes": {axis.name: axis.path for axis in result.sweep.axes},
         "seeds": list(result.sweep.seeds),
+        **describe_drawing(result.sweep),
         "failed": len(result.failures),
     }
     write_table(result.table, folder / RESULTS)
@@ -85,14 +132,13 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
     mark = f"<!-- made of {fingerprint} -->\n"
     if path.is_file() and path.read_bytes().endswith(mark.encode()):
         return
-    from headend.figures.sweep import draw_sweep
     from headend.report import render_page, write_page
 
     shown = choose_shown(result)
     rows = list_rows(result, shown)
     page = render_page(
         "sweep.html.j2",
-        draw_sweep(result.sweep, result.summary, shown),
+        draw_sweep_figures(result),
         title=result.sweep.title or result.sweep.name,
         sweep=result.sweep,
         points=count_points(result),
@@ -106,11 +152,31 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
     write_page(f"{page}\n{mark}", path)
 
 
+def draw_sweep_figures(result: SweepResult) -> list[Figure]:
+    """Draw the figures of a sweep's report."""
+    from headend.figures.sweep import draw_sweep
+
+    return draw_sweep(result.sweep, result.summary, choose_shown(result))
+
+
+def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
+    """Write the report of a sweep again from its folder alone."""
+    result, path = load_sweep(folder), path or folder / REPORT
+    write_sweep_report(result, path, _fingerprint(result, folder))
+    return path
+
+
 def _fingerprint(result: SweepResult, folder: Path) -> str:
-    """Tell what a report is made of: its numbers, its words, and how it is drawn."""
+    """Tell what a report is made of: its numbers, its words, and how it is drawn; not what its axes write to scenarios."""
     from headend.report import fingerprint_drawing
 
-    words = replace(result.sweep, scenario=None, overrides=(), added=(), file=None)
+    drawn = tuple(
+        tuple(replace(axis, values=axis.labels, spaced=False) for axis in dimension)
+        for dimension in result.sweep.dimensions
+    )
+    words = replace(
+        result.sweep, scenario=None, overrides=(), added=(), file=None, dimensions=drawn
+    )
     digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n".encode())
     digest.update((folder / RESULTS).read_bytes())
     return digest.hexdigest()

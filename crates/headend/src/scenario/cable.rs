@@ -382,7 +382,7 @@ pub enum TransportName {
 pub struct NeighbourLoad {
     /// Mean share of the channel that they take. A higher one makes grants smaller and, near 100 %, later.
     pub load: Probability,
-    /// How much the load varies: its standard deviation over its mean. Zero is a constant load.
+    /// How much the load varies: its standard deviation over its mean, before what exceeds the channel is cut off. Zero is a constant load.
     pub burstiness: f64,
     /// How long the load keeps a value before the next is drawn.
     pub correlation: Duration,

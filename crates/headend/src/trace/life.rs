@@ -2,8 +2,9 @@
 //!
 //! It takes the first packet of a flow that enters a queue at or after a given time. A flow whose hosts send anything up is followed
 //! upstream, as requests and grants are there; one that only travels down is followed down. While the packet waits in a queue, whatever
-//! happens to that queue's requests belongs to its life, as they ask for all that waits; once the queue gave it up, only the packet does.
-//! In a cell the packet contends for the channel after it left its queue: until its exchange of frames, whatever goes over that channel belongs
+//! happens to that queue's requests belongs to its life, as they ask for all that waits; and still after the queue gave it up, until all of it is
+//! in a burst: a modem of DOCSIS 1.0 to 2.0 takes a packet from its queue to ask for it, and later ones send it in pieces. Then only the packet
+//! does. In a cell the packet contends for the channel after it left its queue: until its exchange of frames, whatever goes over that channel belongs
 //! to its life too.
 //!
 //! A sequence number does not name a packet (acknowledgements share theirs, retransmissions keep theirs). What does is when it was
@@ -47,7 +48,7 @@ enum Place {
     Unborn,
     /// In a queue, since this time.
     Waiting(PacketView, QueueId, Instant),
-    /// Between queues; in a cell, until its frames are on the air, with the queue that gave it up.
+    /// Between queues; in a modem until it is in a burst, and in a cell until its frames are on the air, with the queue that gave it up.
     Travelling(PacketView, Option<QueueId>),
     /// Delivered or discarded.
     Ended,
@@ -226,7 +227,13 @@ impl State {
                 self.steps.push((at, *event));
                 self.place = Place::Ended;
             }
-            TraceEvent::BackedOff { queue, .. } if left == Some(queue) => self.keep(at, event),
+            TraceEvent::Loaded { queue, packet, .. }
+                if left == Some(queue) && is_same(&packet, &own) =>
+            {
+                self.steps.push((at, *event));
+                self.place = Place::Travelling(own, None);
+            }
+            _ if left.is_some() && queue_of_request(event) == left => self.keep(at, event),
             TraceEvent::Aired {
                 queue,
                 frame,
@@ -358,6 +365,15 @@ impl Row {
             } => Self {
                 bytes: Some(bytes),
                 ..Self::new("granted", Some(queue), start)
+            },
+            TraceEvent::Loaded {
+                queue,
+                packet,
+                delivery,
+            } => Self {
+                when: delivery,
+                until: delivery,
+                ..Self::of_packet("loaded", Some(queue), at, &packet)
             },
             TraceEvent::Marked { queue, packet } => {
                 Self::of_packet("marked", Some(queue), at, &packet)
@@ -517,15 +533,24 @@ mod tests {
         assert_eq!(follow(&events), expected);
     }
 
+    fn loaded(seq: u64) -> TraceEvent {
+        TraceEvent::Loaded {
+            queue: UP,
+            packet: packet(seq),
+            delivery: at(18),
+        }
+    }
+
+    const REQUESTED: TraceEvent = TraceEvent::Requested {
+        queue: UP,
+        bytes: 236,
+        contention: true,
+        opportunity: Some(5),
+        sent: Instant::ZERO,
+    };
+
     #[test]
     fn the_requests_of_its_queue_are_steps_while_it_waits_and_no_others() {
-        let requested = TraceEvent::Requested {
-            queue: UP,
-            bytes: 236,
-            contention: true,
-            opportunity: Some(5),
-            sent: at(11),
-        };
         let answered = TraceEvent::Answered {
             queue: UP,
             sent: at(11),
@@ -534,17 +559,38 @@ mod tests {
         let events = [
             (9, granted(UP)),
             (10, enqueued(UP, 2)),
-            (11, requested),
+            (11, REQUESTED),
             (12, granted(OTHER)),
             (13, answered),
             (14, granted(UP)),
             (15, dequeued(2, 5)),
+            (15, loaded(2)),
             (16, granted(UP)),
         ];
         let names: Vec<_> = follow(&events).into_iter().map(|(_, step)| step).collect();
+        let asked = ["enqueued", "requested", "answered", "granted"];
+        assert_eq!(names, [&asked[..], &["dequeued", "loaded"]].concat());
+    }
+
+    #[test]
+    fn a_packet_that_left_its_queue_to_be_asked_for_still_waits() {
+        let events = [
+            (10, enqueued(UP, 2)),
+            (11, dequeued(2, 1)),
+            (11, REQUESTED),
+            (13, granted(OTHER)),
+            (14, granted(UP)),
+            (14, loaded(1)),
+            (15, granted(UP)),
+            (15, loaded(2)),
+            (16, REQUESTED),
+            (20, delivered(2, 10)),
+        ];
+        let names: Vec<_> = follow(&events).into_iter().map(|(_, step)| step).collect();
+        let burst = ["granted", "granted", "loaded", "delivered"];
         assert_eq!(
             names,
-            ["enqueued", "requested", "answered", "granted", "dequeued"]
+            [&["enqueued", "dequeued", "requested"], &burst[..]].concat()
         );
     }
 

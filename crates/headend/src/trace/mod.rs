@@ -201,6 +201,15 @@ pub enum TraceEvent {
         /// When the burst starts.
         start: Instant,
     },
+    /// A modem put the last of a packet into the burst of a grant.
+    Loaded {
+        /// Of which queue.
+        queue: QueueId,
+        /// The packet.
+        packet: PacketView,
+        /// When it comes out of the CMTS.
+        delivery: Instant,
+    },
     /// A packet was given CE.
     Marked {
         /// Where.
@@ -271,6 +280,8 @@ impl TraceKinds {
     pub const AIRED: Self = Self(1 << 11);
     /// [`TraceEvent::BackedOff`].
     pub const BACKED_OFF: Self = Self(1 << 12);
+    /// [`TraceEvent::Loaded`].
+    pub const LOADED: Self = Self(1 << 13);
 
     /// The kind of `event`.
     pub const fn of(event: &TraceEvent) -> Self {
@@ -285,6 +296,7 @@ impl TraceKinds {
             TraceEvent::Discarded { .. } => Self::DISCARDED,
             TraceEvent::Enqueued { .. } => Self::ENQUEUED,
             TraceEvent::Granted { .. } => Self::GRANTED,
+            TraceEvent::Loaded { .. } => Self::LOADED,
             TraceEvent::Marked { .. } => Self::MARKED,
             TraceEvent::Requested { .. } => Self::REQUESTED,
             TraceEvent::Sent { .. } => Self::SENT,

@@ -2,8 +2,8 @@
 //!
 //! The load is log-normal: mean × exp(σz − σ²/2) with σ² = ln(1 + b²), b its burstiness, and z a stationary Gaussian
 //! process of standard deviation 1 whose correlation fades as exp(−t/correlation). From one MAP that is made to the next, however far, z
-//! is advanced exactly: z' = ρz + √(1 − ρ²)·n with ρ = exp(−Δt/correlation). What exceeds the channel is cut off.
-//! Their requests are Poisson, as many as the load of the moment makes.
+//! is advanced exactly: z' = ρz + √(1 − ρ²)·n with ρ = exp(−Δt/correlation). What exceeds the channel is cut off, and the load before the cut is as much
+//! above the mean as is needed for what is left to have that mean. Their requests are Poisson, as many as the load of the moment makes.
 
 use super::setup::Neighbours;
 use super::timing::UpstreamTiming;
@@ -22,6 +22,9 @@ pub struct NeighbourLoad {
     map: Option<u64>,
     /// The load over its mean, in that MAP.
     factor: f64,
+    /// What its mean is multiplied by at the time, and the mean share before the cut that belongs to it.
+    scale: f64,
+    uncut: f64,
     /// Requests of theirs in one opportunity at the mean load.
     requests: f64,
     rng: Rng,
@@ -32,11 +35,14 @@ impl NeighbourLoad {
     pub fn new(config: Neighbours, timing: &UpstreamTiming) -> Self {
         let spread = config.burstiness * config.burstiness;
         let opportunities = timing.opportunities as f64 / timing.map_interval().as_secs_f64();
+        let sigma = math::ln(1.0 + spread).sqrt();
         Self {
-            sigma: math::ln(1.0 + spread).sqrt(),
+            sigma,
             level: 0.0,
             map: None,
             factor: 1.0,
+            scale: 1.0,
+            uncut: mean_before_cut(config.load, sigma),
             requests: config.requests_per_second / opportunities,
             rng: config.rng.clone(),
             config,
@@ -46,7 +52,7 @@ impl NeighbourLoad {
     /// Minislots they take of MAP `map`; MAPs are asked for in order, and may be left out.
     pub fn minislots(&mut self, map: u64, timing: &UpstreamTiming) -> u64 {
         self.advance(map, timing);
-        let share = (self.config.load * self.factor).min(1.0);
+        let share = (self.uncut * self.burst()).min(1.0);
         (share * timing.minislots_per_map() as f64 + 0.5) as u64
     }
 
@@ -65,8 +71,17 @@ impl NeighbourLoad {
             self.level = kept * self.level + (1.0 - kept * kept).sqrt() * self.rng.normal();
         }
         self.map = Some(map);
-        let burst = math::exp(self.sigma * self.level - self.sigma * self.sigma / 2.0);
-        self.factor = burst * self.time_of_day(timing.allocation_start(map));
+        let scale = self.time_of_day(timing.allocation_start(map));
+        if scale.to_bits() != self.scale.to_bits() {
+            self.scale = scale;
+            self.uncut = mean_before_cut(self.config.load * scale, self.sigma);
+        }
+        self.factor = self.burst() * scale;
+    }
+
+    /// The log-normal of mean 1 in the latest MAP.
+    fn burst(&self) -> f64 {
+        math::exp(self.sigma * self.level - self.sigma * self.sigma / 2.0)
     }
 
     /// Correlation of the level over a span.
@@ -83,6 +98,35 @@ impl NeighbourLoad {
         let past = steps.partition_point(|(start, _)| *start <= elapsed);
         past.checked_sub(1).map_or(1.0, |step| steps[step].1)
     }
+}
+
+/// The mean m of a log-normal share whose part up to the whole channel has the mean `share`: E[min(X, 1)] = m·Φ(−d − σ) + 1 − Φ(−d), where
+/// d = (ln m − σ²/2)/σ. Infinite where the mean is the whole channel.
+fn mean_before_cut(share: f64, sigma: f64) -> f64 {
+    if share >= 1.0 {
+        return f64::INFINITY;
+    }
+    if share <= 0.0 || sigma <= 0.0 {
+        return share;
+    }
+    let after_cut = |mean: f64| {
+        let below = sigma / 2.0 - math::ln(mean) / sigma;
+        mean * math::normal_cdf(below - sigma) + 1.0 - math::normal_cdf(below)
+    };
+    let (mut low, mut high) = (share, 2.0 * share);
+    while after_cut(high) < share && high < f64::MAX / 2.0 {
+        (low, high) = (high, 2.0 * high);
+    }
+    // Halved until nothing is between them.
+    for _ in 0..f64::MANTISSA_DIGITS {
+        let middle = f64::midpoint(low, high);
+        if after_cut(middle) < share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
 }
 
 #[cfg(test)]
@@ -130,6 +174,23 @@ mod tests {
             let expected = (math::exp(math::ln(1.25) * rho) - 1.0) / 0.25;
             assert!((memory - expected).abs() < 0.02, "{memory} {expected}");
         }
+    }
+
+    /// The cut takes from the bursts, and the mean stays what was asked for.
+    #[test]
+    fn the_mean_is_what_is_left_after_the_cut() {
+        for (load, burstiness) in [(0.5, 0.5), (0.9, 0.5), (0.7, 2.0), (0.95, 1.0)] {
+            let [mean, ..] = moments(&mut neighbours(load, burstiness), 100);
+            assert!(
+                (mean - load).abs() < 0.01,
+                "{load} with {burstiness}: {mean}"
+            );
+        }
+        let timing = Plant::docsis31().upstream_timing();
+        assert_eq!(
+            neighbours(1.0, 0.5).minislots(0, &timing),
+            timing.minislots_per_map()
+        );
     }
 
     #[test]

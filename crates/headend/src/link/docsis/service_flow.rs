@@ -88,6 +88,7 @@ impl Supply {
     #[inline]
     pub fn send(&mut self, packet: Packet, at: Instant, cx: &mut Context<'_>) {
         self.last_delivery = self.last_delivery.max(at);
+        cx.note_loaded(self.queue.id(), &packet, self.last_delivery);
         cx.forward_at(packet, self.last_delivery);
     }
 

@@ -683,6 +683,25 @@ impl Recorder {
         }
     }
 
+    /// All of a packet is in the burst of a grant, and comes out of the CMTS at `delivery`.
+    #[inline]
+    pub(crate) fn loaded(
+        &mut self,
+        at: Instant,
+        queue: QueueId,
+        (packet, delivery): (&Packet, Instant),
+        around: Surroundings<'_>,
+    ) {
+        if self.is_heard(TraceKinds::LOADED) {
+            let packet = PacketView::of(packet, around.group(packet));
+            self.tell(at, || TraceEvent::Loaded {
+                queue,
+                packet,
+                delivery,
+            });
+        }
+    }
+
     /// Makes the event and tells it to those who listen. Out of line: nobody does in most runs.
     #[cold]
     #[inline(never)]

@@ -1,0 +1,85 @@
+"""A sweep's results, read back from their folder: what reports and figures are remade from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.errors import InputError
+from headend.folder import MANIFEST, describe
+from headend.result import read_manifest
+from headend.sweeps.definition import Axis, Sweep
+from headend.sweeps.experiment import SweepResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RESULTS = "results.parquet"
+
+
+def describe_drawing(sweep: Sweep) -> dict[str, Any]:
+    """Give what the manifest holds besides name, axes and seeds, so that figures can be drawn without the sweep's file."""
+    return {
+        "description": sweep.description,
+        "dimensions": [
+            {axis.name: list(axis.labels) for axis in dimension} for dimension in sweep.dimensions
+        ],
+        "measures": dict(sweep.measures),
+        "compare": sweep.compare,
+    }
+
+
+def load_sweep(folder: str | Path) -> SweepResult:
+    """Read the results of a sweep that was run to its end.
+
+    Raises
+    ------
+    InputError
+        When it was not, when it is damaged, or when an older headend wrote it; then running it again mends that.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    if not manifest.get("complete", False):
+        raise InputError(f"{folder}: the sweep was not run to its end; run it again to go on")
+    if "dimensions" not in manifest:
+        raise InputError(
+            f"{folder}: written by an older headend; run the sweep again: its finished points are kept"
+        )
+    try:
+        paths = manifest["axes"]
+        sweep = Sweep(
+            name=manifest["name"],
+            scenario=None,
+            dimensions=tuple(
+                tuple(
+                    Axis(paths[name], name, tuple(labels), tuple(labels))
+                    for name, labels in dimension.items()
+                )
+                for dimension in manifest["dimensions"]
+            ),
+            seeds=tuple(manifest["seeds"]),
+            measures=manifest["measures"],
+            compare=manifest["compare"],
+            title=manifest["title"],
+            description=manifest["description"],
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
+    table = _read_table(folder / RESULTS)
+    failed = table.filter(table["error"].is_not_null())
+    names = [axis.name for axis in sweep.axes]
+    failures = {
+        tuple(row[:-1]): str(row[-1]) for row in failed.select(*names, "seed", "error").iter_rows()
+    }
+    return SweepResult(sweep, table, failures, complete=True, folder=folder)
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return pl.read_parquet(path, glob=False)
+    except OSError as error:
+        raise InputError(f"{path}: {describe(error)}") from error
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{path}: damaged: {str(error).splitlines()[0]}") from error

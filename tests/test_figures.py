@@ -1,0 +1,304 @@
+"""What figures show where there is no room for all, and what their axes, names and exported files say of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import typer.testing
+
+import headend
+from headend.cli.main import app
+from headend.figures import draw_figures
+from headend.figures.export import fix_size, write_figures
+from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_keys, lay_out
+from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
+from headend.figures.selection import order_flows
+from headend.figures.sweep import MOST_PANELS
+from headend.figures.theme import log_axis, make_chart
+from headend.library import list_studies
+from headend.result import Result
+from headend.study import read_study
+from headend.study.outcome import StudyOutcome
+from headend.sweeps import SweepResult
+from headend.sweeps import sweep as run_sweep
+from headend.sweeps.outcome import draw_sweep_figures
+
+#: A line that an upload fills, with more series than are drawn: eight of data alone.
+CROWDED: dict[str, Any] = {
+    "duration": "80 s",
+    "warmup": "2 s",
+    "bottleneck": "cable.up",
+    "link": {
+        "cable": {
+            "docsis": {
+                "preset": "docsis30",
+                "upstream": {"rate": "2 Mbit/s", "queue": "drop_tail"},
+                "downstream": {"rate": "20 Mbit/s"},
+            }
+        }
+    },
+    "flow": {
+        "upload": {"application": "bulk", "direction": "up", "start": "3 s"},
+        "download": {
+            "application": {"bulk": {"size": "4 MB", "pause": "3 s"}},
+            "direction": "down",
+        },
+        "call": {"application": "voice"},
+        "page": {"application": {"web": {"page": "1 MB", "pause": "5 s"}}},
+        "ping": {"application": "ping"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def crowded() -> Result:
+    return headend.run(CROWDED)
+
+
+def find_series(figure: Figure, panel: int = 0) -> dict[str, str]:
+    """Give the colour of each series of a panel, in the order of its legend."""
+    text = json.dumps(figure.panels[panel].specify())
+    position = text.index('"color": {"field": "series"')
+    scale = json.JSONDecoder().raw_decode(text, text.index("{", position))[0]["scale"]
+    return dict(zip(scale["domain"], scale["range"], strict=True))
+
+
+def test_what_loads_the_line_is_drawn_and_a_probe_gives_way(crowded: Result) -> None:
+    figures = {figure.name: figure for figure in draw_figures([crowded])}
+    for name in ("delay", "rates"):
+        series = find_series(figures[name])
+        assert len(series) == MOST_SERIES
+        assert {"upload", "download", "call ↑", "call ↓", "page ↓"} <= set(series), name
+        assert "Not drawn, as there is room for 7: ping ↓." in figures[name].explanation
+
+
+def replace_connections(result: Result, rows: pl.DataFrame) -> Result:
+    return Result({**result.tables, "connection_series": rows}, result.manifest, result.label)
+
+
+def test_windows_show_the_flow_that_fills_the_line(crowded: Result) -> None:
+    figure = draw_windows([crowded])
+    assert figure is not None
+    assert "upload" in find_series(figure)
+    rows = crowded.connection_series
+    brief = rows.filter(pl.col("flow") == "page", pl.col("time_ns") < 600_000_000)
+    assert brief["connection"].n_unique() == 8
+    figure = draw_windows(
+        [replace_connections(crowded, pl.concat([brief, rows.filter(pl.col("flow") == "upload")]))]
+    )
+    assert figure is not None
+    assert list(find_series(figure)) == ["upload"]
+    assert figure.note == " Not drawn, as a line so brief is not seen: connections of page (8)."
+    assert figure.explanation.endswith(figure.note)
+
+
+def test_of_many_connections_one_of_each_flow_comes_first(crowded: Result) -> None:
+    rows = crowded.connection_series.filter(pl.col("flow").is_in(["upload"]))
+    many = [
+        rows.with_columns(flow=pl.lit("download"), connection=pl.lit(number, pl.Int64))
+        for number in range(8)
+    ]
+    figure = draw_windows([replace_connections(crowded, pl.concat([*many, rows]))])
+    assert figure is not None
+    assert "upload" in find_series(figure)
+    assert "Not drawn, as there is room for 7: download #7, download #8." in figure.note
+
+
+def test_brief_connections_alone_make_no_figure(crowded: Result) -> None:
+    brief = crowded.connection_series.filter(pl.col("flow") == "upload").head(FEWEST_TIMES - 1)
+    assert draw_windows([replace_connections(crowded, brief)]) is None
+
+
+def test_of_two_ends_the_one_that_sends_is_drawn() -> None:
+    rows = pl.DataFrame(
+        {
+            "time_ns": [1, 1, 2, 2],
+            "flow": ["page"] * 4,
+            "connection": [0] * 4,
+            "cwnd_bytes": [14_480, 2_896, 14_480, 5_792],
+            "in_flight_bytes": [300, 2_896, 0, 5_792],
+        }
+    )
+    assert _choose_end(rows)["cwnd_bytes"].to_list() == [2_896, 5_792]
+
+
+def test_a_flow_has_one_colour_in_all_figures_of_a_report(crowded: Result) -> None:
+    colours: dict[str, set[str]] = {}
+    for figure in draw_figures([crowded]):
+        if figure.name in ("delay", "rates", "cwnd", "ping", "mos", "pages"):
+            for name, colour in find_series(figure).items():
+                colours.setdefault(name, set()).add(colour)
+    assert len(colours["upload"]) == len(colours["call ↑"]) == len(colours["page ↓"]) == 1
+    slots = order_flows([crowded]).slots
+    assert slots["page"] == slots["page ↓"]
+
+
+def test_panels_side_by_side_keep_what_harms(crowded: Result) -> None:
+    other = Result(crowded.tables, crowded.manifest, "other")
+    figures = {figure.name: figure for figure in draw_figures([crowded, other])}
+    assert "upload" in [panel.title for panel in figures["delay"].panels]
+
+
+def test_exported_files_name_what_is_not_drawn(crowded: Result, tmp_path: Path) -> None:
+    figures = [figure for figure in draw_figures([crowded]) if figure.name == "delay"]
+    (path,) = write_figures(figures, tmp_path, ["svg"])
+    assert "Not drawn, as there is room for 7: ping ↓." in path.read_text(encoding="utf-8")
+
+
+def test_a_long_list_of_names_is_cut() -> None:
+    _, note = choose_keys([f"q{number}" for number in range(40)], {})
+    assert note.endswith("q18 and 21 more.")
+
+
+def test_a_key_without_a_colour_gets_a_free_one() -> None:
+    rows = pl.DataFrame({"key": ["a", "b", "c"], "value": [1.0, 2.0, 3.0]})
+    seen: dict[str, int] = {}
+
+    def draw(marked: pl.DataFrame) -> Any:
+        seen.update(marked.select("series", "slot").iter_rows())
+        return make_chart(marked).mark_point()
+
+    lay_out({"run": rows}, draw, Order(slots={"a": 1, "b": 1, "c": 40, "elsewhere": 0}))
+    assert seen == {"a": 1, "b": 2, "c": 3}
+
+
+#: Three RTTs along a logarithm, two disciplines by colour, two rates by panel.
+SWEPT: dict[str, Any] = {
+    "title": "Swept",
+    "scenario": {
+        "duration": "2 s",
+        "bottleneck": "line.up",
+        "link": {"line": {"point_to_point": {"up": {"rate": "1 Mbit/s"}}}},
+        "flow": {"upload": {"application": "bulk", "direction": "up"}},
+    },
+    "grid": {
+        "queue": ["drop_tail", "codel"],
+        "flow.upload.rtt": {"values": ["10 ms", "50 ms", "150 ms"], "name": "rtt"},
+        "link.line.point_to_point.up.rate": {"values": ["1 Mbit/s", "4 Mbit/s"], "name": "rate"},
+    },
+    "measures": {"upload.up.goodput": "upload.up.goodput", "wait": "line.up.delay.mean"},
+}
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    return run_sweep(SWEPT, out=tmp_path_factory.mktemp("swept") / "out")
+
+
+def call(*arguments: str) -> typer.testing.Result:
+    return typer.testing.CliRunner().invoke(app, list(arguments))
+
+
+def find_encodings(specification: dict[str, Any], channel: str) -> list[dict[str, Any]]:
+    return [
+        layer["encoding"][channel]
+        for layer in specification["layer"]
+        if channel in layer["encoding"]
+    ]
+
+
+def test_panels_of_a_measure_have_one_scale(swept: SweepResult) -> None:
+    for figure in draw_sweep_figures(swept):
+        assert len(figure.panels) == 2
+        scales = [
+            encoding["scale"]
+            for panel in figure.panels
+            for encoding in find_encodings(panel.specify(), "y")
+        ]
+        assert all(scale == scales[0] for scale in scales)
+        assert scales[0]["domain"][0] == 0
+        for panel in figure.panels:
+            panel.chart.to_dict(validate=True)
+
+
+def test_a_logarithmic_axis_of_a_sweep_is_labelled_to_its_ends(swept: SweepResult) -> None:
+    panel = draw_sweep_figures(swept)[0].panels[0]
+    axis = find_encodings(panel.specify(), "x")[0]["axis"]
+    assert axis["values"] == [10, 20, 50, 100, 150]
+    assert log_axis((9, 1100), ends=True).to_dict()["values"] == [9, 100, 1100]
+
+
+def test_a_long_sweep_names_the_panels_it_leaves_out() -> None:
+    rates = [f"{number} Mbit/s" for number in range(1, MOST_PANELS + 3)]
+    grid = SWEPT["grid"] | {
+        "link.line.point_to_point.up.rate": {"values": rates, "name": "rate"},
+        "flow.upload.rtt": [f"{number} ms" for number in range(1, MOST_PANELS + 4)],
+    }
+    measures = {"wait": "line.up.delay.mean"}
+    scenario = SWEPT["scenario"] | {"duration": "100 ms"}
+    found = run_sweep(SWEPT | {"grid": grid, "measures": measures, "scenario": scenario})
+    (figure,) = draw_sweep_figures(found)
+    assert len(figure.panels) == MOST_PANELS
+    assert "rate 14 Mbit/s" in figure.note
+
+
+def test_figures_of_a_sweep_are_those_of_its_report(swept: SweepResult) -> None:
+    folder = swept.folder
+    assert folder
+    answer = call("figures", str(folder), "--format", "svg,pdf,png", "--json")
+    assert answer.exit_code == 0, answer.stderr
+    paths = [Path(path) for path in json.loads(answer.stdout)["figures"]]
+    assert len(paths) == 12
+    assert all(path.read_bytes() for path in paths)
+    assert folder / "figures" / "wait-rate-1-Mbit-s.pdf" in paths
+    report = folder / "report.html"
+    before = report.read_bytes()
+    report.unlink()
+    assert call("report", str(folder)).exit_code == 0
+    assert report.read_bytes() == before
+
+
+def test_zipped_axes_are_read_back(tmp_path: Path) -> None:
+    zipped = [{"queue": ["drop_tail", "codel"], "flow.upload.rtt": ["10 ms", "20 ms"]}]
+    content = {key: value for key, value in SWEPT.items() if key != "grid"} | {"zip": zipped}
+    run_sweep(content, out=tmp_path / "out")
+    before = (tmp_path / "out" / "report.html").read_bytes()
+    (tmp_path / "out" / "report.html").unlink()
+    assert call("report", str(tmp_path / "out")).exit_code == 0
+    assert (tmp_path / "out" / "report.html").read_bytes() == before
+
+
+def test_what_has_no_figures_to_draw_says_what_to_do(swept: SweepResult, tmp_path: Path) -> None:
+    folder = tmp_path / "older"
+    folder.mkdir()
+    manifest = json.loads((swept.folder / "manifest.json").read_text())  # type: ignore[operator]
+    old = {key: value for key, value in manifest.items() if key != "dimensions"}
+    for content, words in (
+        (old, "written by an older headend; run the sweep again: its finished points are kept"),
+        (manifest | {"complete": False}, "the sweep was not run to its end; run it again to go on"),
+    ):
+        (folder / "manifest.json").write_text(json.dumps(content))
+        for command in ("figures", "report"):
+            answer = call(command, str(folder))
+            assert (answer.exit_code, answer.stderr) == (2, f"error: {folder}: {words}\n")
+    answer = call("figures", str(swept.folder), str(folder))
+    assert answer.exit_code == 2
+    assert "holds the results of a sweep, which stand alone" in answer.stderr
+
+
+def test_figures_of_a_study_come_in_every_format(tmp_path: Path) -> None:
+    studies = [read_study(name, folder) for name, folder in list_studies().items()]
+    study = next(study for study in studies if not (study.distributions or study.series))
+    chart = make_chart(pl.DataFrame({"x": [1.0], "y": [1.0]})).mark_point().encode(x="x:Q", y="y:Q")
+    figures = [Figure("delay", "Delay", "Shown.", [Panel("a", chart), Panel("b", chart)])]
+    out = tmp_path / "study"
+    StudyOutcome(study, pl.DataFrame({"a": [1]}), [], figures).write_into(out)
+    answer = call("figures", str(out), "--format", "pdf,png", "--out", str(tmp_path / "made"))
+    assert answer.exit_code == 0, answer.stderr
+    made = sorted(path.name for path in (tmp_path / "made").iterdir())
+    assert made == ["a-delay.pdf", "a-delay.png", "b-delay.pdf", "b-delay.png"]
+    answer = call("report", str(out))
+    assert answer.exit_code == 2
+    assert f"headend study run {study.name} --out {out} makes its report again" in answer.stderr
+    (out / "claims.json").unlink()
+    assert "not run to its end; run it again" in call("figures", str(out)).stderr
+
+
+def test_without_a_note_a_picture_has_its_title_alone(crowded: Result) -> None:
+    panel = draw_figures([crowded])[0].panels[0]
+    assert fix_size(panel, "Delay")["title"] == "Delay"
+    assert fix_size(panel, "Delay", " Left.")["title"] == {"text": "Delay", "subtitle": ["Left."]}
