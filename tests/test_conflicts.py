@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import headend
 from headend.cli.main import app
 
 LINE = """\
@@ -155,3 +156,45 @@ def test_a_point_that_is_not_there_is_told_as_it_was_typed() -> None:
     assert refuse("run", "line.toml", "--capture", "up", "--capture", "foo") == (
         'line.toml: --capture foo: no flow, host or queue is called "foo"; expected one of "ping", "up", "line.up", "line.down"'
     )
+
+
+def write_own_queue(line: Path) -> None:
+    """Give the line a queue with a limit of its own, which is not the default."""
+    line.write_text(f'{LINE}{UP}.drop_tail.limit = "350 ms"\n', encoding="utf-8")
+
+
+NOTE = (
+    f"queue=drop_tail has the defaults of drop_tail, in place of what the scenario writes at {UP}.drop_tail: limit is"
+    ' "250 ms" and not "350 ms"; queue={drop_tail = {limit = "350 ms"}} keeps it'
+)
+
+
+def test_the_lines_own_queue_replaced_by_its_bare_name_is_told(line: Path) -> None:
+    write_own_queue(line)
+    assert headend.run("line.toml", set={"queue": "drop_tail"}).warnings == [
+        NOTE.replace("queue=drop_tail", 'queue="drop_tail"')
+    ]
+    runs = headend.compare("line.toml", {"queue": ["drop_tail", "codel"]}).results
+    assert [len(run.warnings) for run in runs] == [1, 0]
+    options = ["--vary", "queue=drop_tail,codel", "--out", "both"]
+    answer = CliRunner().invoke(app, ["compare", "line.toml", *options])
+    assert f"Warning: {NOTE}." in " ".join(answer.stdout.split())
+    assert "in place of what the scenario writes" in Path("both/report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"queue": "codel"},
+        {"queue": {"drop_tail": {"limit": "100 ms"}}},
+        {"queue": "drop_tail", "queue.drop_tail.limit": "350 ms"},
+    ],
+)
+def test_a_queue_that_is_kept_or_chosen_in_full_needs_no_note(
+    line: Path, settings: dict[str, object]
+) -> None:
+    write_own_queue(line)
+    assert headend.run("line.toml", set=settings).warnings == []
+    line.write_text(f'{LINE}{UP}.drop_tail.limit = "250 ms"\n', encoding="utf-8")
+    assert headend.run("line.toml", set={"queue": "drop_tail"}).warnings == []

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 
-from headend.fairness import measure_fairness
+from headend.fairness import measure_evenness, measure_fairness
 from headend.figures.over_time import draw_class_rates
 from headend.result import Result
 from headend.scores import score_runs
 
 
-def make_result(goodputs: dict[str, float]) -> Result:
+def make_result(goodputs: dict[str, float], down: tuple[str, ...] = ()) -> Result:
     flows = pl.DataFrame(
         {
             "flow": list(goodputs),
+            "direction": ["down" if name in down else "up" for name in goodputs],
             "carries": "data",
             "application": "bulk",
             "goodput_bps": list(goodputs.values()),
@@ -38,7 +41,32 @@ def test_one_flow_shares_with_nobody_and_nothing_is_no_share() -> None:
     assert (shares[0].jain_index, shares[0].ratio) == (None, None)
 
 
-SHARED = {
+def test_what_goes_up_shares_with_nothing_that_goes_down() -> None:
+    goodputs = {"put.1": 3e6, "put.2": 1e6, "get": 20e6}
+    result = make_result(goodputs, down=("get",))
+    (share,) = measure_fairness(result)
+    assert (share.group, share.direction, share.ratio) == ("put", "up", 1.0)
+    assert share.jain_index == pytest.approx(0.8)
+    assert measure_evenness(result) == {"up": pytest.approx(0.8)}
+    assert measure_evenness(make_result({"put": 2e6, "get": 20e6}, down=("get",))) == {}
+    both = make_result({**goodputs, "have": 20e6}, down=("get", "have"))
+    assert measure_evenness(both) == {"up": pytest.approx(0.8), "down": 1.0}
+
+
+def test_a_comparison_gives_no_index_over_both_directions() -> None:
+    import headend
+
+    up, down = ({"application": "bulk", "direction": way} for way in ("up", "down"))
+    scenario = {**SHARED, "flow": {"put": up, "get": down}, "expect": {}}
+    queue = {"queue": ["drop_tail", "docsis_pie"]}
+    lone = score_runs(headend.compare(scenario, queue).results)[0]
+    assert not [figure.name for figure in lone if "Jain" in figure.name]
+    several = {**scenario, "flow": {"put": {**up, "count": 2}, "get": down}}
+    names = {figure.name for figure in score_runs(headend.compare(several, queue).results)[0]}
+    assert {name for name in names if "Jain" in name} == {"Jain's fairness index, up"}
+
+
+SHARED: dict[str, Any] = {
     "duration": "6 s",
     "link": {"line": {"point_to_point": {"up": {"rate": "10 Mbit/s"}}}},
     "flow": {

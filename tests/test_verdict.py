@@ -11,17 +11,27 @@ import polars as pl
 from rich.text import Text
 
 import headend
-from headend.bottleneck import QueueParty, gather_queues, weigh_queues
+from headend.bottleneck import (
+    QueueParty,
+    find_shared_bottleneck,
+    gather_queues,
+    name_queue_key,
+    weigh_queues,
+)
 from headend.cli.tables import draw_people, draw_queues, explain_people
 from headend.columns import TABLES
 from headend.experiment import compare
+from headend.figures.experience import draw_voice
+from headend.figures.over_time import draw_internals
 from headend.grading import Finding, Grade
 from headend.quantity import format_quantity
 from headend.result import Result
+from headend.throttling import find_throttled
 from headend.verdict import (
     LOSSES,
     SCHEDULERS,
     SORTING,
+    _advise,
     _tell_queue,
     gather_parties,
     judge,
@@ -138,6 +148,8 @@ def test_who_gets_nothing_through_is_badly_off() -> None:
     verdict = judge(headend.run(make_cable_that_drops(names)))
     told = {finding.flow: finding.experience for finding in verdict.findings}
     assert {finding.grade for finding in verdict.findings} == {Grade.BAD}
+    # What a classifier forbids is no harm that a queue does.
+    assert {own.harm for own in verdict.findings if own.flow != "call"} == {""}
     assert told == {
         "put": "nothing got through",
         "call": "MOS 1, 1 in bad spells: no packet arrived",
@@ -257,6 +269,28 @@ def test_a_bad_call_is_told_why() -> None:
     call["call"] = {"application": "voice", "rtt": "1200 ms"}
     slow = judge(headend.run(make_line(TEN, TEN, flow=call))).findings[0]
     assert "each way takes 6" in slow.experience
+
+
+def test_the_grade_of_a_call_names_its_de_jitter_buffer() -> None:
+    def call(**scoring: Any) -> dict[str, Any]:
+        return {"application": {"voice": {"scoring": scoring} if scoring else {}}}
+
+    flow = {
+        "get": GET,
+        "call": call(),
+        "deep": call(de_jitter={"fixed": "60 ms"}),
+        "clever": {**call(de_jitter="adaptive"), "rtt": "800 ms", "count": 2},
+    }
+    result = headend.run(make_line(TEN, TEN, flow=flow))
+    told = {finding.flow: finding.experience for finding in judge(result).findings}
+    assert "in bad spells with a de-jitter buffer of 40 ms: " in told["call"]
+    assert "in bad spells with a de-jitter buffer of 60 ms: " in told["deep"]
+    assert "in bad spells with an adaptive de-jitter buffer" in told["clever.2"]
+    figure = draw_voice([result])
+    assert figure is not None
+    for buffer in ("a de-jitter buffer of 40 ms", "of 60 ms", "an adaptive de-jitter buffer"):
+        assert buffer in figure.explanation
+    assert "de-jitter" not in told["get"]
 
 
 def test_advice_is_for_the_queue_that_is_there() -> None:
@@ -442,3 +476,197 @@ def test_figures_of_one_way_are_not_taken_for_those_of_both() -> None:
     assert finding.loss_ratio == 1.0
     assert finding.delay_p95_ns is None
     assert finding.is_both_ways
+
+
+def make_pie_asleep(limit: str) -> Result:
+    """Run two BBR uploads through DOCSIS-PIE: they keep the queue at some 25 ms, unless packets are dropped."""
+    put = {"application": "bulk", "rtt": "10 ms", "tcp": {"congestion": "bbr"}, "count": 2}
+    up = {**TEN, "queue": {"docsis_pie": {"limit": limit}}}
+    return headend.run(make_line(up, TEN, flow={"put": put}))
+
+
+def test_a_law_that_never_woke_is_told_with_what_wakes_it() -> None:
+    asleep = make_pie_asleep("250 ms")
+    verdict = judge(asleep)
+    assert verdict.queue is not None
+    assert verdict.queue.discarded == 0
+    assert "Its AQM (docsis_pie) never woke" in verdict.paragraph
+    assert "of the 250 ms that this one holds" in verdict.paragraph
+    assert "--set queue.docsis_pie.limit=… tries one." in verdict.paragraph
+    assert "a rate that the line does not give" not in verdict.paragraph
+    awake = judge(make_pie_asleep("45 ms"))
+    assert awake.queue is not None
+    assert awake.queue.discarded > 0
+    assert (awake.queue.delay_p50_ns or 0.0) < (verdict.queue.delay_p50_ns or 0.0)
+    assert "never woke" not in awake.paragraph
+
+
+def test_a_drop_probability_above_1_is_explained() -> None:
+    asleep = make_pie_asleep("250 ms")
+    assert asleep.queue_series["drop_probability"].fill_nan(0).max() > 1  # type: ignore[operator]
+    figure = draw_internals([asleep])
+    assert figure is not None
+    assert "it is one per 1024 bytes" in figure.explanation
+    plain = draw_internals(
+        [
+            headend.run(
+                make_line({**TEN, "queue": "pie"}, TEN, flow={"put": {"application": "bulk"}})
+            )
+        ]
+    )
+    assert plain is not None
+    assert "1024" not in plain.explanation
+
+
+def make_files(size: str, pause: str, rtt: str) -> dict[str, Any]:
+    """Make a download of files with pauses between them."""
+    return {
+        "application": {"bulk": {"size": size, "pause": pause}},
+        "direction": "down",
+        "rtt": rtt,
+    }
+
+
+TWENTY = {"rate": "20 Mbit/s"}
+CALL = {"application": "voice"}
+
+
+def make_run(down: Any, flow: dict[str, Any], **rest: Any) -> Result:
+    """Run flows over 10 Mbit/s up and 20 down, with this queue down, for two minutes."""
+    line = make_line(TEN, {**TWENTY, "queue": down}, flow=flow, **rest)
+    return headend.run({**line, "duration": "120 s"})
+
+
+def test_tcp_is_not_called_unresponsive_and_lateness_is_not_loss() -> None:
+    flow = {"download": make_files("6 MB", "10 s", "200 ms"), "call": CALL}
+    verdict = judge(make_run("docsis_pie", flow, bottleneck="line.down"))
+    call = next(finding for finding in verdict.findings if finding.flow == "call")
+    assert (call.suffers, call.harm, call.way) == (True, "late", "down")
+    assert verdict.queue is not None
+    assert verdict.queue.lost_ratio > 0.05
+    assert verdict.queue.is_tcps
+    for words in ("does not slow down", "is what is missing", "had more to send"):
+        assert words not in verdict.paragraph
+    assert "that is what those feel who suffer" in verdict.paragraph
+    assert "a smaller limit shortens the worst" in verdict.paragraph
+    # Behind a full channel packets wait for longer than the limit takes at the queue's own rate.
+    behind = replace(verdict.queue, delay_p99_ns=1.5e9)
+    assert "at most" not in _advise(headend.run(make_line(TEN, TEN, flow=flow)), behind)
+
+
+def test_a_queue_that_is_long_now_and_then_is_named_where_that_is_felt() -> None:
+    flow = {"download": make_files("10 MB", "20 s", "30 ms"), "call": CALL}
+    verdict = judge(make_run("docsis_pie", flow, bottleneck="line.up"))
+    assert verdict.queue is not None
+    assert verdict.findings[0].suffers
+    assert verdict.queue.queue == "line.down"
+    assert verdict.queue.standing_ratio < 0.05
+    assert "1 packet in 100 waited more than" in verdict.paragraph
+    assert "No queue stood" not in verdict.paragraph
+
+
+def test_what_tcp_loses_in_a_queue_that_nobody_minds_is_no_harm() -> None:
+    put = {"application": "bulk", "rtt": "10 ms", "tcp": {"congestion": "bbr"}, "count": 4}
+    up = {**TEN, "queue": {"drop_tail": {"limit": "8 KiB"}}}
+    paragraph = judge(headend.run(make_line(up, TEN, flow={"put": put}))).paragraph
+    assert "Most of what it throws away is TCP's, which sends it again: it overran" in paragraph
+    flood = {"flood": {"application": {"cbr": {"rate": "20 Mbit/s"}}}}
+    aqm = {**TEN, "queue": {"pie": {"limit": "40 ms"}}}
+    paragraph = judge(headend.run(make_line(aqm, TEN, flow=flood))).paragraph
+    assert "What it throws away is what is missing" in paragraph
+
+
+def test_what_those_lose_who_send_little_beside_tcp_is_told() -> None:
+    put = {"application": "bulk", "rtt": "10 ms", "tcp": {"congestion": "bbr"}, "count": 4}
+    up = {**TEN, "queue": {"drop_tail": {"limit": "5 packets"}}}
+    verdict = judge(headend.run(make_line(up, TEN, flow={"put": put, "call": CALL})))
+    assert (verdict.findings[0].harm, verdict.findings[0].suffers) == ("lost", True)
+    assert "Of what shares the queue with it, packets are missing too" in verdict.paragraph
+
+
+def test_a_transfer_with_pauses_is_not_one_that_had_more_to_send() -> None:
+    small = {"drop_tail": {"limit": "8 KiB"}}
+    get = {**GET, "rtt": "40 ms", "tcp": {"congestion": "reno"}}
+    endless = make_run(small, {"get": get})
+    assert find_throttled(endless, "line.down") is not None
+    files = {"bulk": {"size": "50 MB", "pause": "2 s"}}
+    paused = make_run(small, {"get": {**get, "application": files}})
+    assert find_throttled(paused, "line.down") is None
+    assert "had more to send" not in judge(paused).paragraph
+
+
+def test_advice_names_a_key_of_an_access_point_and_of_a_station() -> None:
+    cell = {"dot11b": {"station": {"laptop": {"rate": "11 Mbit/s"}, "old": {"count": 2}}}}
+    scenario = {
+        "duration": "3 s",
+        "link": {"wifi": cell, "line": {"point_to_point": {"up": TEN, "down": TEN}}},
+        "host": {"laptop": {"via": ["wifi.laptop", "line"]}},
+        "flow": {"get": {**GET, "host": "laptop"}},
+    }
+    result = headend.run(scenario)
+    keys = {
+        queue: name_queue_key(result, queue)
+        for queue in ("wifi.down", "wifi.laptop.up", "wifi.old.2.up")
+    }
+    assert list(keys.values()) == [
+        "link.wifi.dot11b.access_point.queue",
+        "link.wifi.dot11b.station.laptop.queue",
+        "link.wifi.dot11b.station.old.queue",
+    ]
+    for key in keys.values():
+        headend.run(scenario, set={str(key): "codel"})
+
+
+def test_a_comparison_says_whom_no_choice_helps_and_what_does_the_harm() -> None:
+    flow = {
+        "put": {"application": "bulk", "rtt": "40 ms"},
+        "get": {**GET, "rtt": "40 ms"},
+        "call": CALL,
+        "page": {"application": "web", "path": {"loss": "30 %"}},
+    }
+    scenario = make_line(TEN, TWENTY, flow=flow, bottleneck="line.up")
+    queues = [{"drop_tail": {"limit": "1 s"}}, "docsis_pie"]
+    results = compare(scenario, {"queue": queues}, labels=["long", "short"]).results
+    lines = summarise_comparison(results)
+    told = next(line for line in lines if line.startswith("Badly off in every run: "))
+    assert "call" in told
+    # Under the one it is the queue that is varied, under the other the one that is not.
+    assert "line.up under long" in told
+    assert "line.down under short" in told
+    assert lines[-1].startswith("Median delay in the queue line.up: ")
+
+
+def test_a_comparison_is_by_queues_that_differ() -> None:
+    up = {"application": "bulk", "direction": "up", "host": "pc", "rtt": "40 ms"}
+    cable = {
+        "preset": "docsis31",
+        "service_class": {
+            "basic": {"upstream": {"rate": "2 Mbit/s"}},
+            "plus": {"upstream": {"rate": "5 Mbit/s", "queue": "drop_tail"}},
+        },
+        "modem": {"home": {"count": 12, "mix": {"basic": 1, "plus": 1}}},
+    }
+    scenario = {
+        "duration": "20 s",
+        "warmup": "5 s",
+        "link": {"cable": {"docsis": cable}},
+        "host": {"pc": {"via": ["cable.home"]}},
+        "flow": {"put": up, "call": {**CALL, "host": "pc"}},
+    }
+    path = "link.cable.docsis.service_class.basic.upstream.queue"
+    results = compare(scenario, {path: ["codel", "docsis_pie"]}).results
+    queue = find_shared_bottleneck(results)
+    rows = [result.queues.filter(queue=queue).row(0, named=True) for result in results]
+    assert [row["discipline"] for row in rows] == ["codel", "docsis_pie"]
+    lines = summarise_comparison(results)
+    assert lines[-1].startswith(f"Median delay in the queue {queue} (the worst of 6 like it): ")
+    # Those of the other class stand in both runs.
+    told = next(line for line in lines if line.startswith("Badly off in every run: "))
+    assert told.startswith(
+        "Badly off in every run: some of call ×12. That is the doing of queues like "
+    )
+    # Parameters of one discipline tell queues apart as well.
+    line = make_line(TEN, TEN, flow={"put": up | {"host": "pc"}, "get": GET})
+    line["host"] = {"pc": {"via": ["line"]}}
+    targets = [{"codel": {"target": target}} for target in ("5 ms", "50 ms")]
+    assert find_shared_bottleneck(compare(line, {"queue": targets}).results) == "line.up"

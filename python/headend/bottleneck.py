@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.groups import find_groups, label_member, name_group, order_naturally
+from headend.parameters import find_value
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -120,17 +122,38 @@ def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
 def find_bottleneck(result: Result) -> str | None:
     """Find the queue that did the harm; where none did, the one the scenario is about, or where packets waited most.
 
-    Harm does a queue that stands, then one that loses much, then one that stands at times.
+    Harm does a queue that stands, then one that loses much, then one that stands at times, then one that is long now and then. Whose packets are
+    late are not harmed by what is lost, and whose are lost first of all by that; a queue where they go
+    comes before any other.
     """
     import polars as pl
 
     queues = weigh_queues(result)
-    standing = queues.filter(pl.col("standing_ratio") > STANDING_TIME)
-    lossy = queues.filter(pl.col("lost_ratio") > LOSSY_SHARE)
-    at_times = queues.filter(
-        (pl.col("standing_ratio") > STOOD_AT_TIMES) | (pl.col("median") > LONG_WAIT)
-    )
-    for chosen, by in ((standing, "median"), (lossy, "lost"), (at_times, "standing_ratio")):
+    kinds = [
+        (queues.filter(pl.col("standing_ratio") > STANDING_TIME), "median"),
+        (queues.filter(pl.col("lost_ratio") > LOSSY_SHARE), "lost"),
+        (
+            queues.filter(
+                (pl.col("standing_ratio") > STOOD_AT_TIMES) | (pl.col("median") > LONG_WAIT)
+            ),
+            "standing_ratio",
+        ),
+    ]
+    standing, lossy, at_times = kinds
+    slow = (queues.filter(pl.col("delay_p99_ns").fill_nan(0) > LONG_WAIT), "delay_p99_ns")
+    ways: set[str] = set()
+    if not _is_clear(kinds, slow):
+        hurt = [own for own in result.findings if own.suffers and own.harm]
+        harms = {own.harm for own in hurt}
+        ways = {way for own in hurt for way in ([own.way] if own.way else ["up", "down"])}
+        if harms == {"late"}:
+            kinds = [standing, at_times, slow, lossy]
+        elif harms == {"lost"}:
+            kinds = [lossy, standing, at_times]
+    for chosen, by in [
+        *((chosen.filter(pl.col("direction").is_in(ways)), by) for chosen, by in kinds),
+        *kinds,
+    ]:
         if not chosen.is_empty():
             return str(chosen.sort(by)["queue"][-1])
     names: list[str] = queues.sort("waited")["queue"].to_list()
@@ -139,19 +162,60 @@ def find_bottleneck(result: Result) -> str | None:
     return names[-1] if names else None
 
 
+def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFrame, str]) -> bool:
+    """Say whether the same queue is to blame whoever suffers: a look at all flows takes long where there are many."""
+    import polars as pl
+
+    standing, lossy, _ = (frame for frame, _ in kinds)
+    long = slow[0]
+    if not standing.is_empty():
+        long = pl.concat([standing, long])
+        return lossy.is_empty() and long["direction"].n_unique() == 1
+    return lossy.is_empty() and long.is_empty()
+
+
 def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
-    """Find the one queue that several runs are compared by: of those that did harm in one, the worst."""
-    worst: dict[str, tuple[bool, float]] = {}
-    for result in results:
-        name = find_bottleneck(result)
-        for row in weigh_queues(result).iter_rows(named=True):
-            if row["queue"] == name:
-                harm = (row["standing_ratio"] > STANDING_TIME, row["lost_ratio"] + row["median"])
-                worst[row["queue"]] = max(worst.get(row["queue"], harm), harm)
-    named = results[0].bottleneck
-    if named in worst and not any(stands for stands, _ in worst.values()):
-        return named
-    return max(worst, key=lambda name: worst[name], default=None)
+    """Find the one queue that several runs are compared by: of those that are not the same in all of them, or else of those that did harm, the worst."""
+    changed = _find_changed(results)
+    named, chosen = results[0].bottleneck, [find_bottleneck(result) for result in results]
+    for is_meant in (lambda _, row: row["queue"] in changed and _is_long(row), _is_blamed(chosen)):
+        worst: dict[str, tuple[bool, float]] = {}
+        for number, result in enumerate(results):
+            for row in weigh_queues(result).iter_rows(named=True):
+                if is_meant(number, row):
+                    harm = (
+                        row["standing_ratio"] > STANDING_TIME,
+                        row["lost_ratio"] + row["median"],
+                    )
+                    worst[row["queue"]] = max(worst.get(row["queue"], harm), harm)
+        if named in worst and not any(stands for stands, _ in worst.values()):
+            return named
+        if worst:
+            return max(worst, key=lambda name: worst[name])
+    return None
+
+
+def _is_blamed(chosen: Sequence[str | None]) -> Callable[[int, Mapping[str, Any]], bool]:
+    """Give what says whether a queue is the one that is blamed in a run."""
+    return lambda number, row: row["queue"] == chosen[number]
+
+
+def _is_long(row: Mapping[str, Any]) -> bool:
+    """Say whether a queue was one to speak of; one that nothing waits in tells nothing, whatever it is."""
+    return (row["delay_p99_ns"] or 0.0) > SHORT_WAIT or row["lost_ratio"] > LOSSY_SHARE
+
+
+def _find_changed(results: Sequence[Result]) -> set[str]:
+    """Find the queues that are not the same in all runs: by what the tables say of them, or by their keys in the scenario."""
+    seen: dict[str, set[str]] = {}
+    for result in results if len(results) > 1 else ():
+        scenario = result.manifest["scenario"]
+        columns = ("queue", "discipline", "rate_bps", "limit_bytes")
+        for queue, *own in result.queues.select(columns).iter_rows():
+            key = _locate_key(scenario.get("link", {}), queue)
+            parameters = find_value(scenario, key) if key else None
+            seen.setdefault(queue, set()).add(json.dumps([own, parameters], sort_keys=True))
+    return {queue for queue, settings in seen.items() if len(settings) > 1}
 
 
 def weigh_queues(result: Result) -> pl.DataFrame:
@@ -185,19 +249,29 @@ def name_queue_key(result: Result, queue: str) -> str | None:
         result.bottleneck is None and list(links) == [link] and direction == "up"
     ):
         return "queue"
+    return _locate_key(links, queue)
+
+
+def _locate_key(links: Mapping[str, Any], queue: str) -> str | None:
+    """Give the path of a queue's key, where its name tells it."""
+    link, _, direction = queue.rpartition(".")
     if link not in links:
-        return _name_modem_key(links, link, direction)
+        return _name_end_key(links, link, direction)
     kind = next(iter(links[link]))
+    if kind == "dot11b":
+        return f"link.{link}.dot11b.access_point.queue"
     if direction not in ("up", "down"):
         return f"link.{link}.{kind}.service_flow.{direction}.queue"
     return f"link.{link}.{kind}.{direction}{'stream' if kind == 'docsis' else ''}.queue"
 
 
-def _name_modem_key(links: Mapping[str, Any], place: str, direction: str) -> str | None:
-    """Give the key of a modem's own queue; the queues of its other service flows have keys that the name does not tell."""
-    link, _, modem = place.partition(".")
-    stem = name_group(modem) or modem
-    line = links.get(link, {}).get("docsis", {})
-    if stem not in line.get("modem", {}) or direction not in ("up", "down"):
-        return None
-    return f"link.{link}.docsis.modem.{stem}.{direction}stream.queue"
+def _name_end_key(links: Mapping[str, Any], place: str, direction: str) -> str | None:
+    """Give the key of a modem's or station's own queue; the queues of a modem's other service flows have keys that the name does not tell."""
+    link, _, end = place.partition(".")
+    stem = name_group(end) or end
+    line = links.get(link, {})
+    if stem in line.get("docsis", {}).get("modem", {}) and direction in ("up", "down"):
+        return f"link.{link}.docsis.modem.{stem}.{direction}stream.queue"
+    if stem in line.get("dot11b", {}).get("station", {}):
+        return f"link.{link}.dot11b.station.{stem}.queue"
+    return None

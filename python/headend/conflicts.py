@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headend.errors import InputError
-from headend.scenario import QUEUE_ALIAS, Overrides, Text
+from headend.parameters import find_value
+from headend.scenario import QUEUE_ALIAS, Loaded, Overrides, Text, write_overrides
 
 
 def spell_out(path: str, queue_path: str) -> str:
@@ -88,6 +89,75 @@ def check_settings(
                 f"{names[earlier]}: has no effect, since {names[replacing]} makes another choice in its place;"
                 " leave out one of them"
             )
+
+
+def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: str) -> list[str]:
+    """Say where a choice set by its bare name takes the place of the same choice that the scenario wrote with values of its own.
+
+    Parameters
+    ----------
+    text
+        The scenario as written.
+    loaded
+        The same with everything set.
+    overrides
+        What is set.
+    queue_path
+        What ``queue`` stands for in it.
+
+    Returns
+    -------
+    list of str
+        A sentence without its full stop for each such choice: what was written, what applies now, and how to keep it.
+    """
+    notes = []
+    try:
+        content = text.parse()
+    except ValueError:  # the engine reads more of TOML than Python does
+        return []
+    for written, value in overrides:
+        path, name = spell_out(written, queue_path), value.strip("\"'")
+        # Only a name's own parameters can have been meant: another name is another choice.
+        own = find_value(content, f"{path}.{name}") if name.isidentifier() else None
+        if not isinstance(own, Mapping):
+            continue
+        now = dict(_list_leaves(find_value(loaded.resolved, f"{path}.{name}") or {}))
+        before = dict(_list_leaves(find_value(_resolve_whole(text), f"{path}.{name}") or own))
+        changed = [
+            (key, item) for key, item in _list_leaves(own) if before.get(key, item) != now.get(key)
+        ]
+        if changed:
+            told = ", ".join(
+                f"{key} is {_show(now[key]) if key in now else 'its default'} and not {_show(item)}"
+                for key, item in changed
+            )
+            keys = ", ".join(f"{key} = {_show(item)}" for key, item in changed)
+            notes.append(
+                f"{written}={value} has the defaults of {name}, in place of what the scenario writes at {path}.{name}:"
+                f" {told}; {written}={{{name} = {{{keys}}}}} keeps it"
+            )
+    return notes
+
+
+def _resolve_whole(text: Text) -> Mapping[str, Any]:
+    """Give the scenario as it is without settings; nothing where it is whole only with them."""
+    try:
+        return text.load().resolved
+    except InputError:
+        return {}
+
+
+def _list_leaves(table: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items() if isinstance(table, Mapping) else ():
+        if isinstance(value, Mapping):
+            yield from _list_leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _show(value: Any) -> str:
+    ((_, text),) = write_overrides({"": value})
+    return text
 
 
 def _share(path: str, other: str) -> bool:

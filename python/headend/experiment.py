@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headend.comparison import Comparison, label_values
-from headend.conflicts import check_settings, check_shared, spell_out
+from headend.conflicts import check_settings, check_shared, note_replaced, spell_out
 from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
@@ -44,6 +44,8 @@ class Plan:
     overrides: Overrides
     seed: int
     follow: tuple[str, int] | None = None
+    #: What to read before its results are trusted, beside what the engine says of the scenario.
+    notes: tuple[str, ...] = ()
 
     @property
     def run(self) -> Run:
@@ -97,7 +99,7 @@ class Plan:
             "bottleneck": scenario.bottleneck,
             "overrides": [list(pair) for pair in self.overrides],
             "expectations": outcomes,
-            "warnings": list(scenario.warnings),
+            "warnings": [*scenario.warnings, *self.notes],
             "scenario": self.loaded.resolved,
         }
         if self.follow:
@@ -154,7 +156,9 @@ def plan_run(
             raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
     chosen = loaded.scenario.seed if seed is None else seed
     follow = parse_follow(explain, vocabulary, loaded.scenario.duration_ns) if explain else None
-    return Plan(loaded, expectations, label or loaded.name, overrides, chosen, follow)
+    notes = note_replaced(text, loaded, overrides, queue_path)
+    name = label or loaded.name
+    return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes))
 
 
 def read_seed(seed: Any) -> int:

@@ -1,8 +1,9 @@
-"""How evenly transfers share a line: within each group of them, and between groups."""
+"""How evenly transfers of one direction share a line: within each group of them, and between groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ class GroupShare:
     ----------
     group
         The flow's name in the scenario.
+    direction
+        Which way they go: ``up`` or ``down``.
     members
         How many there are of it.
     mean_bps
@@ -27,10 +30,11 @@ class GroupShare:
     jain_index
         Jain's index over the members' goodputs, 1/n to 1; None of one alone, and where nobody got anything.
     ratio
-        Their mean over that of the group whose members got most.
+        Their mean over that of the group of their direction whose members got most.
     """
 
     group: str
+    direction: str
     members: int
     mean_bps: float
     jain_index: float | None
@@ -42,20 +46,54 @@ class GroupShare:
 
 
 def measure_fairness(result: Result) -> list[GroupShare]:
-    """Measure each group of bulk flows, in the order of the tables; nothing where there is a single such flow."""
+    """Measure each group of bulk flows, in the order of the tables; nothing where a single such flow goes that way.
+
+    Up and down are apart: what goes one way leaves what goes the other its line.
+    """
+    return [
+        share
+        for direction, groups in _gather_goodputs(result).items()
+        if sum(len(own) for own in groups.values()) > 1
+        for share in _share_out(direction, groups)
+    ]
+
+
+def measure_evenness(result: Result) -> dict[str, float]:
+    """Give Jain's index over all bulk flows of each direction in which there are several; NaN where nobody got anything."""
+    indices = {}
+    for direction, groups in _gather_goodputs(result).items():
+        goodputs = [goodput for own in groups.values() for goodput in own]
+        if len(goodputs) > 1:
+            index = compute_jain(goodputs)
+            indices[direction] = math.nan if index is None else index
+    return indices
+
+
+def _gather_goodputs(result: Result) -> dict[str, dict[str, list[float]]]:
+    """Give the goodputs of bulk flows by direction and group, bit/s."""
     import polars as pl
 
     data = result.flows.filter((pl.col("carries") == "data") & (pl.col("application") == "bulk"))
-    goodputs: dict[str, list[float]] = {}
-    for flow, goodput in data.select("flow", "goodput_bps").iter_rows():
-        goodputs.setdefault(name_group(flow) or flow, []).append(float(goodput))
-    if sum(len(own) for own in goodputs.values()) < 2:
-        return []
-    most = max(sum(own) / len(own) for own in goodputs.values())
+    goodputs: dict[str, dict[str, list[float]]] = {}
+    for flow, direction, goodput in data.select("flow", "direction", "goodput_bps").iter_rows():
+        groups = goodputs.setdefault(direction, {})
+        groups.setdefault(name_group(flow) or flow, []).append(float(goodput))
+    return goodputs
+
+
+def _share_out(direction: str, goodputs: Mapping[str, Sequence[float]]) -> list[GroupShare]:
+    means = {group: sum(own) / len(own) for group, own in goodputs.items()}
+    most = max(means.values())
     return [
-        GroupShare(group, len(own), mean, compute_jain(own), mean / most if most else None)
+        GroupShare(
+            group,
+            direction,
+            len(own),
+            means[group],
+            compute_jain(own),
+            means[group] / most if most else None,
+        )
         for group, own in goodputs.items()
-        for mean in [sum(own) / len(own)]
     ]
 
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from headend.parameters import read_parameters
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ STALL_MARKS = (0.001, 0.01, 0.05)
 
 #: Round trips per minute.
 RPM_MARKS = (1000, 500, 200)
+
+#: Round-trip time of a ping, ns.
+PING_MARKS = (130e6, 250e6, 400e6)
+
+#: Wait in queues beyond the shortest way, ns, from which packets that miss a deadline miss it for that.
+LONG_WAIT = 50e6
 
 #: Loss of pings and of datagrams, as shares.
 LOSS_MARKS = (0.01, 0.025, 0.05)
@@ -59,6 +66,13 @@ FREEZE_MARKS = (0.005, 0.02, 0.05)
 
 #: Share of a call's packets, lost or late, from which they are named as what spoils it.
 AUDIBLE_LOSS = 0.005
+
+
+#: Why a queue discards packets for want of room, or because its law says so.
+BY_QUEUES = ("overlimit", "congested", "flow_limit", "unresponsive")
+
+#: What is said of a flow that sent and got nothing through.
+NOTHING_ARRIVED = "no packet arrived"
 
 
 class Grade(StrEnum):
@@ -93,6 +107,9 @@ class Finding:
     path_loss_ratio: float = 0.0
     #: Whether its goodput is that of both directions together, whatever came of each.
     is_both_ways: bool = False
+    #: What one that suffers suffers most from, where that can be told: ``late`` or ``lost`` packets; and which way they went, or neither if both did.
+    harm: str = ""
+    way: str = ""
 
     @property
     def suffers(self) -> bool:
@@ -116,6 +133,8 @@ class _Evidence:
     waited_ns: float
     #: Whether a connection had data under way when the run ended, or still waited for its first answer.
     is_under_way: bool
+    #: The receiver's de-jitter buffer, in words; empty of what is no call.
+    de_jitter: str = ""
 
     @property
     def application(self) -> str:
@@ -194,7 +213,17 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
             samples=samples.get(flow, no_samples),
             waited_ns=float(end - max(min(_known(flow, begun, opened), default=warmup), warmup)),
             is_under_way=bool(under_way.get(flow)),
+            de_jitter=describe_de_jitter(result, flow),
         )
+
+
+def describe_de_jitter(result: Result, flow: str) -> str:
+    """Say what de-jitter buffer a call's receiver has: its grade hangs on that; empty of what is no call."""
+    scoring = read_parameters(result, flow, "voice").get("scoring", {})
+    buffer = scoring.get("de_jitter")
+    if isinstance(buffer, Mapping):
+        return f"a de-jitter buffer of {buffer['fixed']}"
+    return "an adaptive de-jitter buffer" if buffer else ""
 
 
 def _known(flow: str, *times: Mapping[str, int]) -> list[int]:
@@ -208,6 +237,7 @@ def _split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 def _judge_flow(evidence: _Evidence) -> Finding:
     grade, experience, strain = _grade(evidence)
+    harm, way = _find_harm(evidence) if grade in (Grade.POOR, Grade.BAD) else ("", "")
     return Finding(
         flow=str(evidence.rows["flow"][0]),
         application=evidence.application,
@@ -221,7 +251,50 @@ def _judge_flow(evidence: _Evidence) -> Finding:
         strain=math.inf if strain is None else strain,
         path_loss_ratio=evidence.path_loss,
         is_both_ways=bool((evidence.data["packets_sent"] > 0).sum() > 1),
+        harm=harm,
+        way=way,
     )
+
+
+def _find_harm(evidence: _Evidence) -> tuple[str, str]:
+    """Say whether late or lost packets are what a flow suffers most from, and which way they went.
+
+    A transfer over TCP feels both alike, as one that takes longer: of it nothing is said, unless nothing of it came through.
+    """
+    if evidence.is_cut_off():
+        # What a classifier forbids, or a modem that is not there, is no harm that a queue does.
+        by_queues = sum(int(evidence.rows[f"discarded_{reason}"].sum()) for reason in BY_QUEUES)
+        return ("lost", "") if by_queues else ("", "")
+    if "rtt" in evidence.stats:
+        slow = _grade_falling(_read_statistic(evidence, "rtt", "p95"), PING_MARKS)
+        lossy = _grade_falling(evidence.loss, LOSS_MARKS)
+        return ("lost" if ORDER.index(lossy) > ORDER.index(slow) else "late"), ""
+    if evidence.rows["transport"][0] != "udp":
+        return "", ""
+    way = _find_worse_way(evidence)
+    rows = evidence.data.filter(direction=way) if way else evidence.data
+    loss = _worst(rows["loss_ratio"]) or 0.0
+    late = _read_statistic(evidence, "late_down" if way == "down" else "late", "mean")
+    if late is not None:
+        return ("lost" if loss > late else "late"), way
+    # Of what is judged by a deadline, whoever waits as long as that in queues misses it for that.
+    waited = _worst(rows["delay_p95_ns"] - rows["delay_min_ns"]) or 0.0
+    return ("lost" if loss > LOSS_MARKS[0] and waited <= LONG_WAIT else "late"), way
+
+
+def _find_worse_way(evidence: _Evidence) -> str:
+    """Find the direction by which a flow is graded; neither where it is not graded by one."""
+    if evidence.has("mos") and evidence.has("mos_down"):
+        scores = {
+            way: _read_statistic(evidence, measure, "p5") or 0.0
+            for way, measure in (("up", "mos"), ("down", "mos_down"))
+        }
+        return min(scores, key=scores.__getitem__)
+    for measure in ("frames_late", "missed"):
+        if evidence.has(measure) and evidence.has(f"{measure}_down"):
+            return "down" if _find_worse(evidence, measure) else "up"
+    ways = evidence.data.filter(evidence.data["packets_sent"] > 0)["direction"].to_list()
+    return str(ways[0]) if len(ways) == 1 else ""
 
 
 def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
@@ -267,7 +340,7 @@ def _grade_sound(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     scored = [name for name in ("mos", "mos_down") if evidence.has(name)]
     if not scored:
         return (
-            (Grade.BAD, "no packet arrived", math.inf)
+            (Grade.BAD, NOTHING_ARRIVED, math.inf)
             if evidence.is_cut_off()
             else _grade_datagrams(evidence)
         )
@@ -278,7 +351,12 @@ def _grade_sound(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     strain = None if score is None else -score
     text = f"MOS {write_quantity(row['p50'], 'number')}, {write_quantity(row['p5'], 'number')} in bad spells"
     why = _explain_call(evidence, "down" if worst == "mos_down" else "up")
-    return grade, text if grade is Grade.GOOD or not why else f"{text}: {why}", strain
+    if grade is Grade.GOOD:
+        return grade, text, strain
+    # Another buffer would give it another grade, if there is anything to hold in one.
+    is_held = evidence.de_jitter and why != NOTHING_ARRIVED
+    played = f" with {evidence.de_jitter}" if is_held else ""
+    return grade, f"{text}{played}{f': {why}' if why else ''}", strain
 
 
 def _explain_call(evidence: _Evidence, direction: str) -> str:
@@ -290,7 +368,7 @@ def _explain_call(evidence: _Evidence, direction: str) -> str:
         return ""
     row = rows.row(0, named=True)
     if row["packets_sent"] and not row["packets_delivered"]:
-        return "no packet arrived"
+        return NOTHING_ARRIVED
     late = evidence.stats.get("late_down" if direction == "down" else "late")
     lateness = (read_number(late["mean"]) if late else None) or 0.0
     loss = read_number(row["loss_ratio"]) or 0.0
@@ -370,7 +448,7 @@ def _grade_ping(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         return Grade.BAD, "no answer", math.inf
     row = evidence.stats["rtt"]
     slow = read_number(row["p95"])
-    by_time = _grade_falling(slow, (130e6, 250e6, 400e6))
+    by_time = _grade_falling(slow, PING_MARKS)
     # The round-trip times are those of the answers: who gets none is not well off.
     by_loss = _grade_falling(loss, LOSS_MARKS)
     lost = f", {write_quantity(loss, 'ratio')} lost" if loss else ""
@@ -406,7 +484,7 @@ def _grade_video(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 
 def _grade_game(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
-        return Grade.BAD, "no packet arrived", math.inf
+        return Grade.BAD, NOTHING_ARRIVED, math.inf
     missed = _read_statistic(evidence, f"missed{_find_worse(evidence, 'missed')}", "mean")
     by_deadline = _grade_falling(missed, PLAY_MARKS)
     by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
@@ -423,7 +501,7 @@ def _find_worse(evidence: _Evidence, measure: str) -> str:
 
 def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
-        return Grade.BAD, "no packet arrived", math.inf
+        return Grade.BAD, NOTHING_ARRIVED, math.inf
     if evidence.delay_p95 is None:
         return Grade.NONE, "nothing arrived", 0.0
     marks = (65e6, 125e6, 200e6) if evidence.application in GAMES else (150e6, 275e6, 400e6)

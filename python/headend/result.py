@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from headend.capture import Capture
     from headend.expect import Outcome
+    from headend.grading import Finding
     from headend.verdict import Verdict
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
@@ -119,6 +121,13 @@ class Result:
     def summary(self) -> pl.DataFrame:
         """One row for the whole run."""
         return self.tables["summary"]
+
+    @functools.cached_property
+    def findings(self) -> list[Finding]:
+        """How each flow fared, in the order of the tables; judged once, as there may be many flows."""
+        from headend.grading import judge_flows
+
+        return judge_flows(self)
 
     @property
     def verdict(self) -> Verdict:

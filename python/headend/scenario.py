@@ -72,6 +72,13 @@ class Text:
             raise InputError(f"{self.shown_as}: {error}") from error
         return Loaded(self.name, scenario)
 
+    def parse(self) -> dict[str, Any]:
+        """Give the tables as they are written, unchecked; a ValueError where the text is not of its format."""
+        content: dict[str, Any] = (
+            tomllib.loads(self.content) if self.format == "toml" else json.loads(self.content)
+        )
+        return content
+
     def read_files(self, overrides: Overrides = ()) -> dict[str, bytes]:
         """Read the files that the scenario names, such as a capture to replay; one that cannot be read is left out."""
         return self._read_files(overrides)[0]
@@ -116,9 +123,7 @@ class Text:
         if not any(path.split(".")[0] == QUEUE_ALIAS for path, _ in overrides):
             return
         try:
-            content = (
-                tomllib.loads(self.content) if self.format == "toml" else json.loads(self.content)
-            )
+            content = self.parse()
             links = content.get("link", {})
             named = "bottleneck" in content or any(path == "bottleneck" for path, _ in overrides)
         except (AttributeError, ValueError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from headend.bottleneck import find_shared_bottleneck, weigh_queues
-from headend.fairness import measure_fairness
+from headend.fairness import measure_evenness, measure_fairness
 from headend.groups import Group, find_groups, label_member
 from headend.quantity import Kind
 
@@ -124,14 +124,16 @@ def _score(
     yield from _score_queue(result, queue)
     shares = measure_fairness(result)
     for share in shares:
-        # Of a single group that is the run's index.
-        if share.members > 1 and len(shares) > 1:
+        # Of the only group of its direction that is the direction's index.
+        beside = sum(other.direction == share.direction for other in shares) > 1
+        if share.members > 1 and beside:
             label = f"{share.group} ×{share.members}"
             index = math.nan if share.jain_index is None else share.jain_index
             yield Figure(label, "Jain's index within", "number", rising=True), index
-    fairness = float(result.summary["jain_index"][0])
-    if not math.isnan(fairness):
-        yield Figure("run", "Jain's fairness index", "number", rising=True), fairness
+    for direction, index in measure_evenness(result).items():
+        if not math.isnan(index):
+            name = f"Jain's fairness index, {direction}"
+            yield Figure("run", name, "number", rising=True), index
 
 
 def _score_flows(

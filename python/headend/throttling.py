@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.bottleneck import FULL
+from headend.parameters import read_parameters
 
 if TYPE_CHECKING:
     from headend.result import Result
@@ -35,18 +36,21 @@ class Throttled:
         The shortest time a packet and its answer took, ns; of several senders the longest such time.
     asks_for_grants
         Whether it is the queue of a cable upstream.
+    idle_ratio
+        Share of the line that was idle while they had something under way.
     """
 
     flows: tuple[str, ...]
     by_limit: bool
     rtt_ns: float
     asks_for_grants: bool
+    idle_ratio: float
 
 
 def find_throttled(result: Result, queue: str) -> Throttled | None:
     """Find the senders that a queue slowed down while they were most of the time under way and its line was not full.
 
-    Told only where all that slowed anybody in the queue's direction happened in this queue: else it is not known whose it was.
+    One that sends files is left out: their ends, pauses and beginnings leave a line idle too. Told only where all that slowed anybody in the queue's direction happened in this queue: else it is not known whose it was.
     """
     import polars as pl
 
@@ -63,7 +67,7 @@ def find_throttled(result: Result, queue: str) -> Throttled | None:
     ways = result.queues.filter((pl.col("direction") == way) & (pl.col("queue") != queue))
     if not signals or flows.is_empty() or ways.select(counted.sum()).item():
         return None
-    names = flows["flow"].to_list()
+    names = [name for name in flows["flow"].to_list() if not _sends_files(result, name)]
     share = _measure_time_under_way(result, names)
     if share < MOST_OF_THE_TIME or row["utilisation"] / share > FULL:
         return None
@@ -78,7 +82,13 @@ def find_throttled(result: Result, queue: str) -> Throttled | None:
         by_limit=sum(row[name] for name in BY_LIMIT) > signals / 2,
         rtt_ns=float(trips["delay_min_ns"].max() or 0.0),  # type: ignore[arg-type]
         asks_for_grants=way == "up" and "docsis" in scenario.get(row["link"].split(".")[0], {}),
+        idle_ratio=1 - row["utilisation"] / share,
     )
+
+
+def _sends_files(result: Result, flow: str) -> bool:
+    """Say whether a flow sends files, and is not one transfer that never ends."""
+    return "size" in read_parameters(result, flow, "bulk")
 
 
 def _measure_time_under_way(result: Result, flows: list[str]) -> float:

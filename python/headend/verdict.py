@@ -21,7 +21,7 @@ from headend.bottleneck import (
     weigh_queues,
 )
 from headend.channels import ChannelState, gather_channels, tell_channel
-from headend.grading import ORDER, Finding, Grade, judge_flows, read_number, write_quantity
+from headend.grading import ORDER, Finding, Grade, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
 from headend.throttling import Throttled, find_throttled
 
@@ -59,6 +59,18 @@ LOSSES = {
     "not_registered": "they came before the modem was registered",
     "retry_limit": "the medium gave up after too many tries: look at how many send at once",
 }
+
+#: The same where those packets are TCP's, which slows down for it.
+LOSSES_OF_TCP = {
+    "overlimit": "it overran the buffer, as it does at the start of a transfer and whenever it has grown that far",
+    "congested": "that is how its AQM tells it to slow down",
+}
+
+#: Share of its buffer up to which DOCSIS-PIE sleeps (RFC 8034).
+SLEEPS_TO = 1 / 3
+
+#: Share of its limit from which that is what ends a queue's growth.
+AT_ITS_LIMIT = 0.8
 
 #: Flows told of in a comparison; with the queue, that makes four sentences.
 MOST_TOLD = 3
@@ -127,6 +139,10 @@ class QueueState:
         How many of them stood for most of the time.
     room_ns
         How long its limit in bytes takes at its rate; None where it has none.
+    filled_ratio
+        Share of that limit which its longest backlog took; None where it has none.
+    is_tcps
+        Whether most of what was discarded or marked for its reasons, in its direction, was TCP's.
     """
 
     queue: str
@@ -145,6 +161,8 @@ class QueueState:
     alike: int = 1
     standing: int = 0
     room_ns: float | None = None
+    filled_ratio: float | None = None
+    is_tcps: bool = False
 
 
 @dataclass(frozen=True)
@@ -168,8 +186,7 @@ class Verdict:
 
 def judge(result: Result) -> Verdict:
     """Judge a run."""
-    findings = judge_flows(result)
-    findings.sort(key=lambda finding: -ORDER.index(finding.grade))
+    findings = sorted(result.findings, key=lambda finding: -ORDER.index(finding.grade))
     name = find_bottleneck(result)
     queue = describe_queue(result, name) if name else None
     channels = [state for state in gather_channels(result) if state.is_full]
@@ -244,6 +261,8 @@ def describe_queue(result: Result, name: str) -> QueueState | None:
         alike=alike.height,
         standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
         room_ns=_measure_room(row),
+        filled_ratio=_measure_fill(row),
+        is_tcps=_is_tcps(result, row),
     )
 
 
@@ -252,6 +271,28 @@ def _measure_room(row: Mapping[str, Any]) -> float | None:
     if limit is None or not rate or math.isinf(limit):
         return None
     return limit * 8e9 / rate
+
+
+def _measure_fill(row: Mapping[str, Any]) -> float | None:
+    limit, longest = read_number(row["limit_bytes"]), read_number(row["backlog_max_bytes"])
+    if not limit or longest is None or math.isinf(limit):
+        return None
+    return longest / limit
+
+
+def _is_tcps(result: Result, row: Mapping[str, Any]) -> bool:
+    """Say whether it is TCP that loses packets, or has them marked, as this queue's do: which queue did that to a flow is not known."""
+    import polars as pl
+
+    reasons = [f"discarded_{reason}" for reason in LOSSES if row[f"discarded_{reason}"]]
+    reasons += ["marked"] if row["marked"] else []
+    if not reasons:
+        return False
+    counts = result.flows.filter(pl.col("direction") == row["direction"]).select(
+        "transport", count=pl.sum_horizontal(reasons)
+    )
+    tcp = counts.filter(pl.col("transport") == "tcp")["count"].sum()
+    return bool(2 * tcp > counts["count"].sum())
 
 
 def _find_reason(row: Mapping[str, Any]) -> str:
@@ -270,14 +311,17 @@ def describe_shared_queue(results: Sequence[Result]) -> list[QueueState | None]:
 def summarise_comparison(
     results: Sequence[Result], verdicts: Sequence[Verdict] | None = None
 ) -> list[str]:
-    """Say in at most four sentences what the choice between several runs does to each flow and to the queue."""
+    """Say in a few sentences what the choice between several runs does to each flow and to the queue, and whom no choice helps."""
     verdicts = verdicts or [judge(result) for result in results]
     labels = [result.label for result in results]
-    changes = []
+    changes, helpless = [], []
     for name, parties in pair_parties(verdicts):
         fates = [(label, party) for label, party in zip(labels, parties, strict=True) if party]
         if any(party.grades != fates[0][1].grades for _, party in fates):
             changes.append((name, _tell_fates(fates)))
+        if len(fates) == len(labels) and all(party.worst.suffers for _, party in fates):
+            is_group = any(party.is_group for _, party in fates)
+            helpless.append(f"some of {name}" if is_group else name)
     told = len(changes) if len(changes) <= MOST_TOLD else MOST_TOLD - 1
     lines = [f"{name}: {fates}." for name, fates in changes[:told]]
     if len(changes) > told:
@@ -285,11 +329,38 @@ def summarise_comparison(
             f"The grades of {_list_names([name for name, _ in changes[told:]])} change too."
         )
     if not lines:
-        lines.append(_tell_unchanged(verdicts))
+        lines.append("The choice changes nobody's grade.")
+    if helpless:
+        culprits = _tell_culprits(labels, verdicts)
+        lines.append(f"Badly off in every run: {_list_names(helpless)}.{culprits}")
     lines += _tell_full_channels(labels, verdicts)
     lines += _tell_shared_queue(results)
     partial = [result.label for result in results if result.is_partial]
     return [*lines, f"Partial, stopped before its end: {_join(partial)}."] if partial else lines
+
+
+def _tell_culprits(labels: Sequence[str], verdicts: Sequence[Verdict]) -> str:
+    """Say which queue does the harm in each run, where one does."""
+    names: dict[tuple[str, float], str] = {}
+    blamed: dict[str, list[str]] = {}
+    for label, verdict in zip(labels, verdicts, strict=True):
+        queue = verdict.queue
+        if queue and _does_harm(queue):
+            # Of the many of a tier it is now one, now another that is the worst.
+            kind = (name_group(queue.queue) or queue.queue, queue.rate_bps)
+            name = f"queues like {queue.queue}" if queue.alike > 1 else f"the queue {queue.queue}"
+            blamed.setdefault(names.setdefault(kind, name), []).append(label)
+    if not blamed:
+        return ""
+    if list(map(len, blamed.values())) == [len(labels)]:
+        return f" That is the doing of {next(iter(blamed))}."
+    return f" That is the doing of {_join([f'{name} under {_join(where)}' for name, where in blamed.items()])}."
+
+
+def _does_harm(queue: QueueState) -> bool:
+    """Say whether a queue is long or lossy enough to be felt."""
+    is_long = queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p99_ns or 0.0) > LONG_WAIT
+    return is_long or queue.lost_ratio > LOSSY_SHARE
 
 
 def _tell_fates(fates: list[tuple[str, Party]]) -> str:
@@ -325,16 +396,6 @@ def _count_suffering(party: Party) -> int:
     return sum(finding.suffers for finding in party.findings)
 
 
-def _tell_unchanged(verdicts: Sequence[Verdict]) -> str:
-    suffering = {
-        party.label for verdict in verdicts for party in verdict.parties if party.worst.suffers
-    }
-    if not suffering:
-        return "The choice changes nobody's grade."
-    are = "is" if len(suffering) == 1 else "are"
-    return f"The choice changes nobody's grade: {_list_names(sorted(suffering))} {are} badly off in every run."
-
-
 def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> list[str]:
     full: dict[str, list[str]] = {}
     for label, verdict in zip(labels, verdicts, strict=True):
@@ -352,6 +413,8 @@ def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
     if not states:
         return []
     name = states[0][1].queue
+    alike = max(queue.alike for _, queue in states)
+    name += f" (the worst of {alike} like it)" if alike > 1 else ""
     if len(states) <= FEW_RUNS:
         told = ", ".join(
             f"{write_quantity(queue.delay_p50_ns)} under {label} (99th percentile {write_quantity(queue.delay_p99_ns)},"
@@ -411,7 +474,8 @@ def _write_paragraph(
         if is_behind:
             sentences += _explain_shortage(result, queue)
         else:
-            sentences += _explain_queue(result, queue, throttled, suffers=bool(suffering))
+            harm = _gather_harm(suffering)
+            sentences += _explain_queue(result, queue, throttled, harm, suffers=bool(suffering))
         sentences += _tell_other_bottleneck(result, queue)
     return " ".join(sentences)
 
@@ -536,10 +600,20 @@ def _explain_shortage(result: Result, queue: QueueState) -> list[str]:
     return [cause, f"How long packets wait there is its own doing. {_advise(result, queue)}"]
 
 
+def _gather_harm(suffering: Sequence[Party]) -> set[str]:
+    """Give what those who suffer suffer from, as far as that can be told."""
+    return {own.harm for party in suffering for own in party.findings if own.suffers and own.harm}
+
+
 def _explain_queue(
-    result: Result, queue: QueueState, throttled: Throttled | None, *, suffers: bool
+    result: Result,
+    queue: QueueState,
+    throttled: Throttled | None,
+    harm: set[str],
+    *,
+    suffers: bool,
 ) -> list[str]:
-    """Say what the queue had to do with it; advice is for the kind of queue that is there."""
+    """Say what the queue had to do with what those felt who suffer; advice is for the kind of queue that is there."""
     stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
     is_short = (queue.delay_p50_ns or 0.0) <= SHORT_WAIT
     if queue.standing_ratio > STANDING_TIME:
@@ -550,22 +624,41 @@ def _explain_queue(
         return [
             f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
         ]
-    if queue.lost_ratio > LOSSY_SHARE:
-        missing = f"What it throws away is what is missing: {LOSSES[queue.reason]}."
-        return [missing, *([_tell_throttled(queue, throttled)] if throttled else [])]
+    slowed = [_tell_throttled(queue, throttled)] if throttled else []
+    if queue.lost_ratio > LOSSY_SHARE and harm != {"late"}:
+        return [_tell_losses(queue, is_felt="lost" in harm), *slowed]
     if queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p50_ns or 0.0) > LONG_WAIT:
-        felt = (
-            "that is what those feel who suffer" if suffers else "who sends while it stands waits"
-        )
+        waits = suffers and harm != {"lost"}
+        felt = "that is what those feel who suffer" if waits else "who sends while it stands waits"
         told = f"It stood {stood}{', and was short otherwise' if is_short else ''}: {felt}."
-        return [told, _advise(result, queue)] if suffers else [told]
+        return [told, _advise(result, queue)] if waits else [told]
     if (queue.utilisation or 0.0) > FULL:
         return _explain_full_line(result, queue, suffers=suffers)
-    if throttled:
-        return [_tell_throttled(queue, throttled)]
+    if "late" in harm and (queue.delay_p99_ns or 0.0) > LONG_WAIT:
+        told = (
+            f"It stood {stood} only, but 1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}: that is what"
+            " those feel who suffer."
+        )
+        return [told, _advise(result, queue)]
+    if slowed:
+        return slowed
     if suffers:
         return ["No queue stood: look at loss, wide-area delay and the rates asked for."]
     return ["The line had room to spare."]
+
+
+def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
+    """Say what a queue's losses mean: TCP sends again what it lost, and slows down for it."""
+    if not queue.is_tcps or queue.reason not in LOSSES_OF_TCP:
+        return f"What it throws away is what is missing: {LOSSES[queue.reason]}."
+    why = LOSSES_OF_TCP[queue.reason]
+    told = f"Most of what it throws away is TCP's, which sends it again: {why}."
+    if not is_felt:
+        return told
+    return (
+        f"{told} Of what shares the queue with it, packets are missing too: a queue for each flow (fq_codel) spares those who"
+        " send little."
+    )
 
 
 def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
@@ -601,7 +694,7 @@ def _tell_room(queue: QueueState) -> str:
 
 def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
     """Say that the line was idle for what its queue told senders that had more to send, and why."""
-    idle = write_quantity(1 - (queue.utilisation or 0.0), "ratio")
+    idle = write_quantity(throttled.idle_ratio, "ratio")
     flows = _list_names(list(throttled.flows))
     told = f"{idle} of the line was idle although {flows} had more to send"
     if throttled.by_limit:
@@ -638,12 +731,39 @@ def _advise(result: Result, queue: QueueState) -> str:
         return f"A smaller target or an AQM shortens it{tries}"
     if queue.discipline == "drop_tail":
         return f"A smaller buffer or an AQM shortens it{tries}"
-    if not queue.discarded and not queue.marked:
+    counted = queue.discarded + queue.marked
+    if not counted and _sleeps(queue):
+        return _tell_asleep(queue, key)
+    if not counted:
         return (
             f"Its AQM ({queue.discipline}) dropped nothing: it reckons with a rate that the line does not give,"
             " or its parameters allow this delay."
         )
+    did = f"Its AQM ({queue.discipline}) dropped or marked {write_quantity(counted, 'number')} packets and could not shorten it"
+    if not queue.is_tcps:
+        return f"{did}: what comes does not slow down for that, or its parameters allow this delay."
+    told = f"{did}: its parameters allow this delay, or transfers that begin fill it before they hear of that."
+    room = queue.room_ns or math.inf
+    # One that does not get its rate holds packets for longer than its limit takes at that rate.
+    if not AT_ITS_LIMIT <= (queue.delay_p99_ns or 0.0) / room <= 1 / AT_ITS_LIMIT:
+        return told
+    limit = f"; --set {key}.{queue.discipline}.limit=… tries one." if key else "."
     return (
-        f"Its AQM ({queue.discipline}) dropped or marked {write_quantity(queue.discarded + queue.marked, 'number')} packets and"
-        " could not shorten it: what comes does not slow down for that, or its parameters allow this delay."
+        f"{told} It holds {write_quantity(room)} at most; a smaller limit shortens the worst{limit}"
+    )
+
+
+def _sleeps(queue: QueueState) -> bool:
+    """Say whether a queue's law did nothing because it begins only once its buffer is filled so far."""
+    is_low = queue.filled_ratio is not None and queue.filled_ratio < SLEEPS_TO
+    return queue.discipline == "docsis_pie" and is_low
+
+
+def _tell_asleep(queue: QueueState, key: str | None) -> str:
+    longest = (queue.room_ns or 0.0) * (queue.filled_ratio or 0.0)
+    tries = f"; --set {key}.docsis_pie.limit=… tries one." if key else "."
+    return (
+        "Its AQM (docsis_pie) never woke: it drops nothing while less than a third of its buffer is filled (RFC 8034), and of"
+        f" the {write_quantity(queue.room_ns)} that this one holds {write_quantity(longest)} were the most. A smaller buffer"
+        f" wakes it sooner{tries}"
     )

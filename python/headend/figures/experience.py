@@ -26,6 +26,7 @@ from headend.figures.theme import (
     shape,
     time_axis,
 )
+from headend.grading import describe_de_jitter
 from headend.quantity import parse_quantity
 
 if TYPE_CHECKING:
@@ -74,9 +75,25 @@ def draw_voice(results: Sequence[Result]) -> Figure | None:
         f"Voice quality{over_time}",
         "What a listener would say of each ten seconds of the call, from 1 (bad) to 4.4 (the best this codec does), by"
         " delay and by packets lost or late (ITU-T G.107). At 4 and above nobody complains; below 3.1 nearly everybody"
-        f" does. ↑ is what the other side hears.{note}",
+        f" does. ↑ is what the other side hears.{_tell_de_jitter(results)}{note}",
         panels,
         left_out,
+    )
+
+
+def _tell_de_jitter(results: Sequence[Result]) -> str:
+    """Say which de-jitter buffers the scores are reckoned with."""
+    buffers = {
+        buffer: None
+        for result in results
+        for flow in result.flows["flow"].unique(maintain_order=True)
+        if (buffer := describe_de_jitter(result, flow))
+    }
+    if not buffers:
+        return ""
+    return (
+        f" Reckoned with {' or '.join(buffers)} at the receiver: what comes later than it plays is as lost as what never comes,"
+        " and a deeper one (scoring.de_jitter) turns such losses into delay."
     )
 
 

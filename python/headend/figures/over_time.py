@@ -222,11 +222,18 @@ def draw_internals(results: Sequence[Result]) -> Figure | None:
         panels += [Panel(shown, panel.chart, f"{queue} {shown}") for panel in drawn]
     if not panels:
         return None
+    rows = pl.concat([_bottleneck_rows(result, queue) for result in results])
+    above_one = bool((rows["drop_probability"].fill_nan(0) > 1).any())
+    scaled = (
+        " Above 1, a drop probability is DOCSIS-PIE's: it is one per 1024 bytes (mean_packet), and a packet's own is that times its"
+        " size over 1024, 0.85 at most. While less than a third of its buffer has been filled nothing is dropped, however high it"
+        " climbs (RFC 8034)."
+    )
     return Figure(
         "internals",
         "Inside the queue",
         "What the bottleneck's discipline knows: a drop probability should settle, not swing; tokens at zero mean that"
-        " the sustained rate holds the line back.",
+        f" the sustained rate holds the line back.{scaled if above_one else ''}",
         panels,
     )
 
