@@ -24,7 +24,7 @@ from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.analysis import blame
 from headend.study.claims import judge_claims
 from headend.study.outcome import draw_study_figures
-from headend.study.points import read_distribution, read_series, take_percentiles
+from headend.study.points import prepare_points, read_distribution, read_series, take_percentiles
 from headend.study.running import Order
 from headend.sweeps.crew import Crew, Progress
 
@@ -243,6 +243,8 @@ def test_a_study_is_complete(name: str) -> None:
     quick = study.make_quick()
     assert quick.quick
     assert len(quick.list_points()) < len(study.list_points())
+    # Its scenarios, settings and measures are understood.
+    prepare_points(quick)
 
 
 def test_a_claim_about_intervals_is_not_judged_on_one_seed() -> None:

@@ -536,7 +536,9 @@ def test_another_folder_is_not_written_into(folder: Path) -> None:
     assert "out: holds something other than a sweep's results" in answer.stderr
 
 
-@pytest.mark.parametrize("quantity", ["upload.goodput / ping.throughput", "ping.rtt.p50 < 1 s"])
+@pytest.mark.parametrize(
+    "quantity", ["upload.goodput / ping.throughput", "ping.rtt.p50 < 1 s", "upload.goodput * 2"]
+)
 def test_a_measure_is_a_sum_and_no_ratio(folder: Path, quantity: str) -> None:
     text = SWEEP.replace('"upload.goodput"', f'"{quantity}"')
     (folder / "ratio.toml").write_text(text, encoding="utf-8")

@@ -48,7 +48,8 @@ def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
     InputError
         For what a scenario has not got, for a sum of different kinds, and for more of an expectation than its quantity.
     """
-    if surplus := re.search(r"[/*<>=]", text):
+    # A star between dots is every member of a group: cable.home.*.up.requests_contention.
+    if surplus := re.search(r"[/<>=]|(?<!\.)\*|\*(?!\.)", text):
         raise InputError(
             f'"{text}": expected a quantity, or several of one kind joined by +, found "{surplus[0]}";'
             " a ratio is taken of two measures in the results"
