@@ -110,19 +110,22 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
     list of str
         A sentence without its full stop for each such choice: what was written, what applies now, and how to keep it.
     """
-    notes = []
     try:
         content = text.parse()
     except ValueError:  # the engine reads more of TOML than Python does
         return []
+    replaced = []
     for written, value in overrides:
         path, name = spell_out(written, queue_path), value.strip("\"'")
         # Only a name's own parameters can have been meant: another name is another choice.
         own = find_value(content, f"{path}.{name}") if name.isidentifier() else None
-        if not isinstance(own, Mapping):
-            continue
+        if isinstance(own, Mapping):
+            replaced.append((written, value, path, name, own))
+    whole = _resolve_whole(text) if replaced else {}
+    notes = []
+    for written, value, path, name, own in replaced:
         now = dict(_list_leaves(find_value(loaded.resolved, f"{path}.{name}") or {}))
-        before = dict(_list_leaves(find_value(_resolve_whole(text), f"{path}.{name}") or own))
+        before = dict(_list_leaves(find_value(whole, f"{path}.{name}") or own))
         changed = [
             (key, item) for key, item in _list_leaves(own) if before.get(key, item) != now.get(key)
         ]

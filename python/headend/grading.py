@@ -20,11 +20,12 @@ Marks, and where they come from:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from headend.bottleneck import LONG_WAIT
 from headend.parameters import read_parameters
 from headend.quantity import format_quantity
 
@@ -44,9 +45,6 @@ RPM_MARKS = (1000, 500, 200)
 
 #: Round-trip time of a ping, ns.
 PING_MARKS = (130e6, 250e6, 400e6)
-
-#: Wait in queues beyond the shortest way, ns, from which packets that miss a deadline miss it for that.
-LONG_WAIT = 50e6
 
 #: Loss of pings and of datagrams, as shares.
 LOSS_MARKS = (0.01, 0.025, 0.05)
@@ -284,12 +282,9 @@ def _find_harm(evidence: _Evidence) -> tuple[str, str]:
 
 def _find_worse_way(evidence: _Evidence) -> str:
     """Find the direction by which a flow is graded; neither where it is not graded by one."""
-    if evidence.has("mos") and evidence.has("mos_down"):
-        scores = {
-            way: _read_statistic(evidence, measure, "p5") or 0.0
-            for way, measure in (("up", "mos"), ("down", "mos_down"))
-        }
-        return min(scores, key=scores.__getitem__)
+    scored = _list_scored(evidence)
+    if len(scored) > 1:
+        return "down" if _find_worse_score(evidence, scored) == "mos_down" else "up"
     for measure in ("frames_late", "missed"):
         if evidence.has(measure) and evidence.has(f"{measure}_down"):
             return "down" if _find_worse(evidence, measure) else "up"
@@ -336,15 +331,25 @@ def _grade_call(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     return worse, f"{lost}; {text}", strain
 
 
+def _list_scored(evidence: _Evidence) -> list[str]:
+    """List the directions in which speech was scored, by what their score is called."""
+    return [name for name in ("mos", "mos_down") if evidence.has(name)]
+
+
+def _find_worse_score(evidence: _Evidence, scored: Sequence[str]) -> str:
+    """Find the direction by which a call is graded: that with the worse bad spells."""
+    return min(scored, key=lambda name: read_number(evidence.stats[name]["p5"]) or 0.0)
+
+
 def _grade_sound(evidence: _Evidence) -> tuple[Grade, str, float | None]:
-    scored = [name for name in ("mos", "mos_down") if evidence.has(name)]
+    scored = _list_scored(evidence)
     if not scored:
         return (
             (Grade.BAD, NOTHING_ARRIVED, math.inf)
             if evidence.is_cut_off()
             else _grade_datagrams(evidence)
         )
-    worst = min(scored, key=lambda name: read_number(evidence.stats[name]["p5"]) or 0.0)
+    worst = _find_worse_score(evidence, scored)
     row = evidence.stats[worst]
     score = read_number(row["p5"])
     grade = _grade_rising(score, (4.0, 3.6, 3.1))

@@ -102,8 +102,6 @@ class Life:
 
     Parameters
     ----------
-    left_out
-        Steps of a long wait that are not among the moments.
     asks
         Whether it waited for grants; where it did not, its queue stands for the modem.
     contends
@@ -117,10 +115,14 @@ class Life:
     born_ns: int
     moments: list[Moment]
     legs: list[Leg]
-    left_out: int
     asks: bool
     contends: bool = False
     gaps: tuple[Gap, ...] = ()
+
+    @property
+    def left_out(self) -> int:
+        """How many steps of long waits are not among the moments."""
+        return sum(gap.count for gap in self.gaps)
 
 
 def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[str, int]:
@@ -157,7 +159,9 @@ def trace_life(result: Result) -> Life | None:
     if steps is None or steps.is_empty():
         return None
     rows = steps.to_dicts()
-    shown, left_out = _choose(rows)
+    middles = list(_find_middles(rows))
+    hidden = {number for middle in middles for number in middle}
+    shown = [row for number, row in enumerate(rows) if number not in hidden]
     entered = next(row for row in rows if row["step"] == "enqueued")
     places = _place_queues(rows)
     passages = _find_passages(result, rows)
@@ -178,29 +182,19 @@ def trace_life(result: Result) -> Life | None:
         ],
         asks=any(row["step"] in REQUESTING for row in rows),
         contends=any(row["step"] in CONTENDING for row in rows),
-        left_out=left_out,
-        gaps=tuple(_find_gaps(rows)),
+        gaps=tuple(
+            Gap(rows[middle[0]]["at_ns"], rows[middle[-1]]["at_ns"], len(middle))
+            for middle in middles
+        ),
     )
 
 
-def _choose(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    """Leave out the middle of a long wait: its loop of request and grant, or of the frames of others, repeats itself."""
-    left_out = {number for middle in _find_middles(rows) for number in middle}
-    return [row for number, row in enumerate(rows) if number not in left_out], len(left_out)
-
-
 def _find_middles(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
-    """Find which steps make the middle of each long wait."""
+    """Find which steps make the middle of each long wait: its loop of request and grant, or of the frames of others, repeats itself."""
     for steps in (REQUESTING, CONTENDING):
         waiting = [number for number, row in enumerate(rows) if row["step"] in steps]
         if middle := waiting[FIRST_STEPS : max(len(waiting) - LAST_STEPS, FIRST_STEPS)]:
             yield middle
-
-
-def _find_gaps(rows: Sequence[Mapping[str, Any]]) -> Iterator[Gap]:
-    """Say when the middle of each long wait was."""
-    for middle in _find_middles(rows):
-        yield Gap(rows[middle[0]]["at_ns"], rows[middle[-1]]["at_ns"], len(middle))
 
 
 def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
