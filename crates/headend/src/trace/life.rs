@@ -251,8 +251,8 @@ impl State {
 }
 
 fn is_same(one: &PacketView, other: &PacketView) -> bool {
-    let name = |packet: &PacketView| (packet.flow, packet.from, packet.seq, packet.size);
-    name(one) == name(other) && one.sent_at == other.sent_at
+    let name = |it: &PacketView| (it.flow, it.from, it.seq, it.size, it.sent_at);
+    name(one) == name(other)
 }
 
 /// The queue whose request or grant an event is about.

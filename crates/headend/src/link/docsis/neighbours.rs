@@ -20,8 +20,8 @@ pub struct NeighbourLoad {
     /// z, and the MAP it is of.
     level: f64,
     map: Option<u64>,
-    /// The load over its mean, in that MAP.
-    factor: f64,
+    /// The log-normal of mean 1, in that MAP.
+    burst: f64,
     /// What its mean is multiplied by at the time, and the mean share before the cut that belongs to it.
     scale: f64,
     uncut: f64,
@@ -40,7 +40,7 @@ impl NeighbourLoad {
             sigma,
             level: 0.0,
             map: None,
-            factor: 1.0,
+            burst: 1.0,
             scale: 1.0,
             uncut: mean_before_cut(config.load, sigma),
             requests: config.requests_per_second / opportunities,
@@ -52,13 +52,13 @@ impl NeighbourLoad {
     /// Minislots they take of MAP `map`; MAPs are asked for in order, and may be left out.
     pub fn minislots(&mut self, map: u64, timing: &UpstreamTiming) -> u64 {
         self.advance(map, timing);
-        let share = (self.uncut * self.burst()).min(1.0);
+        let share = (self.uncut * self.burst).min(1.0);
         (share * timing.minislots_per_map() as f64 + 0.5) as u64
     }
 
     /// Whether one of them sends in an opportunity of the latest MAP.
     pub fn is_requesting(&mut self) -> bool {
-        let nobody = math::exp(-self.requests * self.factor);
+        let nobody = math::exp(-self.requests * (self.burst * self.scale));
         self.rng.uniform() >= nobody
     }
 
@@ -71,17 +71,12 @@ impl NeighbourLoad {
             self.level = kept * self.level + (1.0 - kept * kept).sqrt() * self.rng.normal();
         }
         self.map = Some(map);
+        self.burst = math::exp(self.sigma * self.level - self.sigma * self.sigma / 2.0);
         let scale = self.time_of_day(timing.allocation_start(map));
         if scale.to_bits() != self.scale.to_bits() {
             self.scale = scale;
             self.uncut = mean_before_cut(self.config.load * scale, self.sigma);
         }
-        self.factor = self.burst() * scale;
-    }
-
-    /// The log-normal of mean 1 in the latest MAP.
-    fn burst(&self) -> f64 {
-        math::exp(self.sigma * self.level - self.sigma * self.sigma / 2.0)
     }
 
     /// Correlation of the level over a span.
