@@ -56,10 +56,11 @@ impl Earliest {
         };
         let mut place = self.first_round * PLAYERS + index as usize;
         loop {
-            let players = &mut self.matches[place / PLAYERS];
-            players[place % PLAYERS] = winner;
-            let [a, b, c, d] = *players;
-            winner = a.min(b).min(c.min(d));
+            let (players, seat) = (&mut self.matches[place / PLAYERS], place % PLAYERS);
+            // Not read back: the others of all rounds are known before the first is played.
+            let [a, b, c] = [1, 2, 3].map(|other| players[seat ^ other]);
+            players[seat] = winner;
+            winner = winner.min(a.min(b).min(c));
             if place < PLAYERS {
                 break;
             }
