@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 use crate::endpoint::Notice;
 use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop};
-use crate::line::{Fate, Line};
+use crate::line::{Fate, Kind, Line};
 use crate::link::Link;
 use crate::metrics::Recorder;
 use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::tcp::sack::{SackBlocks, SackPool};
 use crate::time::{Duration, Instant};
-use crate::trace::{DropReason, FrameStore, QueueId};
+use crate::trace::{DropReason, FrameStore, QueueId, TraceKinds};
 use crate::wire::capture::Surroundings;
 
 /// State of a TCP connection for the series.
@@ -173,23 +173,44 @@ impl<'a> Context<'a> {
         clippy::inline_always,
         reason = "a packet is moved where it was made only if the compiler sees both: else it is copied right after it was written, which stalls"
     )]
-    pub fn emit(&mut self, mut packet: Packet) {
-        packet.sent_at = self.now;
+    pub fn emit(&mut self, packet: Packet) {
+        // Written anew and lent to nobody: so it is written where it is handed over from, and not moved there.
+        let packet = Packet {
+            sent_at: self.now,
+            ..packet
+        };
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
+        let recorder = &mut self.world.recorder;
+        recorder.sent(group, packet.from, packet.size);
+        if recorder.is_heard(TraceKinds::SENT) {
+            return self.tell_of_sent(packet);
+        }
+        self.enter(packet);
+    }
+
+    /// Tells of a packet that a host has sent, and lets it in.
+    #[cold]
+    fn tell_of_sent(&mut self, packet: Packet) {
         let (recorder, around) = self.world.record();
-        recorder.sent(self.now, &packet, group, around);
-        match self.world.flows.hop_of(&packet, 0) {
+        recorder.tell_of_sent(self.now, &packet, around);
+        self.enter(packet);
+    }
+
+    /// A host's packet meets its first hop.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `emit`")]
+    fn enter(&mut self, packet: Packet) {
+        if let Hop::Link { link, port } = self.world.flows.hop_of(packet.flow, packet.from, 0)
             // What was put out before goes first.
-            Hop::Link { link, port } if self.world.outbox.is_empty() => {
-                if let Some(first) = self.links.get_mut(usize::from(link)) {
-                    let source = Source::Link(u32::from(link));
-                    let mut cx = Context::new(self.now, self.world, source);
-                    return first.offer(port, packet, &mut cx);
-                }
-                self.put_out(packet, 0, self.now);
-            }
-            _ => self.hand_over(packet, 0, self.now),
+            && self.world.outbox.is_empty()
+            && let Some(first) = self.links.get_mut(usize::from(link))
+        {
+            let source = Source::Link(u32::from(link));
+            let mut cx = Context::new(self.now, self.world, source);
+            first.offer(port, packet, &mut cx);
+        } else {
+            self.hand_over(packet, 0, self.now);
         }
     }
 
@@ -206,11 +227,16 @@ impl<'a> Context<'a> {
 
     /// Puts a packet on the delay line at position `hop` of its route, or out for the simulation to carry.
     pub(crate) fn hand_over(&mut self, packet: Packet, hop: u8, at: Instant) {
-        let Hop::Line(index) = self.world.flows.hop_of(&packet, hop) else {
+        let Hop::Line(index) = self.world.flows.hop_of(packet.flow, packet.from, hop) else {
             return self.put_out(packet, hop, at);
         };
         let line = &mut self.world.lines[index as usize];
-        if !line.is_plain() {
+        let waits = match line.kind() {
+            Kind::Waits => true,
+            Kind::Passes => at > self.now,
+            Kind::Harms => false,
+        };
+        if !waits {
             return self.hand_over_specially(packet, hop, at, index);
         }
         if let Some(due) = line.push(packet, hop + 1, at) {
@@ -317,7 +343,9 @@ impl<'a> Context<'a> {
 
     /// Where a packet is on its route.
     pub fn hop(&self, packet: &Packet) -> Hop {
-        self.world.flows.hop_of(packet, packet.hop)
+        self.world
+            .flows
+            .hop_of(packet.flow, packet.from, packet.hop)
     }
 
     /// The header fields of a flow: for classifiers, hashing and per-flow laws.

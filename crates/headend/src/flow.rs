@@ -181,18 +181,15 @@ impl FlowTable {
         &self.flows[id.0 as usize]
     }
 
-    /// The hop at `position` of the packet's route.
+    /// The hop at `position` of the route that packets of `flow` take which `from` sends.
     #[inline]
-    pub fn hop_of(&self, packet: &Packet, position: u8) -> Hop {
-        self.hop(
-            self.header(packet.flow).routes[packet.from.index()],
-            position,
-        )
+    pub fn hop_of(&self, flow: FlowId, from: Side, position: u8) -> Hop {
+        self.hop(self.header(flow).routes[from.index()], position)
     }
 
     /// Links that a packet has passed on its way to where it is.
     pub fn links_passed(&self, packet: &Packet) -> u8 {
-        let before = (0..packet.hop).map(|position| self.hop_of(packet, position));
+        let before = (0..packet.hop).map(|position| self.hop_of(packet.flow, packet.from, position));
         before.filter(|hop| matches!(hop, Hop::Link { .. })).count() as u8
     }
 

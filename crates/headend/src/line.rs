@@ -25,8 +25,7 @@ pub struct Line {
     jitter: Duration,
     /// Room to be made with the first packet.
     room: u32,
-    /// Whether packets wait here, and nothing else happens to them.
-    is_plain: bool,
+    kind: Kind,
     /// Whether it gives its room back when it is empty: few of a plant's thousands of lines are full at the same time.
     is_frugal: bool,
     rng: Rng,
@@ -54,6 +53,17 @@ impl Harm {
     }
 }
 
+/// What happens to packets on a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// They may be lost or marked.
+    Harms,
+    /// No more than that those wait which are put there ahead of time.
+    Passes,
+    /// They wait.
+    Waits,
+}
+
 /// What became of a packet on a line that does harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -72,7 +82,13 @@ impl Line {
             rng,
             packets: Ring::default(),
             room: 0,
-            is_plain: !(harm.is_any() || delay.is_zero() && jitter.is_zero()),
+            kind: if harm.is_any() {
+                Kind::Harms
+            } else if delay.is_zero() && jitter.is_zero() {
+                Kind::Passes
+            } else {
+                Kind::Waits
+            },
             is_frugal: true,
             last: Instant::ZERO,
         }
@@ -91,16 +107,16 @@ impl Line {
         self.delay
     }
 
-    /// Whether packets only wait here: it does [no harm](Self::is_harmful), and is not [transparent](Self::is_transparent).
+    /// What happens on it.
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.is_plain
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Whether it may lose or mark packets: then ask for the [fate](Self::decide) of each.
     #[inline]
     pub(crate) fn is_harmful(&self) -> bool {
-        self.harm.is_any()
+        self.kind == Kind::Harms
     }
 
     /// What becomes of a packet with this ECN field that enters. Draws only for what may happen.

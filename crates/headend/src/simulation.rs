@@ -167,12 +167,13 @@ impl Simulation {
         capture.map(Capture::take).unwrap_or_default()
     }
 
-    /// Somebody will be told of `kinds`: of departures when they happen, not earlier or later.
+    /// Somebody will be told of `kinds`: of what happens in a queue when it happens, not earlier or later.
     fn listen_for(&mut self, kinds: TraceKinds) {
-        let of_departures = TraceKinds::DEQUEUED
+        let of_queues = TraceKinds::ENQUEUED
+            .union(TraceKinds::DEQUEUED)
             .union(TraceKinds::DISCARDED)
             .union(TraceKinds::MARKED);
-        if kinds.meets(of_departures) {
+        if kinds.meets(of_queues) {
             for link in &mut self.links {
                 link.wake_for_departures();
             }
@@ -436,7 +437,7 @@ impl Simulation {
 
     /// Takes a packet into what it stands before.
     fn carry(&mut self, packet: Packet) {
-        match self.world.flows.hop_of(&packet, packet.hop) {
+        match (self.world.flows).hop_of(packet.flow, packet.from, packet.hop) {
             Hop::Link { link, port } => {
                 let source = Source::Link(u32::from(link));
                 let mut cx = Context::new(self.now, &mut self.world, source);
@@ -447,15 +448,18 @@ impl Simulation {
                 Context::new(self.now, &mut self.world, Source::Line(index))
                     .hand_over(packet, hop, self.now);
             }
-            Hop::End => {
-                let (flow, to) = (packet.flow, packet.from.other());
-                let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);
-                let mut cx = Context::beside(self.now, &mut self.world, source, &mut self.links);
-                cx.deliver(&packet);
-                self.endpoints[flow.0 as usize][to.index()].receive(&packet, &mut cx);
-                cx.end(packet);
-            }
+            Hop::End => self.deliver(packet),
         }
+    }
+
+    /// Hands a packet to the host it was sent to.
+    fn deliver(&mut self, packet: Packet) {
+        let (flow, to) = (packet.flow, packet.from.other());
+        let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);
+        let mut cx = Context::beside(self.now, &mut self.world, source, &mut self.links);
+        cx.deliver(&packet);
+        self.endpoints[flow.0 as usize][to.index()].receive(&packet, &mut cx);
+        cx.end(packet);
     }
 
     fn pass_on(&mut self, notice: Notice) {

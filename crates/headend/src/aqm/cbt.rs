@@ -336,7 +336,7 @@ impl Cbt {
     ) {
         self.red
             .observe(self.red.unit().of(self.tested), cx.now, line);
-        let size = line.framing.bytes(&packet);
+        let size = line.framing.of_size(packet.size);
         match self.red.judge(size, &mut self.rng) {
             Verdict::Forced => self.force(class, backlog, packet, DropReason::Congested, line, cx),
             Verdict::Early if self.ecn && backlog.fits(&packet, line) && cx.mark(&mut packet) => {
@@ -400,7 +400,7 @@ impl Cbt {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) {
-        let bytes = line.framing.bytes(&packet);
+        let bytes = line.framing.of_size(packet.size);
         if self.is_tested(class) {
             add(&mut self.tested, bytes);
         }

@@ -141,7 +141,7 @@ impl Aqm for CodelDtNs2 {
             return;
         }
         let waiting = backlog.depth().bytes;
-        self.delay = self.predict(waiting, line.framing.bytes(&packet), line, cx.now);
+        self.delay = self.predict(waiting, line.framing.of_size(packet.size), line, cx.now);
         let target = self.config.target - self.config.reduction;
         let is_excess = self.delay >= target && waiting > line.max_packet();
         if self.drops(is_excess, cx.now) {
@@ -158,7 +158,7 @@ impl Aqm for CodelDtNs2 {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         let packet = backlog.pop(line)?;
-        let (bytes, sojourn) = (line.framing.bytes(&packet), cx.now - packet.enqueued_at);
+        let (bytes, sojourn) = (line.framing.of_size(packet.size), cx.now - packet.enqueued_at);
         self.departures
             .departed(bytes, sojourn, backlog.depth().bytes, cx.now);
         Some(packet)

@@ -211,7 +211,7 @@ impl Aqm for DocsisPie {
             // A tail drop is no drop of the law: it leaves the state as it is.
             self.derandomiser.clear();
             cx.discard(packet, DropReason::Overlimit);
-        } else if self.drops_early(line.framing.bytes(&packet), backlog, line) {
+        } else if self.drops_early(line.framing.of_size(packet.size), backlog, line) {
             cx.discard(packet, DropReason::Congested);
         } else {
             backlog.push(packet, line, cx);
@@ -230,7 +230,7 @@ impl Aqm for DocsisPie {
         let waiting = backlog.depth().bytes;
         let sojourn = cx.now - packet.enqueued_at;
         self.estimator
-            .departed(line.framing.bytes(&packet), sojourn, waiting, cx.now);
+            .departed(line.framing.of_size(packet.size), sojourn, waiting, cx.now);
         self.is_empty = waiting == 0;
         Some(packet)
     }

@@ -493,7 +493,7 @@ impl Aqm for Red {
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.step(&mut self.detector, cx.now);
         }
-        let size = line.framing.bytes(&packet);
+        let size = line.framing.of_size(packet.size);
         match self.detector.judge(size, &mut self.rng) {
             Verdict::Forced => self.force(backlog, packet, DropReason::Congested, line, cx),
             Verdict::Early if self.ecn && backlog.fits(&packet, line) && cx.mark(&mut packet) => {

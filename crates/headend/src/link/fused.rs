@@ -3,7 +3,7 @@
 //! Where the queue's limit alone decides who is refused, and the rate never changes, a packet is sent when the one before it has left, or at
 //! once (Lindley's recursion). It goes straight onto the delay line behind the link, with the time at which it will be there; here
 //! remains, until it is sent, what the limit and the records need. Departures are recorded with their own times, but later: when
-//! somebody next looks. A listener to departures would hear of them too late, so with one a link is not fused.
+//! somebody next looks. Who listens to what happens in the queue would hear of it too late, so then a link is not fused.
 //!
 //! Nobody can tell a fused link from one that is not, but by the number of events: `tests/fusing.rs` holds it to that.
 
@@ -68,11 +68,11 @@ impl Fused {
     ) {
         cx.enter_queue(self.queue);
         self.catch_up(cx.now, cx.recorder());
-        let bytes = self.framing.bytes(&packet);
+        let bytes = self.framing.of_size(packet.size);
         if !self.limit.admits(self.depth(), bytes) {
             return cx.discard(packet, DropReason::Overlimit);
         }
-        cx.note_enqueued(&packet);
+        cx.recorder().count_enqueued(self.queue);
         self.bytes += bytes;
         cx.note_backlog(self.queue, self.bytes);
         let waiting = Waiting {

@@ -134,7 +134,7 @@ impl Direction {
         let Some(packet) = self.setup.queue.take(&self.line, cx) else {
             return false;
         };
-        let bytes = self.setup.framing.bytes(&packet);
+        let bytes = self.setup.framing.of_size(packet.size);
         self.busy_until = self.setup.transmitter.send(cx.now, bytes);
         if self.busy_until == Instant::FAR_FUTURE {
             // The rate is zero for good.

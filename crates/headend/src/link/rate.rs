@@ -106,12 +106,34 @@ impl RateSchedule {
     }
 }
 
+/// What so many bytes take.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    bytes: u64,
+    /// Whole nanoseconds, and the numerator of the rest over the rate.
+    nanos: u64,
+    rest: u64,
+}
+
+impl Share {
+    fn of(bytes: u64, rate: Rate) -> Self {
+        let bits_ns = bytes * 8_000_000_000;
+        Self {
+            bytes,
+            nanos: bits_ns / rate.0,
+            rest: bits_ns % rate.0,
+        }
+    }
+}
+
 /// Serialises packets at a [`RateSchedule`], one after the other, without losing fractions of a nanosecond.
 #[derive(Debug, Clone)]
 pub struct Transmitter {
     schedule: RateSchedule,
     /// Numerator of the fraction of a nanosecond by which the last end was rounded down, over the rate.
     remainder: u64,
+    /// What the latest size takes at a constant rate: most packets are as long as the one before, and a division is slow.
+    latest: Share,
     last_end: Instant,
     /// Opportunities used so far, and bytes left in the last of them.
     used: u64,
@@ -124,6 +146,7 @@ impl Transmitter {
         Self {
             schedule,
             remainder: 0,
+            latest: Share::default(),
             last_end: Instant::ZERO,
             used: 0,
             credit: 0,
@@ -150,15 +173,19 @@ impl Transmitter {
         if rate.0 == 0 {
             return Instant::FAR_FUTURE;
         }
+        if bytes != self.latest.bytes {
+            self.latest = Share::of(bytes, rate);
+        }
         // Back to back, the fraction is carried on; after a pause it is forgotten.
         let carried = if start == self.last_end {
             self.remainder
         } else {
             0
         };
-        let bits_ns = bytes * 8_000_000_000 + carried;
-        self.remainder = bits_ns % rate.0;
-        self.last_end = start + Duration::from_nanos(bits_ns / rate.0);
+        let rest = self.latest.rest + carried;
+        let is_whole = rest >= rate.0;
+        self.remainder = if is_whole { rest - rate.0 } else { rest };
+        self.last_end = start + Duration::from_nanos(self.latest.nanos + u64::from(is_whole));
         self.last_end
     }
 

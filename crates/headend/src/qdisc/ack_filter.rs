@@ -80,7 +80,7 @@ impl AckFilter {
         packet.enqueued_at = cx.now;
         if let Some(older) = self.outdated_by(&packet) {
             cx.note_enqueued(&packet);
-            self.bytes += line.framing.bytes(&packet);
+            self.bytes += line.framing.of_size(packet.size);
             let older = std::mem::replace(&mut self.acks[older], packet);
             self.bytes -= line.framing.bytes(&older);
             cx.discard(older, DropReason::AckThinned);
@@ -88,7 +88,7 @@ impl AckFilter {
             cx.discard(packet, DropReason::Overlimit);
         } else {
             cx.note_enqueued(&packet);
-            self.bytes += line.framing.bytes(&packet);
+            self.bytes += line.framing.of_size(packet.size);
             self.acks.push_back(packet);
         }
     }
@@ -130,7 +130,7 @@ impl QueueDiscipline for AckFilter {
         let Some(packet) = self.acks.pop_front() else {
             return self.queue.dequeue(line, cx);
         };
-        self.bytes -= line.framing.bytes(&packet);
+        self.bytes -= line.framing.of_size(packet.size);
         Some(packet)
     }
 
@@ -139,7 +139,7 @@ impl QueueDiscipline for AckFilter {
         let Some(packet) = self.acks.pop_front() else {
             return self.queue.release(line);
         };
-        self.bytes -= line.framing.bytes(&packet);
+        self.bytes -= line.framing.of_size(packet.size);
         Some(packet)
     }
 

@@ -243,7 +243,7 @@ impl Backlog {
 
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
-        let bytes = line.framing.bytes(&packet);
+        let bytes = line.framing.of_size(packet.size);
         if !self.limit.admits(self.depth, bytes) {
             cx.discard(packet, DropReason::Overlimit);
             return false;

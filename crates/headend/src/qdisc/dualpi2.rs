@@ -213,7 +213,7 @@ impl QueueDiscipline for DualPi2 {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.catch_up(cx.now);
         // Room for a largest packet is asked for, so that large packets are at no disadvantage.
-        let bytes = line.max_packet().max(line.framing.bytes(&packet));
+        let bytes = line.max_packet().max(line.framing.of_size(packet.size));
         if !self.limit.admits(self.depth(), bytes) {
             cx.discard(packet, DropReason::Overlimit);
             return;

@@ -118,7 +118,7 @@ impl Bursts {
     fn put_together(&mut self, supply: &mut Supply, timing: &UpstreamTiming, cx: &mut Context<'_>) {
         self.cleared += supply.buckets.take_cleared(cx.now);
         while let Some(packet) = self.next.take().or_else(|| self.draw(supply, cx)) {
-            let pdu = Framing::ETHERNET.bytes(&packet);
+            let pdu = Framing::ETHERNET.of_size(packet.size);
             let alone = timing.mac_header + pdu;
             let bytes = match self.burst.len() {
                 0 => alone,

@@ -255,7 +255,7 @@ impl Continuous {
 #[inline]
 fn next(supply: &mut Supply, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<Partial> {
     let packet = supply.take(cx)?;
-    let pdu = Framing::ETHERNET.bytes(&packet);
+    let pdu = Framing::ETHERNET.of_size(packet.size);
     Some(Partial {
         packet,
         header: timing.mac_header,

@@ -419,25 +419,21 @@ impl Recorder {
 
     /// Whether anybody listens to events of this kind.
     #[inline]
-    fn is_heard(&self, kind: TraceKinds) -> bool {
+    pub(crate) fn is_heard(&self, kind: TraceKinds) -> bool {
         self.interest.meets(kind)
     }
 
     /// A host sent a packet.
     #[inline]
-    pub(crate) fn sent(
-        &mut self,
-        at: Instant,
-        packet: &Packet,
-        group: GroupId,
-        around: Surroundings<'_>,
-    ) {
-        let total = &mut self.flows[direction(group, packet.from)].total;
+    pub(crate) fn sent(&mut self, group: GroupId, from: Side, size: u16) {
+        let total = &mut self.flows[direction(group, from)].total;
         total.packets_sent += 1;
-        total.bytes_sent += u64::from(packet.size);
-        if self.is_heard(TraceKinds::SENT) {
-            self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
-        }
+        total.bytes_sent += u64::from(size);
+    }
+
+    /// Tells those who listen of a packet that a host sent.
+    pub(crate) fn tell_of_sent(&mut self, at: Instant, packet: &Packet, around: Surroundings<'_>) {
+        self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
     }
 
     /// A packet reached its receiver.
@@ -462,7 +458,9 @@ impl Recorder {
         stats.delay_max = stats.delay_max.max(nanos);
         // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
         if let Some(last) = stats.last_transit.replace(nanos) {
-            stats.jitter += (last.abs_diff(nanos) as f64 - stats.jitter) / 16.0;
+            // Signed, as it fits: the processor converts no others.
+            let step = last.abs_diff(nanos) as i64 as f64;
+            stats.jitter += (step - stats.jitter) / 16.0;
         }
         self.delivered += 1;
         self.data_delivered += u64::from(packet.payload > 0);
@@ -483,13 +481,19 @@ impl Recorder {
         packet: &Packet,
         around: Surroundings<'_>,
     ) {
-        self.queues[queue.0 as usize].packets_enqueued += 1;
+        self.count_enqueued(queue);
         if self.is_heard(TraceKinds::ENQUEUED) {
             self.tell_of(at, packet, around, |packet| TraceEvent::Enqueued {
                 queue,
                 packet,
             });
         }
+    }
+
+    /// The part of [`Self::enqueued`] that needs no packet.
+    #[inline]
+    pub(crate) fn count_enqueued(&mut self, queue: QueueId) {
+        self.queues[queue.0 as usize].packets_enqueued += 1;
     }
 
     /// How often a queue took a packet in.

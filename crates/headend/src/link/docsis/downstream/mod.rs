@@ -236,7 +236,7 @@ impl Downstream {
     /// Puts a packet on the free channel and tells its PDU bytes; `None` if the channel's capacity is zero for good: the packet stays.
     #[inline]
     fn transmit(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) -> Option<u64> {
-        let pdu = Framing::ETHERNET.bytes(&packet);
+        let pdu = Framing::ETHERNET.of_size(packet.size);
         let end = self.channel.send(cx.now, pdu + self.timing.mac_header);
         self.busy_until = end;
         if end == Instant::FAR_FUTURE {
@@ -275,14 +275,14 @@ impl ServiceFlow {
     fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
         if let Some(packet) = self.in_hand.take() {
             if self.admitted < cx.now {
-                let bytes = Framing::ETHERNET.bytes(&packet);
+                let bytes = Framing::ETHERNET.of_size(packet.size);
                 self.buckets.delayed(cx.now, bytes);
             }
             return Some(packet);
         }
         let line = line(self.rate, &self.buckets);
         let packet = self.queue.take(&line, cx)?;
-        let bytes = Framing::ETHERNET.bytes(&packet);
+        let bytes = Framing::ETHERNET.of_size(packet.size);
         self.admitted = self.buckets.admit(cx.now, bytes);
         if self.admitted <= cx.now {
             return Some(packet);

@@ -128,7 +128,7 @@ impl Plain {
             }
             let packet = self.world.lines[0].take();
             let flow = packet.flow.0 as usize;
-            (self.out).push((self.now, flow, Framing::ETHERNET.bytes(&packet)));
+            (self.out).push((self.now, flow, Framing::ETHERNET.of_size(packet.size)));
             self.world.delivered += 1;
             Context::new(self.now, &mut self.world, Source::Line(0)).end(packet);
         };
