@@ -338,18 +338,24 @@ impl Simulation {
     }
 
     fn wake_line(&mut self, index: u32) {
-        let next = loop {
+        loop {
+            let line = &mut self.world.lines[index as usize];
             // That its first packet is due is why the line is woken.
-            let packet = self.world.lines[index as usize].take();
+            let packet = line.take();
+            // The packet behind it stays where it is, so the next wake-up is known before this packet is looked at; who enters an empty line asks
+            // for one.
+            let next = line.next_due();
+            let is_last = next.is_none_or(|due| due > self.now);
+            if is_last {
+                self.world.events.set_line(index, next);
+            }
             self.carry(packet);
+            if is_last {
+                break;
+            }
             // What one packet sets off comes before the next packet.
             self.settle();
-            let due = self.world.lines[index as usize].next_due();
-            if due.is_none_or(|due| due > self.now) {
-                break due;
-            }
-        };
-        self.world.events.set_line(index, next);
+        }
     }
 
     fn wake_endpoint(&mut self, index: u32, event: Event) {
