@@ -4,6 +4,7 @@
 //! event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and one of
 //! them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
 
+use crate::flow::Hop;
 use crate::packet::{Ecn, Packet};
 use crate::ring::Ring;
 use crate::rng::Rng;
@@ -21,13 +22,15 @@ pub struct Line {
     packets: Ring,
     last: Instant,
     delay: Duration,
-    /// Uniform over 0..jitter is added to each packet's delay.
-    jitter: Duration,
+    /// The hop behind it, if that is the same for all packets.
+    end: Option<Hop>,
     /// Room to be made with the first packet.
     room: u32,
     kind: Kind,
     /// Whether it gives its room back when it is empty: few of a plant's thousands of lines are full at the same time.
     is_frugal: bool,
+    /// Uniform over 0..jitter is added to each packet's delay.
+    jitter: Duration,
     rng: Rng,
     harm: Harm,
 }
@@ -77,6 +80,7 @@ impl Line {
     pub fn new(delay: Duration, jitter: Duration, harm: Harm, rng: Rng) -> Self {
         Self {
             delay,
+            end: None,
             jitter,
             harm,
             rng,
@@ -100,6 +104,17 @@ impl Line {
         let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
         self.room = most.min(packets as usize) as u32;
         self.is_frugal = false;
+    }
+
+    /// All its packets go on to `end`.
+    pub(crate) fn lead_to(&mut self, end: Hop) {
+        self.end = Some(end);
+    }
+
+    /// The hop behind it, if that is the same for all packets.
+    #[inline]
+    pub(crate) fn end(&self) -> Option<Hop> {
+        self.end
     }
 
     /// The delay that every packet has at least.
@@ -141,7 +156,7 @@ impl Line {
     /// Takes a packet that enters at `at` and goes on to position `next` of its route; the wake-up to ask for, if it is now the only one.
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet, next: u8, at: Instant) -> Option<Instant> {
-        let jitter = if self.jitter.is_zero() {
+        let jitter = if self.kind == Kind::Passes || self.jitter.is_zero() {
             Duration::ZERO
         } else {
             self.rng.span(self.jitter)

@@ -122,6 +122,7 @@ impl Simulation {
         }
         let mut links = parts.links;
         put_off_departures(&mut links, &world);
+        end_lines(&mut world);
         for (index, link) in links.iter().enumerate() {
             if let Some((at, token)) = link.first_wake() {
                 world.events.push(at, Source::Link(index as u32), token);
@@ -341,7 +342,7 @@ impl Simulation {
         loop {
             let line = &mut self.world.lines[index as usize];
             // That its first packet is due is why the line is woken.
-            let packet = line.take();
+            let (packet, end) = (line.take(), line.end());
             // The packet behind it stays where it is, so the next wake-up is known before this packet is looked at; who enters an empty line asks
             // for one.
             let next = line.next_due();
@@ -349,7 +350,7 @@ impl Simulation {
             if is_last {
                 self.world.events.set_line(index, next);
             }
-            self.carry(packet);
+            self.carry_to(end, packet);
             if is_last {
                 break;
             }
@@ -443,7 +444,14 @@ impl Simulation {
 
     /// Takes a packet into what it stands before.
     fn carry(&mut self, packet: Packet) {
-        match (self.world.flows).hop_of(packet.flow, packet.from, packet.hop) {
+        self.carry_to(None, packet);
+    }
+
+    /// The same, if it is known what that is.
+    fn carry_to(&mut self, hop: Option<Hop>, packet: Packet) {
+        let hop =
+            hop.unwrap_or_else(|| (self.world.flows).hop_of(packet.flow, packet.from, packet.hop));
+        match hop {
             Hop::Link { link, port } => {
                 let source = Source::Link(u32::from(link));
                 let mut cx = Context::new(self.now, &mut self.world, source);
@@ -514,6 +522,20 @@ fn put_off_departures(links: &mut [Box<dyn Link>], world: &World) {
     }
     for ((link, port), span) in spans {
         links[usize::from(link)].put_off(Port(port), span);
+    }
+}
+
+/// Tells each delay line what stands behind it, if that is the same on all routes: a packet then needs not be asked.
+fn end_lines(world: &mut World) {
+    let mut ends = BTreeMap::new();
+    for (line, next) in world.flows.ends_of_lines() {
+        let end = ends.entry(line).or_insert(Some(next));
+        *end = end.filter(|&end| end == next);
+    }
+    for (line, end) in ends {
+        if let Some(end) = end {
+            world.lines[line as usize].lead_to(end);
+        }
     }
 }
 
