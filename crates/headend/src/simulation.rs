@@ -449,8 +449,10 @@ impl Simulation {
 
     /// The same, if it is known what that is.
     fn carry_to(&mut self, hop: Option<Hop>, packet: Packet) {
-        let hop =
-            hop.unwrap_or_else(|| (self.world.flows).hop_of(packet.flow, packet.from, packet.hop));
+        let hop = match hop {
+            Some(hop) => hop,
+            None => (self.world.flows).hop_of(packet.flow, packet.from, packet.hop),
+        };
         match hop {
             Hop::Link { link, port } => {
                 let source = Source::Link(u32::from(link));

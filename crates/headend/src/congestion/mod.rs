@@ -203,6 +203,25 @@ pub trait CongestionControl: Debug + Send {
     fn send_quantum(&self) -> u64 {
         0
     }
+    /// All that a sender asks after each acknowledgement, in one call.
+    fn stance(&self) -> Stance {
+        Stance {
+            cwnd: self.cwnd(),
+            pacing_rate: self.pacing_rate(),
+            send_quantum: self.send_quantum(),
+            next_timer: self.next_timer(),
+        }
+    }
+}
+
+/// What a control says between two calls: see its methods of the same names.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "each is a method's answer")]
+pub struct Stance {
+    pub cwnd: u64,
+    pub pacing_rate: Option<Rate>,
+    pub send_quantum: u64,
+    pub next_timer: Option<Instant>,
 }
 
 /// Why a sender must slow down.

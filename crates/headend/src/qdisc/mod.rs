@@ -67,6 +67,22 @@ pub trait QueueDiscipline: Debug + Send {
     fn be_frugal(&mut self) {}
     /// What waits.
     fn depth(&self) -> Depth;
+    /// [`Self::enqueue`], and what waits then: one call for a queue in its place, which has to know.
+    fn offer(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> Depth {
+        self.enqueue(packet, line, cx);
+        self.depth()
+    }
+    /// [`Self::dequeue`], and what waits then, into `depth`.
+    fn take(
+        &mut self,
+        depth: &mut Depth,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        let packet = self.dequeue(line, cx);
+        *depth = self.depth();
+        packet
+    }
     /// When [`Self::update`] is to be called next; `None` while its state cannot change by time alone.
     fn next_update(&self) -> Option<Instant> {
         None

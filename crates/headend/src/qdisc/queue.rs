@@ -42,18 +42,18 @@ impl Queue {
     /// A packet arrives.
     pub fn offer(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         cx.enter_queue(self.id);
-        self.discipline.enqueue(packet, line, cx);
-        self.look(cx);
+        self.depth = self.discipline.offer(packet, line, cx);
+        self.note_depth(cx);
     }
 
     /// The link may send: the next packet, if there is one.
     pub fn take(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         cx.enter_queue(self.id);
-        let packet = self.discipline.dequeue(line, cx);
+        let packet = self.discipline.take(&mut self.depth, line, cx);
         if let Some(packet) = &packet {
             cx.note_dequeued(self.id, packet);
         }
-        self.look(cx);
+        self.note_depth(cx);
         packet
     }
 
@@ -124,6 +124,11 @@ impl Queue {
     #[inline]
     fn look(&mut self, cx: &mut Context<'_>) {
         self.depth = self.discipline.depth();
+        self.note_depth(cx);
+    }
+
+    #[inline]
+    fn note_depth(&mut self, cx: &mut Context<'_>) {
         cx.note_backlog(self.id, self.depth.bytes);
         if self.is_periodic {
             self.arm(cx);

@@ -844,11 +844,12 @@ impl Sender {
     /// Asks the control what it thinks now: after every call that may have changed its mind, so that nobody else has to ask.
     #[inline]
     fn consult(&mut self) {
-        self.control_deadline = self.control.next_timer().into();
-        self.cwnd = self.control.cwnd();
-        self.pacing_rate = self.control.pacing_rate().into();
+        let stance = self.control.stance();
+        self.control_deadline = stance.next_timer.into();
+        self.cwnd = stance.cwnd;
+        self.pacing_rate = stance.pacing_rate.into();
         if self.pacing_rate.is_some() {
-            self.send_quantum = self.control.send_quantum();
+            self.send_quantum = stance.send_quantum;
         } else if self.setup.pacing {
             self.pacing_rate = self.window_pace().into();
         }
