@@ -197,7 +197,8 @@ impl FlowTable {
 
     /// Links that a packet has passed on its way to where it is.
     pub fn links_passed(&self, packet: &Packet) -> u8 {
-        let before = (0..packet.hop).map(|position| self.hop_of(packet.flow, packet.from, position));
+        let before =
+            (0..packet.hop).map(|position| self.hop_of(packet.flow, packet.from, position));
         before.filter(|hop| matches!(hop, Hop::Link { .. })).count() as u8
     }
 

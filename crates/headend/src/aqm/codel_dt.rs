@@ -150,7 +150,10 @@ impl Aqm for CodelDt {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         let packet = backlog.pop(line)?;
-        let (bytes, sojourn) = (line.framing.of_size(packet.size), cx.now - packet.enqueued_at);
+        let (bytes, sojourn) = (
+            line.framing.of_size(packet.size),
+            cx.now - packet.enqueued_at,
+        );
         self.estimator
             .departed(bytes, sojourn, backlog.depth().bytes, cx.now);
         Some(packet)

@@ -158,7 +158,10 @@ impl Aqm for CodelDtNs2 {
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
         let packet = backlog.pop(line)?;
-        let (bytes, sojourn) = (line.framing.of_size(packet.size), cx.now - packet.enqueued_at);
+        let (bytes, sojourn) = (
+            line.framing.of_size(packet.size),
+            cx.now - packet.enqueued_at,
+        );
         self.departures
             .departed(bytes, sojourn, backlog.depth().bytes, cx.now);
         Some(packet)

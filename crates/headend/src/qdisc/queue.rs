@@ -40,6 +40,11 @@ impl Queue {
     }
 
     /// A packet arrives.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a link has one place for it, which every packet passes"
+    )]
     pub fn offer(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         cx.enter_queue(self.id);
         self.depth = self.discipline.offer(packet, line, cx);
@@ -47,6 +52,11 @@ impl Queue {
     }
 
     /// The link may send: the next packet, if there is one.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a link has one place for it, which every packet passes"
+    )]
     pub fn take(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         cx.enter_queue(self.id);
         let packet = self.discipline.take(&mut self.depth, line, cx);

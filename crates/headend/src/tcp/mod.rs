@@ -512,6 +512,11 @@ impl Connection {
         self.arm_timers(cx);
     }
 
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "the compiler sees the packet written where it is handed over"
+    )]
     fn send_segment(&mut self, transmit: Transmit, cx: &mut Context<'_>) {
         let Transmit {
             seq,

@@ -11,6 +11,7 @@
 //! Segments keep their boundaries when they are sent again. A FIN is a segment of one sequence number.
 
 use std::collections::VecDeque;
+use std::mem;
 
 use super::ranges::RangeSet;
 use super::rate::Stamp;
@@ -174,6 +175,8 @@ pub(super) struct Scoreboard {
     mss: u64,
     /// Segments for which room is made once more than a few are in flight; zero: as they come.
     room: u32,
+    /// Segments to begin with: half of what was given back last, so that one long flight does not count for ever.
+    usual: u32,
     sacked: RangeSet,
     pipe: u64,
     /// Number of the first segment not yet judged by [`Self::detect_losses`].
@@ -200,6 +203,7 @@ impl Scoreboard {
             nxt: 0,
             mss,
             room: 0,
+            usual: 0,
             sacked: RangeSet::default(),
             pipe: 0,
             judged: 0,
@@ -221,8 +225,9 @@ impl Scoreboard {
             self.segments.reserve(room.saturating_sub(FEW));
         }
         if self.segments.len() == self.segments.capacity() {
+            let usual = mem::take(&mut self.usual) as usize;
             // By a quarter, not by all: a plant has thousands of connections.
-            let more = (self.segments.len() / 4).max(LEAST_GROWTH);
+            let more = (self.segments.len() / 4).max(LEAST_GROWTH).max(usual);
             self.segments.reserve_exact(more);
         }
         let state = if is_fin { FIN } else { 0 };
@@ -248,6 +253,7 @@ impl Scoreboard {
         }
         if self.segments.is_empty() && self.segments.capacity() <= USUAL {
             // Most of the thousands of connections of a plant wait for somebody.
+            self.usual = (self.segments.capacity() / 2) as u32;
             self.segments = VecDeque::new();
         }
         self.sacked.remove_below(self.una);

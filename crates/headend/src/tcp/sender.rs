@@ -260,6 +260,11 @@ impl Sender {
     }
 
     /// The next segment that may be sent now. Ask until there is none.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "it has one place, which every segment passes"
+    )]
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.pacing_rate.is_some() && now < self.next_send_at && self.quantum_left == 0 {
             // Whether anything waits is found out when the time has come. The pace is the control's doing, as the window is.
@@ -364,6 +369,11 @@ impl Sender {
         (nxt + len <= self.right_edge).then_some(len)
     }
 
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "it has one place, which every segment passes"
+    )]
     fn send_new(&mut self, len: u16, now: Instant) -> Transmit {
         if self.board.is_empty() {
             self.restart_after_idling(now);
@@ -406,7 +416,11 @@ impl Sender {
     }
 
     /// What every transmission entails.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "it has one place, which every segment passes"
+    )]
     fn sent(&mut self, payload: u16, now: Instant) {
         self.last_sent_at = now;
         if !self.rto_deadline.is_some() {
