@@ -13,6 +13,7 @@ use crate::line::{Fate, Kind, Line};
 use crate::link::Link;
 use crate::metrics::Recorder;
 use crate::packet::{Ecn, Packet, SackId, Side};
+use crate::pool::Pool;
 use crate::tcp::sack::{SackBlocks, SackPool};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, FrameStore, QueueId, TraceKinds};
@@ -66,6 +67,8 @@ pub(crate) struct World {
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) flows: FlowTable,
     pub(crate) lines: Vec<Line>,
+    /// The packets on lines that have no room of their own.
+    pub(crate) pool: Pool,
     pub(crate) sacks: SackPool,
     pub(crate) recorder: Recorder,
     /// Bytes that a stream without end may have in flight.
@@ -92,6 +95,7 @@ impl World {
             notices: VecDeque::with_capacity(64),
             flows,
             lines,
+            pool: Pool::new(),
             sacks: SackPool::default(),
             recorder,
             window: 0,
@@ -234,7 +238,13 @@ impl<'a> Context<'a> {
         let Hop::Line(index) = self.world.flows.hop_of(packet.flow, packet.from, hop) else {
             return self.put_out(packet, hop, at);
         };
-        let line = &mut self.world.lines[index as usize];
+        let World {
+            lines,
+            pool,
+            events,
+            ..
+        } = &mut *self.world;
+        let line = &mut lines[index as usize];
         let waits = match line.kind() {
             Kind::Waits => true,
             Kind::Passes => at > self.now,
@@ -243,8 +253,8 @@ impl<'a> Context<'a> {
         if !waits {
             return self.hand_over_specially(packet, hop, at, index);
         }
-        if let Some(due) = line.push(packet, hop + 1, at) {
-            self.world.events.set_line(index, Some(due));
+        if let Some(due) = line.push(packet, hop + 1, at, pool) {
+            events.set_line(index, Some(due));
         }
     }
 
@@ -259,10 +269,11 @@ impl<'a> Context<'a> {
                 Fate::Unharmed => {}
             }
         }
-        let line = &mut self.world.lines[index as usize];
+        let World { lines, pool, .. } = &mut *self.world;
+        let line = &mut lines[index as usize];
         if at == self.now && line.is_transparent() {
             self.hand_over(packet, hop + 1, at);
-        } else if let Some(due) = line.push(packet, hop + 1, at) {
+        } else if let Some(due) = line.push(packet, hop + 1, at, pool) {
             self.world.events.set_line(index, Some(due));
         }
     }

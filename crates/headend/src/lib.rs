@@ -27,6 +27,7 @@ pub mod link;
 pub mod math;
 pub mod metrics;
 pub mod packet;
+mod pool;
 pub mod qdisc;
 mod ring;
 pub mod rng;

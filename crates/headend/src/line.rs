@@ -6,6 +6,7 @@
 
 use crate::flow::Hop;
 use crate::packet::{Ecn, Packet};
+use crate::pool::{Chain, Pool};
 use crate::ring::Ring;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -19,7 +20,7 @@ const USUAL_PACKET: u64 = 1500;
 #[repr(C, align(64))]
 pub struct Line {
     /// In order; a packet's `enqueued_at` is here the instant at which it is handed over.
-    packets: Ring,
+    packets: Store,
     last: Instant,
     delay: Duration,
     /// The hop behind it, if that is the same for all packets.
@@ -27,8 +28,6 @@ pub struct Line {
     /// Room to be made with the first packet.
     room: u32,
     kind: Kind,
-    /// Whether it gives its room back when it is empty: few of a plant's thousands of lines are full at the same time.
-    is_frugal: bool,
     /// Uniform over 0..jitter is added to each packet's delay.
     jitter: Duration,
     rng: Rng,
@@ -36,7 +35,7 @@ pub struct Line {
 }
 
 const _: () = assert!(
-    std::mem::offset_of!(Line, is_frugal) < 64,
+    std::mem::offset_of!(Line, kind) < 64,
     "what every packet touches is on one cache line"
 );
 
@@ -53,6 +52,65 @@ impl Harm {
     /// Whether it does any.
     fn is_any(self) -> bool {
         self.loss.0 + self.marks.0 > 0.0
+    }
+}
+
+/// Where its packets are.
+#[derive(Debug)]
+enum Store {
+    /// In the pool of all lines that were given no room, and how many: few of a plant's thousands of lines are full at the same time, and a slot that
+    /// has just become free is in the cache.
+    Chain(Chain, u32),
+    /// In a ring of its own.
+    Ring(Ring),
+}
+
+impl Store {
+    #[inline]
+    fn push<'a>(&'a mut self, packet: Packet, pool: &'a mut Pool) -> &'a mut Packet {
+        match self {
+            Self::Chain(chain, len) => {
+                *len += 1;
+                pool.push(chain, packet)
+            }
+            Self::Ring(ring) => ring.push(packet),
+        }
+    }
+
+    /// The oldest packet; there is one.
+    #[inline]
+    fn take(&mut self, pool: &mut Pool) -> Packet {
+        match self {
+            Self::Chain(chain, len) => {
+                *len -= 1;
+                pool.take(chain)
+            }
+            Self::Ring(ring) => ring.take(),
+        }
+    }
+
+    #[inline]
+    fn front<'a>(&'a self, pool: &'a Pool) -> Option<&'a Packet> {
+        match self {
+            Self::Chain(chain, _) => pool.head(*chain),
+            Self::Ring(ring) => ring.front(),
+        }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Chain(_, len) => *len == 0,
+            Self::Ring(ring) => ring.is_empty(),
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        match self {
+            Self::Chain(_, len) => *len as usize,
+            Self::Ring(ring) => ring.len(),
+        }
     }
 }
 
@@ -84,7 +142,7 @@ impl Line {
             jitter,
             harm,
             rng,
-            packets: Ring::default(),
+            packets: Store::Chain(Chain::EMPTY, 0),
             room: 0,
             kind: if harm.is_any() {
                 Kind::Harms
@@ -93,7 +151,6 @@ impl Line {
             } else {
                 Kind::Waits
             },
-            is_frugal: true,
             last: Instant::ZERO,
         }
     }
@@ -103,7 +160,7 @@ impl Line {
     pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
         let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
         self.room = most.min(packets as usize) as u32;
-        self.is_frugal = false;
+        self.packets = Store::Ring(Ring::default());
     }
 
     /// All its packets go on to `end`.
@@ -159,7 +216,13 @@ impl Line {
         clippy::inline_always,
         reason = "each packet comes here, and the call costs a fifth of the work"
     )]
-    pub(crate) fn push(&mut self, packet: Packet, next: u8, at: Instant) -> Option<Instant> {
+    pub(crate) fn push(
+        &mut self,
+        packet: Packet,
+        next: u8,
+        at: Instant,
+        pool: &mut Pool,
+    ) -> Option<Instant> {
         let jitter = if self.kind == Kind::Passes || self.jitter.is_zero() {
             Duration::ZERO
         } else {
@@ -167,12 +230,13 @@ impl Line {
         };
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
-        if self.room > 0 {
-            // A line that nobody uses holds nothing, and a plant has thousands that hold little.
-            self.packets
-                .reserve(std::mem::take(&mut self.room) as usize);
+        if self.room > 0
+            && let Store::Ring(ring) = &mut self.packets
+        {
+            // A line that nobody uses holds nothing.
+            ring.reserve(std::mem::take(&mut self.room) as usize);
         }
-        let packet = self.packets.push(packet);
+        let packet = self.packets.push(packet, pool);
         packet.hop = next;
         packet.enqueued_at = self.last;
         (self.packets.len() == 1).then_some(self.last)
@@ -180,18 +244,14 @@ impl Line {
 
     /// When the next packet is due, if there is one.
     #[inline]
-    pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.packets.front().map(|packet| packet.enqueued_at)
+    pub(crate) fn next_due(&self, pool: &Pool) -> Option<Instant> {
+        self.packets.front(pool).map(|packet| packet.enqueued_at)
     }
 
     /// Takes the next packet, standing before its next hop, where [`Self::next_due`] says that there is one.
     #[inline]
-    pub(crate) fn take(&mut self) -> Packet {
-        let packet = self.packets.take();
-        if self.is_frugal {
-            self.packets.give_back();
-        }
-        packet
+    pub(crate) fn take(&mut self, pool: &mut Pool) -> Packet {
+        self.packets.take(pool)
     }
 
     /// Packets on the line.

@@ -340,12 +340,13 @@ impl Simulation {
 
     fn wake_line(&mut self, index: u32) {
         loop {
-            let line = &mut self.world.lines[index as usize];
+            let World { lines, pool, .. } = &mut self.world;
+            let line = &mut lines[index as usize];
             // That its first packet is due is why the line is woken.
-            let (packet, end) = (line.take(), line.end());
+            let (packet, end) = (line.take(pool), line.end());
             // The packet behind it stays where it is, so the next wake-up is known before this packet is looked at; who enters an empty line asks
             // for one.
-            let next = line.next_due();
+            let next = line.next_due(pool);
             let is_last = next.is_none_or(|due| due > self.now);
             if is_last {
                 self.world.events.set_line(index, next);

@@ -2,10 +2,10 @@
 
 use std::mem;
 
-use super::pool::{Chain, Pool};
 use super::{Depth, LineView};
 use crate::context::Context;
 use crate::packet::Packet;
+use crate::pool::{Chain, Pool};
 use crate::ring::Ring;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};

@@ -1,6 +1,6 @@
 //! Many backlogs under one limit, each under a law of its own: what every scheduler is made of.
 //!
-//! The bundle keeps the packets (in one [pool](super::pool)), the sum of what waits, the longest queue and the earliest update of a law; which queue a packet
+//! The bundle keeps the packets (in one [pool](crate::pool)), the sum of what waits, the longest queue and the earliest update of a law; which queue a packet
 //! joins, which is served next and which gives way at the limit is the scheduler's business; what the scheduler notes about a queue stands with it.
 
 use std::cmp::Reverse;

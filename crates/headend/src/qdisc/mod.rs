@@ -24,7 +24,6 @@ pub mod fq_codel;
 pub mod fq_pie;
 pub mod hash;
 mod line;
-mod pool;
 mod queue;
 pub mod sfq;
 pub mod sfq_codel;

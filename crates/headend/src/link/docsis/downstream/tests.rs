@@ -122,11 +122,11 @@ impl Plain {
 
     fn drain(&mut self) {
         let due = loop {
-            let due = self.world.lines[0].next_due();
+            let due = self.world.lines[0].next_due(&self.world.pool);
             if due.is_none_or(|due| due > self.now) {
                 break due;
             }
-            let packet = self.world.lines[0].take();
+            let packet = self.world.lines[0].take(&mut self.world.pool);
             let flow = packet.flow.0 as usize;
             (self.out).push((self.now, flow, Framing::ETHERNET.of_size(packet.size)));
             self.world.delivered += 1;

@@ -8,12 +8,15 @@ use std::mem;
 use crate::packet::Packet;
 use crate::ring::{EMPTY, Slot};
 
+/// Slots by which a slab grows at least.
+const LEAST_GROWTH: usize = 16;
+
 /// No slot.
 const NONE: u32 = u32::MAX;
 
 /// The slab.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     /// By slot.
     packets: Vec<Slot>,
     /// By slot: the one behind it in its queue. Apart from the other direction, which a queue served from its head hardly asks for.
@@ -26,21 +29,21 @@ pub(super) struct Pool {
 
 /// One queue's packets, oldest first.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Chain {
+pub(crate) struct Chain {
     head: u32,
     /// Means nothing while there is no head.
     tail: u32,
 }
 
 impl Chain {
-    pub(super) const EMPTY: Self = Self {
+    pub(crate) const EMPTY: Self = Self {
         head: NONE,
         tail: NONE,
     };
 }
 
 impl Pool {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             packets: Vec::new(),
             next: Vec::new(),
@@ -50,15 +53,15 @@ impl Pool {
     }
 
     /// Makes room for this many packets at once.
-    pub(super) fn reserve(&mut self, packets: usize) {
+    pub(crate) fn reserve(&mut self, packets: usize) {
         let more = packets.saturating_sub(self.packets.len());
-        self.packets.reserve(more);
-        self.next.reserve(more);
-        self.previous.reserve(more);
+        self.packets.reserve_exact(more);
+        self.next.reserve_exact(more);
+        self.previous.reserve_exact(more);
     }
 
     #[inline]
-    pub(super) fn push(&mut self, chain: &mut Chain, packet: Packet) -> &mut Packet {
+    pub(crate) fn push(&mut self, chain: &mut Chain, packet: Packet) -> &mut Packet {
         let slot = self.take_slot(chain.tail);
         if chain.head == NONE {
             chain.head = slot;
@@ -73,14 +76,14 @@ impl Pool {
 
     /// Takes the packet at the head of a chain that is not empty.
     #[inline]
-    pub(super) fn take(&mut self, chain: &mut Chain) -> Packet {
+    pub(crate) fn take(&mut self, chain: &mut Chain) -> Packet {
         let slot = chain.head;
         chain.head = mem::replace(&mut self.next[slot as usize], self.free);
         self.free(slot)
     }
 
     /// Takes the packet at the tail.
-    pub(super) fn pop_last(&mut self, chain: &mut Chain) -> Option<Packet> {
+    pub(crate) fn pop_last(&mut self, chain: &mut Chain) -> Option<Packet> {
         (chain.head != NONE).then(|| {
             if chain.head == chain.tail {
                 self.take(chain)
@@ -91,7 +94,7 @@ impl Pool {
     }
 
     /// Takes the packet at `index` from the head of a chain of `packets`; walks there from the nearer end.
-    pub(super) fn remove(
+    pub(crate) fn remove(
         &mut self,
         chain: &mut Chain,
         packets: u64,
@@ -110,12 +113,12 @@ impl Pool {
     }
 
     #[inline]
-    pub(super) fn head(&self, chain: Chain) -> Option<&Packet> {
+    pub(crate) fn head(&self, chain: Chain) -> Option<&Packet> {
         self.packets.get(chain.head as usize).map(|slot| &slot.0)
     }
 
     /// The packets of a chain, oldest first.
-    pub(super) fn iter(&self, chain: &Chain) -> impl Iterator<Item = &Packet> {
+    pub(crate) fn iter(&self, chain: &Chain) -> impl Iterator<Item = &Packet> {
         let slot = |index: u32| (index != NONE).then_some(index as usize);
         let slots = std::iter::successors(slot(chain.head), move |&at| slot(self.next[at]));
         slots.map(|at| &self.packets[at].0)
@@ -137,6 +140,10 @@ impl Pool {
     fn add_slot(&mut self, previous: u32) -> u32 {
         let slot = self.packets.len() as u32;
         assert!(slot < NONE, "a pool holds fewer than 2^32 packets");
+        if self.packets.len() == self.packets.capacity() {
+            // By an eighth, not by all: it may be large.
+            self.reserve(self.packets.len() + (self.packets.len() / 8).max(LEAST_GROWTH));
+        }
         self.packets.push(Slot(EMPTY));
         self.next.push(NONE);
         self.previous.push(previous);
