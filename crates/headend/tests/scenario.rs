@@ -811,6 +811,13 @@ fn an_error_in_an_override_says_that_it_is_from_there() {
         error_with("flow.stream.tpc.mtu", "1"),
         "flow.stream.tpc: unknown key; did you mean \"tcp\"? (from --set flow.stream.tpc.mtu=1)"
     );
+    for typo in ["qeue", "Queue"] {
+        assert_eq!(
+            error_with(typo, "codel"),
+            format!("{typo}: unknown key; did you mean \"queue\"? (from --set {typo}=codel)"),
+            "what an override may say besides the scenario's keys"
+        );
+    }
     assert_eq!(
         error_with("queue.dualpi2.limit", "1"),
         "link.dsl.point_to_point.up.queue.dualpi2.limit: expected a buffer limit such as \"250 ms\", found 1 (from --set queue.dualpi2.limit=1)"

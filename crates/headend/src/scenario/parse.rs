@@ -312,7 +312,15 @@ impl Document {
     }
 
     /// A key, or a name in place of a table, that is not among `known`.
-    fn unknown(&self, path: &str, key: String, known: Vec<String>) -> ScenarioError {
+    fn unknown(&self, path: &str, key: String, mut known: Vec<String>) -> ScenarioError {
+        let is_overriding = |place: &Place| matches!(place.key, Origin::Override(_));
+        if path == key
+            && self.places.get(path).is_some_and(is_overriding)
+            && self.bottleneck_queue().is_some()
+        {
+            // What an override may say besides: see `spelled_out`.
+            known.push("queue".to_owned());
+        }
         let is_last = path == key || path.ends_with(&format!(".{key}"));
         let below = if path.is_empty() {
             key.clone()
