@@ -446,6 +446,27 @@ def test_a_transfer_of_which_nothing_comes_suffers() -> None:
     assert finding.grade is Grade.BAD
 
 
+def test_a_transfer_that_had_next_to_no_time_has_no_grade() -> None:
+    waits = {"19990 ms": "nothing read yet", "19940 ms": "nothing read in "}
+    for start, told in waits.items():
+        verdict = make_upload("cubic", "drop_tail", start=start)
+        (finding,) = verdict.findings
+        assert finding.grade is Grade.NONE
+        assert finding.experience.startswith(told)
+        assert "0 ms" not in finding.experience.split()
+        assert "Nobody suffered" not in verdict.paragraph
+    grades = [
+        make_upload("cubic", "drop_tail", rtt="20 s", start=start) for start in ("17 s", "6 s")
+    ]
+    assert [verdict.findings[0].grade for verdict in grades] == [Grade.FAIR, Grade.BAD]
+
+
+def test_a_transfer_that_stops_in_its_pause_is_not_badly_off() -> None:
+    files = {"bulk": {"size": "100 kB", "pause": "10 s"}}
+    finding = make_upload("cubic", "drop_tail", application=files, stop="8 s").findings[0]
+    assert finding.grade is Grade.NONE
+
+
 def test_a_short_queue_beside_who_suffers_is_not_what_a_good_queue_does() -> None:
     line = make_line(
         {"rate": "2 Mbit/s", "queue": "pie"},
