@@ -299,6 +299,11 @@ def test_advice_is_for_the_queue_that_is_there() -> None:
     paragraph = judge(headend.run(make_line(aqm, TEN, flow=flood))).paragraph
     assert "Its AQM (codel) dropped or marked" in paragraph
     assert "A smaller buffer" not in paragraph
+    for lawless in ("drop_front", "random_drop"):
+        full = {**TEN, "queue": {lawless: {"limit": "2 s"}}}
+        paragraph = judge(headend.run(make_line(full, TEN, flow=flood))).paragraph
+        assert "A smaller buffer or an AQM shortens it; --set queue=… tries one." in paragraph
+        assert "Its AQM" not in paragraph
     plain = {**TEN, "queue": "none"}
     paragraph = judge(headend.run(make_line(plain, TEN, flow=flood))).paragraph
     assert "A limit or an AQM shortens it; --set queue=… tries one." in paragraph

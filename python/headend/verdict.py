@@ -49,6 +49,9 @@ SORTING = {
 #: Those of them that are schedulers alone: a law for the queues in them is another choice, if not the key of every one.
 SCHEDULERS = {"cbq": None, "drr": "law", "sfq": "law", "strict_priority": "law"}
 
+#: Disciplines without a law, which drop what finds them full, or make room for it.
+LAWLESS = ("drop_front", "drop_tail", "random_drop")
+
 #: What to look at where a queue loses much, by the reason that most of its losses have.
 LOSSES = {
     "overlimit": "look at its limit and at the rates asked for",
@@ -686,8 +689,8 @@ def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> l
 
 
 def _tell_room(queue: QueueState) -> str:
-    """Say how long a drop-tail queue can get: laws keep away from their limits."""
-    if queue.discipline != "drop_tail" or not queue.room_ns:
+    """Say how long a queue without a law can get: laws keep away from their limits."""
+    if queue.discipline not in LAWLESS or not queue.room_ns:
         return ""
     return f" of the {write_quantity(queue.room_ns)} that it can hold"
 
@@ -729,7 +732,7 @@ def _advise(result: Result, queue: QueueState) -> str:
         return f"A limit or an AQM shortens it{tries}"
     if queue.discipline == "buffer_control":
         return f"A smaller target or an AQM shortens it{tries}"
-    if queue.discipline == "drop_tail":
+    if queue.discipline in LAWLESS:
         return f"A smaller buffer or an AQM shortens it{tries}"
     counted = queue.discarded + queue.marked
     if not counted and _sleeps(queue):
