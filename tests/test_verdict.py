@@ -32,6 +32,7 @@ from headend.verdict import (
     SCHEDULERS,
     SORTING,
     _advise,
+    _explain_queue,
     _tell_queue,
     gather_parties,
     judge,
@@ -225,6 +226,34 @@ def test_a_scheduler_is_no_aqm_and_not_everybody_waits_in_it() -> None:
     assert "The queue adapter.up (strict_priority)" in paragraph
     assert "but not everybody's: strict_priority serves its bands in order" in paragraph
     assert "AQM" not in paragraph
+
+
+def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
+    flow = {"put": {"application": "bulk", "rtt": "40 ms"}, "call": {"application": "voice"}}
+    result = headend.run(make_line({**TEN, "queue": "fq_codel"}, TEN, flow=flow))
+    queue = judge(result).queue
+    assert queue is not None
+    # By what they say of it: standing, at times, long at the median of a full line, long for 1 packet in 100.
+    full = {"utilisation": 1.0, "lost_ratio": 0.0}
+    kinds: list[dict[str, float]] = [
+        {"standing_ratio": 0.6},
+        {"standing_ratio": 0.2},
+        {**full, "standing_ratio": 0.0, "delay_p50_ns": 40e6},
+        {**full, "standing_ratio": 0.0, "delay_p50_ns": 5e6, "delay_p99_ns": 70e6},
+        {"standing_ratio": 0.0, "utilisation": 0.5, "delay_p50_ns": 5e6, "delay_p99_ns": 70e6},
+    ]
+    for discipline in ("fq_codel", "fq_pie", "sfq_codel"):
+        for kind in kinds:
+            state: Any = {**kind, "discipline": discipline}
+            words = _explain_queue(result, replace(queue, **state), None, {"late"}, suffers=True)
+            assert f"but not everybody's: {discipline} serves flows in turn" in words[0]
+            assert "feel" not in words[0]
+    words = _explain_queue(result, replace(queue, standing_ratio=0.2), None, set(), suffers=False)
+    assert words[0].startswith("Packets stood in it 20 % of the time, but not everybody's")
+    words = _explain_queue(
+        result, replace(queue, discipline="codel", standing_ratio=0.2), None, set(), suffers=False
+    )
+    assert "who sends while it stands waits" in words[0]
 
 
 def test_every_discipline_that_sorts_has_words_and_every_loss_a_reason() -> None:

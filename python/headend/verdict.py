@@ -619,10 +619,11 @@ def _explain_queue(
     """Say what the queue had to do with what those felt who suffer; advice is for the kind of queue that is there."""
     stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
     is_short = (queue.delay_p50_ns or 0.0) <= SHORT_WAIT
+    passing = _tell_passing(queue)
     if queue.standing_ratio > STANDING_TIME:
-        if queue.discipline in SORTING:
-            passes = f"Packets stand in it {stood}, but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."
-            return [passes, _advise(result, queue)] if suffers else [passes]
+        if passing:
+            told = f"Packets stand in it {stood}{passing}"
+            return [told, _advise(result, queue)] if suffers else [told]
         advice = _advise(result, queue)
         return [
             f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
@@ -634,20 +635,29 @@ def _explain_queue(
         waits = suffers and harm != {"lost"}
         felt = "that is what those feel who suffer" if waits else "who sends while it stands waits"
         told = f"It stood {stood}{', and was short otherwise' if is_short else ''}: {felt}."
+        if passing:
+            told = f"Packets stood in it {stood}{passing}"
         return [told, _advise(result, queue)] if waits else [told]
     if (queue.utilisation or 0.0) > FULL:
         return _explain_full_line(result, queue, suffers=suffers)
     if "late" in harm and (queue.delay_p99_ns or 0.0) > LONG_WAIT:
-        told = (
-            f"It stood {stood} only, but 1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}: that is what"
-            " those feel who suffer."
-        )
+        rare = f"1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}"
+        told = f"It stood {stood} only, but {rare}: that is what those feel who suffer."
+        if passing:
+            told = f"It stood {stood} only. {rare}{passing}"
         return [told, _advise(result, queue)]
     if slowed:
         return slowed
     if suffers:
         return ["No queue stood: look at loss, wide-area delay and the rates asked for."]
     return ["The line had room to spare."]
+
+
+def _tell_passing(queue: QueueState) -> str:
+    """Say that not everybody waits as long as a queue's delays say, and end the sentence; nothing where everybody does."""
+    if queue.discipline not in SORTING:
+        return ""
+    return f", but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."
 
 
 def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
@@ -666,20 +676,20 @@ def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
 
 def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
     """Say what a full line costs in a queue that is none of those that stand."""
+    passing = _tell_passing(queue)
     if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
         told = (
             "The line was full at the price of a queue: half of the packets waited more than"
             f" {write_quantity(queue.delay_p50_ns)}{_tell_room(queue)}"
         )
-        if queue.discipline in SORTING:
-            return [f"{told}, but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."]
+        if passing:
+            return [f"{told}{passing}"]
         return [f"{told}, and so did what came with them.", _advise(result, queue)]
     if (queue.delay_p99_ns or 0.0) > LONG_WAIT:
         felt = "that is what those feel who suffer" if suffers else "calls and games feel that"
-        told = (
-            "The line was full and the queue short at the median, but 1 packet in 100 waited more than"
-            f" {write_quantity(queue.delay_p99_ns)}: {felt}."
-        )
+        short = "The line was full and the queue short at the median"
+        rare = f"1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}"
+        told = f"{short}. {rare}{passing}" if passing else f"{short}, but {rare}: {felt}."
         return [told, _advise(result, queue)] if suffers else [told]
     if suffers:
         return [
