@@ -228,6 +228,35 @@ def test_a_scheduler_is_no_aqm_and_not_everybody_waits_in_it() -> None:
     assert "AQM" not in paragraph
 
 
+def test_where_all_are_in_one_band_everybody_waits() -> None:
+    def judge_bands(
+        priority: dict[str, Any], dscp: int, other: int = 0, host: str = "desk"
+    ) -> tuple[str, list[str]]:
+        up = {**TEN, "queue": {"strict_priority": priority}}
+        own = {"host": "desk", "rtt": "40 ms"}
+        line = make_line(up, TEN, bottleneck="line.up")
+        line["link"]["other"] = {"point_to_point": {"up": TEN, "down": TEN}}
+        line["host"] = {"desk": {"via": ["line"]}, "far": {"via": ["other"]}}
+        line["flow"] = {
+            "put": {"application": "bulk", "dscp": other, **own},
+            "call": {"application": "voice", "dscp": dscp, **own, "host": host},
+        }
+        result = headend.run(line)
+        return judge(result).paragraph, result.warnings
+
+    own_bands = {"bands": [[46], [], [8]]}
+    for bands in ({}, own_bands):
+        alike, warnings = judge_bands(bands, dscp=0)
+        assert any("bands" in text for text in warnings)
+        assert "That is a standing queue" in alike
+        assert "everything behind it waits that long. A smaller limit, or an AQM" in alike
+        apart, _ = judge_bands(bands, dscp=46)
+        assert "but not everybody's: strict_priority serves its bands in order" in apart
+    # All in the first band; and one in another band that takes another line.
+    assert "everything behind it waits" in judge_bands({}, dscp=46, other=46)[0]
+    assert "everything behind it waits" in judge_bands(own_bands, dscp=46, host="far")[0]
+
+
 def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
     flow = {"put": {"application": "bulk", "rtt": "40 ms"}, "call": {"application": "voice"}}
     result = headend.run(make_line({**TEN, "queue": "fq_codel"}, TEN, flow=flow))

@@ -17,12 +17,14 @@ from headend.bottleneck import (
     STOOD_AT_TIMES,
     find_bottleneck,
     find_shared_bottleneck,
+    locate_key,
     name_queue_key,
     weigh_queues,
 )
 from headend.channels import ChannelState, gather_channels, tell_channel
 from headend.grading import ORDER, Finding, Grade, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
+from headend.parameters import find_value
 from headend.throttling import Throttled, find_throttled
 
 if TYPE_CHECKING:
@@ -619,7 +621,7 @@ def _explain_queue(
     """Say what the queue had to do with what those felt who suffer; advice is for the kind of queue that is there."""
     stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
     is_short = (queue.delay_p50_ns or 0.0) <= SHORT_WAIT
-    passing = _tell_passing(queue)
+    passing = _tell_passing(result, queue)
     if queue.standing_ratio > STANDING_TIME:
         if passing:
             told = f"Packets stand in it {stood}{passing}"
@@ -653,11 +655,36 @@ def _explain_queue(
     return ["The line had room to spare."]
 
 
-def _tell_passing(queue: QueueState) -> str:
+def _tell_passing(result: Result, queue: QueueState) -> str:
     """Say that not everybody waits as long as a queue's delays say, and end the sentence; nothing where everybody does."""
-    if queue.discipline not in SORTING:
+    if queue.discipline not in SORTING or _is_one_band(result, queue):
         return ""
     return f", but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."
+
+
+def _is_one_band(result: Result, queue: QueueState) -> bool:
+    """Say whether all packets of a queue with strict priorities are in one of its bands, so that none passes another."""
+    key = locate_key(result, queue.queue)
+    if queue.discipline != "strict_priority" or key is None:
+        return False
+    scenario = result.manifest["scenario"]
+    own = f"{key}.strict_priority.bands"
+    bands = find_value(scenario, own)
+    if not bands:
+        return False
+    dscps = {flow.get("dscp", 0) for flow in scenario.get("flow", {}).values()}
+    # The empty band takes what no other names.
+    rest = bands.index([])
+    used = {
+        next((place for place, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
+    }
+    # What flows of other lines say of themselves is left out: the engine warns of bands to which nothing comes here.
+    warned = [
+        place
+        for place in used - {rest}
+        if any(text.startswith((f"{own}: ", f"{own}[{place}]: ")) for text in result.warnings)
+    ]
+    return len(used.difference(warned)) <= 1
 
 
 def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
@@ -676,7 +703,7 @@ def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
 
 def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
     """Say what a full line costs in a queue that is none of those that stand."""
-    passing = _tell_passing(queue)
+    passing = _tell_passing(result, queue)
     if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
         told = (
             "The line was full at the price of a queue: half of the packets waited more than"
