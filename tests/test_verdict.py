@@ -26,7 +26,7 @@ from headend.figures.over_time import draw_internals
 from headend.grading import Finding, Grade
 from headend.quantity import format_quantity
 from headend.result import Result
-from headend.throttling import find_throttled
+from headend.throttling import Throttled, find_throttled
 from headend.verdict import (
     LOSSES,
     SCHEDULERS,
@@ -34,6 +34,7 @@ from headend.verdict import (
     _advise,
     _explain_queue,
     _tell_queue,
+    _tell_throttled,
     gather_parties,
     judge,
     summarise_comparison,
@@ -496,6 +497,21 @@ def test_a_law_that_marks_too_early_is_told() -> None:
     assert "although put had more to send: its law (dualpi2) marked" in verdict.paragraph
     assert "request and grant alone take milliseconds" in verdict.paragraph
     assert "room to spare" not in verdict.paragraph
+
+
+def test_one_packet_is_not_told_as_several() -> None:
+    flow = {"put": {"application": "bulk", "rtt": "40 ms"}}
+    result = headend.run(make_line({**TEN, "queue": "codel"}, TEN, flow=flow))
+    queue = judge(result).queue
+    assert queue is not None
+    one = replace(queue, discarded=1, marked=0)
+    assert "dropped or marked 1 packet and" in _advise(result, one)
+    assert "dropped or marked 2 packets and" in _advise(result, replace(one, discarded=2))
+    slowed = Throttled(("put",), by_limit=False, rtt_ns=40e6, asks_for_grants=False, idle_ratio=0.2)
+    assert "dropped 1 packet, too early" in _tell_throttled(one, slowed)
+    full = replace(slowed, by_limit=True)
+    assert "after its 1 loss the senders" in _tell_throttled(replace(one, room_ns=None), full)
+    assert "runs empty after its 1 loss." in _tell_throttled(replace(one, room_ns=1e6), full)
 
 
 def test_a_sender_that_the_path_slows_down_is_not_the_queues_doing() -> None:

@@ -504,7 +504,7 @@ def _tell_nothing(result: Result) -> list[str]:
     import polars.selectors as cs
 
     lost = int(result.flows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum())
-    few = f"{write_quantity(sent, 'number')} packet{'s' if sent > 1 else ''}"
+    few = _count(sent, "packet")
     return [
         f"Nothing was delivered in the measured part: {few} sent, {write_quantity(lost, 'number')} lost, the rest still on"
         " the way at its end."
@@ -586,6 +586,11 @@ def _tell_goodput(party: Party) -> str:
         write_quantity(end.goodput_bps, "rate") for end in (party.worst, party.findings[-1])
     )
     return f"{party.label} {total} in all, each from {least} to {most}"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    """Write how many there are of something: ``1 packet``, ``2 packets``."""
+    return f"{write_quantity(number, 'number')} {one if number == 1 else many or f'{one}s'}"
 
 
 def _join(labels: Sequence[str]) -> str:
@@ -738,11 +743,12 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
     flows = _list_names(list(throttled.flows))
     told = f"{idle} of the line was idle although {flows} had more to send"
     if throttled.by_limit:
-        lost = f"{write_quantity(queue.discarded, 'number')} losses"
+        lost = _count(queue.discarded, "loss", "losses")
+        each = "after its" if queue.discarded == 1 else "after each of its"
         if queue.room_ns and queue.room_ns < throttled.rtt_ns:
             return (
                 f"{told}: with room for {write_quantity(queue.room_ns)} where a round trip takes"
-                f" {write_quantity(throttled.rtt_ns)}, the queue runs empty after each of its {lost}. A larger limit fills"
+                f" {write_quantity(throttled.rtt_ns)}, the queue runs empty {each} {lost}. A larger limit fills"
                 " the line."
             )
         return f"{told}: after its {lost} the senders were slow to grow back to the line's rate."
@@ -753,7 +759,7 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
         else ""
     )
     return (
-        f"{told}: its law ({queue.discipline}) {did} {write_quantity(max(queue.marked, queue.discarded), 'number')} packets,"
+        f"{told}: its law ({queue.discipline}) {did} {_count(max(queue.marked, queue.discarded), 'packet')},"
         f" too early for this line.{waits} A higher target or threshold fills it."
     )
 
@@ -779,7 +785,7 @@ def _advise(result: Result, queue: QueueState) -> str:
             f"Its AQM ({queue.discipline}) dropped nothing: it reckons with a rate that the line does not give,"
             " or its parameters allow this delay."
         )
-    did = f"Its AQM ({queue.discipline}) dropped or marked {write_quantity(counted, 'number')} packets and could not shorten it"
+    did = f"Its AQM ({queue.discipline}) dropped or marked {_count(counted, 'packet')} and could not shorten it"
     if not queue.is_tcps:
         return f"{did}: what comes does not slow down for that, or its parameters allow this delay."
     told = f"{did}: its parameters allow this delay, or transfers that begin fill it before they hear of that."
