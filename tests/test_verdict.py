@@ -26,13 +26,15 @@ from headend.figures.over_time import draw_internals
 from headend.grading import Finding, Grade
 from headend.quantity import format_quantity
 from headend.result import Result
-from headend.throttling import find_throttled
+from headend.throttling import Throttled, find_throttled
 from headend.verdict import (
     LOSSES,
     SCHEDULERS,
     SORTING,
     _advise,
+    _explain_queue,
     _tell_queue,
+    _tell_throttled,
     gather_parties,
     judge,
     summarise_comparison,
@@ -227,6 +229,63 @@ def test_a_scheduler_is_no_aqm_and_not_everybody_waits_in_it() -> None:
     assert "AQM" not in paragraph
 
 
+def test_where_all_are_in_one_band_everybody_waits() -> None:
+    def judge_bands(
+        priority: dict[str, Any], dscp: int, other: int = 0, host: str = "desk"
+    ) -> tuple[str, list[str]]:
+        up = {**TEN, "queue": {"strict_priority": priority}}
+        own = {"host": "desk", "rtt": "40 ms"}
+        line = make_line(up, TEN, bottleneck="line.up")
+        line["link"]["other"] = {"point_to_point": {"up": TEN, "down": TEN}}
+        line["host"] = {"desk": {"via": ["line"]}, "far": {"via": ["other"]}}
+        line["flow"] = {
+            "put": {"application": "bulk", "dscp": other, **own},
+            "call": {"application": "voice", "dscp": dscp, **own, "host": host},
+        }
+        result = headend.run(line)
+        return judge(result).paragraph, result.warnings
+
+    own_bands = {"bands": [[46], [], [8]]}
+    for bands in ({}, own_bands):
+        alike, warnings = judge_bands(bands, dscp=0)
+        assert any("bands" in text for text in warnings)
+        assert "That is a standing queue" in alike
+        assert "everything behind it waits that long. A smaller limit, or an AQM" in alike
+        apart, _ = judge_bands(bands, dscp=46)
+        assert "but not everybody's: strict_priority serves its bands in order" in apart
+    # All in the first band; and one in another band that takes another line.
+    assert "everything behind it waits" in judge_bands({}, dscp=46, other=46)[0]
+    assert "everything behind it waits" in judge_bands(own_bands, dscp=46, host="far")[0]
+
+
+def test_who_passes_a_queue_served_in_turn_is_not_said_to_wait() -> None:
+    flow = {"put": {"application": "bulk", "rtt": "40 ms"}, "call": {"application": "voice"}}
+    result = headend.run(make_line({**TEN, "queue": "fq_codel"}, TEN, flow=flow))
+    queue = judge(result).queue
+    assert queue is not None
+    # By what they say of it: standing, at times, long at the median of a full line, long for 1 packet in 100.
+    full = {"utilisation": 1.0, "lost_ratio": 0.0}
+    kinds: list[dict[str, float]] = [
+        {"standing_ratio": 0.6},
+        {"standing_ratio": 0.2},
+        {**full, "standing_ratio": 0.0, "delay_p50_ns": 40e6},
+        {**full, "standing_ratio": 0.0, "delay_p50_ns": 5e6, "delay_p99_ns": 70e6},
+        {"standing_ratio": 0.0, "utilisation": 0.5, "delay_p50_ns": 5e6, "delay_p99_ns": 70e6},
+    ]
+    for discipline in ("fq_codel", "fq_pie", "sfq_codel"):
+        for kind in kinds:
+            state: Any = {**kind, "discipline": discipline}
+            words = _explain_queue(result, replace(queue, **state), None, {"late"}, suffers=True)
+            assert f"but not everybody's: {discipline} serves flows in turn" in words[0]
+            assert "feel" not in words[0]
+    words = _explain_queue(result, replace(queue, standing_ratio=0.2), None, set(), suffers=False)
+    assert words[0].startswith("Packets stood in it 20 % of the time, but not everybody's")
+    words = _explain_queue(
+        result, replace(queue, discipline="codel", standing_ratio=0.2), None, set(), suffers=False
+    )
+    assert "who sends while it stands waits" in words[0]
+
+
 def test_every_discipline_that_sorts_has_words_and_every_loss_a_reason() -> None:
     names = {choice.name for choice in list_choices("queue")}
     assert SCHEDULERS.keys() <= SORTING.keys() <= names
@@ -299,6 +358,11 @@ def test_advice_is_for_the_queue_that_is_there() -> None:
     paragraph = judge(headend.run(make_line(aqm, TEN, flow=flood))).paragraph
     assert "Its AQM (codel) dropped or marked" in paragraph
     assert "A smaller buffer" not in paragraph
+    for lawless in ("drop_front", "random_drop"):
+        full = {**TEN, "queue": {lawless: {"limit": "2 s"}}}
+        paragraph = judge(headend.run(make_line(full, TEN, flow=flood))).paragraph
+        assert "A smaller buffer or an AQM shortens it; --set queue=… tries one." in paragraph
+        assert "Its AQM" not in paragraph
     plain = {**TEN, "queue": "none"}
     paragraph = judge(headend.run(make_line(plain, TEN, flow=flood))).paragraph
     assert "A limit or an AQM shortens it; --set queue=… tries one." in paragraph
@@ -435,6 +499,21 @@ def test_a_law_that_marks_too_early_is_told() -> None:
     assert "room to spare" not in verdict.paragraph
 
 
+def test_one_packet_is_not_told_as_several() -> None:
+    flow = {"put": {"application": "bulk", "rtt": "40 ms"}}
+    result = headend.run(make_line({**TEN, "queue": "codel"}, TEN, flow=flow))
+    queue = judge(result).queue
+    assert queue is not None
+    one = replace(queue, discarded=1, marked=0)
+    assert "dropped or marked 1 packet and" in _advise(result, one)
+    assert "dropped or marked 2 packets and" in _advise(result, replace(one, discarded=2))
+    slowed = Throttled(("put",), by_limit=False, rtt_ns=40e6, asks_for_grants=False, idle_ratio=0.2)
+    assert "dropped 1 packet, too early" in _tell_throttled(one, slowed)
+    full = replace(slowed, by_limit=True)
+    assert "after its 1 loss the senders" in _tell_throttled(replace(one, room_ns=None), full)
+    assert "runs empty after its 1 loss." in _tell_throttled(replace(one, room_ns=1e6), full)
+
+
 def test_a_sender_that_the_path_slows_down_is_not_the_queues_doing() -> None:
     verdict = make_upload("reno", {"drop_tail": {"limit": "8 KiB"}}, path={"loss": "1 %"})
     assert "had more to send" not in verdict.paragraph
@@ -444,6 +523,27 @@ def test_a_transfer_of_which_nothing_comes_suffers() -> None:
     finding = make_upload("cubic", "drop_tail", rtt="20 s").findings[0]
     assert finding.experience.startswith("nothing read in ")
     assert finding.grade is Grade.BAD
+
+
+def test_a_transfer_that_had_next_to_no_time_has_no_grade() -> None:
+    waits = {"19990 ms": "nothing read yet", "19940 ms": "nothing read in "}
+    for start, told in waits.items():
+        verdict = make_upload("cubic", "drop_tail", start=start)
+        (finding,) = verdict.findings
+        assert finding.grade is Grade.NONE
+        assert finding.experience.startswith(told)
+        assert "0 ms" not in finding.experience.split()
+        assert "Nobody suffered" not in verdict.paragraph
+    grades = [
+        make_upload("cubic", "drop_tail", rtt="20 s", start=start) for start in ("17 s", "6 s")
+    ]
+    assert [verdict.findings[0].grade for verdict in grades] == [Grade.FAIR, Grade.BAD]
+
+
+def test_a_transfer_that_stops_in_its_pause_is_not_badly_off() -> None:
+    files = {"bulk": {"size": "100 kB", "pause": "10 s"}}
+    finding = make_upload("cubic", "drop_tail", application=files, stop="8 s").findings[0]
+    assert finding.grade is Grade.NONE
 
 
 def test_a_short_queue_beside_who_suffers_is_not_what_a_good_queue_does() -> None:

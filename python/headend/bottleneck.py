@@ -249,7 +249,12 @@ def name_queue_key(result: Result, queue: str) -> str | None:
         result.bottleneck is None and list(links) == [link] and direction == "up"
     ):
         return "queue"
-    return _locate_key(links, queue)
+    return locate_key(result, queue)
+
+
+def locate_key(result: Result, queue: str) -> str | None:
+    """Give the path of a queue's key in the scenario, where its name tells it."""
+    return _locate_key(result.manifest["scenario"].get("link", {}), queue)
 
 
 def _locate_key(links: Mapping[str, Any], queue: str) -> str | None:

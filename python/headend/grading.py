@@ -11,7 +11,8 @@ Marks, and where they come from:
 - video: frames that were late or never whole, in the mean over the scoring periods: 1, 5 and 20 %, ours; time in which the picture stood still: 0.5,
   2 and 5 %, ours;
 - page load: 2, 4 and 10 s, ours; of a page that never came, the time waited for it;
-- a transfer of which nothing came while some of it was under way: the same marks, for the time waited for it;
+- a transfer of which nothing came while some of it was under way: the same marks, for the time waited for it, and no grade before the first of them:
+  it had next to no time;
 - a video: the same until the first picture, and 0.1, 1 and 5 % of the time standing still, ours;
 - responsiveness: 1000, 500 and 200 round trips per minute (60, 120 and 300 ms), ours;
 - whatever sent and got nothing through is bad.
@@ -192,8 +193,10 @@ def _gather_evidence(result: Result) -> Iterator[_Evidence]:
     # A connection is there from its first try, long before anything of it arrives where the way is long.
     connections = result.connection_series.group_by("flow", maintain_order=True)
     opened = dict(connections.agg(pl.col("time_ns").min()).iter_rows())
+    # One that is over has no row at the end: what it had in flight when it was last seen has long arrived.
+    last = result.flow_series["time_ns"].max()
     under_way = dict(
-        result.connection_series.filter(pl.col("time_ns") == pl.col("time_ns").max().over("flow"))
+        result.connection_series.filter(pl.col("time_ns") == pl.lit(last))
         .group_by("flow")
         .agg(((pl.col("in_flight_bytes") > 0) | pl.col("srtt_ns").is_nan()).any())
         .iter_rows()
@@ -522,12 +525,7 @@ def _grade_transfer(evidence: _Evidence) -> tuple[Grade, str, float | None]:
     if evidence.is_cut_off():
         return Grade.BAD, "nothing got through", math.inf
     if not evidence.goodput and evidence.is_under_way:
-        waited = evidence.waited_ns
-        return (
-            _grade_falling(waited, WAIT_MARKS),
-            f"nothing read in {write_quantity(waited)}",
-            waited,
-        )
+        return _grade_wait(evidence.waited_ns)
     rate, strain = write_quantity(evidence.goodput, "rate"), -(evidence.goodput or 0.0)
     if evidence.has("completion_time"):
         file = write_quantity(evidence.stats["completion_time"]["p50"])
@@ -536,6 +534,17 @@ def _grade_transfer(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         shown = read_number(evidence.stats["speed"]["p50"]) or 0.0
         return Grade.NONE, f"a test shows {write_quantity(shown, 'rate')}", -shown
     return Grade.NONE, rate, strain
+
+
+def _grade_wait(waited_ns: float) -> tuple[Grade, str, float | None]:
+    """Grade a transfer of which nothing came yet: who has not waited for long is neither well nor badly off."""
+    if not waited_ns:
+        # It began after the last sample but one.
+        return Grade.NONE, "nothing read yet", 0.0
+    text = f"nothing read in {write_quantity(waited_ns)}"
+    if waited_ns <= WAIT_MARKS[0]:
+        return Grade.NONE, text, 0.0
+    return _grade_falling(waited_ns, WAIT_MARKS), text, waited_ns
 
 
 def _grade_falling(value: float | None, marks: tuple[float, float, float]) -> Grade:

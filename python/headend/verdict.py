@@ -17,12 +17,14 @@ from headend.bottleneck import (
     STOOD_AT_TIMES,
     find_bottleneck,
     find_shared_bottleneck,
+    locate_key,
     name_queue_key,
     weigh_queues,
 )
 from headend.channels import ChannelState, gather_channels, tell_channel
 from headend.grading import ORDER, Finding, Grade, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
+from headend.parameters import find_value
 from headend.throttling import Throttled, find_throttled
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ SORTING = {
 
 #: Those of them that are schedulers alone: a law for the queues in them is another choice, if not the key of every one.
 SCHEDULERS = {"cbq": None, "drr": "law", "sfq": "law", "strict_priority": "law"}
+
+#: Disciplines without a law, which drop what finds them full, or make room for it.
+LAWLESS = ("drop_front", "drop_tail", "random_drop")
 
 #: What to look at where a queue loses much, by the reason that most of its losses have.
 LOSSES = {
@@ -499,7 +504,7 @@ def _tell_nothing(result: Result) -> list[str]:
     import polars.selectors as cs
 
     lost = int(result.flows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum())
-    few = f"{write_quantity(sent, 'number')} packet{'s' if sent > 1 else ''}"
+    few = _count(sent, "packet")
     return [
         f"Nothing was delivered in the measured part: {few} sent, {write_quantity(lost, 'number')} lost, the rest still on"
         " the way at its end."
@@ -583,6 +588,11 @@ def _tell_goodput(party: Party) -> str:
     return f"{party.label} {total} in all, each from {least} to {most}"
 
 
+def _count(number: int, one: str, many: str = "") -> str:
+    """Write how many there are of something: ``1 packet``, ``2 packets``."""
+    return f"{write_quantity(number, 'number')} {one if number == 1 else many or f'{one}s'}"
+
+
 def _join(labels: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
 
@@ -616,10 +626,11 @@ def _explain_queue(
     """Say what the queue had to do with what those felt who suffer; advice is for the kind of queue that is there."""
     stood = f"{write_quantity(queue.standing_ratio, 'ratio')} of the time"
     is_short = (queue.delay_p50_ns or 0.0) <= SHORT_WAIT
+    passing = _tell_passing(result, queue)
     if queue.standing_ratio > STANDING_TIME:
-        if queue.discipline in SORTING:
-            passes = f"Packets stand in it {stood}, but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."
-            return [passes, _advise(result, queue)] if suffers else [passes]
+        if passing:
+            told = f"Packets stand in it {stood}{passing}"
+            return [told, _advise(result, queue)] if suffers else [told]
         advice = _advise(result, queue)
         return [
             f"That is a standing queue, {stood}: everything behind it waits that long. {advice}"
@@ -631,20 +642,54 @@ def _explain_queue(
         waits = suffers and harm != {"lost"}
         felt = "that is what those feel who suffer" if waits else "who sends while it stands waits"
         told = f"It stood {stood}{', and was short otherwise' if is_short else ''}: {felt}."
+        if passing:
+            told = f"Packets stood in it {stood}{passing}"
         return [told, _advise(result, queue)] if waits else [told]
     if (queue.utilisation or 0.0) > FULL:
         return _explain_full_line(result, queue, suffers=suffers)
     if "late" in harm and (queue.delay_p99_ns or 0.0) > LONG_WAIT:
-        told = (
-            f"It stood {stood} only, but 1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}: that is what"
-            " those feel who suffer."
-        )
+        rare = f"1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}"
+        told = f"It stood {stood} only, but {rare}: that is what those feel who suffer."
+        if passing:
+            told = f"It stood {stood} only. {rare}{passing}"
         return [told, _advise(result, queue)]
     if slowed:
         return slowed
     if suffers:
         return ["No queue stood: look at loss, wide-area delay and the rates asked for."]
     return ["The line had room to spare."]
+
+
+def _tell_passing(result: Result, queue: QueueState) -> str:
+    """Say that not everybody waits as long as a queue's delays say, and end the sentence; nothing where everybody does."""
+    if queue.discipline not in SORTING or _is_one_band(result, queue):
+        return ""
+    return f", but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."
+
+
+def _is_one_band(result: Result, queue: QueueState) -> bool:
+    """Say whether all packets of a queue with strict priorities are in one of its bands, so that none passes another."""
+    key = locate_key(result, queue.queue)
+    if queue.discipline != "strict_priority" or key is None:
+        return False
+    scenario = result.manifest["scenario"]
+    own = f"{key}.strict_priority.bands"
+    bands = find_value(scenario, own)
+    if not bands:
+        return False
+    dscps = {flow.get("dscp", 0) for flow in scenario.get("flow", {}).values()}
+    # The empty band takes what no other names.
+    rest = bands.index([])
+    used = {
+        next((place for place, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
+    }
+    # What flows of other lines say of themselves is left out: the engine warns of bands to which nothing comes here.
+    warned = [
+        place
+        for place in used - {rest}
+        if any(text.startswith((f"{own}: ", f"{own}[{place}]: ")) for text in result.warnings)
+    ]
+    return len(used.difference(warned)) <= 1
 
 
 def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
@@ -663,20 +708,20 @@ def _tell_losses(queue: QueueState, *, is_felt: bool) -> str:
 
 def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> list[str]:
     """Say what a full line costs in a queue that is none of those that stand."""
+    passing = _tell_passing(result, queue)
     if (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
         told = (
             "The line was full at the price of a queue: half of the packets waited more than"
             f" {write_quantity(queue.delay_p50_ns)}{_tell_room(queue)}"
         )
-        if queue.discipline in SORTING:
-            return [f"{told}, but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."]
+        if passing:
+            return [f"{told}{passing}"]
         return [f"{told}, and so did what came with them.", _advise(result, queue)]
     if (queue.delay_p99_ns or 0.0) > LONG_WAIT:
         felt = "that is what those feel who suffer" if suffers else "calls and games feel that"
-        told = (
-            "The line was full and the queue short at the median, but 1 packet in 100 waited more than"
-            f" {write_quantity(queue.delay_p99_ns)}: {felt}."
-        )
+        short = "The line was full and the queue short at the median"
+        rare = f"1 packet in 100 waited more than {write_quantity(queue.delay_p99_ns)}"
+        told = f"{short}. {rare}{passing}" if passing else f"{short}, but {rare}: {felt}."
         return [told, _advise(result, queue)] if suffers else [told]
     if suffers:
         return [
@@ -686,8 +731,8 @@ def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> l
 
 
 def _tell_room(queue: QueueState) -> str:
-    """Say how long a drop-tail queue can get: laws keep away from their limits."""
-    if queue.discipline != "drop_tail" or not queue.room_ns:
+    """Say how long a queue without a law can get: laws keep away from their limits."""
+    if queue.discipline not in LAWLESS or not queue.room_ns:
         return ""
     return f" of the {write_quantity(queue.room_ns)} that it can hold"
 
@@ -698,11 +743,12 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
     flows = _list_names(list(throttled.flows))
     told = f"{idle} of the line was idle although {flows} had more to send"
     if throttled.by_limit:
-        lost = f"{write_quantity(queue.discarded, 'number')} losses"
+        lost = _count(queue.discarded, "loss", "losses")
+        each = "after its" if queue.discarded == 1 else "after each of its"
         if queue.room_ns and queue.room_ns < throttled.rtt_ns:
             return (
                 f"{told}: with room for {write_quantity(queue.room_ns)} where a round trip takes"
-                f" {write_quantity(throttled.rtt_ns)}, the queue runs empty after each of its {lost}. A larger limit fills"
+                f" {write_quantity(throttled.rtt_ns)}, the queue runs empty {each} {lost}. A larger limit fills"
                 " the line."
             )
         return f"{told}: after its {lost} the senders were slow to grow back to the line's rate."
@@ -713,7 +759,7 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
         else ""
     )
     return (
-        f"{told}: its law ({queue.discipline}) {did} {write_quantity(max(queue.marked, queue.discarded), 'number')} packets,"
+        f"{told}: its law ({queue.discipline}) {did} {_count(max(queue.marked, queue.discarded), 'packet')},"
         f" too early for this line.{waits} A higher target or threshold fills it."
     )
 
@@ -729,7 +775,7 @@ def _advise(result: Result, queue: QueueState) -> str:
         return f"A limit or an AQM shortens it{tries}"
     if queue.discipline == "buffer_control":
         return f"A smaller target or an AQM shortens it{tries}"
-    if queue.discipline == "drop_tail":
+    if queue.discipline in LAWLESS:
         return f"A smaller buffer or an AQM shortens it{tries}"
     counted = queue.discarded + queue.marked
     if not counted and _sleeps(queue):
@@ -739,7 +785,7 @@ def _advise(result: Result, queue: QueueState) -> str:
             f"Its AQM ({queue.discipline}) dropped nothing: it reckons with a rate that the line does not give,"
             " or its parameters allow this delay."
         )
-    did = f"Its AQM ({queue.discipline}) dropped or marked {write_quantity(counted, 'number')} packets and could not shorten it"
+    did = f"Its AQM ({queue.discipline}) dropped or marked {_count(counted, 'packet')} and could not shorten it"
     if not queue.is_tcps:
         return f"{did}: what comes does not slow down for that, or its parameters allow this delay."
     told = f"{did}: its parameters allow this delay, or transfers that begin fill it before they hear of that."
