@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import reprlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,14 @@ from headend.folder import create_folder
 from headend.life import parse_follow
 from headend.quantity import format_quantity, read_integer
 from headend.result import RESULT_FORMAT, Result
-from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
+from headend.scenario import (
+    Loaded,
+    Overrides,
+    Source,
+    read_scenario,
+    write_overrides,
+    write_value,
+)
 
 #: Seeds are 64 bits.
 LARGEST_SEED = 2**64 - 1
@@ -384,12 +392,13 @@ def compare(
     force
         Replace a results folder that is there.
     """
-    texts = {
-        path: [text for _, text in write_overrides({str(n): v for n, v in enumerate(values)})]
-        for path, values in vary.items()
-    }
     plans = plan_comparison(
-        scenario, texts, overrides=write_overrides(set), labels=labels, seed=seed, seeds=seeds
+        scenario,
+        _write_varied(vary),
+        overrides=write_overrides(set),
+        labels=labels,
+        seed=seed,
+        seeds=seeds,
     )
     first = plans[0].loaded
     results = carry_out_all(plans, {}, threading.Event())
@@ -397,6 +406,26 @@ def compare(
     if out is not None:
         comparison.save(out, force=force)
     return comparison
+
+
+def _write_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """Give what is varied as TOML texts by path."""
+    if not isinstance(vary, Mapping) or not all(isinstance(path, str) for path in vary):
+        raise InputError(
+            "vary: expected a mapping of paths to lists of values, such as"
+            f' {{"queue": ["drop_tail", "codel"]}}, found {reprlib.repr(vary)}'
+        )
+    texts = {}
+    for path, values in vary.items():
+        # A text is a sequence too: of its letters.
+        is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+        texts[path] = [write_value(value, f"vary.{path}") for value in values] if is_list else []
+        if not texts[path]:
+            found = "an empty list" if is_list else reprlib.repr(values)
+            raise InputError(
+                f'vary.{path}: expected a list of values, such as ["drop_tail", "codel"], found {found}'
+            )
+    return texts
 
 
 def split_values(text: str) -> list[str]:
