@@ -46,6 +46,22 @@ def test_overrides_and_seed_reach_the_engine(fake: Any, home_line: Path) -> None
     assert result.queues["discipline"][0] == "docsis_pie"
 
 
+def test_the_scenario_that_is_kept_has_the_seed_of_the_run(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    before = headend.run(home_line)
+    result = headend.run(home_line, seed=11, out=tmp_path / "out")
+    assert result.manifest["seed"] == result.manifest["scenario"]["seed"] == 11
+    # Nothing else of it is touched.
+    assert {**result.manifest["scenario"], "seed": 1} == before.manifest["scenario"]
+    assert list(result.manifest["scenario"]) == list(before.manifest["scenario"])
+    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "&#34;seed&#34;: 11" in report
+    assert "&#34;seed&#34;: 1," not in report
+    compared = headend.compare(home_line, {"queue": ["codel"]}, seeds=[4, 2])
+    assert [one.manifest["scenario"]["seed"] for one in compared.results] == [4, 2]
+
+
 def test_numbers_of_numpy_are_numbers(fake: Any, home_line: Path) -> None:
     result = headend.run(home_line, seed=np.int64(5), set={"flow.upload.count": np.int32(2)})  # type: ignore[arg-type]
     assert (result.manifest["seed"], type(result.manifest["seed"])) == (5, int)

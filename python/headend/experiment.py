@@ -108,7 +108,8 @@ class Plan:
             "overrides": [list(pair) for pair in self.overrides],
             "expectations": outcomes,
             "warnings": [*scenario.warnings, *self.notes],
-            "scenario": self.loaded.resolved,
+            # With the seed it ran with: what is shown can be run again as it stands.
+            "scenario": {**self.loaded.resolved, "seed": self.seed},
         }
         if self.follow:
             manifest["explain"] = list(self.follow)
