@@ -23,6 +23,7 @@ from headend.scenario import (
     Loaded,
     Overrides,
     Source,
+    Text,
     read_scenario,
     write_overrides,
     write_value,
@@ -148,7 +149,7 @@ def plan_run(
         _check_seed_alone(overrides, "--seed")
     text = read_scenario(source)
     shared, overrides = overrides, [*overrides, *varied]
-    loaded = text.load(overrides)
+    loaded = _load(text, overrides)
     queue_path = loaded.scenario.queue_path or ""
     _check_varied([path for path, _ in varied], queue_path)
     by = "--vary {} sets it in every run"
@@ -168,6 +169,24 @@ def plan_run(
     notes = note_replaced(text, loaded, overrides, queue_path)
     name = label or loaded.name
     return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes))
+
+
+def _load(text: Text, overrides: Overrides) -> Loaded:
+    """Check a scenario; a sweep's file is pointed to where it is run."""
+    try:
+        return text.load(overrides)
+    except InputError as error:
+        from headend.sweeps.definition import is_sweep
+
+        file = Path(text.shown_as)
+        if text.format != "toml" or not is_sweep(text.content):
+            raise
+        # A study's file has a scenario and a grid too.
+        kind, command = ("study", "study run") if file.name == "study.toml" else ("sweep", "sweep")
+        place = file.parent if kind == "study" else file
+        raise InputError(
+            f"{file}: this is a {kind}, not a scenario; headend {command} {place} runs it"
+        ) from error
 
 
 def read_seed(seed: Any) -> int:
