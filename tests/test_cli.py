@@ -221,6 +221,22 @@ def test_bad_scenarios_are_refused_in_one_line(fake: Any, home_line: Path, tmp_p
     fails_with('bad.toml: flwo: unknown key "flwo" (line 1)', "run", "bad.toml")
 
 
+@pytest.mark.parametrize(
+    "options", [["run"], ["run", "--set", "queue=pie"], ["compare", "--vary", "queue=pie,codel"]]
+)
+def test_a_sweep_s_file_is_pointed_to_its_command(
+    fake: Any, home_line: Path, options: list[str]
+) -> None:
+    text = 'scenario = "home-line.toml"\n[grid]\nqueue = ["codel"]\n'
+    for name, told in (
+        ("sw.toml", "this is a sweep, not a scenario; headend sweep sw.toml runs it"),
+        ("own/study.toml", "this is a study, not a scenario; headend study run own runs it"),
+    ):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+        fails_with(f"{name}: {told}", options[0], name, *options[1:])
+
+
 def test_a_huge_file_is_not_read(fake: Any, home_line: Path, tmp_path: Path) -> None:
     with (tmp_path / "huge.toml").open("wb") as file:
         file.truncate(2**30)

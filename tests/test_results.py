@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from html import escape
 from pathlib import Path
@@ -45,6 +46,22 @@ def test_overrides_and_seed_reach_the_engine(fake: Any, home_line: Path) -> None
     assert result.queues["discipline"][0] == "docsis_pie"
 
 
+def test_the_scenario_that_is_kept_has_the_seed_of_the_run(
+    fake: Any, home_line: Path, tmp_path: Path
+) -> None:
+    before = headend.run(home_line)
+    result = headend.run(home_line, seed=11, out=tmp_path / "out")
+    assert result.manifest["seed"] == result.manifest["scenario"]["seed"] == 11
+    # Nothing else of it is touched.
+    assert {**result.manifest["scenario"], "seed": 1} == before.manifest["scenario"]
+    assert list(result.manifest["scenario"]) == list(before.manifest["scenario"])
+    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "&#34;seed&#34;: 11" in report
+    assert "&#34;seed&#34;: 1," not in report
+    compared = headend.compare(home_line, {"queue": ["codel"]}, seeds=[4, 2])
+    assert [one.manifest["scenario"]["seed"] for one in compared.results] == [4, 2]
+
+
 def test_numbers_of_numpy_are_numbers(fake: Any, home_line: Path) -> None:
     result = headend.run(home_line, seed=np.int64(5), set={"flow.upload.count": np.int32(2)})  # type: ignore[arg-type]
     assert (result.manifest["seed"], type(result.manifest["seed"])) == (5, int)
@@ -60,6 +77,72 @@ def test_what_is_no_seed_is_refused(fake: Any, home_line: Path, seed: Any) -> No
         headend.run(home_line, seed=seed)
     with pytest.raises(InputError, match="seeds: expected how many"):
         headend.compare(home_line, {"queue": ["codel"]}, seeds=seed if seed is True else 1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "found"),
+    [
+        ("queue=codel", "'queue=codel'"),
+        (["queue=codel"], "['queue=codel']"),
+        ([("seed", 3)], "[('seed', 3)]"),
+        ({1: 2}, "{1: 2}"),
+        (None, "None"),
+    ],
+)
+def test_what_sets_no_values_is_refused(
+    fake: Any, home_line: Path, overrides: Any, found: str
+) -> None:
+    expected = 'set: expected a mapping of paths to values, such as {"queue": "codel"}, found '
+    calls: list[Any] = [headend.run, functools.partial(headend.compare, vary={"queue": ["codel"]})]
+    for call in calls:
+        with pytest.raises(InputError) as error:
+            call(home_line, set=overrides)
+        assert str(error.value) == expected + found
+
+
+def test_a_value_that_is_none_is_refused_with_its_path(fake: Any, home_line: Path) -> None:
+    expected = "{}: expected text, a number, a list or a table, found {}"
+    with pytest.raises(InputError) as error:
+        headend.run(home_line, set={"queue": None})
+    assert str(error.value) == expected.format("set.queue", "None")
+    with pytest.raises(InputError) as error:
+        headend.run(home_line, set={"queue": {"codel": {"target": b"5 ms"}}})
+    assert str(error.value) == expected.format("set.queue", "bytes")
+    with pytest.raises(InputError) as error:
+        headend.compare(home_line, {"queue": ["codel", None]})
+    assert str(error.value) == expected.format("vary.queue", "None")
+
+
+@pytest.mark.parametrize("vary", [["queue=a,b"], "queue=codel,pie", {1: ["codel"]}, None])
+def test_what_varies_nothing_is_refused(fake: Any, home_line: Path, vary: Any) -> None:
+    with pytest.raises(InputError) as error:
+        headend.compare(home_line, vary)
+    expected = 'vary: expected a mapping of paths to lists of values, such as {"queue": ["drop_tail", "codel"]}'
+    assert str(error.value) == f"{expected}, found {vary!r}"
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [([], "an empty list"), ("codel", "'codel'"), ({"codel": {}}, "{'codel': {}}"), (3, "3")],
+)
+def test_what_is_no_list_of_values_is_refused(
+    fake: Any, home_line: Path, values: Any, found: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        headend.compare(home_line, {"queue": values})
+    expected = 'vary.queue: expected a list of values, such as ["drop_tail", "codel"], found '
+    assert str(error.value) == expected + found
+
+
+def test_what_names_no_scenario_or_sweep_is_refused(fake: Any) -> None:
+    with pytest.raises(InputError) as error:
+        headend.run(None)  # type: ignore[arg-type]
+    expected = "scenario: expected a path or the name of a scenario, or a dictionary, found None"
+    assert str(error.value) == expected
+    with pytest.raises(InputError) as error:
+        headend.sweep(3)  # type: ignore[arg-type]
+    expected = "sweep: expected the path of a sweep's file, or a dictionary, found 3"
+    assert str(error.value) == expected
 
 
 def test_a_result_shows_itself_in_a_line(fake: Any, home_line: Path) -> None:

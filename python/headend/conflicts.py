@@ -8,7 +8,7 @@ from typing import Any
 
 from headend.errors import InputError
 from headend.parameters import find_value
-from headend.scenario import QUEUE_ALIAS, Loaded, Overrides, Text, write_overrides
+from headend.scenario import QUEUE_ALIAS, Loaded, Overrides, Text, write_value
 
 
 def spell_out(path: str, queue_path: str) -> str:
@@ -159,8 +159,7 @@ def _list_leaves(table: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _show(value: Any) -> str:
-    ((_, text),) = write_overrides({"": value})
-    return text
+    return write_value(value, "scenario")
 
 
 def _share(path: str, other: str) -> bool:

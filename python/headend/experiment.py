@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import reprlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,15 @@ from headend.folder import create_folder
 from headend.life import parse_follow
 from headend.quantity import format_quantity, read_integer
 from headend.result import RESULT_FORMAT, Result
-from headend.scenario import Loaded, Overrides, Source, read_scenario, write_overrides
+from headend.scenario import (
+    Loaded,
+    Overrides,
+    Source,
+    Text,
+    read_scenario,
+    write_overrides,
+    write_value,
+)
 
 #: Seeds are 64 bits.
 LARGEST_SEED = 2**64 - 1
@@ -100,7 +109,8 @@ class Plan:
             "overrides": [list(pair) for pair in self.overrides],
             "expectations": outcomes,
             "warnings": [*scenario.warnings, *self.notes],
-            "scenario": self.loaded.resolved,
+            # With the seed it ran with: what is shown can be run again as it stands.
+            "scenario": {**self.loaded.resolved, "seed": self.seed},
         }
         if self.follow:
             manifest["explain"] = list(self.follow)
@@ -139,7 +149,7 @@ def plan_run(
         _check_seed_alone(overrides, "--seed")
     text = read_scenario(source)
     shared, overrides = overrides, [*overrides, *varied]
-    loaded = text.load(overrides)
+    loaded = _load(text, overrides)
     queue_path = loaded.scenario.queue_path or ""
     _check_varied([path for path, _ in varied], queue_path)
     by = "--vary {} sets it in every run"
@@ -159,6 +169,24 @@ def plan_run(
     notes = note_replaced(text, loaded, overrides, queue_path)
     name = label or loaded.name
     return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes))
+
+
+def _load(text: Text, overrides: Overrides) -> Loaded:
+    """Check a scenario; a sweep's file is pointed to where it is run."""
+    try:
+        return text.load(overrides)
+    except InputError as error:
+        from headend.sweeps.definition import is_sweep
+
+        file = Path(text.shown_as)
+        if text.format != "toml" or not is_sweep(text.content):
+            raise
+        # A study's file has a scenario and a grid too.
+        kind, command = ("study", "study run") if file.name == "study.toml" else ("sweep", "sweep")
+        place = file.parent if kind == "study" else file
+        raise InputError(
+            f"{file}: this is a {kind}, not a scenario; headend {command} {place} runs it"
+        ) from error
 
 
 def read_seed(seed: Any) -> int:
@@ -384,12 +412,13 @@ def compare(
     force
         Replace a results folder that is there.
     """
-    texts = {
-        path: [text for _, text in write_overrides({str(n): v for n, v in enumerate(values)})]
-        for path, values in vary.items()
-    }
     plans = plan_comparison(
-        scenario, texts, overrides=write_overrides(set), labels=labels, seed=seed, seeds=seeds
+        scenario,
+        _write_varied(vary),
+        overrides=write_overrides(set),
+        labels=labels,
+        seed=seed,
+        seeds=seeds,
     )
     first = plans[0].loaded
     results = carry_out_all(plans, {}, threading.Event())
@@ -397,6 +426,26 @@ def compare(
     if out is not None:
         comparison.save(out, force=force)
     return comparison
+
+
+def _write_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """Give what is varied as TOML texts by path."""
+    if not isinstance(vary, Mapping) or not all(isinstance(path, str) for path in vary):
+        raise InputError(
+            "vary: expected a mapping of paths to lists of values, such as"
+            f' {{"queue": ["drop_tail", "codel"]}}, found {reprlib.repr(vary)}'
+        )
+    texts = {}
+    for path, values in vary.items():
+        # A text is a sequence too: of its letters.
+        is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+        texts[path] = [write_value(value, f"vary.{path}") for value in values] if is_list else []
+        if not texts[path]:
+            found = "an empty list" if is_list else reprlib.repr(values)
+            raise InputError(
+                f'vary.{path}: expected a list of values, such as ["drop_tail", "codel"], found {found}'
+            )
+    return texts
 
 
 def split_values(text: str) -> list[str]:

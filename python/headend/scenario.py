@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import reprlib
 import stat
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,6 +147,7 @@ def read_scenario(source: Source) -> Text:
     """
     if isinstance(source, Mapping):
         return Text("scenario", "scenario", json.dumps(source), "json", Path())
+    check_source(source, "a path or the name of a scenario", "scenario")
     name, path = find_scenario(str(source))
     content = read_text(path)
     if not content.strip():
@@ -154,6 +157,14 @@ def read_scenario(source: Source) -> Text:
     return Text(
         name, str(source), content, "json" if path.suffix == ".json" else "toml", path.parent
     )
+
+
+def check_source(source: Any, expected: str, what: str) -> None:
+    """Refuse what neither names a file nor is a dictionary."""
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(
+            f"{what}: expected {expected}, or a dictionary, found {reprlib.repr(source)}"
+        )
 
 
 def parse_override(text: str) -> tuple[str, str]:
@@ -202,24 +213,61 @@ def write_overrides(values: Mapping[str, Any] | Overrides) -> list[tuple[str, st
     >>> write_overrides({"seed": 3, "queue": {"drop_tail": {"limit": "1 s"}}})
     [('seed', '3'), ('queue', '{drop_tail = {limit = "1 s"}}')]
     """
-    if not isinstance(values, Mapping):
-        return list(values)
-    return [(path, _write_toml(value)) for path, value in values.items()]
+    if isinstance(values, Mapping):
+        if not all(isinstance(path, str) for path in values):
+            raise _refuse_overrides(values)
+        return [(path, write_value(value, f"set.{path}")) for path, value in values.items()]
+    given: Any = values
+    pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not all(_is_override(pair) for pair in pairs):
+        raise _refuse_overrides(given)
+    return pairs
 
 
-def _write_toml(value: Any) -> str:
+def _is_override(pair: Any) -> bool:
+    """Say whether it is a path and a TOML text, as the command line gives them."""
+    return (
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and all(isinstance(part, str) for part in pair)
+    )
+
+
+def _refuse_overrides(found: Any) -> InputError:
+    return InputError(
+        'set: expected a mapping of paths to values, such as {"queue": "codel"},'
+        f" found {reprlib.repr(found)}"
+    )
+
+
+def write_value(value: Any, where: str) -> str:
+    """Write a Python value as TOML.
+
+    Parameters
+    ----------
+    value
+        Text, a number, a list or a table, each of such.
+    where
+        What an error begins with, such as ``set.queue``.
+
+    Examples
+    --------
+    >>> write_value({"codel": {"target": "5 ms"}}, "set.queue")
+    '{codel = {target = "5 ms"}}'
+    """
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{key} = {_write_toml(item)}" for key, item in value.items())
+        inner = ", ".join(f"{key} = {write_value(item, where)}" for key, item in value.items())
         return "{" + inner + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_write_toml(item) for item in value) + "]"
+        return "[" + ", ".join(write_value(item, where) for item in value) + "]"
     if isinstance(
         value, str | int | float
     ):  # booleans are integers, and JSON writes them as TOML does
         return json.dumps(value)
     if (number := read_integer(value)) is not None:
         return str(number)
-    raise InputError(f"expected text, a number, a list or a table, found {type(value).__name__}")
+    found = "None" if value is None else type(value).__name__
+    raise InputError(f"{where}: expected text, a number, a list or a table, found {found}")
 
 
 def read_text(path: Path, what: str = "scenario") -> str:

@@ -17,7 +17,7 @@ from headend.errors import InputError, suggest
 from headend.experiment import choose_seeds
 from headend.library import list_scenarios
 from headend.quantity import UNITS, Kind, parse_quantity, shorten_value
-from headend.scenario import Overrides, Source, read_text, write_overrides
+from headend.scenario import Overrides, Source, read_text, write_overrides, write_value
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.place import add_line
 
@@ -315,7 +315,7 @@ def _read_axis(where: str, path: str, content: Any) -> Axis:
         values = _read_range(where, settings)
     if not isinstance(values, list) or not values:
         raise InputError(f"{where}: expected a list of values, or a range, found {content!r}")
-    labels = settings.get("labels") or [_label(value) for value in values]
+    labels = settings.get("labels") or [_label(where, value) for value in values]
     if not isinstance(labels, list) or len(labels) != len(values):
         raise InputError(f"{where}: {len(values)} values need as many labels")
     if twice := next((label for label, count in Counter(labels).items() if count > 1), None):
@@ -391,12 +391,12 @@ def _join(number: Decimal, unit: str) -> Value:
     return f"{float(number):.10g} {unit}"
 
 
-def _label(value: Any) -> Value:
+def _label(where: str, value: Any) -> Value:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
         return value
-    return shorten_value(write_overrides({"value": value})[0][1])
+    return shorten_value(write_value(value, where))
 
 
 def _find_scenario(source: Any, folder: Path | None) -> Source:

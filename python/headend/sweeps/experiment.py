@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.conflicts import check_settings
 from headend.errors import InputError
-from headend.scenario import Text, read_scenario, write_overrides
+from headend.scenario import Text, check_source, read_scenario, write_overrides
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
 from headend.sweeps.definition import (
@@ -154,6 +154,7 @@ def read_any(source: Sweep | str | Path | Mapping[str, Any]) -> Sweep:
         return source
     if isinstance(source, Mapping):
         return make_sweep(source, "sweep")
+    check_source(source, "the path of a sweep's file", "sweep")
     return read_sweep(source)
 
 
