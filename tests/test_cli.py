@@ -491,6 +491,45 @@ def test_an_interrupted_run_keeps_what_it_has_and_says_so(
     assert "<strong>Partial.</strong>" in Path("out/report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "home-line.toml"],
+        ["compare", "home-line.toml", "--vary", "queue=drop_tail,codel"],
+        ["compare", "one", "two"],
+    ],
+)
+def test_an_interruption_while_the_report_is_made_costs_only_the_report(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    for name, queue in (("one", "drop_tail"), ("two", "codel")):
+        headend.run(home_line, set={"queue": queue}).save(name, report=False)
+    monkeypatch.setattr("headend.report.write_page", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    answer = call(*command, "--out", "out")
+    assert answer.exit_code == 130
+    assert answer.stdout.splitlines()[-1] == "Kept in out; headend report out makes a report of it"
+    assert not any(result.is_partial for result in load_results(["out"]))
+    assert not Path("out/report.html").exists()
+    monkeypatch.undo()
+    assert call("report", str(home_line.parent / "out")).exit_code == 0
+
+
+def test_an_interruption_as_a_run_ends_leaves_out_the_report(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = RunResult.write_into
+
+    def interrupt(self: RunResult, folder: Path) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        write(self, folder)
+
+    monkeypatch.setattr(RunResult, "write_into", interrupt)
+    answer = call("run", "home-line.toml", "--out", "out")
+    assert answer.exit_code == 130
+    assert answer.stdout.splitlines()[-1] == "Kept in out; headend report out makes a report of it"
+    assert not RunResult.load("out").is_partial
+
+
 def test_a_comparison_is_one_folder_with_one_report(fake: Any, home_line: Path) -> None:
     answer = call(
         "compare", "home-line.toml", "--vary", "queue=drop_tail,docsis_pie", "--out", "both"

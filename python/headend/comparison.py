@@ -86,15 +86,16 @@ class Comparison:
         """The settings, each with its runs."""
         return gather_variants(self.results)
 
-    def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write one folder with a folder for each run in it and one report over all."""
+    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
+        """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
         from headend.folder import create_folder
 
         folder = Path(folder)
         with create_folder(folder, force=force) as fresh:
             self.write_into(fresh)
         self.folder = folder
-        self.report(folder / "report.html")
+        if report:
+            self.report(folder / "report.html")
         return folder
 
     def report(self, path: Path) -> Path:

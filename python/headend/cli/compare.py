@@ -19,6 +19,7 @@ from headend.cli.run import (
     SetOption,
     choose_exit_code,
     describe_result,
+    make_report,
     print_miss,
     print_report,
     print_warnings,
@@ -97,10 +98,10 @@ def compare(
             seed=seed,
             seeds=read_seeds("1" if seeds is None else seeds, seed),
         )
-        comparison = _run_varied(plans, out, force, hidden=quiet or as_json)
+        comparison, interrupted = _run_varied(plans, out, force, hidden=quiet or as_json)
     else:
         _refuse_settings(sources[0], settings, seed, seeds)
-        comparison = _load_finished(sources, labels or [], out, force)
+        comparison, interrupted = _load_finished(sources, labels or [], out, force)
     if as_json:
         from headend.comparison import describe_figures
 
@@ -116,31 +117,34 @@ def compare(
             print_miss(f"{name}: {line}")
     else:
         _print_comparison(comparison)
-    if comparison.unfinished:
+    if interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
     raise typer.Exit(choose_exit_code(comparison.results) if vary else 0)
 
 
-def _run_varied(plans: list[Plan], out: Path | None, force: bool, *, hidden: bool) -> Comparison:
+def _run_varied(
+    plans: list[Plan], out: Path | None, force: bool, *, hidden: bool
+) -> tuple[Comparison, bool]:
+    """Run everything and keep it; say also whether that was interrupted."""
     from headend.comparison import Comparison
     from headend.execution import stop_on_interrupt
     from headend.folder import choose_folder, create_folder
 
     first = plans[0].loaded
     target = out or choose_folder(f"{first.name}-compared", force=force)
-    with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
-        names = _name_runs(plans)
-        results = _carry_out(plans, names, stop, hidden=hidden)
-        if not results:
-            raise KeyboardInterrupt
-        whole = {run for run, result in results.items() if not result.is_partial}
-        kept = _leave_out_partial(results, whole)
-        comparison = Comparison(kept, first.name, first.scenario.title, target)
-        comparison.unfinished = [name for run, name in names.items() if run not in whole]
-        comparison.write_into(fresh)
-    if not comparison.unfinished:
-        comparison.report(target / "report.html")
-    return comparison
+    with stop_on_interrupt() as stop:
+        with create_folder(target, force=force) as fresh:
+            names = _name_runs(plans)
+            results = _carry_out(plans, names, stop, hidden=hidden)
+            if not results:
+                raise KeyboardInterrupt
+            whole = {run for run, result in results.items() if not result.is_partial}
+            kept = _leave_out_partial(results, whole)
+            comparison = Comparison(kept, first.name, first.scenario.title, target)
+            comparison.unfinished = [name for run, name in names.items() if run not in whole]
+            comparison.write_into(fresh)
+        stopped = stop.is_set() or bool(comparison.unfinished)
+        return comparison, stopped or not make_report(comparison, target)
 
 
 def _name_runs(plans: list[Plan]) -> dict[Run, str]:
@@ -195,7 +199,8 @@ def _refuse_settings(
 
 def _load_finished(
     sources: list[str], labels: list[str], out: Path | None, force: bool
-) -> Comparison:
+) -> tuple[Comparison, bool]:
+    """Keep runs that are finished side by side; say also whether their report was interrupted."""
     from headend.comparison import Comparison, gather_variants, load_results
     from headend.folder import choose_folder
 
@@ -218,8 +223,9 @@ def _load_finished(
     comparison = Comparison(
         results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"
     )
-    comparison.save(out or choose_folder("compared", force=force), force=force)
-    return comparison
+    target = out or choose_folder("compared", force=force)
+    comparison.save(target, force=force, report=False)
+    return comparison, not make_report(comparison, target)
 
 
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:

@@ -23,6 +23,7 @@ from headend.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headend.comparison import Comparison
     from headend.expect import Outcome
     from headend.result import Result
 
@@ -114,7 +115,7 @@ def run(
     """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
 
     Exit code 1 when an expectation of the scenario is missed, 2 for bad input, 130 when interrupted (what was
-    simulated until then is kept, marked partial).
+    simulated until then is kept, marked partial if it is not all; the report is left out).
     """
     from headend.execution import stop_on_interrupt
     from headend.experiment import plan_run
@@ -133,22 +134,24 @@ def run(
     except InputError as error:
         raise InputError(_echo_capture(str(error), capture or [])) from error
     target = out or choose_folder(plan.loaded.name, force=force)
-    with create_folder(target, force=force) as fresh, stop_on_interrupt() as stop:
-        with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:
-            result = plan.carry_out(bars[plan.label], stop)
-        result.write_into(fresh)
-        if explain:
-            export_life(result, fresh)
-    result.folder = target
-    if not result.is_partial:  # who interrupts wants to be gone
-        result.report(target / "report.html")
+    with stop_on_interrupt() as stop:
+        with create_folder(target, force=force) as fresh:
+            with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:
+                result = plan.carry_out(bars[plan.label], stop)
+            result.write_into(fresh)
+            if explain:
+                export_life(result, fresh)
+        result.folder = target
+        # Who interrupts wants to be gone, also where all was simulated.
+        stopped = stop.is_set() or result.is_partial
+        interrupted = stopped or not make_report(result, target)
     if as_json:
         print_json(describe_result(result))
     elif quiet:
         print_missed(result)
     else:
         print_result(result, detail=detail)
-    raise typer.Exit(choose_exit_code([result]))
+    raise typer.Exit(ExitCode.INTERRUPTED if interrupted else choose_exit_code([result]))
 
 
 def _echo_capture(message: str, points: list[str]) -> str:
@@ -159,6 +162,18 @@ def _echo_capture(message: str, points: list[str]) -> str:
         if message != before and "*" in point:
             message += ' ("*" stands for a number only, as in cable.home.*.up)'
     return message.replace(f" (from --set results.capture.points={json.dumps(points)})", "")
+
+
+def make_report(made: Result | Comparison, folder: Path) -> bool:
+    """Write the report of results that are in their folder; False where it is interrupted, which costs only the report."""
+    from headend.execution import interrupt_at_once
+
+    try:
+        with interrupt_at_once():
+            made.report(folder / "report.html")
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def export_life(result: Result, folder: Path) -> None:

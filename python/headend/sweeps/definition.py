@@ -243,7 +243,7 @@ def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None
         if key not in _KEYS:
             raise InputError(f'unknown key "{key}"{suggest(key, _KEYS)}')
     if content.get("format", 1) != 1:
-        raise InputError(f"format: expected 1, found {content['format']!r}")
+        raise InputError(f"format: expected 1, found {_show(content['format'])}")
     grid = _expect_table(content, "grid")
     zipped = content.get("zip", [])
     if not isinstance(zipped, list) or not all(isinstance(item, Mapping) for item in zipped):
@@ -313,8 +313,10 @@ def _read_axis(where: str, path: str, content: Any) -> Axis:
             raise InputError(f"{where}: values and {surplus[0]} exclude each other")
     else:
         values = _read_range(where, settings)
+    if values == [] and isinstance(content, Mapping):
+        raise InputError(f"{where}: values is empty")
     if not isinstance(values, list) or not values:
-        raise InputError(f"{where}: expected a list of values, or a range, found {content!r}")
+        raise InputError(f"{where}: expected a list of values, or a range, found {_show(values)}")
     labels = settings.get("labels") or [_label(where, value) for value in values]
     if not isinstance(labels, list) or len(labels) != len(values):
         raise InputError(f"{where}: {len(values)} values need as many labels")
@@ -359,9 +361,9 @@ def _space(where: str, first: Decimal, last: Decimal, settings: Mapping[str, Any
     """Give so many numbers at equal distances or, on a logarithmic scale, equal ratios, with four digits."""
     count, scale = settings["count"], settings.get("scale", "linear")
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_POINTS:
-        raise InputError(f"{where}: expected a count of 2 to {MOST_POINTS}, found {count!r}")
+        raise InputError(f"{where}: expected a count of 2 to {MOST_POINTS}, found {_show(count)}")
     if scale not in ("linear", "log"):
-        raise InputError(f'{where}: scale is "linear" or "log", found {scale!r}')
+        raise InputError(f'{where}: scale is "linear" or "log", found {_show(scale)}')
     shares = [Decimal(number) / (count - 1) for number in range(count)]
     if scale == "linear":
         return [first + (last - first) * share for share in shares]
@@ -380,7 +382,7 @@ def _split(where: str, value: Any) -> tuple[Decimal, str]:
     match = _NUMBER.fullmatch(str(value).strip())
     if isinstance(value, bool) or match is None:
         raise InputError(
-            f'{where}: expected a number, or a number with a unit such as "2 Mbit/s", found {value!r}'
+            f'{where}: expected a number, or a number with a unit such as "2 Mbit/s", found {_show(value)}'
         )
     return Decimal(match[1]), match[2] or ""
 
@@ -404,7 +406,9 @@ def _find_scenario(source: Any, folder: Path | None) -> Source:
     if isinstance(source, Mapping):
         return source
     if not isinstance(source, str):
-        raise InputError(f"scenario: expected the name or path of a scenario, found {source!r}")
+        raise InputError(
+            f"scenario: expected the name or path of a scenario, found {_show(source)}"
+        )
     beside = (folder or Path()) / source
     if source in list_scenarios() and not beside.is_file():
         return source
@@ -448,7 +452,7 @@ def _read_measures(content: Mapping[str, Any]) -> dict[str, str]:
     for name, text in measures.items():
         if not isinstance(text, str):
             raise InputError(
-                f'measures.{name}: expected a quantity such as "call.mos.mean", found {text!r}'
+                f'measures.{name}: expected a quantity such as "call.mos.mean", found {_show(text)}'
             )
     return dict(measures)
 
@@ -456,7 +460,7 @@ def _read_measures(content: Mapping[str, Any]) -> dict[str, str]:
 def _expect_table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     table = content.get(key, {})
     if not isinstance(table, Mapping):
-        raise InputError(f"{key}: expected a table [{key}], found {table!r}")
+        raise InputError(f"{key}: expected a table [{key}], found {_show(table)}")
     return _flatten(table) if key != "measures" else table
 
 
@@ -464,15 +468,31 @@ def _flatten(table: Mapping[str, Any]) -> dict[str, Any]:
     """Give paths for tables in tables: ``flow.call.rtt = …`` may be written without quotes."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
-        if isinstance(value, Mapping) and value and not value.keys() & {"values", "from", "to"}:
+        if isinstance(value, Mapping) and value and not _is_axis(value):
             flat |= {f"{key}.{path}": inner for path, inner in _flatten(value).items()}
         else:
             flat[key] = value
     return flat
 
 
+def _is_axis(table: Mapping[str, Any]) -> bool:
+    """Say whether a table says what an axis takes, not what is below a path: by a key that no list of values belongs to."""
+    written = any(isinstance(table.get(key), str) for key in ("name", "scale"))
+    return written or not table.keys().isdisjoint({"values", "from", "to", "labels"})
+
+
+def _show(value: Any) -> str:
+    """Write what was found as a sweep's file has it."""
+    if value == []:
+        return "an empty list"
+    try:
+        return write_value(value, "")
+    except InputError:  # a date, or what only Python has
+        return str(value)
+
+
 def _expect_text(content: Mapping[str, Any], key: str) -> str:
     text = content.get(key, "")
     if not isinstance(text, str):
-        raise InputError(f"{key}: expected text, found {text!r}")
+        raise InputError(f"{key}: expected text, found {_show(text)}")
     return text
