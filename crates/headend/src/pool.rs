@@ -1,6 +1,6 @@
-//! Packets of many queues in one slab: a queue is a chain through it.
+//! Packets of many queues or delay lines in one slab: each is a chain through it.
 //!
-//! A scheduler of a thousand queues needs room for what waits in all of them together, not for what may wait in each. A slot is used again as soon
+//! A scheduler of a thousand queues, or a plant of a thousand lines, needs room for what waits in all of them together, not for what may wait in each. A slot is used again as soon
 //! as its packet has left, so that the slab is as large as the most packets that ever waited at once, and then grows no more.
 
 use std::mem;

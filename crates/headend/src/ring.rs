@@ -126,12 +126,6 @@ impl Ring {
         self.len as usize
     }
 
-    /// Whether there are none.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Gives back what it has grown to, if it is empty. One that has not grown begins anew where it began, instead of wandering over all it has.
     #[inline]
     pub(crate) fn give_back(&mut self) {
@@ -220,7 +214,7 @@ mod tests {
                         prop_assert_eq!(ring.push(packet).seq, number);
                         model.push_back(number);
                     }
-                    Step::Pop => prop_assert_eq!(seq((!ring.is_empty()).then(|| ring.take())), model.pop_front()),
+                    Step::Pop => prop_assert_eq!(seq((ring.len() > 0).then(|| ring.take())), model.pop_front()),
                     Step::PopLast => prop_assert_eq!(seq(ring.pop_last()), model.pop_back()),
                     Step::Remove(index) => prop_assert_eq!(seq(ring.remove(index)), model.remove(index)),
                     Step::Reserve(more) => ring.reserve(more),
@@ -228,7 +222,7 @@ mod tests {
                 }
                 prop_assert_eq!(ring.front().map(|packet| packet.seq), model.front().copied());
                 prop_assert!(ring.iter().map(|packet| packet.seq).eq(model.iter().copied()));
-                prop_assert_eq!((ring.len(), ring.is_empty()), (model.len(), model.is_empty()));
+                prop_assert_eq!(ring.len(), model.len());
             }
         }
     }

@@ -11,7 +11,6 @@
 //! Segments keep their boundaries when they are sent again. A FIN is a segment of one sequence number.
 
 use std::collections::VecDeque;
-use std::mem;
 
 use super::ranges::RangeSet;
 use super::rate::Stamp;
@@ -175,8 +174,6 @@ pub(super) struct Scoreboard {
     mss: u64,
     /// Segments for which room is made once more than a few are in flight; zero: as they come.
     room: u32,
-    /// Segments to begin with: half of what was given back last, so that one long flight does not count for ever.
-    usual: u32,
     sacked: RangeSet,
     pipe: u64,
     /// Number of the first segment not yet judged by [`Self::detect_losses`].
@@ -203,7 +200,6 @@ impl Scoreboard {
             nxt: 0,
             mss,
             room: 0,
-            usual: 0,
             sacked: RangeSet::default(),
             pipe: 0,
             judged: 0,
@@ -220,21 +216,26 @@ impl Scoreboard {
 
     /// Notes a new segment of `len` sequence numbers.
     pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
-        if self.segments.len() == FEW {
-            let room = self.room as usize;
-            self.segments.reserve(room.saturating_sub(FEW));
-        }
         if self.segments.len() == self.segments.capacity() {
-            let usual = mem::take(&mut self.usual) as usize;
-            // By a quarter, not by all: a plant has thousands of connections.
-            let more = (self.segments.len() / 4).max(LEAST_GROWTH).max(usual);
-            self.segments.reserve_exact(more);
+            self.grow();
         }
         let state = if is_fin { FIN } else { 0 };
         self.segments
             .push_back(Segment::sent(self.nxt, len, state, stamp));
         self.nxt += u64::from(len);
         self.pipe += u64::from(len);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let in_flight = self.segments.len();
+        let more = if in_flight < FEW {
+            LEAST_GROWTH
+        } else {
+            // By a quarter, not by all: a plant has thousands of connections.
+            (in_flight / 4).max((self.room as usize).saturating_sub(in_flight))
+        };
+        self.segments.reserve_exact(more);
     }
 
     /// Takes in a cumulative acknowledgement of everything below `ack`.
@@ -253,7 +254,6 @@ impl Scoreboard {
         }
         if self.segments.is_empty() && self.segments.capacity() <= USUAL {
             // Most of the thousands of connections of a plant wait for somebody.
-            self.usual = (self.segments.capacity() / 2) as u32;
             self.segments = VecDeque::new();
         }
         self.sacked.remove_below(self.una);
