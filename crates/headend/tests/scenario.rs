@@ -142,7 +142,7 @@ fn an_unreadable_text_is_said_to_be_so_and_where() {
     );
     assert_eq!(
         error("seed = 1\nseed = 2\n"),
-        "not readable: duplicate key (line 2, column 1)"
+        "not readable: the key seed is there a second time (line 2, column 1)"
     );
     assert!(error("\u{89}PNG\r\n\u{1a}\n\0\0").starts_with("not readable: "));
     let wrong = Scenario::parse("{\"seed\": }", Format::Json, &[], &BTreeMap::new());
@@ -276,6 +276,11 @@ fn a_queue_with_no_room_for_a_packet_is_refused() {
         format!(
             "{start} one packet of 1500 B at least (1500 B), found \"11 ms\" (1375 B at 1 Mbit/s) (line 9, column 28)"
         )
+    );
+    let sized = |line: &str| error_where("up.queue.drop_tail.limit = \"100 ms\"", line);
+    assert_eq!(
+        sized("up.queue.buffer_control.target = \"1000 B\""),
+        "link.dsl.point_to_point.up.queue.buffer_control: 1024 B at 1 Mbit/s have no room for one packet of 1500 B (1500 B): ask for more (line 9, column 10)"
     );
     let codel = "queue = { codel = { limit = \"1500 B\" } }";
     let cable = error(&CABLE.replace("queue = \"codel\"", codel));

@@ -136,8 +136,14 @@ impl Document {
     fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let lines = Lines::of(text);
         let table = DeTable::parse(text).map_err(|error| {
-            let origin = error.span().map(|span| lines.origin(span.start));
-            ScenarioError::new(Problem::Syntax(one_line(error.message()))).with_origin(origin)
+            let span = error.span();
+            let origin = span.as_ref().map(|span| lines.origin(span.start));
+            let mut what = one_line(error.message());
+            if what == "duplicate key" {
+                let key = span.and_then(|span| text.get(span)).unwrap_or_default();
+                what = format!("the key {key} is there a second time");
+            }
+            ScenarioError::new(Problem::Syntax(what)).with_origin(origin)
         })?;
         let mut places = BTreeMap::new();
         let tree = from_table(table.get_ref(), "", &lines, &mut places);

@@ -234,18 +234,27 @@ pub(super) fn plan_queue<'a>(
 /// The largest packet that links carry, IP bytes.
 const MTU: u16 = 1500;
 
-/// A queue that never has room for a whole packet lets no transfer begin. The sizes of Buffer Control have rules of their own.
+/// A queue that never has room for a whole packet lets no transfer begin.
 fn check_limit(
     path: &str,
     config: &QueueConfig,
     rate: Rate,
     framing: Framing,
 ) -> Result<(), ScenarioError> {
-    let Some(limit) = config.written_limit() else {
-        return Ok(());
-    };
     let least = framing.of_size(MTU);
-    let path = format!("{path}.{}.limit", config.name());
+    let path = format!("{path}.{}", config.name());
+    let Some(limit) = config.written_limit() else {
+        return match config.limit_bytes(rate) {
+            Some(bytes) if bytes < least => {
+                let why = format!(
+                    "{bytes} B at {rate} have no room for one packet of {MTU} B ({least} B): ask for more"
+                );
+                Err(ScenarioError::invalid(path, why))
+            }
+            _ => Ok(()),
+        };
+    };
+    let path = format!("{path}.limit");
     match BacklogLimit::at_rate(limit, rate) {
         BacklogLimit::Packets(0) => {
             let why = "expected room for at least one packet, found \"0 packets\"";
