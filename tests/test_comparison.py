@@ -229,6 +229,43 @@ def test_seeds_are_refused_in_one_line(
     assert (answer.exit_code, answer.stderr) == (2, f"error: {message}\n")
 
 
+def keep(home_line: Path, name: str, queue: str, seed: int) -> str:
+    headend.run(home_line, set={"queue": queue}, seed=seed).save(name, report=False)
+    return name
+
+
+def test_other_seeds_are_other_traffic_and_warned_of(fake: Any, home_line: Path) -> None:
+    long, short = keep(home_line, "long", "drop_tail", 1), keep(home_line, "short", "codel", 2)
+    answer = call("compare", long, short, "--out", "both")
+    said = "the runs compared do not have the same seeds (long: 1; short: 2): another seed is"
+    assert f"Warning: {said}" in " ".join(answer.stdout.split())
+    assert "Δ is the difference" not in answer.stdout
+    assert f"<strong>Warning.</strong> {said}" in Path("both/report.html").read_text()
+    document = json.loads(call("compare", "both", "--out", "again", "--json").stdout)
+    (warning,) = document["warnings"]
+    assert warning.startswith(said)
+    assert [run["warnings"] for run in document["runs"]] == [[], []]
+    assert "seeds" not in Path("both/long/manifest.json").read_text()
+    same = keep(home_line, "same", "codel", 1)
+    answer = call("compare", long, same, "--out", "alike", "--json")
+    assert json.loads(answer.stdout)["warnings"] == []
+
+
+def test_what_is_shown_of_one_seed_is_of_one_that_all_have(fake: Any, home_line: Path) -> None:
+    folders = [
+        keep(home_line, f"{queue}-{seed}", queue, seed)
+        for queue, seed in (("drop_tail", 1), ("drop_tail", 2), ("codel", 3), ("codel", 2))
+    ]
+    label = ("--label", "long", "--label", "short")
+    answer = call("compare", *folders, *label, "--out", "both")
+    assert "What follows is of seed 2." in answer.stdout
+    assert "Means over the seeds of each run" in answer.stdout
+    assert "(long: 1, 2; short: 2, 3)" in answer.stdout
+    assert "figures over time are of seed 2" in Path("both/report.html").read_text()
+    answer = call("compare", folders[0], folders[1], folders[2], *label, "--out", "apart")
+    assert "What follows is of the first seed of each run." in answer.stdout
+
+
 def test_a_list_of_seeds_leaves_no_first_one_to_choose(fake: Any, home_line: Path) -> None:
     answer = call(
         "compare", "home-line.toml", "--vary", "queue=a,b", "--seeds", "1,2", "--seed", "3"

@@ -66,6 +66,9 @@ class Row:
     cells: list[Cell | None]
 
 
+#: Seeds of a variant that a warning lists.
+MOST_SEEDS_LISTED = 6
+
 #: What a comparison's folder holds besides those of its runs.
 TAKEN = (MANIFEST, "report.html", "figures")
 
@@ -85,6 +88,11 @@ class Comparison:
     def variants(self) -> list[Variant]:
         """The settings, each with its runs."""
         return gather_variants(self.results)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to read before the comparison is trusted, beside what its runs say of themselves."""
+        return warn_of_seeds(self.variants)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
         """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
@@ -144,11 +152,54 @@ def load_results(folders: Sequence[str | Path]) -> list[Result]:
 
 
 def gather_variants(results: Sequence[Result]) -> list[Variant]:
-    """Put together the runs that are called the same: one setting with several seeds."""
+    """Put together the runs that are called the same: one setting with several seeds.
+
+    What is shown of one seed is of the first: if there is one that all have, that.
+    """
     found: dict[str, list[Result]] = {}
     for result in results:
         found.setdefault(result.label, []).append(result)
-    return [Variant(label, own) for label, own in found.items()]
+    variants = [Variant(label, own) for label, own in found.items()]
+    common = _find_common_seed(variants)
+    for variant in variants:
+        variant.results.sort(key=lambda result: result.manifest["seed"] != common)
+    return variants
+
+
+def _find_common_seed(variants: Sequence[Variant]) -> int | None:
+    """Find the first seed that all variants have."""
+    first = variants[0].seeds if variants else []
+    return next((s for s in first if all(s in variant.seeds for variant in variants)), None)
+
+
+def name_shown_seed(variants: Sequence[Variant]) -> str:
+    """Say of which seed that is which is shown of one run of each variant."""
+    common = _find_common_seed(variants)
+    return "the first seed of each run" if common is None else f"seed {common}"
+
+
+def share_seeds(variants: Sequence[Variant]) -> bool:
+    """Say whether all variants were run with the same seeds."""
+    return len({frozenset(variant.seeds) for variant in variants}) < 2
+
+
+def warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
+    """Say so, in a sentence without its full stop, where variants were not run with the same seeds."""
+    if share_seeds(variants):
+        return []
+    labels: dict[tuple[int, ...], list[str]] = {}
+    for variant in variants:
+        labels.setdefault(tuple(sorted(variant.seeds)), []).append(variant.label)
+    told = "; ".join(f"{', '.join(own)}: {_list_seeds(seeds)}" for seeds, own in labels.items())
+    return [
+        f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so what sets them apart may be"
+        " that and not the choice; run all of them with the same seeds"
+    ]
+
+
+def _list_seeds(seeds: Sequence[int]) -> str:
+    more = ", …" if len(seeds) > MOST_SEEDS_LISTED else ""
+    return ", ".join(map(str, seeds[:MOST_SEEDS_LISTED])) + more
 
 
 def label_distinctly(results: Sequence[Result]) -> None:
@@ -268,14 +319,20 @@ def _compare_with_first(values: Sequence[dict[int, float]], number: int) -> Esti
 
 def explain_board(variants: Sequence[Variant]) -> str:
     """Say how the figures of variants are to be read."""
-    text = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
+    marks = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
     base = variants[0]
-    if len(base.results) < 2:
-        return text + f" Δ is the difference to {base.label}. One seed has no interval: --seeds 10."
-    seeds = ", ".join(map(str, base.seeds))
+    is_paired = any(set(base.seeds) & set(variant.seeds) for variant in variants[1:])
+    delta = f" Δ is the difference to {base.label}"
+    if max(len(variant.results) for variant in variants) < 2:
+        return marks + (f"{delta}." if is_paired else "") + " One seed has no interval: --seeds 10."
+    if share_seeds(variants):
+        over = f"{len(base.seeds)} seeds ({', '.join(map(str, base.seeds))})"
+    else:
+        over = "the seeds of each run"
+    paired = f"{delta}, paired by seed, with its own interval; * where that leaves out zero."
     return (
-        f"Means over {len(base.seeds)} seeds ({seeds}) with the half width of their 95 % interval. {text} Δ is the"
-        f" difference to {base.label}, paired by seed, with its own interval; * where that leaves out zero."
+        f"Means over {over} with the half width of their 95 % interval. {marks}"
+        f"{paired if is_paired else ''}"
     )
 
 

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import gather_queues
 from headend.channels import gather_channels
-from headend.comparison import compare_figures, explain_board, gather_variants
+from headend.comparison import (
+    compare_figures,
+    explain_board,
+    gather_variants,
+    name_shown_seed,
+    warn_of_seeds,
+)
 from headend.errors import InputError
 from headend.estimate import format_estimate
 from headend.figures import draw_figures
@@ -65,18 +71,22 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
     figures, variants = draw_figures(results), gather_variants(results)
     results = [variant.results[0] for variant in variants]
     verdicts = [judge(result) for result in results]
+    of_runs = (text for result in results for text in result.warnings)
+    warnings = [*warn_of_seeds(variants), *of_runs]
     shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
     page = render_page(
         "report.html.j2",
         figures,
         title=title or results[0].title,
         shown=shown,
+        warnings=list(dict.fromkeys(warnings)),
         summary=summarise_comparison(results, verdicts) if len(results) > 1 else [],
         people=pair_parties(verdicts),
         channels=gather_channels(results[0]) if len(results) == 1 else [],
         parties_of_queues=gather_queues(results[0]) if len(results) == 1 else [],
         most_listed=MOST_LISTED,
         variants=variants,
+        shown_seed=name_shown_seed(variants),
         board=compare_figures(variants) if len(variants) > 1 else [],
         reading=explain_board(variants) if len(variants) > 1 else "",
         queues=describe_shared_queue(results),

@@ -108,6 +108,7 @@ def compare(
         print_json(
             {
                 "folder": str(comparison.folder),
+                "warnings": comparison.warnings,
                 "runs": [describe_result(result) for result in comparison.results],
                 "figures": describe_figures(comparison.variants),
             }
@@ -271,7 +272,7 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 def _print_comparison(comparison: Comparison) -> None:
     from headend.cli.tables import draw_board, draw_comparison, fit
-    from headend.comparison import compare_figures, explain_board
+    from headend.comparison import compare_figures, explain_board, name_shown_seed
     from headend.verdict import judge, summarise_comparison
 
     console = make_output()
@@ -281,14 +282,15 @@ def _print_comparison(comparison: Comparison) -> None:
     verdicts = [judge(result) for result in shown]
     seeds = max(len(variant.results) for variant in variants)
     if seeds > 1:
-        console.print(f"[dim]What follows is of seed {shown[0].manifest['seed']}.[/dim]")
+        console.print(f"[dim]What follows is of {name_shown_seed(variants)}.[/dim]")
     console.print(fit(console, draw_comparison(shown, verdicts)))
     for line in summarise_comparison(shown, verdicts):
         console.print(line)
     console.print()
     console.print(fit(console, draw_board(variants, compare_figures(variants))))
     console.print(f"[dim]{explain_board(variants)}[/dim]\n")
-    print_warnings(comparison.results)
+    of_runs = (text for result in comparison.results for text in result.warnings)
+    print_warnings([*comparison.warnings, *of_runs])
     for name, line in _list_missed(comparison):
         console.print(f"[red]✗[/red] {escape(name)}: {escape(line)}")
     if comparison.unfinished:

@@ -21,7 +21,7 @@ from headend.cli.terminal import (
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from headend.comparison import Comparison
     from headend.expect import Outcome
@@ -244,7 +244,7 @@ def print_result(result: Result, *, detail: bool = False) -> None:
     bottleneck = verdict.queue.queue if verdict.queue else None
     console.print(fit(console, draw_queues(result, bottleneck, detail=detail)))
     console.print(verdict.paragraph, end="\n\n")
-    print_warnings([result])
+    print_warnings(result.warnings)
     if result.expectations:
         console.print(fit(console, draw_expectations(result)))
     if result.wall_seconds:
@@ -259,10 +259,10 @@ def print_result(result: Result, *, detail: bool = False) -> None:
         print_report(result.folder)
 
 
-def print_warnings(results: list[Result]) -> None:
+def print_warnings(texts: Iterable[str]) -> None:
     """Print what to read before the results are trusted, each once."""
     console = make_output()
-    for text in dict.fromkeys(text for result in results for text in result.warnings):
+    for text in dict.fromkeys(texts):
         console.print(Text.assemble(("Warning", "yellow"), f": {text}."), end="\n\n")
 
 
