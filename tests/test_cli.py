@@ -155,6 +155,23 @@ def test_a_quiet_comparison_says_which_expectation_a_run_missed(fake: Any, home_
     assert line.startswith("missed: drop_tail: call: call.mos.p5 > 3.5, measured 1.")
 
 
+def test_finished_runs_that_missed_an_expectation_exit_with_1_too(
+    fake: Any, home_line: Path
+) -> None:
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "call.mos.p5 > 3.5"\n')
+    for name, queue in (("a", "drop_tail"), ("b", "docsis_pie"), ("c", "codel")):
+        result = headend.run(home_line, set={"queue": queue})
+        result.manifest["partial"] = name == "c"
+        result.save(name, report=False)
+    answer = call("compare", "a", "b", "--quiet")
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith("missed: a: call: call.mos.p5 > 3.5, measured 1.")
+    # That a folder is partial is no interruption of this command.
+    assert call("compare", "b", "c", "--quiet").exit_code == 0
+    assert call("compare", "a", "c", "--quiet").exit_code == 1
+
+
 def test_an_expectation_missed_with_several_seeds_is_one_line(fake: Any, home_line: Path) -> None:
     with home_line.open("a") as file:
         file.write(

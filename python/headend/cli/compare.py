@@ -81,7 +81,12 @@ def compare(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs side by side in one report: what changed, with traffic and seeds the same."""
+    """Compare runs side by side in one report: what changed, with traffic and seeds the same.
+
+    Exit code 1 when a run missed an expectation of its scenario, whether run now
+    or read from a results folder; 2 for bad input; 130 when this command is
+    interrupted (what was run until then is kept), not for a folder that is partial.
+    """
     from headend.experiment import plan_comparison
     from headend.scenario import parse_override
 
@@ -118,9 +123,7 @@ def compare(
             print_miss(f"{name}: {line}")
     else:
         _print_comparison(comparison)
-    if interrupted:
-        raise typer.Exit(ExitCode.INTERRUPTED)
-    raise typer.Exit(choose_exit_code(comparison.results) if vary else 0)
+    raise typer.Exit(ExitCode.INTERRUPTED if interrupted else choose_exit_code(comparison.results))
 
 
 def _run_varied(
