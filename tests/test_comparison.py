@@ -251,6 +251,26 @@ def test_other_seeds_are_other_traffic_and_warned_of(fake: Any, home_line: Path)
     assert json.loads(answer.stdout)["warnings"] == []
 
 
+def test_one_choice_with_several_seeds_is_no_comparison_but_a_report(
+    fake: Any, home_line: Path
+) -> None:
+    folders = [keep(home_line, f"seed {seed}", "codel", seed) for seed in (2, 3)]
+    answer = call("compare", *folders)
+    assert (answer.exit_code, answer.stderr) == (
+        2,
+        "error: 'seed 2' 'seed 3': the same choice, run with seeds 2, 3, so there is nothing to compare; add runs of another"
+        " choice, or make a report with the means over these seeds: headend report 'seed 2' 'seed 3' --out FILE\n",
+    )
+    assert call("report", *folders, "--out", "seeds.html").exit_code == 0
+    page = Path("seeds.html").read_text()
+    assert "figures over time are of seed 2" in page
+    assert "Means over 2 seeds (2, 3) with the half width of their 95 % interval." in page
+    assert " ± " in page
+    assert "✓ " not in page
+    assert call("report", folders[0]).exit_code == 0
+    assert "In figures" not in Path(folders[0], "report.html").read_text()
+
+
 def test_what_is_shown_of_one_seed_is_of_one_that_all_have(fake: Any, home_line: Path) -> None:
     folders = [
         keep(home_line, f"{queue}-{seed}", queue, seed)

@@ -66,7 +66,7 @@ class Row:
     cells: list[Cell | None]
 
 
-#: Seeds of a variant that a warning lists.
+#: Seeds that a sentence lists at most.
 MOST_SEEDS_LISTED = 6
 
 #: What a comparison's folder holds besides those of its runs.
@@ -190,14 +190,15 @@ def warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
     labels: dict[tuple[int, ...], list[str]] = {}
     for variant in variants:
         labels.setdefault(tuple(sorted(variant.seeds)), []).append(variant.label)
-    told = "; ".join(f"{', '.join(own)}: {_list_seeds(seeds)}" for seeds, own in labels.items())
+    told = "; ".join(f"{', '.join(own)}: {list_seeds(seeds)}" for seeds, own in labels.items())
     return [
         f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so what sets them apart may be"
         " that and not the choice; run all of them with the same seeds"
     ]
 
 
-def _list_seeds(seeds: Sequence[int]) -> str:
+def list_seeds(seeds: Sequence[int]) -> str:
+    """List seeds, the first ones where there are many."""
     more = ", …" if len(seeds) > MOST_SEEDS_LISTED else ""
     return ", ".join(map(str, seeds[:MOST_SEEDS_LISTED])) + more
 
@@ -318,22 +319,24 @@ def _compare_with_first(values: Sequence[dict[int, float]], number: int) -> Esti
 
 
 def explain_board(variants: Sequence[Variant]) -> str:
-    """Say how the figures of variants are to be read."""
+    """Say how the figures of variants, or over the seeds of one, are to be read."""
+    if len(variants) < 2:
+        return f"{_tell_means(variants)}."
     marks = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
     base = variants[0]
     is_paired = any(set(base.seeds) & set(variant.seeds) for variant in variants[1:])
     delta = f" Δ is the difference to {base.label}"
     if max(len(variant.results) for variant in variants) < 2:
         return marks + (f"{delta}." if is_paired else "") + " One seed has no interval: --seeds 10."
-    if share_seeds(variants):
-        over = f"{len(base.seeds)} seeds ({', '.join(map(str, base.seeds))})"
-    else:
-        over = "the seeds of each run"
     paired = f"{delta}, paired by seed, with its own interval; * where that leaves out zero."
-    return (
-        f"Means over {over} with the half width of their 95 % interval. {marks}"
-        f"{paired if is_paired else ''}"
-    )
+    return f"{_tell_means(variants)}. {marks}{paired if is_paired else ''}"
+
+
+def _tell_means(variants: Sequence[Variant]) -> str:
+    seeds = variants[0].seeds
+    own = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
+    over = own if share_seeds(variants) else "the seeds of each run"
+    return f"Means over {over} with the half width of their 95 % interval"
 
 
 def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:

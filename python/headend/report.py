@@ -69,6 +69,7 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
         What to call the page; by default what the first scenario calls itself.
     """
     figures, variants = draw_figures(results), gather_variants(results)
+    has_board = len(results) > 1
     results = [variant.results[0] for variant in variants]
     verdicts = [judge(result) for result in results]
     of_runs = (text for result in results for text in result.warnings)
@@ -87,8 +88,8 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
         most_listed=MOST_LISTED,
         variants=variants,
         shown_seed=name_shown_seed(variants),
-        board=compare_figures(variants) if len(variants) > 1 else [],
-        reading=explain_board(variants) if len(variants) > 1 else "",
+        board=compare_figures(variants) if has_board else [],
+        reading=explain_board(variants) if has_board else "",
         queues=describe_shared_queue(results),
         differences=find_differences([result.manifest["scenario"] for result in results]),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +37,7 @@ from headend.cli.terminal import (
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.comparison import Comparison
+    from headend.comparison import Comparison, Variant
     from headend.expect import Outcome
     from headend.experiment import Plan, Run
     from headend.result import Result
@@ -215,7 +216,7 @@ def _load_finished(
     results = load_results(sources)
     variants = gather_variants(results)
     if len(variants) < 2:
-        raise InputError(f"{sources[0]}: one run alone is nothing to compare; give another folder")
+        raise InputError(_tell_alone(sources, variants[0]))
     if labels and len(labels) != len(variants):
         raise InputError(
             f"{len(labels)} labels for {len(variants)} runs: give one for each, or none"
@@ -230,6 +231,20 @@ def _load_finished(
     target = out or choose_folder("compared", force=force)
     comparison.save(target, force=force, report=False)
     return comparison, not make_report(comparison, target)
+
+
+def _tell_alone(sources: list[str], variant: Variant) -> str:
+    """Say why there is nothing to compare where all runs are of one choice, and what to do instead."""
+    from headend.comparison import list_seeds
+
+    folders = shlex.join(sources)
+    if len(variant.seeds) < 2:
+        return f"{folders}: one run alone is nothing to compare; give another folder"
+    out = " --out FILE" if len(sources) > 1 else ""
+    return (
+        f"{folders}: the same choice, run with seeds {list_seeds(variant.seeds)}, so there is nothing to compare; add runs of"
+        f" another choice, or make a report with the means over these seeds: headend report {folders}{out}"
+    )
 
 
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
