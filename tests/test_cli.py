@@ -650,6 +650,62 @@ def test_a_stopped_seed_is_left_out_of_the_means_and_named(
     ]
 
 
+def stop_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a comparison be stopped when so many runs are done: the others are not begun."""
+    carry_out_all = headend.experiment.carry_out_all
+    monkeypatch.setattr(
+        "headend.experiment.carry_out_all",
+        lambda plans, *rest: carry_out_all(plans[:count], *rest),
+    )
+
+
+def test_what_an_interrupted_comparison_lacks_is_told_whenever_it_is_read(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(2, monkeypatch)
+    queues = "queue=drop_tail,codel,pie,red"
+    answer = call("compare", "home-line.toml", "--vary", queues, "--out", "out")
+    assert answer.exit_code == 130
+    assert "Not finished: pie, red." in answer.stdout
+    assert json.loads(Path("out/manifest.json").read_text())["unfinished"] == ["pie", "red"]
+    assert call("report", "out").exit_code == 0
+    told = "<strong>Partial.</strong> The comparison was stopped. Not finished: pie, red."
+    assert told in Path("out/report.html").read_text()
+    answer = call("compare", "out", "--out", "again")
+    assert answer.exit_code == 0
+    assert "Not finished: pie, red." in answer.stdout
+    assert told in Path("again/report.html").read_text()
+    answer = call("compare", "again", "out", "--out", "both", "--json")
+    names = ["pie of again", "red of again", "pie of out", "red of out"]
+    assert json.loads(answer.stdout)["unfinished"] == names
+
+
+def test_one_choice_that_was_run_is_not_spoken_of_as_several(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(1, monkeypatch)
+    answer = call("compare", "home-line.toml", "--vary", "queue=drop_tail,pie", "--out", "out")
+    assert answer.exit_code == 130
+    text = " ".join(answer.stdout.split())
+    assert "Badly off: call (" in text
+    assert "Not finished: pie. Kept in out; headend report out makes a report of it" in text
+    for of_several in ("The choice", "in every run", "best", "Δ"):
+        assert of_several not in text
+
+
+def test_parts_of_runs_in_means_are_warned_of(fake: Any, home_line: Path) -> None:
+    for queue, seed in (("codel", 1), ("codel", 2), ("pie", 1), ("pie", 2)):
+        result = headend.run(home_line, set={"queue": queue}, seed=seed)
+        result.manifest["partial"] = (queue, seed) == ("pie", 2)
+        result.save(f"{queue}-{seed}", report=False)
+    folders = sorted(path.name for path in Path().iterdir() if path.is_dir())
+    answer = call("compare", *folders, "--label", "one", "--label", "two", "--json")
+    assert answer.exit_code == 0
+    assert json.loads(answer.stdout)["warnings"] == [
+        "the means hold runs that were stopped before their end (two, seed 2)"
+    ]
+
+
 def test_a_fault_of_our_own_is_one_line_with_an_exit_code_of_its_own(
     fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

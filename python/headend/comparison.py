@@ -69,6 +69,9 @@ class Row:
 #: Seeds that a sentence lists at most.
 MOST_SEEDS_LISTED = 6
 
+#: Runs that a sentence names at most.
+MOST_NAMED = 6
+
 #: What a comparison's folder holds besides those of its runs.
 TAKEN = (MANIFEST, "report.html", "figures")
 
@@ -92,7 +95,7 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """What to read before the comparison is trusted, beside what its runs say of themselves."""
-        return warn_of_seeds(self.variants)
+        return warn_of_variants(self.variants)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
         """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
@@ -110,7 +113,7 @@ class Comparison:
         """Write the self-contained report over all runs."""
         from headend.report import write_report
 
-        return write_report(self.results, path, title=self.title)
+        return write_report(self.results, path, title=self.title, unfinished=self.unfinished)
 
     def write_into(self, folder: Path) -> None:
         """Write runs and manifest into a folder that exists."""
@@ -133,6 +136,7 @@ class Comparison:
             "name": self.name,
             "title": self.title,
             "runs": names,
+            "unfinished": self.unfinished,
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (folder / MANIFEST).write_text(text, encoding="utf-8")
@@ -149,6 +153,24 @@ def load_results(folders: Sequence[str | Path]) -> list[Result]:
             results.append(Result.load(folder))
     label_distinctly(results)
     return results
+
+
+def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
+    """Read which runs those comparisons lack that are among some results folders: of several folders, with the folder."""
+    found = []
+    for folder in map(Path, folders):
+        names = map(str, read_manifest(folder).get("unfinished", []))
+        found += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
+    return found
+
+
+def tell_unfinished(names: Sequence[str]) -> str:
+    """Say which runs a comparison lacks, in a sentence; nothing where it has all."""
+    if not names:
+        return ""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    separator = "; " if any("," in name for name in names) else ", "
+    return f"Not finished: {separator.join(names[:MOST_NAMED])}{more}."
 
 
 def gather_variants(results: Sequence[Result]) -> list[Variant]:
@@ -183,8 +205,26 @@ def share_seeds(variants: Sequence[Variant]) -> bool:
     return len({frozenset(variant.seeds) for variant in variants}) < 2
 
 
-def warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
-    """Say so, in a sentence without its full stop, where variants were not run with the same seeds."""
+def warn_of_variants(variants: Sequence[Variant]) -> list[str]:
+    """Say what to read before variants are compared, in sentences without their full stop."""
+    return [*_warn_of_seeds(variants), *_warn_of_parts(variants)]
+
+
+def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
+    """Say so where means hold runs that were stopped; of a single run, or the one that is shown, that is said of itself."""
+    names = [
+        f"{variant.label}, seed {result.manifest['seed']}"
+        for variant in variants
+        for result in variant.results[1:]
+        if result.is_partial
+    ]
+    more = "; …" if len(names) > MOST_NAMED else ""
+    told = "; ".join(names[:MOST_NAMED]) + more
+    return [f"the means hold runs that were stopped before their end ({told})"] if names else []
+
+
+def _warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
+    """Say so where variants were not run with the same seeds."""
     if share_seeds(variants):
         return []
     labels: dict[tuple[int, ...], list[str]] = {}

@@ -22,7 +22,8 @@ from headend.comparison import (
     explain_board,
     gather_variants,
     name_shown_seed,
-    warn_of_seeds,
+    tell_unfinished,
+    warn_of_variants,
 )
 from headend.errors import InputError
 from headend.estimate import format_estimate
@@ -56,7 +57,9 @@ class Shown:
     verdict: Verdict
 
 
-def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> Path:
+def write_report(
+    results: Sequence[Result], path: Path, *, title: str = "", unfinished: Sequence[str] = ()
+) -> Path:
     """Write the report over one run, or over several side by side.
 
     Parameters
@@ -67,19 +70,22 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
         The HTML file.
     title
         What to call the page; by default what the first scenario calls itself.
+    unfinished
+        Runs that were asked for too and did not come to their end.
     """
     figures, variants = draw_figures(results), gather_variants(results)
     has_board = len(results) > 1
     results = [variant.results[0] for variant in variants]
     verdicts = [judge(result) for result in results]
     of_runs = (text for result in results for text in result.warnings)
-    warnings = [*warn_of_seeds(variants), *of_runs]
+    warnings = [*warn_of_variants(variants), *of_runs]
     shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
     page = render_page(
         "report.html.j2",
         figures,
         title=title or results[0].title,
         shown=shown,
+        unfinished=tell_unfinished(unfinished),
         warnings=list(dict.fromkeys(warnings)),
         summary=summarise_comparison(results, verdicts) if len(results) > 1 else [],
         people=pair_parties(verdicts),

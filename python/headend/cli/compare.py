@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from headend.result import Result
     from headend.sweeps.crew import Progress
 
-#: Runs that are named where a comparison was stopped, at most.
+#: Seeds that are named where an expectation was missed, at most.
 MOST_NAMED = 6
 
 
@@ -115,6 +115,7 @@ def compare(
             {
                 "folder": str(comparison.folder),
                 "warnings": comparison.warnings,
+                "unfinished": comparison.unfinished,
                 "runs": [describe_result(result) for result in comparison.results],
                 "figures": describe_figures(comparison.variants),
             }
@@ -206,7 +207,7 @@ def _load_finished(
     sources: list[str], labels: list[str], out: Path | None, force: bool
 ) -> tuple[Comparison, bool]:
     """Keep runs that are finished side by side; say also whether their report was interrupted."""
-    from headend.comparison import Comparison, gather_variants, load_results
+    from headend.comparison import Comparison, gather_variants, load_results, load_unfinished
     from headend.folder import choose_folder
 
     if len(sources) == 1 and not (Path(sources[0]) / "manifest.json").is_file():
@@ -228,6 +229,7 @@ def _load_finished(
     comparison = Comparison(
         results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"
     )
+    comparison.unfinished = load_unfinished(sources)
     target = out or choose_folder("compared", force=force)
     comparison.save(target, force=force, report=False)
     return comparison, not make_report(comparison, target)
@@ -290,7 +292,12 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 def _print_comparison(comparison: Comparison) -> None:
     from headend.cli.tables import draw_board, draw_comparison, fit
-    from headend.comparison import compare_figures, explain_board, name_shown_seed
+    from headend.comparison import (
+        compare_figures,
+        explain_board,
+        name_shown_seed,
+        tell_unfinished,
+    )
     from headend.verdict import judge, summarise_comparison
 
     console = make_output()
@@ -305,16 +312,15 @@ def _print_comparison(comparison: Comparison) -> None:
     for line in summarise_comparison(shown, verdicts):
         console.print(line)
     console.print()
-    console.print(fit(console, draw_board(variants, compare_figures(variants))))
-    console.print(f"[dim]{explain_board(variants)}[/dim]\n")
+    if len(comparison.results) > 1:
+        console.print(fit(console, draw_board(variants, compare_figures(variants))))
+        console.print(f"[dim]{explain_board(variants)}[/dim]\n")
     of_runs = (text for result in comparison.results for text in result.warnings)
     print_warnings([*comparison.warnings, *of_runs])
     for name, line in _list_missed(comparison):
         console.print(f"[red]✗[/red] {escape(name)}: {escape(line)}")
     if comparison.unfinished:
-        names = comparison.unfinished
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        console.print(f"Not finished: {', '.join(names[:MOST_NAMED])}{more}.")
+        console.print(tell_unfinished(comparison.unfinished), markup=False)
     if comparison.folder:
         print_report(comparison.folder)
 
