@@ -100,6 +100,12 @@ def test_best_and_worst_are_marked_and_ties_are_ties() -> None:
     assert mark_values([5.0, 5.0], rising=True) == ["", ""]
 
 
+def test_a_value_alone_is_not_the_best_of_anything() -> None:
+    assert mark_values([math.nan, 5.0], rising=True) == ["", ""]
+    assert mark_values([5.0, math.nan, math.nan], rising=False) == ["", "", ""]
+    assert mark_values([5.0], rising=False) == [""]
+
+
 def test_figures_are_those_that_the_applications_are_about(fake: Any, home_line: Path) -> None:
     (scores,) = score_runs([headend.run(home_line)])
     names = {(figure.subject, figure.name) for figure in scores}
