@@ -398,6 +398,36 @@ def test_a_folder_without_permission_is_refused(fake: Any, home_line: Path, tmp_
     )  # fmt: skip
 
 
+def test_without_out_a_name_that_is_there_gets_a_number_and_the_help_says_so(
+    fake: Any, home_line: Path
+) -> None:
+    vary = ("compare", "home-line.toml", "--vary", "queue=codel,pie", "-q")
+    for command in (
+        ["run", "home-line.toml", "-q"],
+        vary,
+        ["compare", "results/home-line-compared"],
+    ):
+        assert call(*command).exit_code == 0
+        assert call(*command).exit_code == 0
+    assert sorted(path.name for path in Path("results").iterdir()) == [
+        "compared",
+        "compared-2",
+        "home-line",
+        "home-line-2",
+        "home-line-compared",
+        "home-line-compared-2",
+    ]
+    helps = {name: tell_help(name) for name in ("run", "compare")}
+    assert "By default results/NAME, or where that is there, NAME-2," in helps["run"]
+    assert "By default results/NAME-compared, or results/compared" in helps["compare"]
+
+
+def tell_help(command: str) -> str:
+    """Give the words of a command's help without the frames around them."""
+    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300"}).output
+    return " ".join(text.replace("│", " ").split())
+
+
 def test_force_replaces_the_default_folder(fake: Any, home_line: Path) -> None:
     for _ in range(2):
         call("run", "home-line.toml", "--quiet", "--force")

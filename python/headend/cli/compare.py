@@ -14,7 +14,6 @@ from rich.markup import escape
 from headend.cli.run import (
     ForceOption,
     JsonOption,
-    OutOption,
     QuietOption,
     SeedOption,
     SetOption,
@@ -24,6 +23,7 @@ from headend.cli.run import (
     print_miss,
     print_report,
     print_warnings,
+    read_path,
     tell_measured,
 )
 from headend.cli.terminal import (
@@ -77,7 +77,16 @@ def compare(
             help="Run everything with so many seeds, or with these: means with intervals, paired differences.",
         ),
     ] = None,
-    out: OutOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The results folder. By default results/NAME-compared, or results/compared for finished runs;"
+            " where that is there, with -2, -3 and so on.",
+            parser=read_path,
+        ),
+    ] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,

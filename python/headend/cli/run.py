@@ -69,12 +69,16 @@ OutOption = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="The results folder; by default results/NAME.",
+        help="The results folder. By default results/NAME, or where that is there, NAME-2, NAME-3 and so on.",
         parser=read_path,
     ),
 ]
 ForceOption = Annotated[
-    bool, typer.Option("--force", help="Replace a results folder that is there.")
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace a results folder that is there: the one of --out, or else the one without a number.",
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 DetailOption = Annotated[
