@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import gather_queues
+from headend.caveats import tell_unfinished, warn_of_variants
 from headend.channels import gather_channels
 from headend.comparison import (
     compare_figures,
     explain_board,
     gather_variants,
     name_shown_seed,
-    tell_unfinished,
-    warn_of_variants,
 )
 from headend.errors import InputError
 from headend.estimate import format_estimate

@@ -246,7 +246,7 @@ def _load_finished(
 
 def _tell_alone(sources: list[str], variant: Variant) -> str:
     """Say why there is nothing to compare where all runs are of one choice, and what to do instead."""
-    from headend.comparison import list_seeds
+    from headend.caveats import list_seeds
 
     folders = shlex.join(sources)
     if len(variant.seeds) < 2:
@@ -300,13 +300,9 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 
 def _print_comparison(comparison: Comparison) -> None:
+    from headend.caveats import tell_unfinished
     from headend.cli.tables import draw_board, draw_comparison, fit
-    from headend.comparison import (
-        compare_figures,
-        explain_board,
-        name_shown_seed,
-        tell_unfinished,
-    )
+    from headend.comparison import compare_figures, explain_board, name_shown_seed
     from headend.verdict import judge, summarise_comparison
 
     console = make_output()
