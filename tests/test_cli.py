@@ -155,6 +155,23 @@ def test_a_quiet_comparison_says_which_expectation_a_run_missed(fake: Any, home_
     assert line.startswith("missed: drop_tail: call: call.mos.p5 > 3.5, measured 1.")
 
 
+def test_finished_runs_that_missed_an_expectation_exit_with_1_too(
+    fake: Any, home_line: Path
+) -> None:
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "call.mos.p5 > 3.5"\n')
+    for name, queue in (("a", "drop_tail"), ("b", "docsis_pie"), ("c", "codel")):
+        result = headend.run(home_line, set={"queue": queue})
+        result.manifest["partial"] = name == "c"
+        result.save(name, report=False)
+    answer = call("compare", "a", "b", "--quiet")
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith("missed: a: call: call.mos.p5 > 3.5, measured 1.")
+    # That a folder is partial is no interruption of this command.
+    assert call("compare", "b", "c", "--quiet").exit_code == 0
+    assert call("compare", "a", "c", "--quiet").exit_code == 1
+
+
 def test_an_expectation_missed_with_several_seeds_is_one_line(fake: Any, home_line: Path) -> None:
     with home_line.open("a") as file:
         file.write(
@@ -379,6 +396,36 @@ def test_a_folder_without_permission_is_refused(fake: Any, home_line: Path, tmp_
         "locked/out: cannot be written: permission denied",
         "run", "home-line.toml", "--out", "locked/out",
     )  # fmt: skip
+
+
+def test_without_out_a_name_that_is_there_gets_a_number_and_the_help_says_so(
+    fake: Any, home_line: Path
+) -> None:
+    vary = ("compare", "home-line.toml", "--vary", "queue=codel,pie", "-q")
+    for command in (
+        ["run", "home-line.toml", "-q"],
+        vary,
+        ["compare", "results/home-line-compared"],
+    ):
+        assert call(*command).exit_code == 0
+        assert call(*command).exit_code == 0
+    assert sorted(path.name for path in Path("results").iterdir()) == [
+        "compared",
+        "compared-2",
+        "home-line",
+        "home-line-2",
+        "home-line-compared",
+        "home-line-compared-2",
+    ]
+    helps = {name: tell_help(name) for name in ("run", "compare")}
+    assert "By default results/NAME, or where that is there, NAME-2," in helps["run"]
+    assert "By default results/NAME-compared, or results/compared" in helps["compare"]
+
+
+def tell_help(command: str) -> str:
+    """Give the words of a command's help without the frames around them."""
+    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300"}).output
+    return " ".join(text.replace("│", " ").split())
 
 
 def test_force_replaces_the_default_folder(fake: Any, home_line: Path) -> None:
@@ -630,6 +677,62 @@ def test_a_stopped_seed_is_left_out_of_the_means_and_named(
         "codel/seed-1",
         "codel/seed-2",
         "pie",
+    ]
+
+
+def stop_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a comparison be stopped when so many runs are done: the others are not begun."""
+    carry_out_all = headend.experiment.carry_out_all
+    monkeypatch.setattr(
+        "headend.experiment.carry_out_all",
+        lambda plans, *rest: carry_out_all(plans[:count], *rest),
+    )
+
+
+def test_what_an_interrupted_comparison_lacks_is_told_whenever_it_is_read(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(2, monkeypatch)
+    queues = "queue=drop_tail,codel,pie,red"
+    answer = call("compare", "home-line.toml", "--vary", queues, "--out", "out")
+    assert answer.exit_code == 130
+    assert "Not finished: pie, red." in answer.stdout
+    assert json.loads(Path("out/manifest.json").read_text())["unfinished"] == ["pie", "red"]
+    assert call("report", "out").exit_code == 0
+    told = "<strong>Partial.</strong> The comparison was stopped. Not finished: pie, red."
+    assert told in Path("out/report.html").read_text()
+    answer = call("compare", "out", "--out", "again")
+    assert answer.exit_code == 0
+    assert "Not finished: pie, red." in answer.stdout
+    assert told in Path("again/report.html").read_text()
+    answer = call("compare", "again", "out", "--out", "both", "--json")
+    names = ["pie of again", "red of again", "pie of out", "red of out"]
+    assert json.loads(answer.stdout)["unfinished"] == names
+
+
+def test_one_choice_that_was_run_is_not_spoken_of_as_several(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(1, monkeypatch)
+    answer = call("compare", "home-line.toml", "--vary", "queue=drop_tail,pie", "--out", "out")
+    assert answer.exit_code == 130
+    text = " ".join(answer.stdout.split())
+    assert "Badly off: call (" in text
+    assert "Not finished: pie. Kept in out; headend report out makes a report of it" in text
+    for of_several in ("The choice", "in every run", "best", "Δ"):
+        assert of_several not in text
+
+
+def test_parts_of_runs_in_means_are_warned_of(fake: Any, home_line: Path) -> None:
+    for queue, seed in (("codel", 1), ("codel", 2), ("pie", 1), ("pie", 2)):
+        result = headend.run(home_line, set={"queue": queue}, seed=seed)
+        result.manifest["partial"] = (queue, seed) == ("pie", 2)
+        result.save(f"{queue}-{seed}", report=False)
+    folders = sorted(path.name for path in Path().iterdir() if path.is_dir())
+    answer = call("compare", *folders, "--label", "one", "--label", "two", "--json")
+    assert answer.exit_code == 0
+    assert json.loads(answer.stdout)["warnings"] == [
+        "the means hold runs that were stopped before their end (two, seed 2)"
     ]
 
 

@@ -100,6 +100,12 @@ def test_best_and_worst_are_marked_and_ties_are_ties() -> None:
     assert mark_values([5.0, 5.0], rising=True) == ["", ""]
 
 
+def test_a_value_alone_is_not_the_best_of_anything() -> None:
+    assert mark_values([math.nan, 5.0], rising=True) == ["", ""]
+    assert mark_values([5.0, math.nan, math.nan], rising=False) == ["", "", ""]
+    assert mark_values([5.0], rising=False) == [""]
+
+
 def test_figures_are_those_that_the_applications_are_about(fake: Any, home_line: Path) -> None:
     (scores,) = score_runs([headend.run(home_line)])
     names = {(figure.subject, figure.name) for figure in scores}
@@ -227,6 +233,63 @@ def test_seeds_are_refused_in_one_line(
 ) -> None:
     answer = call("compare", "home-line.toml", "--vary", "queue=a,b", "--seeds", seeds)
     assert (answer.exit_code, answer.stderr) == (2, f"error: {message}\n")
+
+
+def keep(home_line: Path, name: str, queue: str, seed: int) -> str:
+    headend.run(home_line, set={"queue": queue}, seed=seed).save(name, report=False)
+    return name
+
+
+def test_other_seeds_are_other_traffic_and_warned_of(fake: Any, home_line: Path) -> None:
+    long, short = keep(home_line, "long", "drop_tail", 1), keep(home_line, "short", "codel", 2)
+    answer = call("compare", long, short, "--out", "both")
+    said = "the runs compared do not have the same seeds (long: 1; short: 2): another seed is"
+    assert f"Warning: {said}" in " ".join(answer.stdout.split())
+    assert "Δ is the difference" not in answer.stdout
+    assert f"<strong>Warning.</strong> {said}" in Path("both/report.html").read_text()
+    document = json.loads(call("compare", "both", "--out", "again", "--json").stdout)
+    (warning,) = document["warnings"]
+    assert warning.startswith(said)
+    assert [run["warnings"] for run in document["runs"]] == [[], []]
+    assert "seeds" not in Path("both/long/manifest.json").read_text()
+    same = keep(home_line, "same", "codel", 1)
+    answer = call("compare", long, same, "--out", "alike", "--json")
+    assert json.loads(answer.stdout)["warnings"] == []
+
+
+def test_one_choice_with_several_seeds_is_no_comparison_but_a_report(
+    fake: Any, home_line: Path
+) -> None:
+    folders = [keep(home_line, f"seed {seed}", "codel", seed) for seed in (2, 3)]
+    answer = call("compare", *folders)
+    assert (answer.exit_code, answer.stderr) == (
+        2,
+        "error: 'seed 2' 'seed 3': the same choice, run with seeds 2, 3, so there is nothing to compare; add runs of another"
+        " choice, or make a report with the means over these seeds: headend report 'seed 2' 'seed 3' --out FILE\n",
+    )
+    assert call("report", *folders, "--out", "seeds.html").exit_code == 0
+    page = Path("seeds.html").read_text()
+    assert "figures over time are of seed 2" in page
+    assert "Means over 2 seeds (2, 3) with the half width of their 95 % interval." in page
+    assert " ± " in page
+    assert "✓ " not in page
+    assert call("report", folders[0]).exit_code == 0
+    assert "In figures" not in Path(folders[0], "report.html").read_text()
+
+
+def test_what_is_shown_of_one_seed_is_of_one_that_all_have(fake: Any, home_line: Path) -> None:
+    folders = [
+        keep(home_line, f"{queue}-{seed}", queue, seed)
+        for queue, seed in (("drop_tail", 1), ("drop_tail", 2), ("codel", 3), ("codel", 2))
+    ]
+    label = ("--label", "long", "--label", "short")
+    answer = call("compare", *folders, *label, "--out", "both")
+    assert "What follows is of seed 2." in answer.stdout
+    assert "Means over the seeds of each run" in answer.stdout
+    assert "(long: 1, 2; short: 2, 3)" in answer.stdout
+    assert "figures over time are of seed 2" in Path("both/report.html").read_text()
+    answer = call("compare", folders[0], folders[1], folders[2], *label, "--out", "apart")
+    assert "What follows is of the first seed of each run." in answer.stdout
 
 
 def test_a_list_of_seeds_leaves_no_first_one_to_choose(fake: Any, home_line: Path) -> None:

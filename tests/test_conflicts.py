@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,27 @@ def test_a_queue_that_is_kept_or_chosen_in_full_needs_no_note(
     assert headend.run("line.toml", set=settings).warnings == []
     line.write_text(f'{LINE}{UP}.drop_tail.limit = "250 ms"\n', encoding="utf-8")
     assert headend.run("line.toml", set={"queue": "drop_tail"}).warnings == []
+
+
+def test_a_sweep_tells_of_a_queue_replaced_by_its_bare_name_as_a_run_does(
+    line: Path, tmp_path: Path
+) -> None:
+    write_own_queue(line)
+    (tmp_path / "far.toml").write_text(
+        'scenario = "line.toml"\ngrid."flow.ping.rtt" = ["5 ms", "9 ms"]\n', encoding="utf-8"
+    )
+    sweep = ["sweep", "far.toml", "--out", "out", "--set", "queue=drop_tail"]
+    answer = CliRunner().invoke(app, sweep)
+    assert " ".join(answer.stdout.split()).count(f"Warning: {NOTE}.") == 1
+    # Also where all points are kept.
+    answer = CliRunner().invoke(app, [*sweep, "--json"])
+    assert json.loads(answer.stdout)["warnings"] == [NOTE]
+    assert headend.sweep({"scenario": "line.toml", "grid": {"queue": ["codel"]}}).notes == ()
+    both = headend.sweep({"scenario": "line.toml", "grid": {"queue": ["codel", "drop_tail"]}})
+    assert both.notes == (NOTE.replace("queue=drop_tail", 'queue="drop_tail"'),)
+
+
+def test_what_is_set_after_the_bare_name_is_no_loss_to_tell(line: Path) -> None:
+    write_own_queue(line)
+    settings = [("queue", "drop_tail"), ("queue.drop_tail.limit", "100 ms")]
+    assert headend.run("line.toml", set=settings).warnings == []

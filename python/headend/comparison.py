@@ -86,6 +86,13 @@ class Comparison:
         """The settings, each with its runs."""
         return gather_variants(self.results)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What to read before the comparison is trusted, beside what its runs say of themselves."""
+        from headend.caveats import warn_of_variants
+
+        return warn_of_variants(self.variants)
+
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
         """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
         from headend.folder import create_folder
@@ -102,7 +109,7 @@ class Comparison:
         """Write the self-contained report over all runs."""
         from headend.report import write_report
 
-        return write_report(self.results, path, title=self.title)
+        return write_report(self.results, path, title=self.title, unfinished=self.unfinished)
 
     def write_into(self, folder: Path) -> None:
         """Write runs and manifest into a folder that exists."""
@@ -125,6 +132,7 @@ class Comparison:
             "name": self.name,
             "title": self.title,
             "runs": names,
+            "unfinished": self.unfinished,
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (folder / MANIFEST).write_text(text, encoding="utf-8")
@@ -143,12 +151,45 @@ def load_results(folders: Sequence[str | Path]) -> list[Result]:
     return results
 
 
+def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
+    """Read which runs those comparisons lack that are among some results folders: of several folders, with the folder."""
+    found = []
+    for folder in map(Path, folders):
+        names = map(str, read_manifest(folder).get("unfinished", []))
+        found += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
+    return found
+
+
 def gather_variants(results: Sequence[Result]) -> list[Variant]:
-    """Put together the runs that are called the same: one setting with several seeds."""
+    """Put together the runs that are called the same: one setting with several seeds.
+
+    What is shown of one seed is of the first: if there is one that all have, that.
+    """
     found: dict[str, list[Result]] = {}
     for result in results:
         found.setdefault(result.label, []).append(result)
-    return [Variant(label, own) for label, own in found.items()]
+    variants = [Variant(label, own) for label, own in found.items()]
+    common = _find_common_seed(variants)
+    for variant in variants:
+        variant.results.sort(key=lambda result: result.manifest["seed"] != common)
+    return variants
+
+
+def _find_common_seed(variants: Sequence[Variant]) -> int | None:
+    """Find the first seed that all variants have."""
+    first = variants[0].seeds if variants else []
+    return next((s for s in first if all(s in variant.seeds for variant in variants)), None)
+
+
+def name_shown_seed(variants: Sequence[Variant]) -> str:
+    """Say of which seed that is which is shown of one run of each variant."""
+    common = _find_common_seed(variants)
+    return "the first seed of each run" if common is None else f"seed {common}"
+
+
+def share_seeds(variants: Sequence[Variant]) -> bool:
+    """Say whether all variants were run with the same seeds."""
+    return len({frozenset(variant.seeds) for variant in variants}) < 2
 
 
 def label_distinctly(results: Sequence[Result]) -> None:
@@ -267,16 +308,24 @@ def _compare_with_first(values: Sequence[dict[int, float]], number: int) -> Esti
 
 
 def explain_board(variants: Sequence[Variant]) -> str:
-    """Say how the figures of variants are to be read."""
-    text = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
+    """Say how the figures of variants, or over the seeds of one, are to be read."""
+    if len(variants) < 2:
+        return f"{_tell_means(variants)}."
+    marks = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
     base = variants[0]
-    if len(base.results) < 2:
-        return text + f" Δ is the difference to {base.label}. One seed has no interval: --seeds 10."
-    seeds = ", ".join(map(str, base.seeds))
-    return (
-        f"Means over {len(base.seeds)} seeds ({seeds}) with the half width of their 95 % interval. {text} Δ is the"
-        f" difference to {base.label}, paired by seed, with its own interval; * where that leaves out zero."
-    )
+    is_paired = any(set(base.seeds) & set(variant.seeds) for variant in variants[1:])
+    delta = f" Δ is the difference to {base.label}"
+    if max(len(variant.results) for variant in variants) < 2:
+        return marks + (f"{delta}." if is_paired else "") + " One seed has no interval: --seeds 10."
+    paired = f"{delta}, paired by seed, with its own interval; * where that leaves out zero."
+    return f"{_tell_means(variants)}. {marks}{paired if is_paired else ''}"
+
+
+def _tell_means(variants: Sequence[Variant]) -> str:
+    seeds = variants[0].seeds
+    own = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
+    over = own if share_seeds(variants) else "the seeds of each run"
+    return f"Means over {over} with the half width of their 95 % interval"
 
 
 def describe_figures(variants: Sequence[Variant]) -> list[dict[str, Any]]:

@@ -116,18 +116,21 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
         return []
     replaced = []
     for written, value in overrides:
-        path, name = spell_out(written, queue_path), value.strip("\"'")
+        path, name = spell_out(written, queue_path), _unquote(value)
         # Only a name's own parameters can have been meant: another name is another choice.
-        own = find_value(content, f"{path}.{name}") if name.isidentifier() else None
+        own = find_value(content, f"{path}.{name}") if is_name(value) else None
         if isinstance(own, Mapping):
             replaced.append((written, value, path, name, own))
     whole = _resolve_whole(text) if replaced else {}
+    chosen = {spell_out(written, queue_path) for written, _ in overrides}
     notes = []
     for written, value, path, name, own in replaced:
         now = dict(_list_leaves(find_value(loaded.resolved, f"{path}.{name}") or {}))
         before = dict(_list_leaves(find_value(whole, f"{path}.{name}") or own))
         changed = [
-            (key, item) for key, item in _list_leaves(own) if before.get(key, item) != now.get(key)
+            (key, item)
+            for key, item in _list_leaves(own)
+            if before.get(key, item) != now.get(key) and f"{path}.{name}.{key}" not in chosen
         ]
         if changed:
             told = ", ".join(
@@ -140,6 +143,15 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
                 f" {told}; {written}={{{name} = {{{keys}}}}} keeps it"
             )
     return notes
+
+
+def is_name(value: str) -> bool:
+    """Say whether a value that is set is a bare name, quoted or not."""
+    return _unquote(value).isidentifier()
+
+
+def _unquote(value: str) -> str:
+    return value.strip("\"'")
 
 
 def _resolve_whole(text: Text) -> Mapping[str, Any]:

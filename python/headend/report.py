@@ -16,8 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import gather_queues
+from headend.caveats import tell_unfinished, warn_of_variants
 from headend.channels import gather_channels
-from headend.comparison import compare_figures, explain_board, gather_variants
+from headend.comparison import (
+    compare_figures,
+    explain_board,
+    gather_variants,
+    name_shown_seed,
+)
 from headend.errors import InputError
 from headend.estimate import format_estimate
 from headend.figures import draw_figures
@@ -50,7 +56,9 @@ class Shown:
     verdict: Verdict
 
 
-def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> Path:
+def write_report(
+    results: Sequence[Result], path: Path, *, title: str = "", unfinished: Sequence[str] = ()
+) -> Path:
     """Write the report over one run, or over several side by side.
 
     Parameters
@@ -61,24 +69,32 @@ def write_report(results: Sequence[Result], path: Path, *, title: str = "") -> P
         The HTML file.
     title
         What to call the page; by default what the first scenario calls itself.
+    unfinished
+        Runs that were asked for too and did not come to their end.
     """
     figures, variants = draw_figures(results), gather_variants(results)
+    has_board = len(results) > 1
     results = [variant.results[0] for variant in variants]
     verdicts = [judge(result) for result in results]
+    of_runs = (text for result in results for text in result.warnings)
+    warnings = [*warn_of_variants(variants), *of_runs]
     shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
     page = render_page(
         "report.html.j2",
         figures,
         title=title or results[0].title,
         shown=shown,
+        unfinished=tell_unfinished(unfinished),
+        warnings=list(dict.fromkeys(warnings)),
         summary=summarise_comparison(results, verdicts) if len(results) > 1 else [],
         people=pair_parties(verdicts),
         channels=gather_channels(results[0]) if len(results) == 1 else [],
         parties_of_queues=gather_queues(results[0]) if len(results) == 1 else [],
         most_listed=MOST_LISTED,
         variants=variants,
-        board=compare_figures(variants) if len(variants) > 1 else [],
-        reading=explain_board(variants) if len(variants) > 1 else "",
+        shown_seed=name_shown_seed(variants),
+        board=compare_figures(variants) if has_board else [],
+        reading=explain_board(variants) if has_board else "",
         queues=describe_shared_queue(results),
         differences=find_differences([result.manifest["scenario"] for result in results]),
     )

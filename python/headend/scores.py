@@ -176,7 +176,7 @@ TIE = 0.01
 
 
 def mark_values(values: Sequence[float], *, rising: bool) -> list[Mark]:
-    """Mark the best values and, of three or more, the worst; nothing where all are alike. What is missing is worst.
+    """Mark the best values and, of three or more, the worst; nothing where all are alike, or there is only one. What is missing is worst.
 
     Examples
     --------
@@ -184,7 +184,11 @@ def mark_values(values: Sequence[float], *, rising: bool) -> list[Mark]:
     ['worst', 'best', 'best']
     >>> mark_values([4.1, 4.1], rising=True)
     ['', '']
+    >>> mark_values([4.1, math.nan], rising=True)
+    ['', '']
     """
+    if sum(not math.isnan(value) for value in values) < 2:
+        return [""] * len(values)
     costs = [math.inf if math.isnan(value) else -value if rising else value for value in values]
     least, most = min(costs), max(costs)
 

@@ -316,8 +316,13 @@ def describe_shared_queue(results: Sequence[Result]) -> list[QueueState | None]:
 def summarise_comparison(
     results: Sequence[Result], verdicts: Sequence[Verdict] | None = None
 ) -> list[str]:
-    """Say in a few sentences what the choice between several runs does to each flow and to the queue, and whom no choice helps."""
+    """Say in a few sentences what the choice between several runs does to each flow and to the queue, and whom no choice helps.
+
+    Of one run, which is all that is left of some comparisons, it is the verdict.
+    """
     verdicts = verdicts or [judge(result) for result in results]
+    if len(results) == 1:
+        return [verdicts[0].paragraph]
     labels = [result.label for result in results]
     changes, helpless = [], []
     for name, parties in pair_parties(verdicts):

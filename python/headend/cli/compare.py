@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,6 @@ from rich.markup import escape
 from headend.cli.run import (
     ForceOption,
     JsonOption,
-    OutOption,
     QuietOption,
     SeedOption,
     SetOption,
@@ -23,6 +23,7 @@ from headend.cli.run import (
     print_miss,
     print_report,
     print_warnings,
+    read_path,
     tell_measured,
 )
 from headend.cli.terminal import (
@@ -36,13 +37,13 @@ from headend.cli.terminal import (
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from headend.comparison import Comparison
+    from headend.comparison import Comparison, Variant
     from headend.expect import Outcome
     from headend.experiment import Plan, Run
     from headend.result import Result
     from headend.sweeps.crew import Progress
 
-#: Runs that are named where a comparison was stopped, at most.
+#: Seeds that are named where an expectation was missed, at most.
 MOST_NAMED = 6
 
 
@@ -76,12 +77,26 @@ def compare(
             help="Run everything with so many seeds, or with these: means with intervals, paired differences.",
         ),
     ] = None,
-    out: OutOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The results folder. By default results/NAME-compared, or results/compared for finished runs;"
+            " where that is there, with -2, -3 and so on.",
+            parser=read_path,
+        ),
+    ] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs side by side in one report: what changed, with traffic and seeds the same."""
+    """Compare runs side by side in one report: what changed, with traffic and seeds the same.
+
+    Exit code 1 when a run missed an expectation of its scenario, whether run now
+    or read from a results folder; 2 for bad input; 130 when this command is
+    interrupted (what was run until then is kept), not for a folder that is partial.
+    """
     from headend.experiment import plan_comparison
     from headend.scenario import parse_override
 
@@ -108,6 +123,8 @@ def compare(
         print_json(
             {
                 "folder": str(comparison.folder),
+                "warnings": comparison.warnings,
+                "unfinished": comparison.unfinished,
                 "runs": [describe_result(result) for result in comparison.results],
                 "figures": describe_figures(comparison.variants),
             }
@@ -117,9 +134,7 @@ def compare(
             print_miss(f"{name}: {line}")
     else:
         _print_comparison(comparison)
-    if interrupted:
-        raise typer.Exit(ExitCode.INTERRUPTED)
-    raise typer.Exit(choose_exit_code(comparison.results) if vary else 0)
+    raise typer.Exit(ExitCode.INTERRUPTED if interrupted else choose_exit_code(comparison.results))
 
 
 def _run_varied(
@@ -201,7 +216,7 @@ def _load_finished(
     sources: list[str], labels: list[str], out: Path | None, force: bool
 ) -> tuple[Comparison, bool]:
     """Keep runs that are finished side by side; say also whether their report was interrupted."""
-    from headend.comparison import Comparison, gather_variants, load_results
+    from headend.comparison import Comparison, gather_variants, load_results, load_unfinished
     from headend.folder import choose_folder
 
     if len(sources) == 1 and not (Path(sources[0]) / "manifest.json").is_file():
@@ -211,7 +226,7 @@ def _load_finished(
     results = load_results(sources)
     variants = gather_variants(results)
     if len(variants) < 2:
-        raise InputError(f"{sources[0]}: one run alone is nothing to compare; give another folder")
+        raise InputError(_tell_alone(sources, variants[0]))
     if labels and len(labels) != len(variants):
         raise InputError(
             f"{len(labels)} labels for {len(variants)} runs: give one for each, or none"
@@ -223,9 +238,24 @@ def _load_finished(
     comparison = Comparison(
         results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"
     )
+    comparison.unfinished = load_unfinished(sources)
     target = out or choose_folder("compared", force=force)
     comparison.save(target, force=force, report=False)
     return comparison, not make_report(comparison, target)
+
+
+def _tell_alone(sources: list[str], variant: Variant) -> str:
+    """Say why there is nothing to compare where all runs are of one choice, and what to do instead."""
+    from headend.caveats import list_seeds
+
+    folders = shlex.join(sources)
+    if len(variant.seeds) < 2:
+        return f"{folders}: one run alone is nothing to compare; give another folder"
+    out = " --out FILE" if len(sources) > 1 else ""
+    return (
+        f"{folders}: the same choice, run with seeds {list_seeds(variant.seeds)}, so there is nothing to compare; add runs of"
+        f" another choice, or make a report with the means over these seeds: headend report {folders}{out}"
+    )
 
 
 def read_seeds(text: str, first: int | None = None) -> int | list[int]:
@@ -270,8 +300,9 @@ def _parse_vary(text: str) -> tuple[str, list[str]]:
 
 
 def _print_comparison(comparison: Comparison) -> None:
+    from headend.caveats import tell_unfinished
     from headend.cli.tables import draw_board, draw_comparison, fit
-    from headend.comparison import compare_figures, explain_board
+    from headend.comparison import compare_figures, explain_board, name_shown_seed
     from headend.verdict import judge, summarise_comparison
 
     console = make_output()
@@ -281,20 +312,20 @@ def _print_comparison(comparison: Comparison) -> None:
     verdicts = [judge(result) for result in shown]
     seeds = max(len(variant.results) for variant in variants)
     if seeds > 1:
-        console.print(f"[dim]What follows is of seed {shown[0].manifest['seed']}.[/dim]")
+        console.print(f"[dim]What follows is of {name_shown_seed(variants)}.[/dim]")
     console.print(fit(console, draw_comparison(shown, verdicts)))
     for line in summarise_comparison(shown, verdicts):
         console.print(line)
     console.print()
-    console.print(fit(console, draw_board(variants, compare_figures(variants))))
-    console.print(f"[dim]{explain_board(variants)}[/dim]\n")
-    print_warnings(comparison.results)
+    if len(comparison.results) > 1:
+        console.print(fit(console, draw_board(variants, compare_figures(variants))))
+        console.print(f"[dim]{explain_board(variants)}[/dim]\n")
+    of_runs = (text for result in comparison.results for text in result.warnings)
+    print_warnings([*comparison.warnings, *of_runs])
     for name, line in _list_missed(comparison):
         console.print(f"[red]✗[/red] {escape(name)}: {escape(line)}")
     if comparison.unfinished:
-        names = comparison.unfinished
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        console.print(f"Not finished: {', '.join(names[:MOST_NAMED])}{more}.")
+        console.print(tell_unfinished(comparison.unfinished), markup=False)
     if comparison.folder:
         print_report(comparison.folder)
 

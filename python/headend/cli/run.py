@@ -21,7 +21,7 @@ from headend.cli.terminal import (
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from headend.comparison import Comparison
     from headend.expect import Outcome
@@ -69,12 +69,16 @@ OutOption = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="The results folder; by default results/NAME.",
+        help="The results folder. By default results/NAME, or where that is there, NAME-2, NAME-3 and so on.",
         parser=read_path,
     ),
 ]
 ForceOption = Annotated[
-    bool, typer.Option("--force", help="Replace a results folder that is there.")
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace a results folder that is there: the one of --out, or else the one without a number.",
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 DetailOption = Annotated[
@@ -187,9 +191,7 @@ def export_life(result: Result, folder: Path) -> None:
 
 
 def choose_exit_code(results: list[Result]) -> ExitCode:
-    """Say by exit code what became of some runs."""
-    if any(result.is_partial for result in results):
-        return ExitCode.INTERRUPTED
+    """Say by exit code whether some runs met their expectations."""
     missed = any(not outcome.met for result in results for outcome in result.expectations)
     return ExitCode.MISSED if missed else ExitCode.OK
 
@@ -244,7 +246,7 @@ def print_result(result: Result, *, detail: bool = False) -> None:
     bottleneck = verdict.queue.queue if verdict.queue else None
     console.print(fit(console, draw_queues(result, bottleneck, detail=detail)))
     console.print(verdict.paragraph, end="\n\n")
-    print_warnings([result])
+    print_warnings(result.warnings)
     if result.expectations:
         console.print(fit(console, draw_expectations(result)))
     if result.wall_seconds:
@@ -259,10 +261,10 @@ def print_result(result: Result, *, detail: bool = False) -> None:
         print_report(result.folder)
 
 
-def print_warnings(results: list[Result]) -> None:
+def print_warnings(texts: Iterable[str]) -> None:
     """Print what to read before the results are trusted, each once."""
     console = make_output()
-    for text in dict.fromkeys(text for result in results for text in result.warnings):
+    for text in dict.fromkeys(texts):
         console.print(Text.assemble(("Warning", "yellow"), f": {text}."), end="\n\n")
 
 

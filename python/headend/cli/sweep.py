@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from headend.cli.run import JsonOption, QuietOption, SetOption, read_path
+from headend.cli.run import JsonOption, QuietOption, SetOption, print_warnings, read_path
 from headend.cli.terminal import (
     ExitCode,
     answer_errors,
@@ -138,6 +138,9 @@ def _print_result(result: SweepResult) -> None:
         console.print(
             f"[dim]Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed.[/dim]"
         )
+    if result.notes:
+        console.print()
+        print_warnings(result.notes)
     if result.complete:
         console.print(f"Report: {result.folder}/report.html", soft_wrap=True)
 
@@ -177,6 +180,7 @@ def _describe(result: SweepResult) -> dict[str, object]:
         "done": count_done(result),
         "failed": len(result.failures),
         "axes": axes,
+        "warnings": list(result.notes),
         "summary": result.summary.to_dicts(),
         "without_value": find_valueless(result),
         "failures": [

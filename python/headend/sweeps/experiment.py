@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.conflicts import check_settings
+from headend.conflicts import check_settings, is_name, note_replaced
 from headend.errors import InputError
 from headend.scenario import Text, check_source, read_scenario, write_overrides
 from headend.sweeps.conflicts import check_paths
@@ -51,6 +51,8 @@ class SweepResult:
         Why points failed, by their place and seed.
     complete
         Whether all points were run; a sweep that was stopped has those that were done.
+    notes
+        What to read before the results are trusted, of what the sweep sets.
     """
 
     sweep: Sweep
@@ -58,6 +60,7 @@ class SweepResult:
     failures: dict[tuple[Any, ...], str]
     complete: bool
     folder: Path | None = None
+    notes: tuple[str, ...] = ()
 
     @functools.cached_property
     def summary(self) -> pl.DataFrame:
@@ -283,7 +286,23 @@ def carry_out(
         elif isinstance(item, Job) and item.key in finished.kept:
             frames.append(_place(chosen, point, store.read(item.key)))
     table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
-    return SweepResult(chosen, table, found, finished.complete)
+    notes = _note_replaced(prepared)
+    return SweepResult(chosen, table, found, finished.complete, notes=notes)
+
+
+def _note_replaced(prepared: Prepared) -> tuple[str, ...]:
+    """Say once of each scenario where a bare name takes the place of values that it wrote, as `note_replaced` does."""
+    seen: set[tuple[str, str, str]] = set()
+    notes: dict[str, None] = {}
+    for point, item in prepared:
+        pairs = {(str(point.scenario), *pair) for pair in point.overrides if is_name(pair[1])}
+        if isinstance(item, Job) and not pairs <= seen:
+            seen |= pairs
+            text = read_scenario(point.scenario)
+            loaded = text.load(point.overrides)
+            queue_path = loaded.scenario.queue_path or ""
+            notes |= dict.fromkeys(note_replaced(text, loaded, point.overrides, queue_path))
+    return tuple(notes)
 
 
 def _place(chosen: Sweep, point: Point, frame: pl.DataFrame) -> pl.DataFrame:

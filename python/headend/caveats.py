@@ -1,0 +1,64 @@
+"""What to know before a comparison is trusted: other seeds, parts of runs in means, runs that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headend.comparison import share_seeds
+
+if TYPE_CHECKING:
+    from headend.comparison import Variant
+
+#: Seeds that a sentence lists at most.
+MOST_SEEDS_LISTED = 6
+
+#: Runs that a sentence names at most.
+MOST_NAMED = 6
+
+
+def warn_of_variants(variants: Sequence[Variant]) -> list[str]:
+    """Say what to read before variants are compared, in sentences without their full stop."""
+    return [*_warn_of_seeds(variants), *_warn_of_parts(variants)]
+
+
+def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
+    """Say so where means hold runs that were stopped; of a single run, or the one that is shown, that is said of itself."""
+    names = [
+        f"{variant.label}, seed {result.manifest['seed']}"
+        for variant in variants
+        for result in variant.results[1:]
+        if result.is_partial
+    ]
+    more = "; …" if len(names) > MOST_NAMED else ""
+    told = "; ".join(names[:MOST_NAMED]) + more
+    return [f"the means hold runs that were stopped before their end ({told})"] if names else []
+
+
+def _warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
+    """Say so where variants were not run with the same seeds."""
+    if share_seeds(variants):
+        return []
+    labels: dict[tuple[int, ...], list[str]] = {}
+    for variant in variants:
+        labels.setdefault(tuple(sorted(variant.seeds)), []).append(variant.label)
+    told = "; ".join(f"{', '.join(own)}: {list_seeds(seeds)}" for seeds, own in labels.items())
+    return [
+        f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so what sets them apart may be"
+        " that and not the choice; run all of them with the same seeds"
+    ]
+
+
+def list_seeds(seeds: Sequence[int]) -> str:
+    """List seeds, the first ones where there are many."""
+    more = ", …" if len(seeds) > MOST_SEEDS_LISTED else ""
+    return ", ".join(map(str, seeds[:MOST_SEEDS_LISTED])) + more
+
+
+def tell_unfinished(names: Sequence[str]) -> str:
+    """Say which runs a comparison lacks, in a sentence; nothing where it has all."""
+    if not names:
+        return ""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    separator = "; " if any("," in name for name in names) else ", "
+    return f"Not finished: {separator.join(names[:MOST_NAMED])}{more}."
