@@ -1,10 +1,7 @@
 //! An 802.11b cell of saturated stations: what a delivered frame costs, with and without stations that never send.
 
-use std::collections::BTreeMap;
-
-use headend::scenario::{Format, Scenario};
-
 use crate::cost::{self, Cost};
+use crate::setting;
 
 const SCENARIO: &str = include_str!("../cell.toml");
 
@@ -23,8 +20,7 @@ pub fn run(idle: u32, duration: &str) -> Row {
             idle.to_string(),
         ),
     ];
-    let scenario = Scenario::parse(SCENARIO, Format::Toml, &overrides, &BTreeMap::new())
-        .expect("the bench's scenario is valid");
+    let scenario = setting::read(SCENARIO, &overrides);
     Row {
         of: idle,
         cost: Cost::of(&mut scenario.build(1)),

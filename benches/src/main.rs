@@ -10,13 +10,12 @@ mod floor;
 mod plant;
 mod queues;
 mod senders;
+mod setting;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use headend::qdisc::QueueConfig;
-use headend::scenario::{Format, Scenario};
 
 use self::cost::{Cost, cpu_ns, in_rounds};
 use self::senders::Sender;
@@ -74,6 +73,9 @@ const CASES: [(&str, &str, &[&str], f64); 3] = [
 const ROUNDS: usize = 8;
 const ROUNDS_OF_STREETS: usize = 4;
 
+/// What the command line may be.
+const EXPECTED: &str = "nothing, a, b, c, cell, plant, queues, queues NAME, senders, senders NAME, or CASE DURATION (\"a\" \"5 s\")";
+
 /// `headend-bench [a|b|c|cell|plant|queues|senders]`, `headend-bench queues NAME` or `senders NAME` for one discipline or congestion control, or
 /// `headend-bench CASE DURATION` to run one case once, for a profiler to look at; a street is called docsis30-1000, say, and a control by its name.
 fn main() -> ExitCode {
@@ -98,10 +100,12 @@ fn main() -> ExitCode {
         ["queues", name] if QueueConfig::named(name).is_some() => write(&bench_queues(Some(name))),
         [case] if CASES.iter().any(|(name, ..)| *name == case) => write(&bench_cases(Some(case))),
         [case, duration] if run_once(case, duration) => ExitCode::SUCCESS,
+        ["--help" | "-h"] => {
+            println!("headend-bench: {EXPECTED}");
+            ExitCode::SUCCESS
+        }
         _ => {
-            eprintln!(
-                "expected nothing, a, b, c, cell, plant, queues, queues NAME, senders, senders NAME, or CASE DURATION (\"a\" \"5 s\"); found {arguments:?}"
-            );
+            eprintln!("expected {EXPECTED}; found {arguments:?}");
             ExitCode::from(2)
         }
     }
@@ -338,11 +342,7 @@ fn write(rows: &[serde_json::Value]) -> ExitCode {
 }
 
 fn measure(case: &'static str, text: &str, queue: &str, duration: &str) -> Row {
-    let parse = |overrides: &[(String, String)]| {
-        Scenario::parse(text, Format::Toml, overrides, &BTreeMap::new())
-            .expect("the bench's scenarios are valid")
-    };
-    let path = parse(&[])
+    let path = setting::read(text, &[])
         .queue_path()
         .expect("the bench's scenarios have a bottleneck");
     let mut overrides = vec![("duration".to_owned(), duration.to_owned())];
@@ -350,7 +350,7 @@ fn measure(case: &'static str, text: &str, queue: &str, duration: &str) -> Row {
     if !text.contains(&format!("queue.{queue}.")) {
         overrides.push((path, queue.to_owned()));
     }
-    let scenario = parse(&overrides);
+    let scenario = setting::read(text, &overrides);
     let before = allocator::live();
     allocator::reset_peak();
     let mut simulation = scenario.build(1);

@@ -6,14 +6,13 @@
 //! 400 Mb/s. So there is a third street, whose calls have unsolicited grants: it moves more than 500 Mb/s with a page every 12 s, and one modem in
 //! twenty uploading.
 
-use std::collections::BTreeMap;
-
 use headend::metrics::table::{Column, Table};
-use headend::scenario::{Format, Scenario};
+use headend::scenario::Scenario;
 use headend::simulation::Simulation;
 
 use crate::allocator;
 use crate::cost::{self, Cost};
+use crate::setting;
 
 /// Simulated time.
 const DURATION: &str = "30 s";
@@ -126,8 +125,7 @@ fn scenario(street: &Street, modems: u32, duration: &str) -> Scenario {
         ]);
         STREET
     };
-    Scenario::parse(text, Format::Toml, &overrides, &BTreeMap::new())
-        .expect("the bench's scenarios are valid")
+    setting::read(text, &overrides)
 }
 
 /// Application bytes of all flows.

@@ -3,12 +3,10 @@
 //! The two differ where a control does not give way to losses: behind CoDel the repairs of BBR never end, so that each of its packets is acknowledged
 //! by itself, with SACK blocks.
 
-use std::collections::BTreeMap;
-
 use headend::congestion::CongestionConfig;
-use headend::scenario::{Format, Scenario};
 
 use crate::cost::{self, Cost};
+use crate::setting;
 
 const SCENARIO: &str = include_str!("../senders.toml");
 
@@ -46,8 +44,7 @@ pub fn run(of: Sender, duration: &str) -> Row {
     if of.queue != QUEUES[0] {
         overrides.push(set("link.line.point_to_point.up.queue", of.queue));
     }
-    let scenario = Scenario::parse(SCENARIO, Format::Toml, &overrides, &BTreeMap::new())
-        .expect("the bench's scenario is valid");
+    let scenario = setting::read(SCENARIO, &overrides);
     Row {
         of,
         cost: Cost::of(&mut scenario.build(1)),
