@@ -177,16 +177,8 @@ impl<'a> Context<'a> {
         clippy::inline_always,
         reason = "a packet is moved where it was made only if the compiler sees both: else it is copied right after it was written, which stalls"
     )]
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "the packet given is gone after this"
-    )]
     pub fn emit(&mut self, packet: Packet) {
-        // Written anew and lent to nobody: so it is written where it is handed over from, and not moved there.
-        let packet = Packet {
-            sent_at: self.now,
-            ..packet
-        };
+        let packet = packet.sent(self.now);
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
         let recorder = &mut self.world.recorder;

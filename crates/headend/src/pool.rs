@@ -5,8 +5,7 @@
 
 use std::mem;
 
-use crate::packet::Packet;
-use crate::ring::{EMPTY, Slot};
+use crate::packet::{Packet, Slot};
 
 /// Slots by which a slab grows at least.
 const LEAST_GROWTH: usize = 16;
@@ -69,9 +68,7 @@ impl Pool {
             self.next[chain.tail as usize] = slot;
         }
         chain.tail = slot;
-        let place = &mut self.packets[slot as usize].0;
-        *place = packet;
-        place
+        self.packets[slot as usize].put(packet)
     }
 
     /// Takes the packet at the head of a chain that is not empty.
@@ -114,14 +111,14 @@ impl Pool {
 
     #[inline]
     pub(crate) fn head(&self, chain: Chain) -> Option<&Packet> {
-        self.packets.get(chain.head as usize).map(|slot| &slot.0)
+        self.packets.get(chain.head as usize).map(Slot::packet)
     }
 
     /// The packets of a chain, oldest first.
     pub(crate) fn iter(&self, chain: &Chain) -> impl Iterator<Item = &Packet> {
         let slot = |index: u32| (index != NONE).then_some(index as usize);
         let slots = std::iter::successors(slot(chain.head), move |&at| slot(self.next[at]));
-        slots.map(|at| &self.packets[at].0)
+        slots.map(|at| self.packets[at].packet())
     }
 
     /// A free slot, to stand behind `previous`.
@@ -144,7 +141,7 @@ impl Pool {
             // By an eighth, not by all: it may be large.
             self.reserve(self.packets.len() + (self.packets.len() / 8).max(LEAST_GROWTH));
         }
-        self.packets.push(Slot(EMPTY));
+        self.packets.push(Slot::EMPTY);
         self.next.push(NONE);
         self.previous.push(previous);
         slot
@@ -167,7 +164,7 @@ impl Pool {
     #[inline]
     fn free(&mut self, slot: u32) -> Packet {
         self.free = slot;
-        mem::replace(&mut self.packets[slot as usize].0, EMPTY)
+        self.packets[slot as usize].take()
     }
 }
 
@@ -226,10 +223,5 @@ mod tests {
             most,
             "no larger than what waited at once"
         );
-    }
-
-    #[test]
-    fn a_slot_takes_no_more_than_its_packet() {
-        assert_eq!(size_of::<Slot>(), size_of::<Packet>());
     }
 }

@@ -1,42 +1,13 @@
 //! Packets in order: a ring that grows by a quarter and gives its room back, under a queue or a delay line.
 //!
 //! What was given back is remembered: who is busy again begins with most of the room of the last time, instead of growing to it step by step.
-//!
-//! A packet is moved in and out as a whole: each has a cache line of its own, and where one was taken out an empty one stays. (A standard deque
-//! gives an `Option`, whose mark is one of the packet's bytes; a packet moved around its mark in pieces holds up whoever reads it next.)
 
 use std::mem;
 
-use crate::flow::FlowId;
-use crate::packet::{Ecn, Flags, Packet, Side};
-use crate::time::Instant;
+use crate::packet::{Packet, Slot};
 
 /// Packets by which a ring grows at least.
 const LEAST_GROWTH: usize = 4;
-
-/// What stands where no packet is.
-pub(crate) const EMPTY: Packet = Packet {
-    seq: 0,
-    ack: 0,
-    sent_at: Instant::ZERO,
-    enqueued_at: Instant::ZERO,
-    echo: Instant::ZERO,
-    flow: FlowId(0),
-    size: 0,
-    payload: 0,
-    window: 0,
-    sack: None,
-    frame: None,
-    flags: Flags::NONE,
-    ecn: Ecn::Ce,
-    from: Side::Host,
-    hop: 0,
-};
-
-/// A packet's place: a cache line.
-#[derive(Debug)]
-#[repr(align(64))]
-pub(crate) struct Slot(pub(crate) Packet);
 
 /// Packets, the oldest first.
 #[derive(Debug, Default)]
@@ -62,7 +33,7 @@ impl Ring {
         }
     }
 
-    /// Appends a packet; it, in its place. A field is set there: a byte written just before the move would hold the move up.
+    /// Appends a packet; it, in its place.
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet) -> &mut Packet {
         if self.len() == self.slots.len() {
@@ -70,16 +41,14 @@ impl Ring {
         }
         let place = self.place(self.len());
         self.len += 1;
-        let slot = &mut self.slots[place];
-        slot.0 = packet;
-        &mut slot.0
+        self.slots[place].put(packet)
     }
 
     /// Takes the oldest packet of a ring that is known to hold one.
     #[inline]
     pub(crate) fn take(&mut self) -> Packet {
         debug_assert!(self.len > 0, "nothing to take");
-        let packet = mem::replace(&mut self.slots[self.head as usize].0, EMPTY);
+        let packet = self.slots[self.head as usize].take();
         self.head = self.place(1) as u32;
         self.len -= 1;
         packet
@@ -89,7 +58,7 @@ impl Ring {
     pub(crate) fn pop_last(&mut self) -> Option<Packet> {
         self.len = self.len.checked_sub(1)?;
         let place = self.place(self.len());
-        Some(mem::replace(&mut self.slots[place].0, EMPTY))
+        Some(self.slots[place].take())
     }
 
     /// Takes the packet at `index`; those behind it move up.
@@ -107,7 +76,7 @@ impl Ring {
     /// The oldest packet.
     #[inline]
     pub(crate) fn front(&self) -> Option<&Packet> {
-        (self.len > 0).then(|| &self.slots[self.head as usize].0)
+        (self.len > 0).then(|| self.slots[self.head as usize].packet())
     }
 
     /// All packets, the oldest first.
@@ -117,7 +86,7 @@ impl Ring {
             .iter()
             .chain(wrapped)
             .take(self.len())
-            .map(|slot| &slot.0)
+            .map(Slot::packet)
     }
 
     /// How many.
@@ -166,8 +135,8 @@ impl Ring {
         let mut slots = Vec::with_capacity(room);
         let (wrapped, first) = self.slots.split_at_mut(self.head as usize);
         let packets = first.iter_mut().chain(wrapped).take(self.len as usize);
-        slots.extend(packets.map(|slot| mem::replace(slot, Slot(EMPTY))));
-        slots.resize_with(room, || Slot(EMPTY));
+        slots.extend(packets.map(|slot| mem::replace(slot, Slot::EMPTY)));
+        slots.resize_with(room, || Slot::EMPTY);
         (self.slots, self.head) = (slots.into_boxed_slice(), 0);
     }
 }
@@ -179,6 +148,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::flow::FlowId;
+    use crate::packet::Side;
 
     #[derive(Debug, Clone)]
     enum Step {

@@ -108,8 +108,8 @@ impl AckFilter {
 
 /// Whether a packet only acknowledges.
 fn is_ack(packet: &Packet) -> bool {
-    let Packet { flags, payload, .. } = packet;
-    *payload == 0 && flags.has(Flags::ACK) && !flags.has(Flags::SYN) && !flags.has(Flags::FIN)
+    let flags = packet.flags;
+    packet.payload == 0 && flags.has(Flags::ACK) && !flags.has(Flags::SYN) && !flags.has(Flags::FIN)
 }
 
 /// Whether a packet says nothing but how far its sender has received: no SACK blocks, no ECN signal.

@@ -90,7 +90,7 @@ pub struct PacketView {
 
 impl PacketView {
     /// The view of `packet`, whose flow belongs to `group`.
-    pub const fn of(packet: &Packet, group: GroupId) -> Self {
+    pub fn of(packet: &Packet, group: GroupId) -> Self {
         Self {
             flow: packet.flow,
             group,

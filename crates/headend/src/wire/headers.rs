@@ -127,7 +127,7 @@ impl Sketch<'_> {
     }
 
     fn segment(&self, length: usize, source: [u8; 4], destination: [u8; 4]) -> TcpHeader {
-        let Packet { flags, window, .. } = *self.packet;
+        let (flags, window) = (self.packet.flags, self.packet.window);
         let [source_port, destination_port] = self.ports();
         let is_syn = flags.has(Flags::SYN);
         // RFC 7323 §2.2: the window of a SYN is not scaled.

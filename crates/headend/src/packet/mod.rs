@@ -1,17 +1,27 @@
 //! The packet: what moves through queues and links, by value, in at most 64 bytes.
 //!
-//! A packet is not `Clone`: it is in exactly one place, and it ends in one of two calls, delivered or discarded with a reason.
+//! A packet is not `Clone`: it is in exactly one place, and it ends in one of two calls, delivered or discarded with a reason. (What it says,
+//! its [`Fields`], may be copied; a packet can be made of them only here.)
 //! What all packets of a flow share (addresses, ports, class, route) stands in the [flow table](crate::flow); what only few
 //! packets carry (SACK blocks) in a pooled side record.
 
+mod slot;
+
 use std::num::NonZeroU32;
+use std::ops::{Deref, DerefMut};
+
+pub(crate) use slot::Slot;
 
 use crate::flow::FlowId;
 use crate::time::Instant;
 
 /// One IP packet on its way.
 #[derive(Debug)]
-pub struct Packet {
+pub struct Packet(Fields);
+
+/// What a packet says.
+#[derive(Debug, Clone, Copy)]
+pub struct Fields {
     /// TCP: sequence number of the first payload byte (64 bits, does not wrap). Datagrams: the packet's number.
     pub seq: u64,
     /// TCP: next byte expected from the other side.
@@ -148,7 +158,7 @@ impl Flags {
 impl Packet {
     /// A datagram of `size` IP bytes carrying `payload` application bytes.
     pub const fn datagram(flow: FlowId, from: Side, seq: u64, size: u16, payload: u16) -> Self {
-        Self {
+        Self(Fields {
             seq,
             ack: 0,
             sent_at: Instant::ZERO,
@@ -164,6 +174,35 @@ impl Packet {
             ecn: Ecn::NotEct,
             from,
             hop: 0,
-        }
+        })
+    }
+
+    /// Handed by its host to its first hop at `now`. Written anew and lent to nobody: so it is written where it goes, and not moved there.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet is moved where it was made only if the compiler sees both: else it is copied right after it was written, which stalls"
+    )]
+    pub(crate) fn sent(self, now: Instant) -> Self {
+        Self(Fields {
+            sent_at: now,
+            ..self.0
+        })
+    }
+}
+
+impl Deref for Packet {
+    type Target = Fields;
+
+    #[inline]
+    fn deref(&self) -> &Fields {
+        &self.0
+    }
+}
+
+impl DerefMut for Packet {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Fields {
+        &mut self.0
     }
 }
