@@ -1,8 +1,8 @@
 //! The delay line: what lies between a link and a far host, or between two links.
 //!
 //! Constant delay with small seeded jitter, perhaps loss or marks. It keeps order, holds its packets (in a ring of its own, or in the pool of all
-//! lines), and has one pending event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and one of
-//! them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
+//! lines), and has one pending event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and
+//! one of them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
 
 use crate::flow::Hop;
 use crate::packet::{Ecn, Packet};

@@ -1,7 +1,8 @@
 //! Packets of many queues or delay lines in one slab: each is a chain through it.
 //!
-//! A scheduler of a thousand queues, or a plant of a thousand lines, needs room for what waits in all of them together, not for what may wait in each. A slot is used again as soon
-//! as its packet has left, so that the slab is as large as the most packets that ever waited at once, and then grows no more.
+//! A scheduler of a thousand queues, or a plant of a thousand lines, needs room for what waits in all of them together, not for what may wait in
+//! each. A slot is used again as soon as its packet has left, so that the slab is as large as the most packets that ever waited at once, and then grows
+//! no more.
 
 use std::mem;
 
