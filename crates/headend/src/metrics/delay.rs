@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::metrics::extreme::{lower, raise};
 use crate::time::Duration;
 
 /// Histogram buckets count in units of this many nanoseconds.
@@ -113,8 +114,8 @@ impl<const N: usize> Recent<N> {
     #[must_use]
     pub fn record(&mut self, delay: Duration) -> bool {
         let nanos = delay.as_nanos();
-        self.min = self.min.min(nanos);
-        self.max = self.max.max(nanos);
+        lower(&mut self.min, nanos);
+        raise(&mut self.max, nanos);
         self.buckets[usize::from(self.len)] = bucket_of((nanos / UNIT_NS).min(LONGEST)) as u16;
         self.len += 1;
         usize::from(self.len) == N

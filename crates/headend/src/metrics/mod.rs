@@ -3,6 +3,7 @@
 pub mod channel;
 pub mod deadline;
 pub mod delay;
+mod extreme;
 pub(crate) mod frames;
 pub(crate) mod periods;
 pub mod recorder;

@@ -15,6 +15,7 @@ use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
 use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::delay::Histogram;
+use crate::metrics::extreme::raise;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
@@ -455,7 +456,7 @@ impl Recorder {
         if stats.delays.record(delay) {
             (self.flow_records[index].histogram).take_in(&mut stats.delays);
         }
-        stats.delay_max = stats.delay_max.max(nanos);
+        raise(&mut stats.delay_max, nanos);
         // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
         if let Some(last) = stats.last_transit.replace(nanos) {
             // Signed, as it fits: the processor converts no others.
@@ -537,7 +538,7 @@ impl Recorder {
         if stats.delays.record(sojourn) {
             (self.queue_records[queue.0 as usize].histogram).take_in(&mut stats.delays);
         }
-        stats.delay_max = stats.delay_max.max(nanos);
+        raise(&mut stats.delay_max, nanos);
         if sojourn > STANDING {
             self.queue_records[queue.0 as usize].stood(at, sojourn - STANDING);
         }

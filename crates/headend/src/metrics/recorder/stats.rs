@@ -2,6 +2,7 @@
 //! two; longest delays and largest backlogs are kept for the interval and for the run. What every packet touches stands apart from the rest.
 
 use crate::metrics::delay::{Histogram, Recent};
+use crate::metrics::extreme::raise;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 
@@ -193,8 +194,8 @@ impl QueueStats {
             u128::from(self.backlog) * u128::from(at.since(self.backlog_since).as_nanos());
         self.backlog_since = at;
         self.backlog = bytes;
-        self.backlog_max = self.backlog_max.max(bytes);
-        self.backlog_max_interval = self.backlog_max_interval.max(bytes);
+        raise(&mut self.backlog_max, bytes);
+        raise(&mut self.backlog_max_interval, bytes);
     }
 }
 
