@@ -730,7 +730,7 @@ def test_a_scheduler_that_does_not_answer_is_said_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="needs headend[cluster]")
-    monkeypatch.setattr("headend.sweeps.crew.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("headend.sweeps.cluster.ANSWER_SECONDS", 0.5)
     answer = run_small("--scheduler", "tcp://127.0.0.1:1")
     assert answer.exit_code == 2
     assert (

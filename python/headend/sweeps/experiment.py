@@ -110,7 +110,7 @@ def sweep(
     >>> found.table["value"].len()  # doctest: +SKIP
     2
     """
-    from headend.sweeps.crew import Cluster
+    from headend.sweeps.cluster import Cluster
 
     chosen = read_any(source)
     chosen = adapt(chosen, set, seeds)
