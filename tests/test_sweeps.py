@@ -6,7 +6,8 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from headend.expect import Vocabulary
 from headend.folder import write_json
 from headend.result import read_manifest
 from headend.sweeps import Sweep, SweepResult, read_sweep
-from headend.sweeps.crew import Failure, Progress, Threads
+from headend.sweeps.cluster import Cluster
+from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
 from headend.sweeps.definition import make_sweep
 from headend.sweeps.experiment import prepare_all
 from headend.sweeps.job import Job
@@ -64,6 +66,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make(**keys: Any) -> Sweep:
     return make_sweep({"scenario": "upload-and-call", **keys}, "made")
+
+
+def list_jobs(file: str) -> list[Job]:
+    return [item for _, item in prepare_all(read_sweep(file)) if isinstance(item, Job)]
 
 
 def run_small(*options: str, file: str = "small.toml") -> Result:
@@ -723,6 +729,73 @@ def test_a_worker_that_is_killed_costs_only_its_point(folder: Path, cluster: Any
     here = headend.sweep("long.toml", out="here")
     assert far.table.equals(here.table)
     assert Path("far/results.parquet").read_bytes() == Path("here/results.parquet").read_bytes()
+
+
+def wait_until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+    pytest.fail(f"never: {what}")
+
+
+@pytest.mark.filterwarnings("default")
+def test_results_that_die_with_their_worker_are_measured_again(folder: Path, cluster: Any) -> None:
+    text = SWEEP.replace("[grid]", '[set]\nduration = "200 s"\n[grid]')
+    (folder / "long.toml").write_text(text, encoding="utf-8")
+    store, jobs = PointStore(folder / "points"), list_jobs("long.toml")
+    with Cluster(cluster.scheduler_address) as crew:
+        stream = crew.run([Task(job, store, 0) for job in jobs], threading.Event())
+        outcomes = [next(stream)]
+        states = crew.client.futures
+
+        def all_are_done() -> bool:
+            return all(state.status == "finished" for state in list(states.values()))
+
+        wait_until(all_are_done, "all points are measured, and one is fetched")
+        held = crew.client.has_what()
+        nanny = next(nanny for nanny in cluster.workers.values() if held[nanny.worker_address])
+        os.kill(nanny.pid, signal.SIGKILL)
+        wait_until(
+            lambda: any(state.status == "lost" for state in list(states.values())),
+            "the client knows what was lost",
+        )
+        outcomes += stream
+    assert {task.job.key for task, _ in outcomes} == {job.key for job in jobs}
+    assert all(outcome == Kept() for _, outcome in outcomes)
+    assert store.find(job.key for job in jobs) == {job.key for job in jobs}
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_point_that_kills_its_worker_takes_no_other_with_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
+    text = SWEEP.replace("[grid]", '[set]\nduration = "200 s"\n[grid]')
+    (folder / "long.toml").write_text(text, encoding="utf-8")
+    pack = Job.pack
+
+    def arm(job: Job) -> Any:
+        deadly = job.seed == 2 and '"30 ms"' in dict(job.overrides)["flow.ping.rtt"]
+        return Deadly() if deadly else pack(job)
+
+    monkeypatch.setattr(Job, "pack", arm)
+    # All points run at once in one process: each time, all of them are there when it dies.
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=8, processes=True, dashboard_address=None
+    ) as local:
+        found = headend.sweep("long.toml", out="far", scheduler=local.scheduler_address)
+    reason = "each worker that ran it died, also when it ran alone; most often memory ran out, which the worker's log tells"
+    assert found.failures == {(queue, "30 ms", 2): reason for queue in ("drop_tail", "codel")}
+    assert found.complete
+    assert found.table.filter(pl.col("error").is_null()).height == 2 * 6
+
+
+class Deadly:
+    """What a point does that needs more memory than there is."""
+
+    def carry_out(self) -> None:
+        os._exit(9)
 
 
 @pytest.mark.filterwarnings("default")

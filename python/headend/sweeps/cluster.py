@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from headend.errors import InputError
@@ -24,9 +24,14 @@ LOOK_SECONDS = 0.05
 
 _ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^\s/\]]+\]|[^\s/:\[\]]+):\d{1,5}")
 
+#: Why a point failed that took several workers with it.
+_DIED = Failure(
+    "each worker that ran it died, also when it ran alone; most often memory ran out, which the worker's log tells"
+)
+
 
 class Cluster:
-    """The workers of a Dask scheduler. One that dies costs the time of what it was running: others run that again.
+    """The workers of a Dask scheduler. One that dies costs the time of what it ran and still held: others run that again.
 
     Parameters
     ----------
@@ -74,37 +79,63 @@ class Cluster:
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
     ) -> Generator[tuple[Task, Kept | Failure], None, None]:
-        """Run jobs on the workers."""
-        from distributed import as_completed
-
+        """Run jobs on the workers, and those again alone that were there whenever a worker died: one of them may be the cause."""
         name = f"headend-{uuid.uuid4().hex}"
         futures: dict[Any, Task] = {}
+        suspects: list[Task] = []
         try:
             for task in tasks:
-                key = f"{name}-{task.batch}-{task.job.key}"
-                futures[self.client.submit(_carry_out, task.job.pack(), key=key)] = task
-            finished = as_completed(futures, loop=self.client.loop)
-            while not finished.is_empty():
-                if stop.is_set():
-                    return
-                if not finished.has_ready():
-                    stop.wait(LOOK_SECONDS)
-                    continue
-                future = next(finished)
-                task, result = futures[future], self._collect(future)
-                future.release()
-                yield task, result if isinstance(result, Failure) else task.keep(result)
+                futures[self._submit(task, name)] = task
+            for task, outcome in self._finish(futures, stop):
+                if outcome == _DIED and len(futures) > 1:
+                    suspects.append(task)
+                else:
+                    yield task, outcome
+            for task in suspects:
+                alone = self._submit(task, f"{name}-alone")
+                futures[alone] = task
+                yield from self._finish({alone: task}, stop)
         finally:
             self.client.cancel(list(futures), force=True)
 
+    def _submit(self, task: Task, name: str) -> Any:
+        key = f"{name}-{task.batch}-{task.job.key}"
+        return self.client.submit(_carry_out, task.job.pack(), key=key)
+
+    def _finish(
+        self, futures: dict[Any, Task], stop: threading.Event
+    ) -> Iterator[tuple[Task, Kept | Failure]]:
+        """Keep results as they come."""
+        from distributed import as_completed
+
+        finished = as_completed(futures, loop=self.client.loop)
+        while not finished.is_empty():
+            if stop.is_set():
+                return
+            if not finished.has_ready():
+                stop.wait(LOOK_SECONDS)
+                continue
+            future = next(finished)
+            if future.status == "lost":
+                # Its worker died with the result, and the scheduler has it run again elsewhere.
+                finished.add(future)
+                continue
+            task, result = futures[future], self._collect(future)
+            future.release()
+            yield task, result if isinstance(result, Failure) else task.keep(result)
+
     def _collect(self, future: Any) -> pl.DataFrame | Failure:
-        if future.status in ("cancelled", "lost"):
-            raise InputError(
-                f"--scheduler {self.address}: the connection was lost; run again to go on"
-            )
+        from distributed import KilledWorker
+
         try:
             frame: pl.DataFrame = future.result()
+        except KilledWorker:
+            return _DIED
         except Exception as error:
+            if future.cancelled():
+                raise InputError(
+                    f"--scheduler {self.address}: the connection was lost; run again to go on"
+                ) from error
             return Failure(tell(error))
         return frame
 
