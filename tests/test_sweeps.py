@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import itertools
 import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +28,11 @@ from headend.result import read_manifest
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.cluster import Cluster
 from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
-from headend.sweeps.definition import make_sweep
+from headend.sweeps.definition import Axis, Point, make_sweep
 from headend.sweeps.experiment import prepare_all
 from headend.sweeps.job import Job
 from headend.sweeps.measuring import parse_sum
+from headend.sweeps.notes import take_notes
 from headend.sweeps.place import MOST_LINES, find_line
 from headend.sweeps.store import PointStore
 
@@ -690,6 +694,55 @@ def test_points_that_come_to_the_same_are_run_once(folder: Path) -> None:
     assert (seen[0].done, seen[-1].done, seen[-1].total) == (0, 8, 8)
 
 
+def test_what_the_engine_warns_of_is_told_once_with_where_it_applies(folder: Path) -> None:
+    text = SWEEP.replace('"codel"', '"strict_priority"')
+    (folder / "small.toml").write_text(text, encoding="utf-8")
+    of_run = headend.run("line.toml", set={"queue": "strict_priority"}).warnings
+    assert of_run
+    told = [f"{text} (at queue = strict_priority)" for text in of_run]
+
+    shown = " ".join(run_small().stdout.split())
+    assert [shown.count(f"Warning: {text}.") for text in told] == [1] * len(told)
+    assert json.loads(run_small("--json").stdout)["warnings"] == told
+    report = folder / "out" / "report.html"
+    written = report.read_bytes()
+    assert all(text in html.unescape(written.decode()) for text in told)
+    report.unlink()
+    assert CliRunner().invoke(app, ["report", "out"]).exit_code == 0
+    assert report.read_bytes() == written
+
+    (folder / "only.toml").write_text(text.replace('"drop_tail", ', ""), encoding="utf-8")
+    everywhere = CliRunner().invoke(app, ["sweep", "only.toml", "--out", "all", "--json"])
+    assert json.loads(everywhere.stdout)["warnings"] == of_run
+
+
+@pytest.mark.parametrize(
+    ("warned", "where"),
+    [
+        ({1, 2}, " (at queue = a)"),
+        ({1, 3, 5}, " (at rtt = 1)"),
+        ({1, 2, 5, 6}, " (at queue = a, c)"),
+        ({4}, " (at b, 2)"),
+        ({1, 4}, " (in 2 of 6 settings, the first a, 1)"),
+        ({1, 2, 3, 4, 5, 6}, ""),
+    ],
+)
+def test_a_warning_names_the_settings_that_it_is_of(
+    folder: Path, warned: set[int], where: str
+) -> None:
+    axes = [Axis("queue", "queue", (), ()), Axis("flow.ping.rtt", "rtt", (), ())]
+    (job, *_) = list_jobs("small.toml")
+    prepared = [
+        (
+            Point(setting, place, "line.toml", (), seed),
+            replace(job, warnings=("beware",) if setting in warned else ()),
+        )
+        for setting, place in enumerate(itertools.product("abc", (1, 2)), start=1)
+        for seed in (1, 2)
+    ]
+    assert take_notes(axes, prepared) == (f"beware{where}",)
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
@@ -744,8 +797,11 @@ def test_results_that_die_with_their_worker_are_measured_again(folder: Path, clu
     text = SWEEP.replace("[grid]", '[set]\nduration = "200 s"\n[grid]')
     (folder / "long.toml").write_text(text, encoding="utf-8")
     store, jobs = PointStore(folder / "points"), list_jobs("long.toml")
-    with Cluster(cluster.scheduler_address) as crew:
-        stream = crew.run([Task(job, store, 0) for job in jobs], threading.Event())
+    tasks = [Task(job, store, 0) for job in jobs]
+    with (
+        Cluster(cluster.scheduler_address) as crew,
+        closing(crew.run(tasks, threading.Event())) as stream,
+    ):
         outcomes = [next(stream)]
         states = crew.client.futures
 
@@ -754,7 +810,7 @@ def test_results_that_die_with_their_worker_are_measured_again(folder: Path, clu
 
         wait_until(all_are_done, "all points are measured, and one is fetched")
         held = crew.client.has_what()
-        nanny = next(nanny for nanny in cluster.workers.values() if held[nanny.worker_address])
+        nanny = next(nanny for nanny in cluster.workers.values() if held.get(nanny.worker_address))
         os.kill(nanny.pid, signal.SIGKILL)
         wait_until(
             lambda: any(state.status == "lost" for state in list(states.values())),
