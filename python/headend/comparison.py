@@ -66,6 +66,9 @@ class Row:
     cells: list[Cell | None]
 
 
+#: How runs of one seed get intervals: those that a comparison makes, and those that were finished before.
+ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs, run again with --seed 2, 3, … and compare all folders."
+
 #: What a comparison's folder holds besides those of its runs.
 TAKEN = (MANIFEST, "report.html", "figures")
 
@@ -316,7 +319,7 @@ def explain_board(variants: Sequence[Variant]) -> str:
     is_paired = any(set(base.seeds) & set(variant.seeds) for variant in variants[1:])
     delta = f" Δ is the difference to {base.label}"
     if max(len(variant.results) for variant in variants) < 2:
-        return marks + (f"{delta}." if is_paired else "") + " One seed has no interval: --seeds 10."
+        return f"{marks}{f'{delta}.' if is_paired else ''} {ONE_SEED}"
     paired = f"{delta}, paired by seed, with its own interval; * where that leaves out zero."
     return f"{_tell_means(variants)}. {marks}{paired if is_paired else ''}"
 
