@@ -827,7 +827,7 @@ def test_a_point_that_kills_its_worker_takes_no_other_with_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
-    text = SWEEP.replace("[grid]", '[set]\nduration = "200 s"\n[grid]')
+    text = SWEEP.replace("[grid]", '[set]\nduration = "20000 s"\n[grid]')
     (folder / "long.toml").write_text(text, encoding="utf-8")
     pack = Job.pack
 
@@ -836,9 +836,13 @@ def test_a_point_that_kills_its_worker_takes_no_other_with_it(
         return Deadly() if deadly else pack(job)
 
     monkeypatch.setattr(Job, "pack", arm)
-    # All points run at once in one process: each time, all of them are there when it dies.
+    # All points run at once in one process, and all of them are there when it dies.
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=8, processes=True, dashboard_address=None
+        n_workers=1,
+        threads_per_worker=8,
+        processes=True,
+        dashboard_address=None,
+        scheduler_kwargs={"allowed_failures": 0},
     ) as local:
         found = headend.sweep("long.toml", out="far", scheduler=local.scheduler_address)
     reason = "each worker that ran it died, also when it ran alone; most often memory ran out, which the worker's log tells"
@@ -851,6 +855,8 @@ class Deadly:
     """What a point does that needs more memory than there is."""
 
     def carry_out(self) -> None:
+        # Dask gives a worker up that dies while it is being started.
+        time.sleep(0.5)
         os._exit(9)
 
 
