@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import itertools
 import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,11 +26,13 @@ from headend.expect import Vocabulary
 from headend.folder import write_json
 from headend.result import read_manifest
 from headend.sweeps import Sweep, SweepResult, read_sweep
-from headend.sweeps.crew import Failure, Progress, Threads
-from headend.sweeps.definition import make_sweep
+from headend.sweeps.cluster import Cluster
+from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
+from headend.sweeps.definition import Axis, Point, make_sweep
 from headend.sweeps.experiment import prepare_all
 from headend.sweeps.job import Job
 from headend.sweeps.measuring import parse_sum
+from headend.sweeps.notes import take_notes
 from headend.sweeps.place import MOST_LINES, find_line
 from headend.sweeps.store import PointStore
 
@@ -64,6 +70,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make(**keys: Any) -> Sweep:
     return make_sweep({"scenario": "upload-and-call", **keys}, "made")
+
+
+def list_jobs(file: str) -> list[Job]:
+    return [item for _, item in prepare_all(read_sweep(file)) if isinstance(item, Job)]
 
 
 def run_small(*options: str, file: str = "small.toml") -> Result:
@@ -684,6 +694,55 @@ def test_points_that_come_to_the_same_are_run_once(folder: Path) -> None:
     assert (seen[0].done, seen[-1].done, seen[-1].total) == (0, 8, 8)
 
 
+def test_what_the_engine_warns_of_is_told_once_with_where_it_applies(folder: Path) -> None:
+    text = SWEEP.replace('"codel"', '"strict_priority"')
+    (folder / "small.toml").write_text(text, encoding="utf-8")
+    of_run = headend.run("line.toml", set={"queue": "strict_priority"}).warnings
+    assert of_run
+    told = [f"{text} (at queue = strict_priority)" for text in of_run]
+
+    shown = " ".join(run_small().stdout.split())
+    assert [shown.count(f"Warning: {text}.") for text in told] == [1] * len(told)
+    assert json.loads(run_small("--json").stdout)["warnings"] == told
+    report = folder / "out" / "report.html"
+    written = report.read_bytes()
+    assert all(text in html.unescape(written.decode()) for text in told)
+    report.unlink()
+    assert CliRunner().invoke(app, ["report", "out"]).exit_code == 0
+    assert report.read_bytes() == written
+
+    (folder / "only.toml").write_text(text.replace('"drop_tail", ', ""), encoding="utf-8")
+    everywhere = CliRunner().invoke(app, ["sweep", "only.toml", "--out", "all", "--json"])
+    assert json.loads(everywhere.stdout)["warnings"] == of_run
+
+
+@pytest.mark.parametrize(
+    ("warned", "where"),
+    [
+        ({1, 2}, " (at queue = a)"),
+        ({1, 3, 5}, " (at rtt = 1)"),
+        ({1, 2, 5, 6}, " (at queue = a, c)"),
+        ({4}, " (at b, 2)"),
+        ({1, 4}, " (in 2 of 6 settings, the first a, 1)"),
+        ({1, 2, 3, 4, 5, 6}, ""),
+    ],
+)
+def test_a_warning_names_the_settings_that_it_is_of(
+    folder: Path, warned: set[int], where: str
+) -> None:
+    axes = [Axis("queue", "queue", (), ()), Axis("flow.ping.rtt", "rtt", (), ())]
+    (job, *_) = list_jobs("small.toml")
+    prepared = [
+        (
+            Point(setting, place, "line.toml", (), seed),
+            replace(job, warnings=("beware",) if setting in warned else ()),
+        )
+        for setting, place in enumerate(itertools.product("abc", (1, 2)), start=1)
+        for seed in (1, 2)
+    ]
+    assert take_notes(axes, prepared) == (f"beware{where}",)
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
@@ -725,12 +784,88 @@ def test_a_worker_that_is_killed_costs_only_its_point(folder: Path, cluster: Any
     assert Path("far/results.parquet").read_bytes() == Path("here/results.parquet").read_bytes()
 
 
+def wait_until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+    pytest.fail(f"never: {what}")
+
+
+@pytest.mark.filterwarnings("default")
+def test_results_that_die_with_their_worker_are_measured_again(folder: Path, cluster: Any) -> None:
+    text = SWEEP.replace("[grid]", '[set]\nduration = "200 s"\n[grid]')
+    (folder / "long.toml").write_text(text, encoding="utf-8")
+    store, jobs = PointStore(folder / "points"), list_jobs("long.toml")
+    tasks = [Task(job, store, 0) for job in jobs]
+    with (
+        Cluster(cluster.scheduler_address) as crew,
+        closing(crew.run(tasks, threading.Event())) as stream,
+    ):
+        outcomes = [next(stream)]
+        states = crew.client.futures
+
+        def all_are_done() -> bool:
+            return all(state.status == "finished" for state in list(states.values()))
+
+        wait_until(all_are_done, "all points are measured, and one is fetched")
+        held = crew.client.has_what()
+        nanny = next(nanny for nanny in cluster.workers.values() if held.get(nanny.worker_address))
+        os.kill(nanny.pid, signal.SIGKILL)
+        wait_until(
+            lambda: any(state.status == "lost" for state in list(states.values())),
+            "the client knows what was lost",
+        )
+        outcomes += stream
+    assert {task.job.key for task, _ in outcomes} == {job.key for job in jobs}
+    assert all(outcome == Kept() for _, outcome in outcomes)
+    assert store.find(job.key for job in jobs) == {job.key for job in jobs}
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_point_that_kills_its_worker_takes_no_other_with_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
+    text = SWEEP.replace("[grid]", '[set]\nduration = "20000 s"\n[grid]')
+    (folder / "long.toml").write_text(text, encoding="utf-8")
+    pack = Job.pack
+
+    def arm(job: Job) -> Any:
+        deadly = job.seed == 2 and '"30 ms"' in dict(job.overrides)["flow.ping.rtt"]
+        return Deadly() if deadly else pack(job)
+
+    monkeypatch.setattr(Job, "pack", arm)
+    # All points run at once in one process, and all of them are there when it dies.
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=8,
+        processes=True,
+        dashboard_address=None,
+        scheduler_kwargs={"allowed_failures": 0},
+    ) as local:
+        found = headend.sweep("long.toml", out="far", scheduler=local.scheduler_address)
+    reason = "each worker that ran it died, also when it ran alone; most often memory ran out, which the worker's log tells"
+    assert found.failures == {(queue, "30 ms", 2): reason for queue in ("drop_tail", "codel")}
+    assert found.complete
+    assert found.table.filter(pl.col("error").is_null()).height == 2 * 6
+
+
+class Deadly:
+    """What a point does that needs more memory than there is."""
+
+    def carry_out(self) -> None:
+        # Dask gives a worker up that dies while it is being started.
+        time.sleep(0.5)
+        os._exit(9)
+
+
 @pytest.mark.filterwarnings("default")
 def test_a_scheduler_that_does_not_answer_is_said_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="needs headend[cluster]")
-    monkeypatch.setattr("headend.sweeps.crew.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("headend.sweeps.cluster.ANSWER_SECONDS", 0.5)
     answer = run_small("--scheduler", "tcp://127.0.0.1:1")
     assert answer.exit_code == 2
     assert (

@@ -66,6 +66,12 @@ class Row:
     cells: list[Cell | None]
 
 
+#: How runs of one seed get intervals: those that a comparison makes, and those that were finished before.
+ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs, run again with --seed 2, 3, … and compare all folders."
+
+#: Why runs that were stopped are not set against others.
+UNEVEN = "No best, worst or differences: some of these runs were stopped before their end, so they were not measured over the same time."
+
 #: What a comparison's folder holds besides those of its runs.
 TAKEN = (MANIFEST, "report.html", "figures")
 
@@ -192,6 +198,13 @@ def share_seeds(variants: Sequence[Variant]) -> bool:
     return len({frozenset(variant.seeds) for variant in variants}) < 2
 
 
+def is_uneven(variants: Sequence[Variant]) -> bool:
+    """Say whether runs were stopped, and so measured over another time than others; lengths that were chosen are a choice."""
+    runs = [result for variant in variants for result in variant.results]
+    lengths = {(run.manifest["simulated_ns"], run.manifest["warmup_ns"]) for run in runs}
+    return len(lengths) > 1 and any(run.is_partial for run in runs)
+
+
 def label_distinctly(results: Sequence[Result]) -> None:
     """Call settings by names of their own: where several are called the same, by what was changed, by folder, or by number.
 
@@ -269,7 +282,11 @@ def _shorten_paths(paths: Sequence[str]) -> list[str]:
 
 
 def compare_figures(variants: Sequence[Variant]) -> list[Row]:
-    """Compare variants figure by figure: means over seeds, best and worst, differences to the first by common seeds."""
+    """Compare variants figure by figure: means over seeds, best and worst, differences to the first by common seeds.
+
+    Runs that were stopped and measured over another time than the others are not set against them: there are only the means.
+    """
+    uneven = is_uneven(variants)
     runs = [result for variant in variants for result in variant.results]
     scores = iter(score_runs(runs))
     scored = [{seed: next(scores) for seed in variant.seeds} for variant in variants]
@@ -286,9 +303,13 @@ def compare_figures(variants: Sequence[Variant]) -> list[Row]:
         means = [estimate.mean if estimate else math.nan for estimate in estimates]
         if all(map(math.isnan, means)):
             continue
-        marks = mark_values(means, rising=figure.rising)
+        marks: list[Mark] = (
+            [""] * len(means) if uneven else mark_values(means, rising=figure.rising)
+        )
         cells = [
-            Cell(estimate, mark, _compare_with_first(values, number)) if estimate else None
+            Cell(estimate, mark, None if uneven else _compare_with_first(values, number))
+            if estimate
+            else None
             for number, (estimate, mark) in enumerate(zip(estimates, marks, strict=True))
         ]
         rows.append(Row(figure, cells))
@@ -311,12 +332,15 @@ def explain_board(variants: Sequence[Variant]) -> str:
     """Say how the figures of variants, or over the seeds of one, are to be read."""
     if len(variants) < 2:
         return f"{_tell_means(variants)}."
+    if is_uneven(variants):
+        several = any(len(variant.results) > 1 for variant in variants)
+        return f"{_tell_means(variants)}. {UNEVEN}" if several else UNEVEN
     marks = "✓ best (within 1 %)" + (", ✗ worst" if len(variants) > 2 else "") + "."
     base = variants[0]
     is_paired = any(set(base.seeds) & set(variant.seeds) for variant in variants[1:])
     delta = f" Δ is the difference to {base.label}"
     if max(len(variant.results) for variant in variants) < 2:
-        return marks + (f"{delta}." if is_paired else "") + " One seed has no interval: --seeds 10."
+        return f"{marks}{f'{delta}.' if is_paired else ''} {ONE_SEED}"
     paired = f"{delta}, paired by seed, with its own interval; * where that leaves out zero."
     return f"{_tell_means(variants)}. {marks}{paired if is_paired else ''}"
 

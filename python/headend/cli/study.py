@@ -175,7 +175,8 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
 @contextmanager
 def open_crew(scheduler: str | None) -> Iterator[Crew]:
     """Give those who run the points: this machine's cores, or a cluster's workers."""
-    from headend.sweeps.crew import Cluster, Threads
+    from headend.sweeps.cluster import Cluster
+    from headend.sweeps.crew import Threads
 
     if scheduler is None:
         yield Threads()

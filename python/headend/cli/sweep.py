@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Settings that a terminal shows.
 MOST_ROWS = 40
 
+#: Warnings that a terminal shows.
+MOST_WARNINGS = 5
+
 #: Failures that a terminal shows.
 MOST_FAILURES = 5
 
@@ -140,7 +143,10 @@ def _print_result(result: SweepResult) -> None:
         )
     if result.notes:
         console.print()
-        print_warnings(result.notes)
+        print_warnings(result.notes[:MOST_WARNINGS])
+        if len(result.notes) > MOST_WARNINGS:
+            more = len(result.notes) - MOST_WARNINGS
+            console.print(f"[dim]{more} more warnings are in the manifest.[/dim]")
     if result.complete:
         console.print(f"Report: {result.folder}/report.html", soft_wrap=True)
 

@@ -1,32 +1,21 @@
-"""Who runs the jobs of sweeps and studies: threads of this process, or a Dask cluster."""
+"""Who runs the jobs of sweeps and studies, by default the threads of this process, and what became of each."""
 
 from __future__ import annotations
 
-import re
 import threading
-import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
-from headend.errors import InputError
 from headend.execution import count_cores, execute_all
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.sweeps.job import Job, Parcel
+    from headend.sweeps.job import Job
     from headend.sweeps.store import PointStore
-
-#: How long to wait for the answer of a scheduler.
-ANSWER_SECONDS = 10
-
-#: How often a cluster is asked what is done, and whether the person wants to stop is looked at.
-LOOK_SECONDS = 0.05
-
-_ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^\s/\]]+\]|[^\s/:\[\]]+):\d{1,5}")
 
 
 @dataclass(frozen=True)
@@ -131,90 +120,6 @@ class Threads:
         return execute_all(tasks, work, stop)
 
 
-class Cluster:
-    """The workers of a Dask scheduler. One that dies costs the time of what it was running: others run that again.
-
-    Parameters
-    ----------
-    address
-        Of the scheduler, such as ``tcp://10.0.0.1:8786``.
-
-    Raises
-    ------
-    InputError
-        When Dask is not installed, or nobody answers there.
-    """
-
-    def __init__(self, address: str) -> None:
-        # Dask finds a malformed address only when half of its client is there, and then waits long for the end of that half.
-        if not _ADDRESS.fullmatch(address):
-            raise InputError(
-                f"--scheduler {address}: expected the address of a Dask scheduler, such as tcp://HOST:8786"
-            )
-        try:
-            from distributed import Client
-        except ImportError as error:
-            raise InputError(
-                "--scheduler needs Dask, which is not installed: pip install 'headend[cluster]'"
-            ) from error
-        self.address = address
-        try:
-            self.client: Any = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise InputError(
-                f"--scheduler {address}: expected a running Dask scheduler such as tcp://HOST:8786, found no answer"
-            ) from error
-
-    def __enter__(self) -> Self:
-        """Stay connected for a block."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave the cluster."""
-        self.client.close()
-
-    def count_places(self) -> int:
-        """Count the threads of all workers."""
-        return sum(self.client.nthreads().values())
-
-    def run(
-        self, tasks: Iterable[Task], stop: threading.Event
-    ) -> Generator[tuple[Task, Kept | Failure], None, None]:
-        """Run jobs on the workers."""
-        from distributed import as_completed
-
-        name = f"headend-{uuid.uuid4().hex}"
-        futures: dict[Any, Task] = {}
-        try:
-            for task in tasks:
-                key = f"{name}-{task.batch}-{task.job.key}"
-                futures[self.client.submit(_carry_out, task.job.pack(), key=key)] = task
-            finished = as_completed(futures, loop=self.client.loop)
-            while not finished.is_empty():
-                if stop.is_set():
-                    return
-                if not finished.has_ready():
-                    stop.wait(LOOK_SECONDS)
-                    continue
-                future = next(finished)
-                task, result = futures[future], self._collect(future)
-                future.release()
-                yield task, result if isinstance(result, Failure) else task.keep(result)
-        finally:
-            self.client.cancel(list(futures), force=True)
-
-    def _collect(self, future: Any) -> pl.DataFrame | Failure:
-        if future.status in ("cancelled", "lost"):
-            raise InputError(
-                f"--scheduler {self.address}: the connection was lost; run again to go on"
-            )
-        try:
-            frame: pl.DataFrame = future.result()
-        except Exception as error:
-            return Failure(tell(error))
-        return frame
-
-
 def run_missing(
     batches: Iterable[Batch],
     stop: threading.Event,
@@ -307,7 +212,3 @@ def tell(error: Exception) -> str:
     return (
         text if isinstance(error, ValueError | RuntimeError) else f"{type(error).__name__}: {text}"
     )
-
-
-def _carry_out(parcel: Parcel) -> pl.DataFrame | None:
-    return parcel.carry_out()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.conflicts import check_settings, is_name, note_replaced
+from headend.conflicts import check_settings
 from headend.errors import InputError
 from headend.scenario import Text, check_source, read_scenario, write_overrides
 from headend.sweeps.conflicts import check_paths
@@ -25,6 +25,7 @@ from headend.sweeps.definition import (
 )
 from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
+from headend.sweeps.notes import take_notes
 from headend.sweeps.place import add_line, locate
 from headend.sweeps.store import PointStore
 
@@ -52,7 +53,8 @@ class SweepResult:
     complete
         Whether all points were run; a sweep that was stopped has those that were done.
     notes
-        What to read before the results are trusted, of what the sweep sets.
+        What to read before the results are trusted: what the scenarios are warned of, and where that is not all of them,
+        and what the sweep sets in place of what they wrote.
     """
 
     sweep: Sweep
@@ -110,7 +112,7 @@ def sweep(
     >>> found.table["value"].len()  # doctest: +SKIP
     2
     """
-    from headend.sweeps.crew import Cluster
+    from headend.sweeps.cluster import Cluster
 
     chosen = read_any(source)
     chosen = adapt(chosen, set, seeds)
@@ -286,23 +288,8 @@ def carry_out(
         elif isinstance(item, Job) and item.key in finished.kept:
             frames.append(_place(chosen, point, store.read(item.key)))
     table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
-    notes = _note_replaced(prepared)
+    notes = take_notes(chosen.axes, prepared)
     return SweepResult(chosen, table, found, finished.complete, notes=notes)
-
-
-def _note_replaced(prepared: Prepared) -> tuple[str, ...]:
-    """Say once of each scenario where a bare name takes the place of values that it wrote, as `note_replaced` does."""
-    seen: set[tuple[str, str, str]] = set()
-    notes: dict[str, None] = {}
-    for point, item in prepared:
-        pairs = {(str(point.scenario), *pair) for pair in point.overrides if is_name(pair[1])}
-        if isinstance(item, Job) and not pairs <= seen:
-            seen |= pairs
-            text = read_scenario(point.scenario)
-            loaded = text.load(point.overrides)
-            queue_path = loaded.scenario.queue_path or ""
-            notes |= dict.fromkeys(note_replaced(text, loaded, point.overrides, queue_path))
-    return tuple(notes)
 
 
 def _place(chosen: Sweep, point: Point, frame: pl.DataFrame) -> pl.DataFrame:

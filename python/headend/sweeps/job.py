@@ -48,6 +48,7 @@ class Job:
     selection: Selection
     key: str
     duration_ns: int
+    warnings: tuple[str, ...] = ()
 
     def carry_out(self, stop: threading.Event | None = None) -> pl.DataFrame | None:
         """Run it in this process. None where it was stopped."""
@@ -127,7 +128,8 @@ def prepare(text: Text, overrides: Overrides, seed: int, selection: Selection) -
         fingerprint_engine(),
     ]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return Job(text, overrides, seed, selection, key, scenario.duration_ns)
+    warnings = tuple(scenario.warnings)
+    return Job(text, overrides, seed, selection, key, scenario.duration_ns, warnings)
 
 
 @functools.cache

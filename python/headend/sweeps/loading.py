@@ -63,6 +63,7 @@ def load_sweep(folder: str | Path) -> SweepResult:
             title=manifest["title"],
             description=manifest["description"],
         )
+        notes = tuple(map(str, manifest.get("warnings", ())))
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
     table = _read_table(folder / RESULTS)
@@ -71,7 +72,7 @@ def load_sweep(folder: str | Path) -> SweepResult:
     failures = {
         tuple(row[:-1]): str(row[-1]) for row in failed.select(*names, "seed", "error").iter_rows()
     }
-    return SweepResult(sweep, table, failures, complete=True, folder=folder)
+    return SweepResult(sweep, table, failures, complete=True, folder=folder, notes=notes)
 
 
 def _read_table(path: Path) -> pl.DataFrame:

@@ -109,6 +109,7 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
         "seeds": list(result.sweep.seeds),
         **describe_drawing(result.sweep),
         "failed": len(result.failures),
+        "warnings": list(result.notes),
     }
     write_table(result.table, folder / RESULTS)
     write_table(result.summary, folder / SUMMARY)
@@ -144,6 +145,7 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
         points=count_points(result),
         failed=len(result.failures),
         failures=list_failures(result),
+        warnings=result.notes,
         valueless=tell_valueless(result),
         shown=shown,
         rows=rows,
@@ -177,7 +179,7 @@ def _fingerprint(result: SweepResult, folder: Path) -> str:
     words = replace(
         result.sweep, scenario=None, overrides=(), added=(), file=None, dimensions=drawn
     )
-    digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n".encode())
+    digest = hashlib.sha256(f"{fingerprint_drawing()}\n{words!r}\n{result.notes!r}\n".encode())
     digest.update((folder / RESULTS).read_bytes())
     return digest.hexdigest()
 
