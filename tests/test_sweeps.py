@@ -844,7 +844,12 @@ def test_a_point_that_kills_its_worker_takes_no_other_with_it(
         dashboard_address=None,
         scheduler_kwargs={"allowed_failures": 0},
     ) as local:
-        found = headend.sweep("long.toml", out="far", scheduler=local.scheduler_address)
+        # Were there no worker left, Dask would wait for one.
+        stop = threading.Event()
+        patience = threading.Timer(60, stop.set)
+        patience.start()
+        found = headend.sweep("long.toml", out="far", scheduler=local.scheduler_address, stop=stop)
+        patience.cancel()
     reason = "each worker that ran it died, also when it ran alone; most often memory ran out, which the worker's log tells"
     assert found.failures == {(queue, "30 ms", 2): reason for queue in ("drop_tail", "codel")}
     assert found.complete
