@@ -282,6 +282,17 @@ fn a_queue_with_no_room_for_a_packet_is_refused() {
         sized("up.queue.buffer_control.target = \"1000 B\""),
         "link.dsl.point_to_point.up.queue.buffer_control: 1024 B at 1 Mbit/s have no room for one packet of 1500 B (1500 B): ask for more (line 9, column 10)"
     );
+    let inside = |queue: &str| sized(&format!("up.queue = {{ {queue} }}"));
+    let law = inside("drr = { law = { codel = { limit = \"100 B\" } } }");
+    assert!(
+        law.contains("up.queue.drr.law.codel.limit: expected room for one packet"),
+        "{law}"
+    );
+    let class = inside("cbq = { class = { a = { share = \"1\", limit = \"100 B\" } } }");
+    assert!(
+        class.contains("up.queue.cbq.class.a.limit: expected room for one packet"),
+        "{class}"
+    );
     let codel = "queue = { codel = { limit = \"1500 B\" } }";
     let cable = error(&CABLE.replace("queue = \"codel\"", codel));
     assert!(cable.contains("(1518 B), found \"1.5 kB\""), "{cable}");

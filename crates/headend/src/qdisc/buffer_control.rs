@@ -27,7 +27,7 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<ByteCount>,
     /// Buffer wanted (TLV 24.35.2). Raising it loses fewer packets of a burst and lets distant or many servers fill the line, and makes
-    /// everybody wait longer behind an upload. Without it, 50 ms at the sustained rate.
+    /// everybody wait longer behind an upload. Without it, or with 0, 50 ms at the sustained rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<ByteCount>,
     /// Most buffer to be accepted (TLV 24.35.3): bounds the delay, whatever the device likes to offer.

@@ -234,27 +234,50 @@ pub(super) fn plan_queue<'a>(
 /// The largest packet that links carry, IP bytes.
 const MTU: u16 = 1500;
 
-/// A queue that never has room for a whole packet lets no transfer begin.
+/// A queue that never has room for a whole packet lets no transfer begin, nor does one inside it.
 fn check_limit(
     path: &str,
     config: &QueueConfig,
     rate: Rate,
     framing: Framing,
 ) -> Result<(), ScenarioError> {
-    let least = framing.of_size(MTU);
     let path = format!("{path}.{}", config.name());
-    let Some(limit) = config.written_limit() else {
-        return match config.limit_bytes(rate) {
-            Some(bytes) if bytes < least => {
-                let why = format!(
-                    "{bytes} B at {rate} have no room for one packet of {MTU} B ({least} B): ask for more"
-                );
-                Err(ScenarioError::invalid(path, why))
+    match config {
+        QueueConfig::Cbq(cbq) => {
+            for (name, class) in &cbq.class {
+                let path = format!("{path}.class.{name}.limit");
+                check_room(&path, class.limit, rate, framing)?;
             }
-            _ => Ok(()),
-        };
-    };
-    let path = format!("{path}.limit");
+        }
+        QueueConfig::Drr(drr) => {
+            check_limit(&format!("{path}.law"), &drr.law, rate, framing)?;
+        }
+        QueueConfig::Sfq(sfq) => {
+            check_limit(&format!("{path}.law"), &sfq.law, rate, framing)?;
+        }
+        QueueConfig::StrictPriority(bands) => {
+            check_limit(&format!("{path}.law"), &bands.law, rate, framing)?;
+        }
+        _ => {}
+    }
+    if let Some(limit) = config.written_limit() {
+        return check_room(&format!("{path}.limit"), limit, rate, framing);
+    }
+    let least = framing.of_size(MTU);
+    match config.limit_bytes(rate) {
+        Some(bytes) if bytes < least => {
+            let why = format!(
+                "{bytes} B at {rate} have no room for one packet of {MTU} B ({least} B): ask for more"
+            );
+            Err(ScenarioError::invalid(path, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a limit that is written has room for a packet.
+fn check_room(path: &str, limit: Limit, rate: Rate, framing: Framing) -> Result<(), ScenarioError> {
+    let least = framing.of_size(MTU);
     match BacklogLimit::at_rate(limit, rate) {
         BacklogLimit::Packets(0) => {
             let why = "expected room for at least one packet, found \"0 packets\"";
