@@ -317,6 +317,21 @@ def test_other_seeds_are_other_traffic_and_warned_of(fake: Any, home_line: Path)
     assert json.loads(answer.stdout)["warnings"] == []
 
 
+def test_runs_of_other_lengths_are_warned_of(fake: Any, home_line: Path) -> None:
+    for name, duration in (("short", "20 s"), ("long", "40 s"), ("stopped", "80 s")):
+        result = headend.run(home_line, set={"queue": "codel", "duration": duration})
+        result.manifest["partial"] = name == "stopped"
+        result.save(name, report=False)
+    said = "the runs compared were not measured over the same time (short: 15 s; long: 35 s), so"
+    answer = call("compare", "short", "long", "--out", "both")
+    assert f"Warning: {said}" in " ".join(answer.stdout.split())
+    assert f"<strong>Warning.</strong> {said}" in Path("both/report.html").read_text()
+    (warning,) = json.loads(call("compare", "both", "--json").stdout)["warnings"]
+    assert warning.startswith(said)
+    answer = call("compare", "short", "stopped", "--json")
+    assert json.loads(answer.stdout)["warnings"] == []
+
+
 def test_one_choice_with_several_seeds_is_no_comparison_but_a_report(
     fake: Any, home_line: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""What to know before a comparison is trusted: other seeds, parts of runs in means, runs that are missing."""
+"""What to know before a comparison is trusted: other seeds, other lengths, parts of runs in means, runs that are missing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headend.comparison import share_seeds
+from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
     from headend.comparison import Variant
@@ -19,7 +20,7 @@ MOST_NAMED = 6
 
 def warn_of_variants(variants: Sequence[Variant]) -> list[str]:
     """Say what to read before variants are compared, in sentences without their full stop."""
-    return [*_warn_of_seeds(variants), *_warn_of_parts(variants)]
+    return [*_warn_of_seeds(variants), *_warn_of_lengths(variants), *_warn_of_parts(variants)]
 
 
 def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
@@ -46,6 +47,24 @@ def _warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
     return [
         f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so what sets them apart may be"
         " that and not the choice; run all of them with the same seeds"
+    ]
+
+
+def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
+    """Say so where whole runs were not measured over the same time; of those that were stopped, that is said elsewhere."""
+    labels: dict[str, list[str]] = {}
+    for variant in variants:
+        whole = [result.manifest for result in variant.results if not result.is_partial]
+        lengths = sorted({run["simulated_ns"] - run.get("warmup_ns", 0) for run in whole})
+        if lengths:
+            own = ", ".join(format_quantity(length, "time") for length in lengths)
+            labels.setdefault(own, []).append(variant.label)
+    if len(labels) < 2:
+        return []
+    told = "; ".join(f"{', '.join(own)}: {lengths}" for lengths, own in labels.items())
+    return [
+        f"the runs compared were not measured over the same time ({told}), so what sets them apart may be that: a longer run has"
+        " more of what is rare and less of how it starts; to compare another choice, give all of them the same duration and warm-up"
     ]
 
 
