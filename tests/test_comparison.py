@@ -399,3 +399,18 @@ def test_the_same_run_twice_is_two_variants(fake: Any, home_line: Path) -> None:
     call("run", "home-line.toml", "--quiet", "--out", "b/x")
     labels = [result.label for result in load_results(["a/x", "b/x"])]
     assert labels == ["home-line (1)", "home-line (2)"]
+
+
+def test_a_run_that_is_given_twice_is_not_compared_with_itself(fake: Any, home_line: Path) -> None:
+    run = keep(home_line, "run", "codel", 1)
+    call("compare", "home-line.toml", "--vary", "queue=codel,pie", "--quiet", "--out", "both")
+    for folders, named in (
+        ((run, f"{run}/../run"), "run/../run"),
+        (("both", "both/pie"), "both/pie"),
+        (("both/pie", "both"), "both/pie"),
+        (("both", "both"), "both/codel"),
+    ):
+        for command in ("compare", "report"):
+            answer = call(command, *folders, "--out", "out")
+            assert (answer.exit_code, answer.stderr) == (2, f"error: {named}: given twice\n")
+    assert not Path("out").exists()

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.errors import InputError
 from headend.estimate import Estimate, estimate_difference, estimate_mean
 from headend.folder import MANIFEST, name_folders
 from headend.quantity import shorten_value
@@ -146,13 +147,16 @@ class Comparison:
 
 def load_results(folders: Sequence[str | Path]) -> list[Result]:
     """Read the runs of results folders; a comparison's folder stands for all its runs."""
-    results = []
+    results: list[Result] = []
+    found: set[Path] = set()
     for folder in map(Path, folders):
         manifest = read_manifest(folder)
-        if manifest.get("kind") == "comparison":
-            results += [Result.load(folder / name) for name in manifest["runs"]]
-        else:
-            results.append(Result.load(folder))
+        is_run = manifest.get("kind") != "comparison"
+        for run in [folder] if is_run else [folder / name for name in manifest["runs"]]:
+            if run.resolve() in found:
+                raise InputError(f"{run}: given twice")
+            found.add(run.resolve())
+            results.append(Result.load(run))
     label_distinctly(results)
     return results
 
