@@ -414,3 +414,11 @@ def test_a_run_that_is_given_twice_is_not_compared_with_itself(fake: Any, home_l
             answer = call(command, *folders, "--out", "out")
             assert (answer.exit_code, answer.stderr) == (2, f"error: {named}: given twice\n")
     assert not Path("out").exists()
+
+
+def test_finished_runs_are_not_called_the_same(fake: Any, home_line: Path) -> None:
+    folders = [keep(home_line, queue, queue, 1) for queue in ("codel", "pie")]
+    answer = call("compare", *folders, "--label", "a", "--label", "a", "--out", "out")
+    message = 'error: two runs would both be called "a": give each a --label\n'
+    assert (answer.exit_code, answer.stderr) == (2, message)
+    assert not Path("out").exists()

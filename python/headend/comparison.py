@@ -209,6 +209,13 @@ def is_uneven(variants: Sequence[Variant]) -> bool:
     return len(lengths) > 1 and any(run.is_partial for run in runs)
 
 
+def refuse_alike(labels: Sequence[str]) -> None:
+    """Refuse labels that do not tell runs apart."""
+    for number, label in enumerate(labels):
+        if label in labels[:number]:
+            raise InputError(f'two runs would both be called "{label}": give each a --label')
+
+
 def label_distinctly(results: Sequence[Result]) -> None:
     """Call settings by names of their own: where several are called the same, by what was changed, by folder, or by number.
 

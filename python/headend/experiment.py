@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headend.comparison import Comparison, label_values
+from headend.comparison import Comparison, label_values, refuse_alike
 from headend.conflicts import check_settings, check_shared, note_replaced, spell_out
 from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
@@ -354,10 +354,7 @@ def plan_comparison(
             plans.append(plan_run(source, overrides, varied=varied, seed=seed, label=label))
         except InputError as error:
             raise InputError(_echo_vary(str(error), varied)) from error
-    found = [plan.label for plan in plans]
-    for label in found:
-        if found.count(label) > 1:
-            raise InputError(f'two runs would both be called "{label}": give each a --label')
+    refuse_alike([plan.label for plan in plans])
     chosen = choose_seeds(seeds, first=plans[0].seed)
     return [replace(plan, seed=seed) for plan in plans for seed in chosen]
 

@@ -216,7 +216,13 @@ def _load_finished(
     sources: list[str], labels: list[str], out: Path | None, force: bool
 ) -> tuple[Comparison, bool]:
     """Keep runs that are finished side by side; say also whether their report was interrupted."""
-    from headend.comparison import Comparison, gather_variants, load_results, load_unfinished
+    from headend.comparison import (
+        Comparison,
+        gather_variants,
+        load_results,
+        load_unfinished,
+        refuse_alike,
+    )
     from headend.folder import choose_folder
 
     if len(sources) == 1 and not (Path(sources[0]) / "manifest.json").is_file():
@@ -231,6 +237,7 @@ def _load_finished(
         raise InputError(
             f"{len(labels)} labels for {len(variants)} runs: give one for each, or none"
         )
+    refuse_alike(labels)
     for variant, label in zip(variants, labels, strict=False):
         for result in variant.results:
             result.label = label
