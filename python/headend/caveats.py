@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,13 @@ MOST_SEEDS_LISTED = 6
 MOST_NAMED = 6
 
 
-def warn_of_variants(variants: Sequence[Variant]) -> list[str]:
-    """Say what to read before variants are compared, in sentences without their full stop."""
-    return [*_warn_of_seeds(variants), *_warn_of_lengths(variants), *_warn_of_parts(variants)]
+def warn_of_variants(variants: Sequence[Variant], unfinished: Sequence[str] = ()) -> list[str]:
+    """Say what to read before variants are compared, in sentences without their full stop; which runs are missing is told apart."""
+    return [
+        *_warn_of_seeds(variants, unfinished),
+        *_warn_of_lengths(variants),
+        *_warn_of_parts(variants),
+    ]
 
 
 def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
@@ -36,9 +41,12 @@ def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
     return [f"the means hold runs that were stopped before their end ({told})"] if names else []
 
 
-def _warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
-    """Say so where variants were not run with the same seeds."""
-    if share_seeds(variants):
+def _warn_of_seeds(variants: Sequence[Variant], unfinished: Sequence[str]) -> list[str]:
+    """Say so where variants were not run with the same seeds, unless what differs is among those that were stopped."""
+    missing = {
+        int(seed) for name in unfinished for seed in re.findall(r", seed (\d+)(?= of |$)", name)
+    }
+    if share_seeds(variants) or len({frozenset(missing.union(v.seeds)) for v in variants}) < 2:
         return []
     labels: dict[tuple[int, ...], list[str]] = {}
     for variant in variants:

@@ -98,7 +98,7 @@ class Comparison:
         """What to read before the comparison is trusted, beside what its runs say of themselves."""
         from headend.caveats import warn_of_variants
 
-        return warn_of_variants(self.variants)
+        return warn_of_variants(self.variants, self.unfinished)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
         """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
