@@ -265,7 +265,7 @@ def test_a_comparison_over_seeds_is_kept_by_variant_and_seed(fake: Any, home_lin
     arguments = ["--vary", "queue=drop_tail,docsis_pie", "--seeds", "1,4", "--out", "kept"]
     answer = call("compare", "home-line.toml", *arguments)
     assert answer.exit_code == 0, answer.output
-    assert "What follows is of seed 1." in answer.stdout
+    assert "This table and the words below it are of seed 1." in answer.stdout
     assert "paired by seed" in " ".join(answer.stdout.split())
     folders = sorted(
         path.parent.relative_to("kept").as_posix() for path in Path("kept").rglob("flows.parquet")
@@ -359,12 +359,12 @@ def test_what_is_shown_of_one_seed_is_of_one_that_all_have(fake: Any, home_line:
     ]
     label = ("--label", "long", "--label", "short")
     answer = call("compare", *folders, *label, "--out", "both")
-    assert "What follows is of seed 2." in answer.stdout
+    assert "This table and the words below it are of seed 2." in answer.stdout
     assert "Means over the seeds of each run" in answer.stdout
     assert "(long: 1, 2; short: 2, 3)" in answer.stdout
     assert "figures over time are of seed 2" in Path("both/report.html").read_text()
     answer = call("compare", folders[0], folders[1], folders[2], *label, "--out", "apart")
-    assert "What follows is of the first seed of each run." in answer.stdout
+    assert "This table and the words below it are of the first seed of each run." in answer.stdout
 
 
 def test_a_list_of_seeds_leaves_no_first_one_to_choose(fake: Any, home_line: Path) -> None:

@@ -319,7 +319,9 @@ def _print_comparison(comparison: Comparison) -> None:
     verdicts = [judge(result) for result in shown]
     seeds = max(len(variant.results) for variant in variants)
     if seeds > 1:
-        console.print(f"[dim]What follows is of {name_shown_seed(variants)}.[/dim]")
+        console.print(
+            f"[dim]This table and the words below it are of {name_shown_seed(variants)}.[/dim]"
+        )
     console.print(fit(console, draw_comparison(shown, verdicts)))
     for line in summarise_comparison(shown, verdicts):
         console.print(line)
