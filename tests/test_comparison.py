@@ -422,3 +422,23 @@ def test_finished_runs_are_not_called_the_same(fake: Any, home_line: Path) -> No
     message = 'error: two runs would both be called "a": give each a --label\n'
     assert (answer.exit_code, answer.stderr) == (2, message)
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"seeds": [1, 2], "seed": 3},
+            "seed: with a list of seeds, there is no first one to choose",
+        ),
+        ({"labels": "abc"}, "labels: expected a list of texts, found 'abc'"),
+        ({"labels": [1, 2, 3]}, "labels: expected a list of texts, found [1, 2, 3]"),
+        ({"labels": 3}, "labels: expected a list of texts, found 3"),
+    ],
+)
+def test_seeds_and_labels_from_python_are_checked(
+    home_line: Path, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(headend.InputError) as raised:
+        compare(home_line, QUEUES, **arguments)
+    assert str(raised.value) == message

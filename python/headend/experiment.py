@@ -289,6 +289,13 @@ def _check_seed_alone(overrides: Overrides, by: str) -> None:
         raise InputError(f"--set seed: has no effect, since {by} chooses it; leave out one of them")
 
 
+def _check_texts(labels: Any) -> None:
+    """Refuse labels that are no list of texts; a text is a sequence too, of its letters."""
+    is_list = isinstance(labels, Sequence) and not isinstance(labels, str | bytes)
+    if not is_list or not all(isinstance(label, str) for label in labels):
+        raise InputError(f"labels: expected a list of texts, found {reprlib.repr(labels)}")
+
+
 def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
     """Refuse what would be called one thing and run as another."""
     if "seed" in paths:
@@ -336,7 +343,10 @@ def plan_comparison(
     """
     _check_varied(list(vary))
     if read_integer(seeds) is None:
+        if seed is not None:
+            raise InputError("seed: with a list of seeds, there is no first one to choose")
         _check_seed_alone(overrides, "a list of seeds")
+    _check_texts(labels)
     combinations = list(itertools.product(*vary.values()))
     if len(combinations) > MOST_RUNS:
         raise InputError(
