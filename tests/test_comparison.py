@@ -442,3 +442,12 @@ def test_seeds_and_labels_from_python_are_checked(
     with pytest.raises(headend.InputError) as raised:
         compare(home_line, QUEUES, **arguments)
     assert str(raised.value) == message
+
+
+def test_labels_are_one_for_each_run(fake: Any, home_line: Path) -> None:
+    folders = [keep(home_line, queue, queue, 1) for queue in ("codel", "pie")]
+    message = "error: 1 label for 2 runs: give one for each, or none\n"
+    for sources in (folders, ["home-line.toml", "--vary", "queue=codel,pie"]):
+        answer = call("compare", *sources, "--label", "a")
+        assert (answer.exit_code, answer.stderr) == (2, message)
+    assert "once for each, in order" in " ".join(call("compare", "--help").stdout.split())

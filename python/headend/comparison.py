@@ -209,6 +209,15 @@ def is_uneven(variants: Sequence[Variant]) -> bool:
     return len(lengths) > 1 and any(run.is_partial for run in runs)
 
 
+def check_labels(labels: Sequence[str], count: int) -> None:
+    """Refuse labels for so many runs that are not one for each, or do not tell them apart; none are no mistake."""
+    if labels and len(labels) != count:
+        given = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
+        of = "1 run" if count == 1 else f"{count} runs"
+        raise InputError(f"{given} for {of}: give one for each, or none")
+    refuse_alike(labels)
+
+
 def refuse_alike(labels: Sequence[str]) -> None:
     """Refuse labels that do not tell runs apart."""
     for number, label in enumerate(labels):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headend.comparison import Comparison, label_values, refuse_alike
+from headend.comparison import Comparison, check_labels, label_values, refuse_alike
 from headend.conflicts import check_settings, check_shared, note_replaced, spell_out
 from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
@@ -352,10 +352,7 @@ def plan_comparison(
         raise InputError(
             f"--vary asks for {len(combinations)} runs; one report shows at most {MOST_RUNS}"
         )
-    if labels and len(labels) != len(combinations):
-        raise InputError(
-            f"{len(labels)} labels for {len(combinations)} runs: give one for each, or none"
-        )
+    check_labels(labels, len(combinations))
     plans = []
     for number, combination in enumerate(combinations):
         varied = list(zip(vary, combination, strict=True))

@@ -65,7 +65,8 @@ def compare(
         ),
     ] = None,
     labels: Annotated[
-        list[str] | None, typer.Option("--label", help="What to call the runs, in order.")
+        list[str] | None,
+        typer.Option("--label", help="What to call a run; once for each, in order."),
     ] = None,
     settings: SetOption = None,
     seed: SeedOption = None,
@@ -218,10 +219,10 @@ def _load_finished(
     """Keep runs that are finished side by side; say also whether their report was interrupted."""
     from headend.comparison import (
         Comparison,
+        check_labels,
         gather_variants,
         load_results,
         load_unfinished,
-        refuse_alike,
     )
     from headend.folder import choose_folder
 
@@ -233,11 +234,7 @@ def _load_finished(
     variants = gather_variants(results)
     if len(variants) < 2:
         raise InputError(_tell_alone(sources, variants[0]))
-    if labels and len(labels) != len(variants):
-        raise InputError(
-            f"{len(labels)} labels for {len(variants)} runs: give one for each, or none"
-        )
-    refuse_alike(labels)
+    check_labels(labels, len(variants))
     for variant, label in zip(variants, labels, strict=False):
         for result in variant.results:
             result.label = label
