@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import headend
+import headend.experiment
 from headend.cli.main import app
 from headend.comparison import load_results
 from headend.errors import InputError
@@ -708,6 +709,25 @@ def test_what_an_interrupted_comparison_lacks_is_told_whenever_it_is_read(
     answer = call("compare", "again", "out", "--out", "both", "--json")
     names = ["pie of again", "red of again", "pie of out", "red of out"]
     assert json.loads(answer.stdout)["unfinished"] == names
+
+
+def test_seeds_that_an_interrupted_comparison_lacks_are_no_other_traffic(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(3, monkeypatch)
+    said = "do not have the same seeds"
+    answer = call(
+        "compare", "home-line.toml", "--vary", "queue=codel,pie", "--seeds", "2", "--out", "out"
+    )
+    assert "Not finished: pie, seed 2." in answer.stdout
+    assert said not in " ".join(answer.stdout.split())
+    assert call("report", "out").exit_code == 0
+    assert said not in Path("out/report.html").read_text()
+    answer = call("compare", "out", "--out", "again", "--json")
+    assert json.loads(answer.stdout)["warnings"] == []
+    headend.run(home_line, set={"queue": "red"}, seed=7).save("other", report=False)
+    answer = call("compare", "again", "other", "--json")
+    assert said in json.loads(answer.stdout)["warnings"][0]
 
 
 def test_one_choice_that_was_run_is_not_spoken_of_as_several(

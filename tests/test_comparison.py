@@ -265,7 +265,7 @@ def test_a_comparison_over_seeds_is_kept_by_variant_and_seed(fake: Any, home_lin
     arguments = ["--vary", "queue=drop_tail,docsis_pie", "--seeds", "1,4", "--out", "kept"]
     answer = call("compare", "home-line.toml", *arguments)
     assert answer.exit_code == 0, answer.output
-    assert "What follows is of seed 1." in answer.stdout
+    assert "This table and the words below it are of seed 1." in answer.stdout
     assert "paired by seed" in " ".join(answer.stdout.split())
     folders = sorted(
         path.parent.relative_to("kept").as_posix() for path in Path("kept").rglob("flows.parquet")
@@ -317,6 +317,21 @@ def test_other_seeds_are_other_traffic_and_warned_of(fake: Any, home_line: Path)
     assert json.loads(answer.stdout)["warnings"] == []
 
 
+def test_runs_of_other_lengths_are_warned_of(fake: Any, home_line: Path) -> None:
+    for name, duration in (("short", "20 s"), ("long", "40 s"), ("stopped", "80 s")):
+        result = headend.run(home_line, set={"queue": "codel", "duration": duration})
+        result.manifest["partial"] = name == "stopped"
+        result.save(name, report=False)
+    said = "the runs compared were not measured over the same time (short: 15 s; long: 35 s), so"
+    answer = call("compare", "short", "long", "--out", "both")
+    assert f"Warning: {said}" in " ".join(answer.stdout.split())
+    assert f"<strong>Warning.</strong> {said}" in Path("both/report.html").read_text()
+    (warning,) = json.loads(call("compare", "both", "--json").stdout)["warnings"]
+    assert warning.startswith(said)
+    answer = call("compare", "short", "stopped", "--json")
+    assert json.loads(answer.stdout)["warnings"] == []
+
+
 def test_one_choice_with_several_seeds_is_no_comparison_but_a_report(
     fake: Any, home_line: Path
 ) -> None:
@@ -344,12 +359,12 @@ def test_what_is_shown_of_one_seed_is_of_one_that_all_have(fake: Any, home_line:
     ]
     label = ("--label", "long", "--label", "short")
     answer = call("compare", *folders, *label, "--out", "both")
-    assert "What follows is of seed 2." in answer.stdout
+    assert "This table and the words below it are of seed 2." in answer.stdout
     assert "Means over the seeds of each run" in answer.stdout
     assert "(long: 1, 2; short: 2, 3)" in answer.stdout
     assert "figures over time are of seed 2" in Path("both/report.html").read_text()
     answer = call("compare", folders[0], folders[1], folders[2], *label, "--out", "apart")
-    assert "What follows is of the first seed of each run." in answer.stdout
+    assert "This table and the words below it are of the first seed of each run." in answer.stdout
 
 
 def test_a_list_of_seeds_leaves_no_first_one_to_choose(fake: Any, home_line: Path) -> None:
@@ -384,3 +399,55 @@ def test_the_same_run_twice_is_two_variants(fake: Any, home_line: Path) -> None:
     call("run", "home-line.toml", "--quiet", "--out", "b/x")
     labels = [result.label for result in load_results(["a/x", "b/x"])]
     assert labels == ["home-line (1)", "home-line (2)"]
+
+
+def test_a_run_that_is_given_twice_is_not_compared_with_itself(fake: Any, home_line: Path) -> None:
+    run = keep(home_line, "run", "codel", 1)
+    call("compare", "home-line.toml", "--vary", "queue=codel,pie", "--quiet", "--out", "both")
+    for folders, named in (
+        ((run, f"{run}/../run"), "run/../run"),
+        (("both", "both/pie"), "both/pie"),
+        (("both/pie", "both"), "both/pie"),
+        (("both", "both"), "both/codel"),
+    ):
+        for command in ("compare", "report"):
+            answer = call(command, *folders, "--out", "out")
+            assert (answer.exit_code, answer.stderr) == (2, f"error: {named}: given twice\n")
+    assert not Path("out").exists()
+
+
+def test_finished_runs_are_not_called_the_same(fake: Any, home_line: Path) -> None:
+    folders = [keep(home_line, queue, queue, 1) for queue in ("codel", "pie")]
+    answer = call("compare", *folders, "--label", "a", "--label", "a", "--out", "out")
+    message = 'error: two runs would both be called "a": give each a --label\n'
+    assert (answer.exit_code, answer.stderr) == (2, message)
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"seeds": [1, 2], "seed": 3},
+            "seed: with a list of seeds, there is no first one to choose",
+        ),
+        ({"labels": "abc"}, "labels: expected a list of texts, found 'abc'"),
+        ({"labels": [1, 2, 3]}, "labels: expected a list of texts, found [1, 2, 3]"),
+        ({"labels": 3}, "labels: expected a list of texts, found 3"),
+    ],
+)
+def test_seeds_and_labels_from_python_are_checked(
+    home_line: Path, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(headend.InputError) as raised:
+        compare(home_line, QUEUES, **arguments)
+    assert str(raised.value) == message
+
+
+def test_labels_are_one_for_each_run(fake: Any, home_line: Path) -> None:
+    folders = [keep(home_line, queue, queue, 1) for queue in ("codel", "pie")]
+    message = "error: 1 label for 2 runs: give one for each, or none\n"
+    for sources in (folders, ["home-line.toml", "--vary", "queue=codel,pie"]):
+        answer = call("compare", *sources, "--label", "a")
+        assert (answer.exit_code, answer.stderr) == (2, message)
+    assert "once for each, in order" in " ".join(call("compare", "--help").stdout.split())

@@ -1,11 +1,13 @@
-"""What to know before a comparison is trusted: other seeds, parts of runs in means, runs that are missing."""
+"""What to know before a comparison is trusted: other seeds, other lengths, parts of runs in means, runs that are missing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headend.comparison import share_seeds
+from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
     from headend.comparison import Variant
@@ -17,9 +19,13 @@ MOST_SEEDS_LISTED = 6
 MOST_NAMED = 6
 
 
-def warn_of_variants(variants: Sequence[Variant]) -> list[str]:
-    """Say what to read before variants are compared, in sentences without their full stop."""
-    return [*_warn_of_seeds(variants), *_warn_of_parts(variants)]
+def warn_of_variants(variants: Sequence[Variant], unfinished: Sequence[str] = ()) -> list[str]:
+    """Say what to read before variants are compared, in sentences without their full stop; which runs are missing is told apart."""
+    return [
+        *_warn_of_seeds(variants, unfinished),
+        *_warn_of_lengths(variants),
+        *_warn_of_parts(variants),
+    ]
 
 
 def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
@@ -35,9 +41,12 @@ def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
     return [f"the means hold runs that were stopped before their end ({told})"] if names else []
 
 
-def _warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
-    """Say so where variants were not run with the same seeds."""
-    if share_seeds(variants):
+def _warn_of_seeds(variants: Sequence[Variant], unfinished: Sequence[str]) -> list[str]:
+    """Say so where variants were not run with the same seeds, unless what differs is among those that were stopped."""
+    missing = {
+        int(seed) for name in unfinished for seed in re.findall(r", seed (\d+)(?= of |$)", name)
+    }
+    if share_seeds(variants) or len({frozenset(missing.union(v.seeds)) for v in variants}) < 2:
         return []
     labels: dict[tuple[int, ...], list[str]] = {}
     for variant in variants:
@@ -46,6 +55,24 @@ def _warn_of_seeds(variants: Sequence[Variant]) -> list[str]:
     return [
         f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so what sets them apart may be"
         " that and not the choice; run all of them with the same seeds"
+    ]
+
+
+def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
+    """Say so where whole runs were not measured over the same time; of those that were stopped, that is said elsewhere."""
+    labels: dict[str, list[str]] = {}
+    for variant in variants:
+        whole = [result.manifest for result in variant.results if not result.is_partial]
+        lengths = sorted({run["simulated_ns"] - run.get("warmup_ns", 0) for run in whole})
+        if lengths:
+            own = ", ".join(format_quantity(length, "time") for length in lengths)
+            labels.setdefault(own, []).append(variant.label)
+    if len(labels) < 2:
+        return []
+    told = "; ".join(f"{', '.join(own)}: {lengths}" for lengths, own in labels.items())
+    return [
+        f"the runs compared were not measured over the same time ({told}), so what sets them apart may be that: a longer run has"
+        " more of what is rare and less of how it starts; to compare another choice, give all of them the same duration and warm-up"
     ]
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.errors import InputError
 from headend.estimate import Estimate, estimate_difference, estimate_mean
 from headend.folder import MANIFEST, name_folders
 from headend.quantity import shorten_value
@@ -97,7 +98,7 @@ class Comparison:
         """What to read before the comparison is trusted, beside what its runs say of themselves."""
         from headend.caveats import warn_of_variants
 
-        return warn_of_variants(self.variants)
+        return warn_of_variants(self.variants, self.unfinished)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
         """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
@@ -146,13 +147,16 @@ class Comparison:
 
 def load_results(folders: Sequence[str | Path]) -> list[Result]:
     """Read the runs of results folders; a comparison's folder stands for all its runs."""
-    results = []
+    results: list[Result] = []
+    found: set[Path] = set()
     for folder in map(Path, folders):
         manifest = read_manifest(folder)
-        if manifest.get("kind") == "comparison":
-            results += [Result.load(folder / name) for name in manifest["runs"]]
-        else:
-            results.append(Result.load(folder))
+        is_run = manifest.get("kind") != "comparison"
+        for run in [folder] if is_run else [folder / name for name in manifest["runs"]]:
+            if run.resolve() in found:
+                raise InputError(f"{run}: given twice")
+            found.add(run.resolve())
+            results.append(Result.load(run))
     label_distinctly(results)
     return results
 
@@ -203,6 +207,22 @@ def is_uneven(variants: Sequence[Variant]) -> bool:
     runs = [result for variant in variants for result in variant.results]
     lengths = {(run.manifest["simulated_ns"], run.manifest["warmup_ns"]) for run in runs}
     return len(lengths) > 1 and any(run.is_partial for run in runs)
+
+
+def check_labels(labels: Sequence[str], count: int) -> None:
+    """Refuse labels for so many runs that are not one for each, or do not tell them apart; none are no mistake."""
+    if labels and len(labels) != count:
+        given = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
+        of = "1 run" if count == 1 else f"{count} runs"
+        raise InputError(f"{given} for {of}: give one for each, or none")
+    refuse_alike(labels)
+
+
+def refuse_alike(labels: Sequence[str]) -> None:
+    """Refuse labels that do not tell runs apart."""
+    for number, label in enumerate(labels):
+        if label in labels[:number]:
+            raise InputError(f'two runs would both be called "{label}": give each a --label')
 
 
 def label_distinctly(results: Sequence[Result]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headend.comparison import Comparison, label_values
+from headend.comparison import Comparison, check_labels, label_values, refuse_alike
 from headend.conflicts import check_settings, check_shared, note_replaced, spell_out
 from headend.errors import InputError
 from headend.execution import Execution, execute, execute_all
@@ -289,6 +289,13 @@ def _check_seed_alone(overrides: Overrides, by: str) -> None:
         raise InputError(f"--set seed: has no effect, since {by} chooses it; leave out one of them")
 
 
+def _check_texts(labels: Any) -> None:
+    """Refuse labels that are no list of texts; a text is a sequence too, of its letters."""
+    is_list = isinstance(labels, Sequence) and not isinstance(labels, str | bytes)
+    if not is_list or not all(isinstance(label, str) for label in labels):
+        raise InputError(f"labels: expected a list of texts, found {reprlib.repr(labels)}")
+
+
 def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
     """Refuse what would be called one thing and run as another."""
     if "seed" in paths:
@@ -336,16 +343,16 @@ def plan_comparison(
     """
     _check_varied(list(vary))
     if read_integer(seeds) is None:
+        if seed is not None:
+            raise InputError("seed: with a list of seeds, there is no first one to choose")
         _check_seed_alone(overrides, "a list of seeds")
+    _check_texts(labels)
     combinations = list(itertools.product(*vary.values()))
     if len(combinations) > MOST_RUNS:
         raise InputError(
             f"--vary asks for {len(combinations)} runs; one report shows at most {MOST_RUNS}"
         )
-    if labels and len(labels) != len(combinations):
-        raise InputError(
-            f"{len(labels)} labels for {len(combinations)} runs: give one for each, or none"
-        )
+    check_labels(labels, len(combinations))
     plans = []
     for number, combination in enumerate(combinations):
         varied = list(zip(vary, combination, strict=True))
@@ -354,10 +361,7 @@ def plan_comparison(
             plans.append(plan_run(source, overrides, varied=varied, seed=seed, label=label))
         except InputError as error:
             raise InputError(_echo_vary(str(error), varied)) from error
-    found = [plan.label for plan in plans]
-    for label in found:
-        if found.count(label) > 1:
-            raise InputError(f'two runs would both be called "{label}": give each a --label')
+    refuse_alike([plan.label for plan in plans])
     chosen = choose_seeds(seeds, first=plans[0].seed)
     return [replace(plan, seed=seed) for plan in plans for seed in chosen]
 

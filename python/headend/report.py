@@ -77,7 +77,7 @@ def write_report(
     results = [variant.results[0] for variant in variants]
     verdicts = [judge(result) for result in results]
     of_runs = (text for result in results for text in result.warnings)
-    warnings = [*warn_of_variants(variants), *of_runs]
+    warnings = [*warn_of_variants(variants, unfinished), *of_runs]
     shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
     page = render_page(
         "report.html.j2",

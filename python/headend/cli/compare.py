@@ -65,7 +65,8 @@ def compare(
         ),
     ] = None,
     labels: Annotated[
-        list[str] | None, typer.Option("--label", help="What to call the runs, in order.")
+        list[str] | None,
+        typer.Option("--label", help="What to call a run; once for each, in order."),
     ] = None,
     settings: SetOption = None,
     seed: SeedOption = None,
@@ -216,7 +217,13 @@ def _load_finished(
     sources: list[str], labels: list[str], out: Path | None, force: bool
 ) -> tuple[Comparison, bool]:
     """Keep runs that are finished side by side; say also whether their report was interrupted."""
-    from headend.comparison import Comparison, gather_variants, load_results, load_unfinished
+    from headend.comparison import (
+        Comparison,
+        check_labels,
+        gather_variants,
+        load_results,
+        load_unfinished,
+    )
     from headend.folder import choose_folder
 
     if len(sources) == 1 and not (Path(sources[0]) / "manifest.json").is_file():
@@ -227,10 +234,7 @@ def _load_finished(
     variants = gather_variants(results)
     if len(variants) < 2:
         raise InputError(_tell_alone(sources, variants[0]))
-    if labels and len(labels) != len(variants):
-        raise InputError(
-            f"{len(labels)} labels for {len(variants)} runs: give one for each, or none"
-        )
+    check_labels(labels, len(variants))
     for variant, label in zip(variants, labels, strict=False):
         for result in variant.results:
             result.label = label
@@ -312,7 +316,9 @@ def _print_comparison(comparison: Comparison) -> None:
     verdicts = [judge(result) for result in shown]
     seeds = max(len(variant.results) for variant in variants)
     if seeds > 1:
-        console.print(f"[dim]What follows is of {name_shown_seed(variants)}.[/dim]")
+        console.print(
+            f"[dim]This table and the words below it are of {name_shown_seed(variants)}.[/dim]"
+        )
     console.print(fit(console, draw_comparison(shown, verdicts)))
     for line in summarise_comparison(shown, verdicts):
         console.print(line)
