@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headend.comparison import share_seeds
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -46,12 +45,12 @@ def _warn_of_seeds(variants: Sequence[Variant], unfinished: Sequence[str]) -> li
     missing = {
         int(seed) for name in unfinished for seed in re.findall(r", seed (\d+)(?= of |$)", name)
     }
-    if share_seeds(variants) or len({frozenset(missing.union(v.seeds)) for v in variants}) < 2:
+    if len({frozenset(missing.union(variant.seeds)) for variant in variants}) < 2:
         return []
     labels: dict[tuple[int, ...], list[str]] = {}
     for variant in variants:
         labels.setdefault(tuple(sorted(variant.seeds)), []).append(variant.label)
-    told = "; ".join(f"{', '.join(own)}: {list_seeds(seeds)}" for seeds, own in labels.items())
+    told = "; ".join(f"{', '.join(own)}: {write_seeds(seeds)}" for seeds, own in labels.items())
     return [
         f"the runs compared do not have the same seeds ({told}): another seed is other traffic, so what sets them apart may be"
         " that and not the choice; run all of them with the same seeds"
@@ -76,8 +75,8 @@ def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
     ]
 
 
-def list_seeds(seeds: Sequence[int]) -> str:
-    """List seeds, the first ones where there are many."""
+def write_seeds(seeds: Sequence[int]) -> str:
+    """Write seeds one after the other, the first ones where there are many."""
     more = ", …" if len(seeds) > MOST_SEEDS_LISTED else ""
     return ", ".join(map(str, seeds[:MOST_SEEDS_LISTED])) + more
 

@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from headend.result import Result
     from headend.sweeps.crew import Progress
 
-#: Seeds that are named where an expectation was missed, at most.
-MOST_NAMED = 6
-
 
 @answer_errors
 def compare(
@@ -250,14 +247,14 @@ def _load_finished(
 
 def _tell_alone(sources: list[str], variant: Variant) -> str:
     """Say why there is nothing to compare where all runs are of one choice, and what to do instead."""
-    from headend.caveats import list_seeds
+    from headend.caveats import write_seeds
 
     folders = shlex.join(sources)
     if len(variant.seeds) < 2:
         return f"{folders}: one run alone is nothing to compare; give another folder"
     out = " --out FILE" if len(sources) > 1 else ""
     return (
-        f"{folders}: the same choice, run with seeds {list_seeds(variant.seeds)}, so there is nothing to compare; add runs of"
+        f"{folders}: the same choice, run with seeds {write_seeds(variant.seeds)}, so there is nothing to compare; add runs of"
         f" another choice, or make a report with the means over these seeds: headend report {folders}{out}"
     )
 
@@ -338,6 +335,8 @@ def _print_comparison(comparison: Comparison) -> None:
 
 def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Give each expectation that a variant missed, with the variant's name: a line each, over all its seeds."""
+    from headend.caveats import write_seeds
+
     for variant in comparison.variants:
         count = len(variant.results)
         missed: dict[str, list[tuple[int, Outcome]]] = {}
@@ -347,14 +346,7 @@ def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:
                     missed.setdefault(outcome.name, []).append((result.manifest["seed"], outcome))
         for name, found in missed.items():
             outcomes = [outcome for _, outcome in found]
-            seeds = ", ".join(str(seed) for seed, _ in found[:MOST_NAMED])
-            more = ", …" if len(found) > MOST_NAMED else ""
+            seeds = write_seeds([seed for seed, _ in found])
             of = f"in {len(found)} of {count} seeds"
-            where = (
-                ""
-                if count == 1
-                else f"{of}, "
-                if len(found) == count
-                else f"{of} ({seeds}{more}), "
-            )
+            where = "" if count == 1 else f"{of}, " if len(found) == count else f"{of} ({seeds}), "
             yield variant.label, f"{name}: {outcomes[0].expected}, {where}{tell_measured(outcomes)}"
