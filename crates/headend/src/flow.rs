@@ -90,6 +90,8 @@ pub struct FlowHeader {
 #[derive(Debug, Default)]
 pub struct FlowTable {
     flows: Vec<FlowHeader>,
+    /// By slot: as its header has it, for whoever looks at all of them.
+    ordinals: Vec<u32>,
     /// All routes behind each other; a route's id is where it begins.
     hops: Vec<Hop>,
     /// Slots to be used again, and since when, in order of time: a discard that was put off may free one that others were freed after.
@@ -128,12 +130,14 @@ impl FlowTable {
         header.alive = 0;
         header.closed = false;
         if let Some((_, id)) = self.free.pop() {
+            self.ordinals[id.0 as usize] = header.ordinal;
             header.generation = self.flows[id.0 as usize].generation.wrapping_add(1);
             self.flows[id.0 as usize] = header;
             self.done[id.0 as usize] = [false; 2];
             id
         } else {
             header.generation = 0;
+            self.ordinals.push(header.ordinal);
             self.flows.push(header);
             self.done.push([false; 2]);
             FlowId(self.flows.len() as u32 - 1)
@@ -182,6 +186,11 @@ impl FlowTable {
     fn free_slot(&mut self, id: FlowId, now: Instant) {
         let place = self.free.partition_point(|&(since, _)| since <= now);
         self.free.insert(place, (now, id));
+    }
+
+    /// By slot: which of its group's flows has it, or had it last.
+    pub fn ordinals(&self) -> &[u32] {
+        &self.ordinals
     }
 
     /// The header of a flow.

@@ -15,6 +15,7 @@
 //! [Time](time) moves by [events](event) alone; a [clock] decides whether that is virtual or real time. A [scenario] describes it all.
 
 pub mod aqm;
+mod blocks;
 pub mod clock;
 pub mod congestion;
 pub mod context;
@@ -22,6 +23,8 @@ mod earliest;
 pub mod endpoint;
 pub mod event;
 pub mod flow;
+#[cfg(test)]
+mod in_order;
 pub mod line;
 pub mod link;
 pub mod math;

@@ -1,6 +1,4 @@
-//! Packets in order: a ring that grows by a quarter and gives its room back, under a queue or a delay line.
-//!
-//! What was given back is remembered: who is busy again begins with most of the room of the last time, instead of growing to it step by step.
+//! Packets in order: a ring, under a queue or a delay line of which there are few, that grows by a quarter and keeps its room.
 
 use std::mem;
 
@@ -15,12 +13,10 @@ pub(crate) struct Ring {
     slots: Box<[Slot]>,
     head: u32,
     len: u32,
-    /// Room to begin with: three quarters of what was given back last, so that one long queue does not count for ever.
-    usual: u32,
 }
 
 const _: () = assert!(
-    size_of::<Ring>() == 32,
+    size_of::<Ring>() <= 32,
     "a delay line is to be one cache line, with its ring"
 );
 
@@ -95,18 +91,6 @@ impl Ring {
         self.len as usize
     }
 
-    /// Gives back what it has grown to, if it is empty. One that has not grown begins anew where it began, instead of wandering over all it has.
-    #[inline]
-    pub(crate) fn give_back(&mut self) {
-        if self.len == 0 {
-            self.head = 0;
-            if self.slots.len() > LEAST_GROWTH {
-                self.usual = (self.slots.len() - self.slots.len() / 4) as u32;
-                self.slots = Box::default();
-            }
-        }
-    }
-
     /// Where the packet at `index` is.
     #[inline]
     fn place(&self, index: usize) -> usize {
@@ -120,9 +104,7 @@ impl Ring {
 
     #[cold]
     fn grow(&mut self) {
-        let usual = mem::take(&mut self.usual) as usize;
-        // By a quarter, not by all: a plant has thousands of queues.
-        let more = (self.len() / 4).max(LEAST_GROWTH).max(usual);
+        let more = (self.len() / 4).max(LEAST_GROWTH);
         self.move_to(self.len() + more);
     }
 
@@ -143,58 +125,40 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::flow::FlowId;
-    use crate::packet::Side;
+    use crate::in_order::{InOrder, Step, compare_with_a_deque, steps};
 
-    #[derive(Debug, Clone)]
-    enum Step {
-        Push,
-        Pop,
-        PopLast,
-        Remove(usize),
-        Reserve(usize),
-        GiveBack,
-    }
+    impl InOrder for Ring {
+        fn carry_out(&mut self, step: Step) -> Option<Packet> {
+            match step {
+                Step::Push(packet) => {
+                    let seq = packet.seq;
+                    assert_eq!(self.push(packet).seq, seq);
+                    None
+                }
+                Step::Take => (self.len() > 0).then(|| self.take()),
+                Step::PopLast => self.pop_last(),
+                Step::Remove(index) => self.remove(index),
+            }
+        }
 
-    fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![
-            6 => Just(Step::Push),
-            3 => Just(Step::Pop),
-            1 => Just(Step::PopLast),
-            1 => (0_usize..40).prop_map(Step::Remove),
-            1 => (0_usize..40).prop_map(Step::Reserve),
-            1 => Just(Step::GiveBack),
-        ]
+        fn front(&self) -> Option<&Packet> {
+            self.front()
+        }
+
+        fn iter(&self) -> impl Iterator<Item = &Packet> {
+            self.iter()
+        }
     }
 
     proptest! {
         #[test]
-        fn it_holds_what_a_deque_holds(steps in prop::collection::vec(step(), 1..200)) {
-            let (mut ring, mut model) = (Ring::default(), VecDeque::new());
-            for (number, step) in steps.into_iter().enumerate() {
-                let number = number as u64;
-                let seq = |packet: Option<Packet>| packet.map(|packet| packet.seq);
-                match step {
-                    Step::Push => {
-                        let packet = Packet::datagram(FlowId(1), Side::Peer, number, 1500, 1472);
-                        prop_assert_eq!(ring.push(packet).seq, number);
-                        model.push_back(number);
-                    }
-                    Step::Pop => prop_assert_eq!(seq((ring.len() > 0).then(|| ring.take())), model.pop_front()),
-                    Step::PopLast => prop_assert_eq!(seq(ring.pop_last()), model.pop_back()),
-                    Step::Remove(index) => prop_assert_eq!(seq(ring.remove(index)), model.remove(index)),
-                    Step::Reserve(more) => ring.reserve(more),
-                    Step::GiveBack => ring.give_back(),
-                }
-                prop_assert_eq!(ring.front().map(|packet| packet.seq), model.front().copied());
-                prop_assert!(ring.iter().map(|packet| packet.seq).eq(model.iter().copied()));
-                prop_assert_eq!(ring.len(), model.len());
-            }
+        fn it_holds_what_a_deque_holds(steps in steps(), room in 0_usize..40) {
+            let mut ring = Ring::default();
+            ring.reserve(room);
+            compare_with_a_deque(steps, &mut ring, |ring| assert!(ring.slots.len() >= room));
         }
     }
 }

@@ -405,16 +405,17 @@ impl Simulation {
         self.sampled_at = self.now;
         let recorder = &mut self.world.recorder;
         recorder.close_interval(self.now);
-        for link in &self.links {
-            link.visit_queues(self.now, &mut |queue, internals| {
-                recorder.queue_row(self.now, length, queue, internals);
+        for link in &mut self.links {
+            link.visit_queues(self.now, &mut |shown| match shown {
+                Some((queue, internals)) => recorder.queue_row(self.now, length, queue, internals),
+                None => recorder.same_queue_row(),
             });
         }
         let sampled =
             (SAMPLED_OF_ALL / (self.apps.len() as u32).max(1)).clamp(1, SAMPLED_CONNECTIONS);
-        for (slot, endpoints) in self.endpoints.iter().enumerate() {
+        for (endpoints, &ordinal) in self.endpoints.iter().zip(self.world.flows.ordinals()) {
             // Asked first: most connections of a plant are not sampled, and looking at each of them takes long.
-            if self.world.flows.header(FlowId(slot as u32)).ordinal >= sampled {
+            if ordinal >= sampled {
                 continue;
             }
             for sample in endpoints.iter().filter_map(|endpoint| endpoint.sample()) {

@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use headend::context::{Context, QueueInternals};
+use headend::context::Context;
 use headend::flow::{FlowTable, Hop, Port};
 use headend::line::{Harm, Line};
-use headend::link::Link;
 use headend::link::docsis::cmts::Placement;
 use headend::link::docsis::preset::Plant;
 use headend::link::docsis::qos::{Polling, ProactiveGrants, Qos, Scheduling, UnsolicitedGrants};
@@ -13,6 +12,7 @@ use headend::link::docsis::service_flow::DequeueAt;
 use headend::link::docsis::setup::{Neighbours, UpstreamFlow, UpstreamSetup};
 use headend::link::docsis::token_bucket::{Limits, PEAK_BURST};
 use headend::link::docsis::upstream::{Upstream, Wake};
+use headend::link::{Link, Visitor};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
 use headend::packet::Packet;
@@ -38,7 +38,7 @@ impl Link for UpstreamOnly {
         self.0.wake(Wake::from_token(token), cx);
     }
 
-    fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
+    fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
         self.0.visit_queues(now, visit);
     }
 

@@ -18,6 +18,9 @@ use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
 
+/// Who is shown the queues of a link.
+pub type Visitor<'a> = dyn FnMut(Option<(QueueId, QueueInternals)>) + 'a;
+
 /// A medium with one or more ports.
 ///
 /// A shared medium (a DOCSIS channel, an 802.11b cell) is one link with many ports; contention and grants stay in its files.
@@ -30,8 +33,9 @@ pub trait Link: Debug + Send {
     fn first_wake(&self) -> Option<(crate::time::Instant, u64)> {
         None
     }
-    /// Calls `visit` with each of its queues and their inner state.
-    fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals));
+    /// Calls `visit` for each of its queues, always in the same order: with its inner state, or with nothing if nothing has happened to it since it was
+    /// visited last, and that visit found it as the one before.
+    fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>);
     /// Calls `visit` with a queue of each channel that several may share, and what went over that channel until `now`.
     fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
         let _ = (now, visit);

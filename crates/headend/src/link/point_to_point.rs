@@ -7,13 +7,12 @@
 //! handed to the next hop's delay line.
 
 use super::fused::Fused;
-use super::{Link, Transmitter};
-use crate::context::{Context, QueueInternals};
+use super::{Link, Transmitter, Visitor};
+use crate::context::Context;
 use crate::flow::Port;
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue};
 use crate::time::{Duration, Instant};
-use crate::trace::QueueId;
 
 /// Token bit of queue updates; the low bit is the direction.
 pub(crate) const UPDATE: u64 = 2;
@@ -188,12 +187,10 @@ impl Link for PointToPoint {
         }
     }
 
-    fn visit_queues(&self, _now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
+    fn visit_queues(&mut self, _now: Instant, visit: &mut Visitor<'_>) {
         for direction in &self.directions {
-            visit(
-                direction.setup.queue.id(),
-                direction.setup.queue.internals(),
-            );
+            let queue = &direction.setup.queue;
+            visit(Some((queue.id(), queue.internals())));
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The histogram is log-linear: each octave of values is cut into 1024 buckets of equal width, so that a bucket is never wider than a
 //! thousandth of what it holds, and the bucket of a value is found by a shift. The buckets are those of an HDR histogram with three
-//! digits, against which it is tested. They are kept in pages, of which only those exist that have held something: most delays of a queue lie
+//! digits, against which it is tested. They are kept in [pages], of which only those exist that have held something: most delays of a queue lie
 //! within two or three octaves, and a plant has thousands of queues. A count there is four bits, and what it cannot hold is carried to a table. Where
 //! histograms are few, each has a whole count for every bucket from the start, so that nothing is allocated later.
 //!
@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 
 use crate::metrics::extreme::{lower, raise};
+use crate::metrics::pages::{PageStore, Pages};
 use crate::time::Duration;
 
 /// Histogram buckets count in units of this many nanoseconds.
@@ -22,15 +23,6 @@ const LONGEST: u64 = 10_000_000_000;
 const PRECISION: u32 = 10;
 /// One more than the bucket of the longest delay.
 const BUCKETS: usize = bucket_of(LONGEST) + 1;
-
-/// Buckets of a page, as a power of two.
-const PAGE: u32 = 7;
-/// Bytes of a page.
-const PAGE_BYTES: usize = 1 << (PAGE - 1);
-/// Pages that hold all buckets.
-const PAGES: usize = BUCKETS.div_ceil(1 << PAGE);
-/// What a count of a page can hold.
-const MOST_IN_PAGE: u8 = 15;
 
 /// Values below two times 1024 have a bucket each; from there on each octave has 1024.
 #[inline]
@@ -71,6 +63,7 @@ pub struct DelayStats<'a> {
     min: u64,
     max: u64,
     histogram: &'a Histogram,
+    pages: &'a PageStore,
 }
 
 /// Counts by bucket, less what was carried.
@@ -80,15 +73,6 @@ enum Counts {
     Dense(Box<[u32]>),
     /// Of those on the pages that exist.
     Paged(Pages),
-}
-
-/// Pages of counts.
-#[derive(Debug, Clone, Default)]
-struct Pages {
-    /// One more than a page's place among the counts, or zero. Empty before the first delay.
-    places: Box<[u8]>,
-    /// Two to the byte, the lower bucket's in the lower half.
-    counts: Vec<u8>,
 }
 
 impl Default for Histogram {
@@ -123,85 +107,22 @@ impl<const N: usize> Recent<N> {
 }
 
 impl Counts {
-    /// Counts one more in a bucket; how many are to be carried.
-    #[inline]
-    fn add(&mut self, bucket: usize) -> u64 {
-        match self {
-            Self::Dense(counts) => {
-                let (count, is_full) = counts[bucket].overflowing_add(1);
-                counts[bucket] = count;
-                u64::from(is_full) << u32::BITS
-            }
-            Self::Paged(pages) => pages.add(bucket),
-        }
-    }
-
-    fn of(&self, bucket: usize) -> u64 {
+    fn of(&self, bucket: usize, store: &PageStore) -> u64 {
         match self {
             Self::Dense(counts) => u64::from(counts[bucket]),
-            Self::Paged(pages) => pages.of(bucket),
+            Self::Paged(pages) => pages.of(bucket, store),
         }
     }
 
     /// Buckets that may have counts, of those from `first` to `last`, in order.
     fn existing(&self, first: usize, last: usize) -> impl Iterator<Item = usize> + '_ {
-        let (dense, places) = match self {
-            Self::Dense(_) => (first..last + 1, &[][..]),
-            Self::Paged(pages) => (0..0, &*pages.places),
+        let (dense, paged) = match self {
+            Self::Dense(_) => (first..last + 1, None),
+            Self::Paged(pages) => (0..0, Some(pages.buckets())),
         };
-        let pages = (0..places.len()).filter(|&page| places[page] > 0);
-        dense.chain(pages.flat_map(|page| page << PAGE..(page + 1) << PAGE))
+        dense.chain(paged.into_iter().flatten())
     }
 }
-
-impl Pages {
-    #[inline]
-    fn add(&mut self, bucket: usize) -> u64 {
-        let (place, shift) = match self.places.get(bucket >> PAGE) {
-            Some(&page) if page > 0 => place_in(page, bucket),
-            _ => self.add_page(bucket),
-        };
-        let byte = &mut self.counts[place];
-        if *byte >> shift & MOST_IN_PAGE < MOST_IN_PAGE {
-            *byte += 1 << shift;
-            return 0;
-        }
-        *byte &= !(MOST_IN_PAGE << shift);
-        u64::from(MOST_IN_PAGE) + 1
-    }
-
-    #[cold]
-    fn add_page(&mut self, bucket: usize) -> (usize, u32) {
-        if self.places.is_empty() {
-            self.places = vec![0; PAGES].into();
-        }
-        // Not more than is needed: a plant has thousands of these.
-        self.counts.reserve_exact(PAGE_BYTES);
-        self.counts.resize(self.counts.len() + PAGE_BYTES, 0);
-        let page = (self.counts.len() / PAGE_BYTES) as u8;
-        self.places[bucket >> PAGE] = page;
-        place_in(page, bucket)
-    }
-
-    fn of(&self, bucket: usize) -> u64 {
-        match self.places.get(bucket >> PAGE) {
-            Some(&page) if page > 0 => {
-                let (place, shift) = place_in(page, bucket);
-                u64::from(self.counts[place] >> shift & MOST_IN_PAGE)
-            }
-            _ => 0,
-        }
-    }
-}
-
-/// The byte of a bucket's count, and where in it the count begins.
-#[inline]
-const fn place_in(page: u8, bucket: usize) -> (usize, u32) {
-    let place = (page as usize - 1) * PAGE_BYTES + (bucket & ((1 << PAGE) - 1)) / 2;
-    (place, bucket as u32 % 2 * 4)
-}
-
-const _: () = assert!(PAGES <= u8::MAX as usize, "a byte numbers all pages");
 
 const _: () = assert!(BUCKETS <= u16::MAX as usize, "two bytes number all buckets");
 
@@ -218,35 +139,53 @@ impl Histogram {
         }
     }
 
-    /// Counts what was noted.
+    /// Counts what was noted, on pages of `store` if it has no room of its own: always the same store.
     #[cold]
-    pub fn take_in<const N: usize>(&mut self, recent: &mut Recent<N>) {
-        for &bucket in &recent.buckets[..usize::from(recent.len)] {
-            let excess = self.counts.add(usize::from(bucket));
-            if excess > 0 {
-                *self.carried.entry(u32::from(bucket)).or_default() += excess;
+    pub fn take_in<const N: usize>(&mut self, recent: &mut Recent<N>, store: &mut PageStore) {
+        let buckets = recent.buckets[..usize::from(recent.len)].iter();
+        let mut carry = |bucket: u16, excess| {
+            *self.carried.entry(u32::from(bucket)).or_default() += excess;
+        };
+        match &mut self.counts {
+            Counts::Dense(counts) => {
+                for &bucket in buckets {
+                    let count = &mut counts[usize::from(bucket)];
+                    *count = count.wrapping_add(1);
+                    if *count == 0 {
+                        carry(bucket, 1 << u32::BITS);
+                    }
+                }
+            }
+            Counts::Paged(pages) => {
+                for &bucket in buckets {
+                    let excess = pages.add(usize::from(bucket), store);
+                    if excess > 0 {
+                        carry(bucket, excess);
+                    }
+                }
             }
         }
         recent.len = 0;
     }
 
     /// Forgets everything, also what was noted; keeps its memory.
-    pub fn reset<const N: usize>(&mut self, recent: &mut Recent<N>) {
+    pub fn reset<const N: usize>(&mut self, recent: &mut Recent<N>, store: &mut PageStore) {
         match &mut self.counts {
             Counts::Dense(counts) => counts.fill(0),
-            Counts::Paged(pages) => pages.counts.fill(0),
+            Counts::Paged(pages) => pages.clear(store),
         }
         self.carried.clear();
         *recent = Recent::default();
     }
 
     /// What the delays come to: of `count` delays that last `sum` in all, all of which have been [counted](Self::take_in).
-    pub fn stats<const N: usize>(
-        &self,
+    pub fn stats<'a, const N: usize>(
+        &'a self,
         recent: &Recent<N>,
+        store: &'a PageStore,
         count: u64,
         sum: Duration,
-    ) -> DelayStats<'_> {
+    ) -> DelayStats<'a> {
         assert_eq!(recent.len, 0, "what was noted is counted first");
         DelayStats {
             count,
@@ -254,6 +193,7 @@ impl Histogram {
             min: recent.min,
             max: recent.max,
             histogram: self,
+            pages: store,
         }
     }
 }
@@ -266,7 +206,7 @@ impl DelayStats<'_> {
         let existing = counts.existing(bucket(self.min), bucket(self.max));
         existing.map(move |bucket| {
             let carried = carried.get(&(bucket as u32)).copied();
-            (bucket, counts.of(bucket) + carried.unwrap_or(0))
+            (bucket, counts.of(bucket, self.pages) + carried.unwrap_or(0))
         })
     }
 
@@ -333,6 +273,7 @@ mod tests {
     struct Delays {
         recent: Recent<7>,
         histogram: Histogram,
+        pages: PageStore,
         count: u64,
         sum: Duration,
     }
@@ -349,17 +290,17 @@ mod tests {
             self.count += 1;
             self.sum += delay;
             if self.recent.record(delay) {
-                self.histogram.take_in(&mut self.recent);
+                self.histogram.take_in(&mut self.recent, &mut self.pages);
             }
         }
 
         fn stats(&mut self) -> DelayStats<'_> {
-            self.histogram.take_in(&mut self.recent);
-            self.histogram.stats(&self.recent, self.count, self.sum)
+            self.histogram.take_in(&mut self.recent, &mut self.pages);
+            (self.histogram).stats(&self.recent, &self.pages, self.count, self.sum)
         }
 
         fn reset(&mut self) {
-            self.histogram.reset(&mut self.recent);
+            self.histogram.reset(&mut self.recent, &mut self.pages);
             (self.count, self.sum) = (0, Duration::ZERO);
         }
     }
@@ -442,7 +383,7 @@ mod tests {
     fn memory_is_that_of_the_delays_there_were() {
         let pages = |stats: &Delays| match &stats.histogram.counts {
             Counts::Dense(_) => panic!("a histogram begins without pages"),
-            Counts::Paged(pages) => pages.counts.len() / PAGE_BYTES,
+            Counts::Paged(pages) => pages.len(),
         };
         let mut stats = Delays::default();
         assert_eq!(pages(&stats), 0);

@@ -3,6 +3,7 @@
 use std::mem;
 
 use super::{Depth, LineView};
+use crate::blocks::Blocks;
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::pool::{Chain, Pool};
@@ -58,8 +59,6 @@ pub struct Backlog {
     others: u64,
     /// Room to be made with the first packet.
     room: usize,
-    /// Whether it gives its room back when it is empty.
-    is_frugal: bool,
 }
 
 /// A backlog of a scheduler while another is worked on.
@@ -83,6 +82,8 @@ impl Shelved {
 /// Where the packets are.
 #[derive(Debug)]
 enum Store {
+    /// One of a plant's many backlogs.
+    Blocks(Blocks),
     /// A backlog of its own.
     Ring(Ring),
     /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::take_up`].
@@ -90,18 +91,22 @@ enum Store {
 }
 
 impl Store {
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for those who call it")]
     fn push(&mut self, packet: Packet) -> &mut Packet {
         match self {
+            Self::Blocks(blocks) => blocks.push(packet),
             Self::Ring(ring) => ring.push(packet),
             Self::Chain(pool, chain) => pool.push(chain, packet),
         }
     }
 
     /// The oldest packet; there is one.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for those who call it")]
     fn take(&mut self) -> Packet {
         match self {
+            Self::Blocks(blocks) => blocks.take(),
             Self::Ring(ring) => ring.take(),
             Self::Chain(pool, chain) => pool.take(chain),
         }
@@ -109,6 +114,7 @@ impl Store {
 
     fn pop_last(&mut self) -> Option<Packet> {
         match self {
+            Self::Blocks(blocks) => blocks.pop_last(),
             Self::Ring(ring) => ring.pop_last(),
             Self::Chain(pool, chain) => pool.pop_last(chain),
         }
@@ -117,6 +123,7 @@ impl Store {
     /// The packet at `index` of so many.
     fn remove(&mut self, packets: u64, index: usize) -> Option<Packet> {
         match self {
+            Self::Blocks(blocks) => blocks.remove(index),
             Self::Ring(ring) => ring.remove(index),
             Self::Chain(pool, chain) => pool.remove(chain, packets, index),
         }
@@ -124,29 +131,28 @@ impl Store {
 
     fn head(&self) -> Option<&Packet> {
         match self {
+            Self::Blocks(blocks) => blocks.front(),
             Self::Ring(ring) => ring.front(),
             Self::Chain(pool, chain) => pool.head(*chain),
         }
     }
 
     fn iter(&self) -> impl Iterator<Item = &Packet> {
-        let (ring, chain) = match self {
-            Self::Ring(ring) => (Some(ring.iter()), None),
-            Self::Chain(pool, chain) => (None, Some(pool.iter(chain))),
+        let (blocks, ring, chain) = match self {
+            Self::Blocks(blocks) => (Some(blocks.iter()), None, None),
+            Self::Ring(ring) => (None, Some(ring.iter()), None),
+            Self::Chain(pool, chain) => (None, None, Some(pool.iter(chain))),
         };
-        let ring = ring.into_iter().flatten();
-        ring.chain(chain.into_iter().flatten())
-    }
-
-    /// Gives back what an empty ring has grown to.
-    fn give_back(&mut self) {
-        if let Self::Ring(ring) = self {
-            ring.give_back();
-        }
+        let own = blocks
+            .into_iter()
+            .flatten()
+            .chain(ring.into_iter().flatten());
+        own.chain(chain.into_iter().flatten())
     }
 
     fn reserve(&mut self, packets: usize) {
         match self {
+            Self::Blocks(_) => {}
             Self::Ring(ring) => ring.reserve(packets),
             Self::Chain(pool, _) => pool.reserve(packets),
         }
@@ -162,7 +168,6 @@ impl Backlog {
             limit,
             others: 0,
             room: 0,
-            is_frugal: false,
         }
     }
 
@@ -174,7 +179,6 @@ impl Backlog {
             limit,
             others: 0,
             room: 0,
-            is_frugal: false,
         }
     }
 
@@ -205,7 +209,7 @@ impl Backlog {
     pub(super) fn shelve(&self) -> Shelved {
         let chain = match &self.packets {
             Store::Chain(_, chain) => *chain,
-            Store::Ring(_) => Chain::EMPTY,
+            Store::Blocks(_) | Store::Ring(_) => Chain::EMPTY,
         };
         Shelved {
             chain,
@@ -218,7 +222,7 @@ impl Backlog {
     pub(super) fn head_of(&self, shelved: &Shelved) -> Option<&Packet> {
         match &self.packets {
             Store::Chain(pool, _) => pool.head(shelved.chain),
-            Store::Ring(_) => None,
+            Store::Blocks(_) | Store::Ring(_) => None,
         }
     }
 
@@ -235,10 +239,15 @@ impl Backlog {
         self
     }
 
-    /// Takes no room in advance, and gives it back when it is empty: a plant has thousands of queues, of which few are long at the same time.
+    /// Takes no room in advance, and gives it back: a plant has thousands of queues, of which few are long at the same time.
+    ///
+    /// # Panics
+    ///
+    /// If it holds packets.
     pub fn be_frugal(&mut self) {
+        assert_eq!(self.depth.packets, 0, "said before its first packet");
         self.room = 0;
-        self.is_frugal = true;
+        self.packets = Store::Blocks(Blocks::default());
     }
 
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
@@ -281,9 +290,6 @@ impl Backlog {
         let packet = self.packets.take();
         self.depth.packets -= 1;
         self.depth.bytes -= bytes;
-        if self.is_frugal {
-            self.packets.give_back();
-        }
         Some(packet)
     }
 

@@ -120,6 +120,11 @@ impl Queue {
         self.depth.packets == 0
     }
 
+    /// Whether nothing waits, and the law asks for no update: then nothing changes before the next packet comes.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_empty() && (!self.is_periodic || self.discipline.next_update().is_none())
+    }
+
     /// The limit, if that alone decides who is refused, on arrival, and order is that of arrival.
     pub fn limit_alone(&self) -> Option<BacklogLimit> {
         self.discipline.limit_alone()

@@ -9,10 +9,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::aqm::DropTail;
 use crate::congestion::{bbr3, cubic, reno};
-use crate::context::QueueInternals;
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::{Harm, Line};
-use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter};
+use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter, Visitor};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
 use crate::metrics::table::Column;
@@ -107,7 +106,7 @@ impl Link for Scripted {
     fn wake(&mut self, _token: u64, cx: &mut Context<'_>) {
         cx.forward(self.late.pop_front().expect("one for each wake-up"));
     }
-    fn visit_queues(&self, _now: Instant, _visit: &mut dyn FnMut(QueueId, QueueInternals)) {}
+    fn visit_queues(&mut self, _now: Instant, _visit: &mut Visitor<'_>) {}
     fn held(&self) -> u64 {
         self.late.len() as u64
     }

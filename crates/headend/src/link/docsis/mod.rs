@@ -22,6 +22,7 @@ pub mod phy;
 pub mod preset;
 pub mod qos;
 pub mod ranging;
+pub mod rest;
 pub mod service_flow;
 pub mod setup;
 pub mod space;
@@ -31,9 +32,9 @@ pub mod upstream;
 
 use std::collections::VecDeque;
 
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
 use crate::flow::Port;
-use crate::link::Link;
+use crate::link::{Link, Visitor};
 use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::time::Instant;
@@ -158,7 +159,7 @@ impl Link for DocsisLink {
         Some((first.at, CHANGE))
     }
 
-    fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
+    fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
         self.upstream.visit_queues(now, visit);
         self.downstream.visit_queues(now, visit);
     }

@@ -187,6 +187,12 @@ impl ServiceFlow {
         }
     }
 
+    /// Whether nothing changes before the next packet comes.
+    pub fn is_at_rest(&self, now: Instant) -> bool {
+        let Supply { queue, buckets, .. } = &self.supply;
+        self.held() == 0 && queue.is_at_rest() && buckets.are_full(now)
+    }
+
     /// A packet arrives.
     pub fn offer(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let supply = &mut self.supply;

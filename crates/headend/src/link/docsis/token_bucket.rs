@@ -146,6 +146,13 @@ impl TokenBuckets {
         self.cleared -= (bytes - uncleared).min(self.cleared);
     }
 
+    /// Whether no bucket can hold more at `now`.
+    pub fn are_full(&self, now: Instant) -> bool {
+        let elapsed = now.since(self.updated);
+        let mut buckets = self.sustained.iter().chain(&self.peak);
+        buckets.all(|bucket| bucket.after(elapsed) >= bucket.most())
+    }
+
     /// Clears what both buckets allow up to `now`.
     pub fn advance(&mut self, now: Instant) {
         let elapsed = now.since(self.updated);

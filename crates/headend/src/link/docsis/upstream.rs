@@ -9,12 +9,13 @@ use super::contention::{Answer, Attempt, RequestRegion};
 use super::neighbours::NeighbourLoad;
 use super::qos::{Qos, RequestPolicy};
 use super::ranging::{Newcomer, registered_at};
+use super::rest::Rest;
 use super::service_flow::{Asking, ServiceFlow};
 use super::setup::{MacRules, UpstreamFlow, UpstreamSetup};
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
-use crate::context::{Context, QueueInternals};
-use crate::link::RateSchedule;
+use crate::context::Context;
+use crate::link::{RateSchedule, Visitor};
 use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::qdisc::QueueDiscipline;
@@ -56,6 +57,7 @@ impl Taken {
 pub struct Upstream {
     timing: UpstreamTiming,
     flows: Vec<ServiceFlow>,
+    rest: Rest,
     cmts: Cmts,
     region: RequestRegion,
     neighbours: Option<NeighbourLoad>,
@@ -81,8 +83,10 @@ impl Upstream {
             let cut = cut(&setup.rules, flow.qos.policy);
             cmts.add_flow(&flow.qos, cut, from, &timing);
         }
+        let rest = Rest::new(setup.flows.len());
         let flows = setup.flows.into_iter().zip(registered);
         Self {
+            rest,
             flows: flows
                 .map(|(flow, from)| ServiceFlow::new(flow, &setup.rules, &setup.contention, from))
                 .collect(),
@@ -103,6 +107,7 @@ impl Upstream {
 
     /// A packet arrives at a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
+        self.rest.disturb(flow);
         self.flows[flow].offer(packet, cx);
         // Only an arrival gives a flow something to ask for: what a discipline holds back counts as waiting, and has been asked for.
         if self.flows[flow].must_ask() {
@@ -142,6 +147,7 @@ impl Upstream {
         qos: &Qos,
         cx: &mut Context<'_>,
     ) {
+        self.rest.disturb(flow);
         self.cmts.set_priority(flow, qos.priority);
         self.flows[flow].change(limits, rate, cx);
         // A request that waits for tokens chooses its time anew: there may be more of them now.
@@ -158,14 +164,22 @@ impl Upstream {
         discipline: Box<dyn QueueDiscipline>,
         cx: &mut Context<'_>,
     ) {
+        self.rest.disturb(flow);
         self.flows[flow].replace_queue(discipline, cx);
         debug_assert!(!self.flows[flow].must_ask(), "a move brings no bytes");
     }
 
-    /// Calls `visit` with each queue.
-    pub fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
-        for flow in &self.flows {
-            visit(flow.id(), flow.internals(now));
+    /// Calls `visit` for each queue, with nothing where nothing has changed.
+    pub fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
+        for index in 0..self.flows.len() {
+            let flow = &self.flows[index];
+            if self.rest.repeats(index) {
+                debug_assert!(flow.is_at_rest(now), "nothing disturbs it unseen");
+                visit(None);
+                continue;
+            }
+            visit(Some((flow.id(), flow.internals(now))));
+            self.rest.told(index, flow.is_at_rest(now));
         }
     }
 

@@ -13,8 +13,8 @@ pub mod phy;
 
 use self::backoff::{Backoff, Limits, Try};
 use self::phy::Phy;
-use super::Link;
-use crate::context::{Context, QueueInternals};
+use super::{Link, Visitor};
+use crate::context::Context;
 use crate::earliest::Earliest;
 use crate::flow::{Hop, Port};
 use crate::metrics::channel::ChannelUse;
@@ -530,9 +530,9 @@ impl Link for Cell {
         }
     }
 
-    fn visit_queues(&self, _now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
+    fn visit_queues(&mut self, _now: Instant, visit: &mut Visitor<'_>) {
         for node in &self.nodes {
-            visit(node.queue.id(), node.queue.internals());
+            visit(Some((node.queue.id(), node.queue.internals())));
         }
     }
 

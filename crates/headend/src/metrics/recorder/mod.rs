@@ -16,6 +16,7 @@ use crate::flow::GroupId;
 use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::delay::Histogram;
 use crate::metrics::extreme::raise;
+use crate::metrics::pages::PageStore;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
@@ -283,6 +284,8 @@ pub struct Recorder {
     queue_infos: Vec<QueueInfo>,
     queues: Vec<QueueStats>,
     queue_records: Vec<QueueRecord>,
+    /// Of the histograms in the records.
+    pages: PageStore,
     macs: Vec<MacCounters>,
     channels: Channels,
     measuring_since: Instant,
@@ -345,6 +348,7 @@ impl Recorder {
             flow_records: repeat(2 * groups.len(), || FlowRecord::new(histogram())),
             queues: repeat(queues.len(), QueueStats::default),
             queue_records: repeat(queues.len(), || QueueRecord::new(histogram())),
+            pages: PageStore::default(),
             macs: vec![MacCounters::default(); queues.len()],
             groups,
             queue_infos: queues,
@@ -454,7 +458,7 @@ impl Recorder {
         stats.total.bytes_delivered += u64::from(packet.size);
         stats.total.delay_sum += nanos;
         if stats.delays.record(delay) {
-            (self.flow_records[index].histogram).take_in(&mut stats.delays);
+            (self.flow_records[index].histogram).take_in(&mut stats.delays, &mut self.pages);
         }
         raise(&mut stats.delay_max, nanos);
         // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
@@ -536,7 +540,8 @@ impl Recorder {
         stats.total.bytes_dequeued += u64::from(size);
         stats.total.delay_sum += nanos;
         if stats.delays.record(sojourn) {
-            (self.queue_records[queue.0 as usize].histogram).take_in(&mut stats.delays);
+            (self.queue_records[queue.0 as usize].histogram)
+                .take_in(&mut stats.delays, &mut self.pages);
         }
         raise(&mut stats.delay_max, nanos);
         if sojourn > STANDING {
@@ -796,14 +801,14 @@ impl Recorder {
         self.samples.clear();
         self.channels.start_measuring();
         for (stats, record) in self.flows.iter_mut().zip(&mut self.flow_records) {
-            record.histogram.reset(&mut stats.delays);
+            (record.histogram).reset(&mut stats.delays, &mut self.pages);
             record.at_warmup = stats.total;
             record.ends.warmed_up();
             record.retransmitted.warmed_up();
         }
         for (stats, record) in self.queues.iter_mut().zip(&mut self.queue_records) {
             stats.holds(at, stats.backlog);
-            record.histogram.reset(&mut stats.delays);
+            (record.histogram).reset(&mut stats.delays, &mut self.pages);
             record.at_warmup = stats.total;
             record.enqueued_at_warmup = stats.packets_enqueued;
             record.moved_at_warmup = record.moved;
@@ -901,6 +906,19 @@ impl Recorder {
             "links keep the order of their queues"
         );
         self.queue_series.push(at, self.shown as u32, row);
+        self.shown += 1;
+    }
+
+    /// Closes an interval of the next queue's series in which nothing happened, like the one before.
+    pub fn same_queue_row(&mut self) {
+        debug_assert!(
+            {
+                let queue = self.queues_shown[self.shown].0 as usize;
+                let (stats, record) = (&self.queues[queue], &self.queue_records[queue]);
+                stats.total == record.at_interval && stats.backlog_max_interval == 0
+            },
+            "something happened in it"
+        );
         self.shown += 1;
     }
 

@@ -146,7 +146,7 @@ impl Ends {
 }
 
 /// Counters of a queue, as those of a flow.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct QueueCounters {
     pub(super) packets_dequeued: u64,
     pub(super) bytes_dequeued: u64,

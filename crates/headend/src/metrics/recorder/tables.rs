@@ -71,10 +71,10 @@ impl Recorder {
         let measured = now.since(self.measuring_since).as_secs_f64();
         for (stats, record) in self.queues.iter_mut().zip(&mut self.queue_records) {
             stats.holds(now, stats.backlog);
-            record.histogram.take_in(&mut stats.delays);
+            (record.histogram).take_in(&mut stats.delays, &mut self.pages);
         }
         for (stats, record) in self.flows.iter_mut().zip(&mut self.flow_records) {
-            record.histogram.take_in(&mut stats.delays);
+            (record.histogram).take_in(&mut stats.delays, &mut self.pages);
         }
         vec![
             ("flows", self.flows_table(measured)),
@@ -331,7 +331,7 @@ impl Recorder {
         let (stats, record) = (&self.flows[index], &self.flow_records[index]);
         let seen = stats.total.since(&record.at_warmup);
         let sum = Duration::from_nanos(seen.delay_sum);
-        (record.histogram).stats(&stats.delays, seen.packets_delivered, sum)
+        (record.histogram).stats(&stats.delays, &self.pages, seen.packets_delivered, sum)
     }
 
     /// Delays of a queue in the measured part.
@@ -339,7 +339,7 @@ impl Recorder {
         let (stats, record) = (&self.queues[index], &self.queue_records[index]);
         let seen = stats.total.since(&record.at_warmup);
         let sum = Duration::from_nanos(seen.delay_sum);
-        (record.histogram).stats(&stats.delays, seen.packets_dequeued, sum)
+        (record.histogram).stats(&stats.delays, &self.pages, seen.packets_dequeued, sum)
     }
 
     fn summary_table(&self, now: Instant, events: u64) -> Table {

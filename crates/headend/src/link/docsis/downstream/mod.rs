@@ -5,11 +5,12 @@
 
 use super::downstream_scheduler::{DownstreamScheduler, Turn};
 use super::qos::Qos;
+use super::rest::Rest;
 use super::setup::DownstreamFlow;
 use super::timing::DownstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
-use crate::link::{RateSchedule, Transmitter};
+use crate::link::{RateSchedule, Transmitter, Visitor};
 use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
@@ -47,6 +48,7 @@ struct ServiceFlow {
 pub struct Downstream {
     timing: DownstreamTiming,
     flows: Vec<ServiceFlow>,
+    rest: Rest,
     scheduler: DownstreamScheduler,
     channel: Transmitter,
     /// When the channel has sent what it is sending.
@@ -73,6 +75,7 @@ impl Downstream {
         Self {
             timing,
             scheduler: DownstreamScheduler::new(shares),
+            rest: Rest::new(flows.len()),
             flows: flows.into_iter().map(ServiceFlow::new).collect(),
             channel: Transmitter::new(schedule),
             busy_until: Instant::ZERO,
@@ -84,6 +87,7 @@ impl Downstream {
 
     /// A packet arrives for a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
+        self.rest.disturb(flow);
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
         one.queue.offer(packet, &line, cx);
@@ -126,6 +130,7 @@ impl Downstream {
         qos: &Qos,
         cx: &mut Context<'_>,
     ) {
+        self.rest.disturb(flow);
         let one = &mut self.flows[flow];
         one.buckets.change(cx.now, limits);
         one.rate = rate;
@@ -139,16 +144,24 @@ impl Downstream {
         discipline: Box<dyn QueueDiscipline>,
         cx: &mut Context<'_>,
     ) {
+        self.rest.disturb(flow);
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
         one.queue.replace(discipline, &line, cx);
         self.look_again(flow, cx);
     }
 
-    /// Calls `visit` with each queue.
-    pub fn visit_queues(&self, now: Instant, visit: &mut dyn FnMut(QueueId, QueueInternals)) {
-        for flow in &self.flows {
-            visit(flow.queue.id(), flow.internals(now));
+    /// Calls `visit` for each queue, with nothing where nothing has changed.
+    pub fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
+        for index in 0..self.flows.len() {
+            let flow = &self.flows[index];
+            if self.rest.repeats(index) {
+                debug_assert!(flow.is_at_rest(now), "nothing disturbs it unseen");
+                visit(None);
+                continue;
+            }
+            visit(Some((flow.queue.id(), flow.internals(now))));
+            self.rest.told(index, flow.is_at_rest(now));
         }
     }
 
@@ -305,6 +318,11 @@ impl ServiceFlow {
             tokens_bytes: (tokens < u64::MAX).then_some(tokens as f64),
             ..self.queue.internals()
         }
+    }
+
+    /// Whether nothing changes before the next packet comes.
+    fn is_at_rest(&self, now: Instant) -> bool {
+        self.held() == 0 && self.queue.is_at_rest() && self.buckets.are_full(now)
     }
 
     fn held(&self) -> u64 {

@@ -1,0 +1,194 @@
+//! Packets in order, in blocks that come and go: under a queue of which a plant has thousands.
+//!
+//! A queue that grows takes another block and moves nothing, and a block that has been emptied is the next to be filled. So its packets lie together
+//! wherever the queue stands, in places that are still in the cache, and not all over the most room it ever needed.
+
+use std::collections::VecDeque;
+use std::mem;
+
+use crate::packet::{Packet, Slot};
+
+/// Packets of a block.
+const BLOCK: usize = 8;
+
+type Block = Box<[Slot; BLOCK]>;
+
+fn block() -> Block {
+    Box::new([const { Slot::EMPTY }; BLOCK])
+}
+
+/// Packets, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    /// With the oldest packet. It stays when the queue is empty, and is filled from its beginning then.
+    first: Option<Block>,
+    /// Where that is.
+    head: u32,
+    len: u32,
+    /// Those behind it: no more than hold packets.
+    others: VecDeque<Block>,
+    /// Emptied while others were not.
+    spare: Option<Block>,
+}
+
+impl Blocks {
+    /// Appends a packet; it, in its place.
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet) -> &mut Packet {
+        let place = self.head as usize + self.len();
+        self.len += 1;
+        if place >= BLOCK {
+            return self.push_behind(place, packet);
+        }
+        let first = self.first.get_or_insert_with(block);
+        first[place].put(packet)
+    }
+
+    /// Appends a packet behind the first block.
+    #[inline(never)]
+    fn push_behind(&mut self, place: usize, packet: Packet) -> &mut Packet {
+        let index = place / BLOCK - 1;
+        if index == self.others.len() {
+            let more = self.spare.take().unwrap_or_else(block);
+            self.others.push_back(more);
+        }
+        self.others[index][place % BLOCK].put(packet)
+    }
+
+    /// Takes the oldest packet of a queue that is known to hold one.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Packet {
+        let first = (self.first.as_mut()).expect("a queue that holds packets has a block");
+        let packet = first[self.head as usize % BLOCK].take();
+        self.len -= 1;
+        self.head += 1;
+        if self.len == 0 {
+            self.rest();
+        } else if self.head as usize == BLOCK {
+            self.next_block();
+        }
+        packet
+    }
+
+    /// Takes the newest packet.
+    pub(crate) fn pop_last(&mut self) -> Option<Packet> {
+        self.remove(self.len().checked_sub(1)?)
+    }
+
+    /// Takes the packet at `index`; those behind it move up.
+    pub(crate) fn remove(&mut self, index: usize) -> Option<Packet> {
+        if index >= self.len() {
+            return None;
+        }
+        let packet = self.place_mut(index).take();
+        for index in index + 1..self.len() {
+            let behind = self.place_mut(index).take();
+            self.place_mut(index - 1).put(behind);
+        }
+        self.len -= 1;
+        if self.len == 0 {
+            self.rest();
+        } else {
+            let last = self.head as usize + self.len() - 1;
+            self.others.truncate(last / BLOCK);
+        }
+        Some(packet)
+    }
+
+    /// The oldest packet.
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&Packet> {
+        let first = self.first.as_ref().filter(|_| self.len > 0)?;
+        Some(first[self.head as usize % BLOCK].packet())
+    }
+
+    /// All packets, the oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
+        let places = self
+            .first
+            .iter()
+            .chain(&self.others)
+            .flat_map(|block| block.iter());
+        let held = places.skip(self.head as usize).take(self.len());
+        held.map(Slot::packet)
+    }
+
+    /// How many.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// The first block is empty, and others are not.
+    #[cold]
+    fn next_block(&mut self) {
+        self.head = 0;
+        self.spare = mem::replace(&mut self.first, self.others.pop_front());
+    }
+
+    /// It is empty: keeps one block, and begins at its beginning.
+    #[inline]
+    fn rest(&mut self) {
+        self.head = 0;
+        if self.spare.is_some() || !self.others.is_empty() {
+            self.spare = None;
+            self.others.clear();
+        }
+    }
+
+    /// The place of the packet at `index`.
+    #[inline]
+    fn place_mut(&mut self, index: usize) -> &mut Slot {
+        let place = self.head as usize + index;
+        let block = match place / BLOCK {
+            0 => self
+                .first
+                .as_mut()
+                .expect("a queue that holds packets has a block"),
+            behind => &mut self.others[behind - 1],
+        };
+        &mut block[place % BLOCK]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::in_order::{InOrder, Step, compare_with_a_deque, steps};
+
+    impl InOrder for Blocks {
+        fn carry_out(&mut self, step: Step) -> Option<Packet> {
+            match step {
+                Step::Push(packet) => {
+                    let seq = packet.seq;
+                    assert_eq!(self.push(packet).seq, seq);
+                    None
+                }
+                Step::Take => (self.len() > 0).then(|| self.take()),
+                Step::PopLast => self.pop_last(),
+                Step::Remove(index) => self.remove(index),
+            }
+        }
+
+        fn front(&self) -> Option<&Packet> {
+            self.front()
+        }
+
+        fn iter(&self) -> impl Iterator<Item = &Packet> {
+            self.iter()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn they_hold_what_a_deque_holds(steps in steps()) {
+            let mut blocks = Blocks::default();
+            compare_with_a_deque(steps, &mut blocks, |blocks| {
+                let places = blocks.head as usize + blocks.len();
+                assert!(blocks.others.len() <= places.saturating_sub(1) / BLOCK, "{blocks:?}");
+            });
+        }
+    }
+}
