@@ -74,7 +74,8 @@ const ROUNDS: usize = 8;
 const ROUNDS_OF_STREETS: usize = 4;
 
 /// What the command line may be.
-const EXPECTED: &str = "nothing, a, b, c, cell, plant, queues, queues NAME, senders, senders NAME, or CASE DURATION (\"a\" \"5 s\")";
+const EXPECTED: &str = "nothing, a, b, c, cell, plant, queues, queues NAME, senders, senders NAME, CASE DURATION (\"a\" \"5 s\"), \
+    or STREET DURATION ROUNDS (\"docsis30-1000\" \"5 s\" 4)";
 
 /// `headend-bench [a|b|c|cell|plant|queues|senders]`, `headend-bench queues NAME` or `senders NAME` for one discipline or congestion control, or
 /// `headend-bench CASE DURATION` to run one case once, for a profiler to look at; a street is called docsis30-1000, say, and a control by its name.
@@ -99,7 +100,14 @@ fn main() -> ExitCode {
         }
         ["queues", name] if QueueConfig::named(name).is_some() => write(&bench_queues(Some(name))),
         [case] if CASES.iter().any(|(name, ..)| *name == case) => write(&bench_cases(Some(case))),
-        [case, duration] if run_once(case, duration) => ExitCode::SUCCESS,
+        [case, duration] if run_once(case, duration, 1) => ExitCode::SUCCESS,
+        [case, duration, rounds]
+            if rounds
+                .parse()
+                .is_ok_and(|rounds| run_once(case, duration, rounds)) =>
+        {
+            ExitCode::SUCCESS
+        }
         ["--help" | "-h"] => {
             println!("headend-bench: {EXPECTED}");
             ExitCode::SUCCESS
@@ -111,13 +119,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one case or street once; false if there is none of this name.
-fn run_once(case: &str, duration: &str) -> bool {
+/// Runs one case once, or a street so many times, of which the best counts; false if there is none of this name.
+fn run_once(case: &str, duration: &str, rounds: usize) -> bool {
     if let Some((street, modems)) = case.rsplit_once('-')
         && let Some(street) = (plant::STREETS.iter()).find(|one| one.name == street)
         && let Ok(modems) = modems.parse()
     {
-        let (row, _) = plant::run(street, modems, duration);
+        let rows = in_rounds(rounds, &[()], |()| plant::run(street, modems, duration).0);
+        let row = &rows[0];
         println!(
             "{:.1} ns per packet, {} packets, {:.1} KiB per active modem, {} events",
             row.cost.ns_per_packet(),

@@ -62,13 +62,14 @@ impl Transit {
     }
 }
 
-/// What ends or repeats packets, and what packets have left before: touched seldom.
+/// What ends or repeats packets, and what packets have left before: touched seldom. What each interval touches is on the first cache line.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub(super) struct FlowRecord {
     pub(super) at_interval: FlowCounters,
+    pub(super) ends: Ends,
     pub(super) at_warmup: FlowCounters,
     pub(super) histogram: Histogram,
-    pub(super) ends: Ends,
     pub(super) retransmitted: Count,
 }
 
@@ -104,6 +105,7 @@ impl Count {
 
 /// Packets that ended early, by reason, and packets marked.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(super) struct Ends {
     /// Of the interval.
     pub(super) discarded_in_interval: u64,
@@ -201,12 +203,13 @@ impl QueueStats {
 
 /// The same for a queue as [`FlowRecord`] for a flow.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub(super) struct QueueRecord {
     pub(super) at_interval: QueueCounters,
+    pub(super) ends: Ends,
     pub(super) at_warmup: QueueCounters,
     pub(super) enqueued_at_warmup: u64,
     pub(super) histogram: Histogram,
-    pub(super) ends: Ends,
     /// Of the packets taken in, those that had been taken in before.
     pub(super) moved: u64,
     pub(super) moved_at_warmup: u64,

@@ -12,14 +12,20 @@ use crate::packet::Side;
 use crate::traffic::AppContext;
 use crate::traffic::marks::Marks;
 
-/// A connection and its books, of both sides.
+/// A connection. What a browser looks at of all its connections stands apart from the books of each.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) flow: FlowId,
     /// Which of the page's servers it leads to.
-    pub(super) server: usize,
+    server: u16,
     /// Whether the handshakes are over: until then nothing has been asked for.
     pub(super) ready: bool,
+    books: Box<Books>,
+}
+
+/// What was said on a connection and will be, of both sides.
+#[derive(Debug)]
+struct Books {
     /// TLS, with the size of the server's first flight, and its round trips so far.
     tls: (Tls, u64),
     exchanges: u32,
@@ -71,15 +77,22 @@ impl Connection {
         let preface = config.tls.rest() + config.http2.as_ref().map_or(0, |_| http2::PREFACE);
         Self {
             flow: cx.connect(server, Side::Host),
-            server,
+            server: server as u16,
             ready: false,
-            tls: (config.tls, config.certificates.0),
-            exchanges: 0,
-            preface,
-            asked: 0,
-            promised: 0,
-            work,
+            books: Box::new(Books {
+                tls: (config.tls, config.certificates.0),
+                exchanges: 0,
+                preface,
+                asked: 0,
+                promised: 0,
+                work,
+            }),
         }
+    }
+
+    /// Which of the page's servers it leads to, of a thousand at most.
+    pub(super) fn server(&self) -> usize {
+        usize::from(self.server)
     }
 
     /// The next round trip of the handshakes; without one, the connection is ready.
@@ -88,16 +101,16 @@ impl Connection {
             self.ready = true;
             return;
         };
-        self.asked += up;
-        self.promised += down;
-        cx.expect(self.flow, Side::Peer, self.asked);
-        cx.expect(self.flow, Side::Host, self.promised);
+        self.books.asked += up;
+        self.books.promised += down;
+        cx.expect(self.flow, Side::Peer, self.books.asked);
+        cx.expect(self.flow, Side::Host, self.books.promised);
         cx.send(self.flow, Side::Host, up);
     }
 
     fn flights(&self) -> Option<(u64, u64)> {
-        let (tls, certificates) = self.tls;
-        tls.flights(self.exchanges, certificates)
+        let (tls, certificates) = self.books.tls;
+        tls.flights(self.books.exchanges, certificates)
     }
 
     /// The server's part of the round trip under way.
@@ -108,13 +121,13 @@ impl Connection {
 
     /// The round trip under way is over.
     pub(super) fn handshake_answered(&mut self, cx: &mut AppContext<'_>) {
-        self.exchanges += 1;
+        self.books.exchanges += 1;
         self.shake_hands(cx);
     }
 
     /// Whether nothing is asked for that is not there.
     pub(super) fn is_idle(&self) -> bool {
-        match &self.work {
+        match &self.books.work {
             Work::Single { waits, .. } => !waits,
             Work::Streams(streams) => streams.open.is_empty(),
         }
@@ -122,7 +135,7 @@ impl Connection {
 
     /// Whether something more may be asked for.
     pub(super) fn takes_requests(&self) -> bool {
-        match &self.work {
+        match &self.books.work {
             Work::Single { waits, .. } => !waits,
             Work::Streams(streams) => streams.open.len() < streams.config.streams as usize,
         }
@@ -130,21 +143,21 @@ impl Connection {
 
     /// Asks for something of so many bytes by a request of `request` bytes.
     pub(super) fn ask(&mut self, request: u64, answer: u64, cx: &mut AppContext<'_>) {
-        let request = request + std::mem::take(&mut self.preface);
-        self.asked += request;
-        match &mut self.work {
+        let request = request + std::mem::take(&mut self.books.preface);
+        self.books.asked += request;
+        match &mut self.books.work {
             Work::Single {
                 answer: latest,
                 waits,
             } => {
                 (*latest, *waits) = (answer, true);
-                self.promised += answer;
-                cx.expect(self.flow, Side::Peer, self.asked);
-                cx.expect(self.flow, Side::Host, self.promised);
+                self.books.promised += answer;
+                cx.expect(self.flow, Side::Peer, self.books.asked);
+                cx.expect(self.flow, Side::Host, self.books.promised);
             }
             Work::Streams(streams) => {
                 streams.open.push(answer);
-                (streams.requests).push(self.asked, answer, self.flow, Side::Peer, cx);
+                (streams.requests).push(self.books.asked, answer, self.flow, Side::Peer, cx);
             }
         }
         cx.send(self.flow, Side::Host, request);
@@ -152,7 +165,7 @@ impl Connection {
 
     /// The server has read `total` bytes: how many requests among them it begins to think about.
     pub(super) fn take_requests(&mut self, total: u64, cx: &mut AppContext<'_>) -> usize {
-        let Work::Streams(streams) = &mut self.work else {
+        let Work::Streams(streams) = &mut self.books.work else {
             return 1;
         };
         let before = streams.thinking.len();
@@ -164,7 +177,7 @@ impl Connection {
 
     /// The server has the answer ready that it has thought about the longest.
     pub(super) fn answer(&mut self, cx: &mut AppContext<'_>) {
-        match &mut self.work {
+        match &mut self.books.work {
             Work::Single { answer, .. } => cx.send(self.flow, Side::Peer, *answer),
             Work::Streams(streams) => {
                 let answer = streams.thinking.pop_front();
@@ -176,24 +189,24 @@ impl Connection {
 
     /// The connection has room for what the server writes.
     pub(super) fn writable(&mut self, cx: &mut AppContext<'_>) {
-        if let Work::Streams(streams) = &mut self.work {
+        if let Work::Streams(streams) = &mut self.books.work {
             streams.server_waits = false;
             self.write_frame(cx);
         }
     }
 
     fn write_frame(&mut self, cx: &mut AppContext<'_>) {
-        let Work::Streams(streams) = &mut self.work else {
+        let Work::Streams(streams) = &mut self.books.work else {
             return;
         };
         if streams.server_waits {
             return;
         }
         if let Some(frame) = streams.server.next_frame() {
-            self.promised += frame.bytes;
+            self.books.promised += frame.bytes;
             cx.send(self.flow, Side::Peer, frame.bytes);
             if let Some(size) = frame.ends {
-                (streams.answers).push(self.promised, size, self.flow, Side::Host, cx);
+                (streams.answers).push(self.books.promised, size, self.flow, Side::Host, cx);
             }
             streams.server_waits = true;
             // So much stays ahead that segments are full; the rest is decided when it can leave.
@@ -203,7 +216,7 @@ impl Connection {
 
     /// Whether another answer is there in full among the `total` bytes the browser has read; ask until none is.
     pub(super) fn take_answer(&mut self, total: u64, cx: &mut AppContext<'_>) -> bool {
-        match &mut self.work {
+        match &mut self.books.work {
             Work::Single { waits, .. } => std::mem::take(waits),
             Work::Streams(streams) => {
                 let Some(size) = streams.answers.pop(total, self.flow, Side::Host, cx) else {
@@ -218,7 +231,7 @@ impl Connection {
 
     /// Sizes of what was asked for and is not there.
     pub(super) fn missing(&self) -> &[u64] {
-        match &self.work {
+        match &self.books.work {
             Work::Single { answer, waits } if *waits => std::slice::from_ref(answer),
             Work::Single { .. } => &[],
             Work::Streams(streams) => &streams.open,

@@ -283,8 +283,8 @@ impl Web {
         let mut here = 0;
         let mut opening = 0;
         for connection in &self.connections {
-            here += usize::from(connection.server == server);
-            opening += usize::from(connection.server == server && !connection.ready);
+            here += usize::from(connection.server() == server);
+            opening += usize::from(connection.server() == server && !connection.ready);
         }
         // Each connection being opened takes up a resource once it is open; which one is settled only then, as in a browser, where the first
         // connection that is free takes what is next.
@@ -306,7 +306,7 @@ impl Web {
     /// Asks a connection that has nothing to do, or can do more, for what is next, if anything is.
     fn employ(&mut self, index: usize, cx: &mut AppContext<'_>) {
         while self.connections[index].takes_requests() {
-            let server = self.connections[index].server;
+            let server = self.connections[index].server();
             let answer = match self.stage {
                 Stage::Html if self.connections[index].is_idle() => self.config.html.0,
                 Stage::Resources(_) if self.unasked(server) > 0 => {
@@ -353,7 +353,7 @@ impl Web {
                 return;
             }
         }
-        let server = self.connections[index].server;
+        let server = self.connections[index].server();
         if self.config.persistent {
             self.employ(index, cx);
         } else {
@@ -375,21 +375,21 @@ impl Web {
     fn lost(&mut self, index: usize, cx: &mut AppContext<'_>) {
         let lost = self.connections.swap_remove(index);
         if self.stage == Stage::Html {
-            self.open(lost.server, cx);
+            self.open(lost.server(), cx);
             return;
         }
         for &size in lost.missing() {
             // The places before the next resource are those of resources asked for: nobody needs their sizes.
-            self.next[lost.server] -= self.next.len();
-            self.sizes[self.next[lost.server]] = size;
+            self.next[lost.server()] -= self.next.len();
+            self.sizes[self.next[lost.server()]] = size;
         }
         for index in 0..self.connections.len() {
             let connection = &self.connections[index];
-            if connection.server == lost.server && connection.ready && connection.is_idle() {
+            if connection.server() == lost.server() && connection.ready && connection.is_idle() {
                 self.employ(index, cx);
             }
         }
-        self.open_more(lost.server, cx);
+        self.open_more(lost.server(), cx);
     }
 
     /// The page is there: its connections are closed, and the next load is due after the pause.
