@@ -59,6 +59,9 @@ pub struct QueueInternals {
     pub queues_active: Option<f64>,
 }
 
+/// Delay lines of which there are two or so to a flow: more than these are a plant's, which no cache holds.
+const CROWD: usize = 256;
+
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
     pub(crate) events: EventQueue,
@@ -75,6 +78,8 @@ pub(crate) struct World {
     pub(crate) window: u64,
     /// When the warm-up is over.
     pub(crate) measured_from: Instant,
+    /// Whether there is more around than a cache holds.
+    pub(crate) is_crowded: bool,
     pub(crate) frames: Option<Box<dyn FrameStore>>,
     pub(crate) entered: u64,
     pub(crate) delivered: u64,
@@ -90,6 +95,7 @@ impl World {
         recorder: Recorder,
     ) -> Self {
         Self {
+            is_crowded: lines.len() > CROWD,
             events,
             outbox: VecDeque::with_capacity(64),
             notices: VecDeque::with_capacity(64),
@@ -158,6 +164,12 @@ impl<'a> Context<'a> {
             panic!("only an endpoint's call is one of an endpoint");
         };
         (FlowId(index / 2), Side::BOTH[index as usize % 2])
+    }
+
+    /// Whether there is more around than a cache holds, so that it pays to ask for what is needed before it is.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.world.is_crowded
     }
 
     /// Bytes that a stream without end may have in flight.

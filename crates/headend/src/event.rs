@@ -157,6 +157,22 @@ impl EventQueue {
         self.lines.set(index, at);
     }
 
+    /// The line that is woken next, if any is.
+    #[inline]
+    pub(crate) fn next_line(&self) -> u32 {
+        self.lines.first().1
+    }
+
+    /// Who of the opened bucket is woken next, the one after the next first: nobody, if it holds no more.
+    #[inline]
+    pub(crate) fn next_two(&self) -> [Option<(Source, u64)>; 2] {
+        let from_end = |place: usize| {
+            let entry = self.open.get(self.open.len().wrapping_sub(place))?;
+            Some((Source::from_code(entry.order >> SOURCE_SHIFT), entry.token))
+        };
+        [from_end(2), from_end(1)]
+    }
+
     /// No line is woken from here on.
     pub(crate) fn limit(&self) -> Instant {
         self.lines.limit()

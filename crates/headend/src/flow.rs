@@ -5,6 +5,8 @@
 
 use std::num::NonZeroU32;
 
+use prefetch_index::prefetch_index;
+
 use crate::event::AppId;
 use crate::packet::{Packet, Side};
 use crate::time::Instant;
@@ -186,6 +188,12 @@ impl FlowTable {
     fn free_slot(&mut self, id: FlowId, now: Instant) {
         let place = self.free.partition_point(|&(since, _)| since <= now);
         self.free.insert(place, (now, id));
+    }
+
+    /// Asks for the header of a flow.
+    #[inline]
+    pub(crate) fn fetch(&self, id: FlowId) {
+        prefetch_index(&self.flows, id.0 as usize);
     }
 
     /// By slot: which of its group's flows has it, or had it last.

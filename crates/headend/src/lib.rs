@@ -29,6 +29,7 @@ pub mod line;
 pub mod link;
 pub mod math;
 pub mod metrics;
+mod near;
 pub mod packet;
 mod pool;
 pub mod qdisc;

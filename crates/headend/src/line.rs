@@ -4,7 +4,7 @@
 //! lines), and has one pending event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and
 //! one of them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
 
-use crate::flow::Hop;
+use crate::flow::{FlowId, Hop};
 use crate::packet::{Ecn, Packet};
 use crate::pool::{Chain, Pool};
 use crate::ring::Ring;
@@ -239,6 +239,20 @@ impl Line {
     #[inline]
     pub(crate) fn next_due(&self, pool: &Pool) -> Option<Instant> {
         self.packets.front(pool).map(|packet| packet.enqueued_at)
+    }
+
+    /// Asks for its first packet.
+    #[inline]
+    pub(crate) fn fetch_front(&self, pool: &Pool) {
+        if let Store::Chain(chain, _) = &self.packets {
+            pool.fetch_head(*chain);
+        }
+    }
+
+    /// The flow of its first packet.
+    #[inline]
+    pub(crate) fn front_flow(&self, pool: &Pool) -> Option<FlowId> {
+        self.packets.front(pool).map(|packet| packet.flow)
     }
 
     /// Takes the next packet, standing before its next hop, where [`Self::next_due`] says that there is one.

@@ -6,6 +6,8 @@
 
 use std::mem;
 
+use prefetch_index::prefetch_index;
+
 use crate::packet::{Packet, Slot};
 
 /// Slots by which a slab grows at least.
@@ -113,6 +115,13 @@ impl Pool {
     #[inline]
     pub(crate) fn head(&self, chain: Chain) -> Option<&Packet> {
         self.packets.get(chain.head as usize).map(Slot::packet)
+    }
+
+    /// Asks for the oldest packet of a chain, if it has one, and for what is behind it.
+    #[inline]
+    pub(crate) fn fetch_head(&self, chain: Chain) {
+        prefetch_index(&self.packets, chain.head as usize);
+        prefetch_index(&self.next, chain.head as usize);
     }
 
     /// The packets of a chain, oldest first.

@@ -19,6 +19,8 @@ use crate::time::{Duration, Instant};
 
 /// One side of a flow.
 pub trait Endpoint: Debug + Send {
+    /// Asks for its state, which is needed next.
+    fn fetch(&self) {}
     /// Takes a packet that has reached this host. The simulation ends the packet afterwards.
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>);
     /// A wake-up it asked for by [`wake_endpoint`] has come, perhaps one it no longer expects.

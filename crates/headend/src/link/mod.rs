@@ -27,6 +27,14 @@ pub type Visitor<'a> = dyn FnMut(Option<(QueueId, QueueInternals)>) + 'a;
 pub trait Link: Debug + Send {
     /// A packet arrives at one of its entrances.
     fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>);
+    /// Asks for what a packet will touch first that arrives at one of its entrances.
+    fn fetch(&self, port: Port) {
+        let _ = port;
+    }
+    /// Asks for what a wake-up with `token` will touch first.
+    fn fetch_woken(&self, token: u64) {
+        let _ = token;
+    }
     /// A wake-up it asked for has come, perhaps one it no longer expects.
     fn wake(&mut self, token: u64, cx: &mut Context<'_>);
     /// The wake-up that it needs before any packet comes.

@@ -3,6 +3,7 @@
 use super::{Backlog, BacklogLimit, Depth, LineView, QueueDiscipline};
 use crate::aqm::Aqm;
 use crate::context::{Context, QueueInternals};
+use crate::near::{Beginning, Near};
 use crate::packet::Packet;
 use crate::time::Instant;
 
@@ -10,6 +11,7 @@ use crate::time::Instant;
 #[derive(Debug)]
 #[repr(C)]
 pub struct Fifo<L> {
+    beginning: Beginning,
     backlog: Backlog,
     law: L,
 }
@@ -18,13 +20,24 @@ impl<L: Aqm> Fifo<L> {
     /// An empty queue of at most `limit` under `law`.
     pub fn new(limit: BacklogLimit, law: L) -> Self {
         Self {
+            beginning: [],
             backlog: Backlog::new(limit).with_room(),
             law,
         }
     }
 }
 
+impl<L> Near for Fifo<L> {
+    fn beginning(&self) -> &Beginning {
+        &self.beginning
+    }
+}
+
 impl<L: Aqm> QueueDiscipline for Fifo<L> {
+    fn fetch(&self) {
+        Near::fetch(self);
+    }
+
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.law.enqueue(&mut self.backlog, packet, line, cx);
     }

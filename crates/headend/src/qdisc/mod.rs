@@ -55,6 +55,8 @@ use crate::time::Instant;
 
 /// Holds packets that wait for a transmission opportunity; decides their order and their fate.
 pub trait QueueDiscipline: Debug + Send {
+    /// Asks for its state, which is needed next.
+    fn fetch(&self) {}
     /// Takes a packet in, or discards it (or another).
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>);
     /// Gives up the next packet; may discard some on the way.

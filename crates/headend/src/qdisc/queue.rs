@@ -34,6 +34,13 @@ impl Queue {
         }
     }
 
+    /// Asks for what a packet will touch.
+    #[inline]
+    pub fn fetch(&self, cx: &mut Context<'_>) {
+        self.discipline.fetch();
+        cx.recorder().fetch_queue(self.id);
+    }
+
     /// Its name in records.
     pub fn id(&self) -> QueueId {
         self.id

@@ -46,6 +46,7 @@ use crate::congestion::{CongestionConfig, CongestionControl};
 use crate::context::{ConnectionSample, Context};
 use crate::endpoint::{Command, Endpoint, News, Notice};
 use crate::flow::{FlowId, GroupId};
+use crate::near::{Beginning, Near, near};
 use crate::packet::{Ecn, Flags, Packet, Side};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -267,7 +268,9 @@ enum State {
 
 /// One side of a connection.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Connection {
+    beginning: Beginning,
     flow: FlowId,
     side: Side,
     config: Arc<Config>,
@@ -300,6 +303,7 @@ impl Connection {
     /// A closed connection.
     pub fn new(flow: FlowId, side: Side, config: Arc<Config>, rng: Rng) -> Self {
         Self {
+            beginning: [],
             flow,
             side,
             state: State::Closed,
@@ -649,7 +653,13 @@ impl Connection {
     }
 }
 
+near!(Connection);
+
 impl Endpoint for Connection {
+    fn fetch(&self) {
+        Near::fetch(self);
+    }
+
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         // A late packet of a connection that both sides have finished.
         if cx.header(self.flow).closed {

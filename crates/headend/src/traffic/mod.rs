@@ -55,6 +55,8 @@ pub mod web;
 
 /// Somebody who uses the line.
 pub trait Application: Debug + Send {
+    /// Asks for its state, which is needed next.
+    fn fetch(&self) {}
     /// Something happened.
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>);
 }

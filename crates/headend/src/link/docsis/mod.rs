@@ -143,6 +143,24 @@ impl Link for DocsisLink {
         }
     }
 
+    fn fetch(&self, port: Port) {
+        // Which flow of a modem it will be, its classifiers say; most have one.
+        let flow = self.entrances[usize::from(port.0)].primary as usize;
+        if port.0 & 1 == 0 {
+            self.upstream.fetch(flow);
+        } else {
+            self.downstream.fetch(flow);
+        }
+    }
+
+    fn fetch_woken(&self, token: u64) {
+        match token {
+            CHANGE => {}
+            token if token & 1 == 0 => self.upstream.fetch_woken(upstream::Wake::from_token(token)),
+            token => (self.downstream).fetch_woken(downstream::Wake::from_token(token)),
+        }
+    }
+
     fn wake(&mut self, token: u64, cx: &mut Context<'_>) {
         if token == CHANGE {
             self.make_changes(cx);

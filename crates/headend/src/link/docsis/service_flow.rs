@@ -12,6 +12,7 @@ use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
+use crate::near::{Beginning, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, GrantView, LineView, Queue, QueueDiscipline, Shaper};
 use crate::rng::Rng;
@@ -117,7 +118,9 @@ macro_rules! sending {
 
 /// An upstream service flow.
 #[derive(Debug)]
+#[repr(C)]
 pub struct ServiceFlow {
+    beginning: Beginning,
     supply: Supply,
     sending: Sending,
     asking: Asking,
@@ -130,7 +133,15 @@ pub struct ServiceFlow {
     registered_at: Instant,
 }
 
+near!(ServiceFlow);
+
 impl ServiceFlow {
+    /// Asks for what a packet or a grant will touch of its queue.
+    #[inline]
+    pub fn fetch_queue(&self, cx: &mut Context<'_>) {
+        self.supply.queue.fetch(cx);
+    }
+
     /// An idle flow of a modem that is registered at `registered_at`.
     pub fn new(
         flow: UpstreamFlow,
@@ -142,6 +153,7 @@ impl ServiceFlow {
         let is_ugs = matches!(flow.qos.scheduling, Scheduling::Ugs(_));
         let is_polled = matches!(flow.qos.scheduling, Scheduling::RtPs(_));
         Self {
+            beginning: [],
             supply: Supply {
                 queue: flow.queue,
                 buckets: TokenBuckets::new(flow.limits),

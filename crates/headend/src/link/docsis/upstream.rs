@@ -17,6 +17,7 @@ use super::token_bucket::Limits;
 use crate::context::Context;
 use crate::link::{RateSchedule, Visitor};
 use crate::metrics::channel::ChannelUse;
+use crate::near::Near;
 use crate::packet::Packet;
 use crate::qdisc::QueueDiscipline;
 use crate::time::Instant;
@@ -105,9 +106,26 @@ impl Upstream {
         }
     }
 
+    /// Asks for a service flow, at which a packet will arrive.
+    pub fn fetch(&self, flow: usize) {
+        Near::fetch(&self.flows[flow]);
+    }
+
+    /// Asks for the service flow of a wake-up.
+    pub fn fetch_woken(&self, wake: Wake) {
+        match wake {
+            Wake::Burst(flow) | Wake::Request(flow) | Wake::Update(flow) => self.fetch(flow),
+            Wake::Map => {}
+        }
+    }
+
     /// A packet arrives at a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
+        if cx.is_crowded() {
+            self.fetch(flow);
+            self.flows[flow].fetch_queue(cx);
+        }
         self.flows[flow].offer(packet, cx);
         // Only an arrival gives a flow something to ask for: what a discipline holds back counts as waiting, and has been asked for.
         if self.flows[flow].must_ask() {
@@ -328,6 +346,9 @@ impl Upstream {
         sort(&mut grants, &self.timing);
         self.end_expectations(&grants);
         self.ask_instead(cx);
+        if cx.is_crowded() {
+            self.fetch_granted(&grants, cx);
+        }
         for of_one in grants.chunk_by(|one, other| one.flow == other.flow) {
             self.receive_grants(of_one, cx);
         }
@@ -415,6 +436,16 @@ impl Upstream {
             mac.maps += missed.grants;
             mac.granted_bytes += bytes;
             mac.unused_grant_bytes += missed.grants * self.timing.room(missed.minislots);
+        }
+    }
+
+    /// Asks for what the grants of a MAP will touch.
+    fn fetch_granted(&self, grants: &[Grant], cx: &mut Context<'_>) {
+        for grant in grants {
+            self.fetch(grant.flow);
+        }
+        for grant in grants {
+            self.flows[grant.flow].fetch_queue(cx);
         }
     }
 

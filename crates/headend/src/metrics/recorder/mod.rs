@@ -17,6 +17,7 @@ use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::delay::Histogram;
 use crate::metrics::extreme::raise;
 use crate::metrics::pages::PageStore;
+use crate::near::Near;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
@@ -439,6 +440,18 @@ impl Recorder {
     /// Tells those who listen of a packet that a host sent.
     pub(crate) fn tell_of_sent(&mut self, at: Instant, packet: &Packet, around: Surroundings<'_>) {
         self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
+    }
+
+    /// Asks for what a packet of a flow direction touches.
+    #[inline]
+    pub(crate) fn fetch_flow(&self, group: GroupId, from: Side) {
+        self.flows[direction(group, from)].fetch();
+    }
+
+    /// Asks for what a packet of a queue touches.
+    #[inline]
+    pub(crate) fn fetch_queue(&self, queue: QueueId) {
+        self.queues[queue.0 as usize].fetch();
     }
 
     /// A packet reached its receiver.

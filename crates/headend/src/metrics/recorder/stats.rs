@@ -3,6 +3,7 @@
 
 use crate::metrics::delay::{Histogram, Recent};
 use crate::metrics::extreme::raise;
+use crate::near::{Beginning, near};
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 
@@ -32,8 +33,9 @@ impl FlowCounters {
 
 /// What every packet of a flow direction touches, on two cache lines: a plant has thousands of these, and none of them is near when its packet comes.
 #[derive(Debug, Default)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(super) struct FlowStats {
+    beginning: Beginning,
     pub(super) total: FlowCounters,
     /// Longest delay of the interval.
     pub(super) delay_max: u64,
@@ -167,8 +169,9 @@ impl QueueCounters {
 
 /// What every packet of a queue touches, on two cache lines; what it adds on arrival is on the first.
 #[derive(Debug, Default)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(super) struct QueueStats {
+    beginning: Beginning,
     /// Byte-nanoseconds.
     pub(super) backlog_integral: u128,
     pub(super) backlog: u64,
@@ -187,6 +190,9 @@ const _: () = assert!(
     size_of::<FlowStats>() == 128 && size_of::<QueueStats>() == 128,
     "two cache lines each"
 );
+
+near!(FlowStats);
+near!(QueueStats);
 
 impl QueueStats {
     /// It now holds `bytes`.

@@ -14,6 +14,7 @@ use super::config::{Definition, Fault, ensure, ensure_datagram, ensure_gap, ensu
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::metrics::Measure;
 use crate::metrics::voice::{self, Codec, DeJitter, Scorer};
+use crate::near::{Beginning, Near, near};
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
@@ -188,6 +189,7 @@ impl Config {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Voice {
+    beginning: Beginning,
     talk: Talk,
     config: Config,
     direction: Direction,
@@ -204,6 +206,7 @@ impl Voice {
     /// Calls that begin when it is started.
     pub fn new(config: &Config, direction: Direction) -> Self {
         Self {
+            beginning: [],
             talk: Talk::new(config, direction),
             direction,
             signalling: match config.signalling {
@@ -308,7 +311,13 @@ impl Voice {
     }
 }
 
+near!(Voice);
+
 impl Application for Voice {
+    fn fetch(&self) {
+        Near::fetch(self);
+    }
+
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
         match event {
             AppEvent::Started => self.call(cx),

@@ -12,6 +12,7 @@ use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::link::{RateSchedule, Transmitter, Visitor};
 use crate::metrics::channel::ChannelUse;
+use crate::near::{Beginning, Near, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
 use crate::time::Instant;
@@ -31,7 +32,9 @@ pub enum Wake {
 
 /// A service flow at the CMTS.
 #[derive(Debug)]
+#[repr(C)]
 struct ServiceFlow {
+    beginning: Beginning,
     queue: Queue,
     buckets: TokenBuckets,
     rate: Rate,
@@ -85,10 +88,27 @@ impl Downstream {
         }
     }
 
+    /// Asks for a service flow, for which a packet will arrive.
+    pub fn fetch(&self, flow: usize) {
+        self.flows[flow].fetch();
+    }
+
+    /// Asks for the service flow of a wake-up.
+    pub fn fetch_woken(&self, wake: Wake) {
+        match wake {
+            Wake::Admitted(flow) | Wake::Update(flow) => self.fetch(flow),
+            Wake::Sent => {}
+        }
+    }
+
     /// A packet arrives for a service flow.
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
         let one = &mut self.flows[flow];
+        if cx.is_crowded() {
+            one.fetch();
+            one.queue.fetch(cx);
+        }
         let line = line(one.rate, &one.buckets);
         one.queue.offer(packet, &line, cx);
         let is_first = one.queue.depth().packets == 1 && !one.is_held_back;
@@ -271,9 +291,12 @@ impl Downstream {
     }
 }
 
+near!(ServiceFlow);
+
 impl ServiceFlow {
     fn new(flow: DownstreamFlow) -> Self {
         Self {
+            beginning: [],
             queue: flow.queue,
             buckets: TokenBuckets::new(flow.limits),
             rate: flow.rate,

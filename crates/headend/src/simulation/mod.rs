@@ -3,6 +3,8 @@
 //! Everything that belongs to one event happens in one turn: the component's call, then the packets and notices it put out, in order.
 //! There are no zero-delay events.
 
+mod ahead;
+
 use std::collections::BTreeMap;
 use std::io;
 
@@ -30,6 +32,7 @@ const SAMPLED_OF_ALL: u32 = 1600;
 
 /// An application in its place.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct AppSetup {
     /// The application.
     pub app: Box<dyn Application>,
@@ -318,6 +321,10 @@ impl Simulation {
         debug_assert!(event.at >= self.now, "time does not go back");
         self.now = event.at;
         self.events += 1;
+        if self.world.is_crowded && !matches!(event.source, Source::Line(_)) {
+            // A line does so itself, once it is known which is the next.
+            self.fetch_next_line();
+        }
         match event.source {
             Source::Line(index) => self.wake_line(index),
             Source::Link(index) => {
@@ -336,6 +343,10 @@ impl Simulation {
             Source::Sampler => self.wake_sampler(event.token),
         }
         self.settle();
+        if self.world.is_crowded {
+            self.fetch_next_packet();
+            self.fetch_next_woken();
+        }
     }
 
     fn wake_line(&mut self, index: u32) {
@@ -350,6 +361,9 @@ impl Simulation {
             let is_last = next.is_none_or(|due| due > self.now);
             if is_last {
                 self.world.events.set_line(index, next);
+                if self.world.is_crowded {
+                    self.fetch_next_line();
+                }
             }
             self.carry_to(end, packet);
             if is_last {
@@ -362,6 +376,9 @@ impl Simulation {
 
     fn wake_endpoint(&mut self, index: u32, event: Event) {
         let (flow, side) = (FlowId(index / 2), (index % 2) as usize);
+        if self.world.is_crowded {
+            self.endpoints[flow.0 as usize][side].fetch();
+        }
         if self.world.flows.header(flow).generation == (event.token >> 32) as u32 {
             let mut cx = Context::beside(self.now, &mut self.world, event.source, &mut self.links);
             self.endpoints[flow.0 as usize][side].wake(event.token as u32, &mut cx);
@@ -473,6 +490,9 @@ impl Simulation {
     /// Hands a packet to the host it was sent to.
     fn deliver(&mut self, packet: Packet) {
         let (flow, to) = (packet.flow, packet.from.other());
+        if self.world.is_crowded {
+            self.fetch_host(flow, to);
+        }
         let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);
         let mut cx = Context::beside(self.now, &mut self.world, source, &mut self.links);
         cx.deliver(&packet);
@@ -500,6 +520,9 @@ impl Simulation {
     /// An application, and what it may touch.
     fn application(&mut self, app: AppId) -> (&mut dyn Application, AppContext<'_>) {
         let setup = &mut self.apps[app.0 as usize];
+        if self.world.is_crowded {
+            setup.app.fetch();
+        }
         let cx = AppContext {
             now: self.now,
             rng: &mut setup.rng,
