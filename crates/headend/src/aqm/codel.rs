@@ -139,7 +139,11 @@ impl Aqm for Codel {
 impl Codel {
     /// RFC 8289 §5.6, `dodequeue`: whether the head may be dropped (`ok_to_drop`). Looks at the head before it is taken, so that a packet is
     /// moved once.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "asked of each packet, and the call costs as much as the answer"
+    )]
     fn is_standing(&mut self, backlog: &Backlog, line: &LineView<'_>, now: Instant) -> bool {
         let is_excess = backlog.head().is_some_and(|head| {
             let sojourn = now - head.enqueued_at;

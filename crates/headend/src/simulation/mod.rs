@@ -232,11 +232,20 @@ impl Simulation {
     /// Runs in virtual time, at most to `until` and to the end of the run; true once the end is reached.
     pub fn run_until(&mut self, until: Instant) -> bool {
         let until = until.min(self.end);
-        while let Some(event) = self.world.events.pop_until(until) {
-            self.handle(event);
+        if self.world.is_crowded {
+            self.handle_until::<true>(until);
+        } else {
+            self.handle_until::<false>(until);
         }
         self.now = self.now.max(until);
         self.now == self.end
+    }
+
+    /// Handles events; only in a crowd it is asked for what comes next, so that other runs need not even ask whether they are one.
+    fn handle_until<const CROWD: bool>(&mut self, until: Instant) {
+        while let Some(event) = self.world.events.pop_until(until) {
+            self.handle::<CROWD>(event);
+        }
     }
 
     /// Runs under `clock` to the end of the run, or until the clock says it is over. What arrives after the end stays outside.
@@ -317,16 +326,17 @@ impl Simulation {
         );
     }
 
-    fn handle(&mut self, event: Event) {
+    #[inline]
+    fn handle<const CROWD: bool>(&mut self, event: Event) {
         debug_assert!(event.at >= self.now, "time does not go back");
         self.now = event.at;
         self.events += 1;
-        if self.world.is_crowded && !matches!(event.source, Source::Line(_)) {
+        if CROWD && !matches!(event.source, Source::Line(_)) {
             // A line does so itself, once it is known which is the next.
             self.fetch_next_line();
         }
         match event.source {
-            Source::Line(index) => self.wake_line(index),
+            Source::Line(index) => self.wake_line::<CROWD>(index),
             Source::Link(index) => {
                 let mut cx = Context::new(self.now, &mut self.world, event.source);
                 self.links[index as usize].wake(event.token, &mut cx);
@@ -343,13 +353,14 @@ impl Simulation {
             Source::Sampler => self.wake_sampler(event.token),
         }
         self.settle();
-        if self.world.is_crowded {
+        if CROWD {
             self.fetch_next_packet();
             self.fetch_next_woken();
         }
     }
 
-    fn wake_line(&mut self, index: u32) {
+    #[inline]
+    fn wake_line<const CROWD: bool>(&mut self, index: u32) {
         loop {
             let World { lines, pool, .. } = &mut self.world;
             let line = &mut lines[index as usize];
@@ -361,7 +372,7 @@ impl Simulation {
             let is_last = next.is_none_or(|due| due > self.now);
             if is_last {
                 self.world.events.set_line(index, next);
-                if self.world.is_crowded {
+                if CROWD {
                     self.fetch_next_line();
                 }
             }
