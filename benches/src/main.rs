@@ -136,6 +136,9 @@ fn run_once(case: &str, duration: &str, rounds: usize) -> bool {
         );
         return true;
     }
+    if rounds > 1 {
+        return false;
+    }
     if let Some(control) = senders::names(Some(case))
         .into_iter()
         .find(|name| *name == case)

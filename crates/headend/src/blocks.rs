@@ -156,30 +156,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::in_order::{InOrder, Step, compare_with_a_deque, steps};
+    use crate::in_order::{compare_with_a_deque, in_order, steps};
 
-    impl InOrder for Blocks {
-        fn carry_out(&mut self, step: Step) -> Option<Packet> {
-            match step {
-                Step::Push(packet) => {
-                    let seq = packet.seq;
-                    assert_eq!(self.push(packet).seq, seq);
-                    None
-                }
-                Step::Take => (self.len() > 0).then(|| self.take()),
-                Step::PopLast => self.pop_last(),
-                Step::Remove(index) => self.remove(index),
-            }
-        }
-
-        fn front(&self) -> Option<&Packet> {
-            self.front()
-        }
-
-        fn iter(&self) -> impl Iterator<Item = &Packet> {
-            self.iter()
-        }
-    }
+    in_order!(Blocks);
 
     proptest! {
         #[test]

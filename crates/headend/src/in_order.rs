@@ -91,3 +91,35 @@ pub(crate) fn compare_with_a_deque<Q: InOrder>(
         look(packets);
     }
 }
+
+/// Makes a container that has these methods of its own one that can be compared.
+macro_rules! in_order {
+    ($packets:ty) => {
+        impl $crate::in_order::InOrder for $packets {
+            fn carry_out(
+                &mut self,
+                step: $crate::in_order::Step,
+            ) -> Option<$crate::packet::Packet> {
+                match step {
+                    $crate::in_order::Step::Push(packet) => {
+                        let seq = packet.seq;
+                        assert_eq!(self.push(packet).seq, seq);
+                        None
+                    }
+                    $crate::in_order::Step::Take => (self.len() > 0).then(|| self.take()),
+                    $crate::in_order::Step::PopLast => self.pop_last(),
+                    $crate::in_order::Step::Remove(index) => self.remove(index),
+                }
+            }
+
+            fn front(&self) -> Option<&$crate::packet::Packet> {
+                self.front()
+            }
+
+            fn iter(&self) -> impl Iterator<Item = &$crate::packet::Packet> {
+                self.iter()
+            }
+        }
+    };
+}
+pub(crate) use in_order;

@@ -2,6 +2,10 @@
 //!
 //! Half of a plant's modems are idle at any time, and most of the others in most intervals: the series must not look at them all.
 
+use crate::context::QueueInternals;
+use crate::link::Visitor;
+use crate::trace::QueueId;
+
 /// Rows by flow that have found it at rest since something happened to it: the first tells what happened, the second that nothing did.
 #[derive(Debug)]
 pub struct Rest {
@@ -25,13 +29,32 @@ impl Rest {
         self.rows[flow] = 0;
     }
 
+    /// Calls `visit` with the row of each of `flows`, or with nothing where it would be like the one before.
+    pub fn visit<F>(
+        &mut self,
+        flows: &[F],
+        row: impl Fn(&F) -> (QueueId, QueueInternals),
+        is_at_rest: impl Fn(&F) -> bool,
+        visit: &mut Visitor<'_>,
+    ) {
+        for (index, flow) in flows.iter().enumerate() {
+            if self.repeats(index) {
+                debug_assert!(is_at_rest(flow), "nothing disturbs it unseen");
+                visit(None);
+                continue;
+            }
+            visit(Some(row(flow)));
+            self.told(index, is_at_rest(flow));
+        }
+    }
+
     /// Whether a flow's next row would be like the one before.
-    pub fn repeats(&self, flow: usize) -> bool {
+    fn repeats(&self, flow: usize) -> bool {
         self.rows[flow] >= REPEATED
     }
 
     /// A flow's row was told, which found it at rest or not.
-    pub fn told(&mut self, flow: usize, is_at_rest: bool) {
+    fn told(&mut self, flow: usize, is_at_rest: bool) {
         let rows = &mut self.rows[flow];
         *rows = if is_at_rest { *rows + 1 } else { 0 };
     }

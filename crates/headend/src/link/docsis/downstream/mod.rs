@@ -173,16 +173,9 @@ impl Downstream {
 
     /// Calls `visit` for each queue, with nothing where nothing has changed.
     pub fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
-        for index in 0..self.flows.len() {
-            let flow = &self.flows[index];
-            if self.rest.repeats(index) {
-                debug_assert!(flow.is_at_rest(now), "nothing disturbs it unseen");
-                visit(None);
-                continue;
-            }
-            visit(Some((flow.queue.id(), flow.internals(now))));
-            self.rest.told(index, flow.is_at_rest(now));
-        }
+        let row = |flow: &ServiceFlow| (flow.queue.id(), flow.internals(now));
+        let is_at_rest = |flow: &ServiceFlow| flow.is_at_rest(now);
+        self.rest.visit(&self.flows, row, is_at_rest, visit);
     }
 
     /// Calls `visit` with one of the queues that share the channel, and what went over it until `now`.
