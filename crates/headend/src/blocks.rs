@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::mem;
 
+use prefetch_index::prefetch_index;
+
 use crate::packet::{Packet, Slot};
 
 /// Packets of a block.
@@ -25,8 +27,10 @@ pub(crate) struct Blocks {
     /// Where that is.
     head: u32,
     len: u32,
-    /// Those behind it: no more than hold packets.
-    others: VecDeque<Block>,
+    /// Those between it and the last: no more than hold packets.
+    between: VecDeque<Block>,
+    /// With the newest packet, if that is not in the first.
+    last: Option<Block>,
     /// Emptied while others were not.
     spare: Option<Block>,
 }
@@ -47,12 +51,12 @@ impl Blocks {
     /// Appends a packet behind the first block.
     #[inline(never)]
     fn push_behind(&mut self, place: usize, packet: Packet) -> &mut Packet {
-        let index = place / BLOCK - 1;
-        if index == self.others.len() {
+        if place / BLOCK > self.behind() {
             let more = self.spare.take().unwrap_or_else(block);
-            self.others.push_back(more);
+            self.between.extend(self.last.replace(more));
         }
-        self.others[index][place % BLOCK].put(packet)
+        let last = self.last.as_mut().expect("what is not in the first block");
+        last[place % BLOCK].put(packet)
     }
 
     /// Takes the oldest packet of a queue that is known to hold one.
@@ -90,7 +94,9 @@ impl Blocks {
             self.rest();
         } else {
             let last = self.head as usize + self.len() - 1;
-            self.others.truncate(last / BLOCK);
+            if last / BLOCK < self.behind() {
+                self.last = self.between.pop_back();
+            }
         }
         Some(packet)
     }
@@ -107,10 +113,23 @@ impl Blocks {
         let places = self
             .first
             .iter()
-            .chain(&self.others)
+            .chain(&self.between)
+            .chain(&self.last)
             .flat_map(|block| block.iter());
         let held = places.skip(self.head as usize).take(self.len());
         held.map(Slot::packet)
+    }
+
+    /// Asks for the places of the oldest packet and of the next to come.
+    #[inline]
+    pub(crate) fn fetch_ends(&self) {
+        if let Some(first) = &self.first {
+            prefetch_index(first.as_slice(), self.head as usize);
+        }
+        let next = self.head as usize + self.len();
+        if let Some(last) = self.last.as_ref().or(self.first.as_ref()) {
+            prefetch_index(last.as_slice(), next % BLOCK);
+        }
     }
 
     /// How many.
@@ -123,17 +142,25 @@ impl Blocks {
     #[cold]
     fn next_block(&mut self) {
         self.head = 0;
-        self.spare = mem::replace(&mut self.first, self.others.pop_front());
+        let next = self.between.pop_front().or_else(|| self.last.take());
+        self.spare = mem::replace(&mut self.first, next);
     }
 
     /// It is empty: keeps one block, and begins at its beginning.
     #[inline]
     fn rest(&mut self) {
         self.head = 0;
-        if self.spare.is_some() || !self.others.is_empty() {
+        if self.spare.is_some() || self.last.is_some() {
             self.spare = None;
-            self.others.clear();
+            self.last = None;
+            debug_assert!(self.between.is_empty(), "two blocks more than are needed");
         }
+    }
+
+    /// Blocks behind the first.
+    #[inline]
+    fn behind(&self) -> usize {
+        self.between.len() + usize::from(self.last.is_some())
     }
 
     /// The place of the packet at `index`.
@@ -145,7 +172,10 @@ impl Blocks {
                 .first
                 .as_mut()
                 .expect("a queue that holds packets has a block"),
-            behind => &mut self.others[behind - 1],
+            behind => match self.between.get_mut(behind - 1) {
+                Some(block) => block,
+                None => self.last.as_mut().expect("behind the others"),
+            },
         };
         &mut block[place % BLOCK]
     }
@@ -166,7 +196,7 @@ mod tests {
             let mut blocks = Blocks::default();
             compare_with_a_deque(steps, &mut blocks, |blocks| {
                 let places = blocks.head as usize + blocks.len();
-                assert!(blocks.others.len() <= places.saturating_sub(1) / BLOCK, "{blocks:?}");
+                assert!(blocks.behind() <= places.saturating_sub(1) / BLOCK, "{blocks:?}");
             });
         }
     }

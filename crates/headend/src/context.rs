@@ -60,7 +60,7 @@ pub struct QueueInternals {
 }
 
 /// Delay lines of which there are two or so to a flow: more than these are a plant's, which no cache holds.
-const CROWD: usize = 256;
+const CROWD: usize = 1024;
 
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
@@ -170,6 +170,18 @@ impl<'a> Context<'a> {
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
         self.world.is_crowded
+    }
+
+    /// Asks for the flow of a packet.
+    #[inline]
+    pub(crate) fn fetch_flow(&self, packet: &Packet) {
+        self.world.flows.fetch(packet.flow);
+    }
+
+    /// Asks for what stands behind the link that a packet is in.
+    #[inline]
+    pub(crate) fn fetch_next_hop(&self, packet: &Packet) {
+        self.world.flows.fetch_next_hop(packet, &self.world.lines);
     }
 
     /// Bytes that a stream without end may have in flight.

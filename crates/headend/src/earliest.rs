@@ -77,6 +77,34 @@ impl Earliest {
         (at, index as u32)
     }
 
+    /// Puts every index whose time is before `end` into `found`, in no order.
+    pub(crate) fn find_before(&self, end: Instant, found: &mut Vec<u32>) {
+        let end = end.as_nanos().min(self.limit) << self.index_bits;
+        found.clear();
+        found.push(0);
+        // Round by round, from the last one: who has won a match played in the round before it.
+        let (mut first, mut round) = (0, 1);
+        loop {
+            let matches = found.len();
+            for at in 0..matches {
+                let number = found[at] as usize;
+                let place = number * PLAYERS;
+                // Match `n` is played for place `n - 1`.
+                for (seat, &player) in self.matches[first + number].iter().enumerate() {
+                    if player < end {
+                        found.push((place + seat) as u32);
+                    }
+                }
+            }
+            found.drain(..matches);
+            if first == self.first_round {
+                return;
+            }
+            first += round;
+            round *= PLAYERS;
+        }
+    }
+
     /// The first time that is too late to be set.
     pub(crate) fn limit(&self) -> Instant {
         Instant::from_nanos(self.limit)
@@ -116,6 +144,14 @@ mod tests {
                 let first = Some(times.first());
                 prop_assert_eq!(first.filter(|&(at, _)| at < times.limit()), expected);
                 prop_assert_eq!(times.len(), model.iter().flatten().count());
+                let mut found = Vec::new();
+                for end in [0, 10, 21].map(Instant::from_nanos) {
+                    times.find_before(end, &mut found);
+                    found.sort_unstable();
+                    let is_before = |&index: &u32| model[index as usize].is_some_and(|at| at < end);
+                    let expected: Vec<u32> = (0..count as u32).filter(is_before).collect();
+                    prop_assert_eq!(&found, &expected);
+                }
             }
         }
     }

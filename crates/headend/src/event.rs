@@ -157,20 +157,32 @@ impl EventQueue {
         self.lines.set(index, at);
     }
 
-    /// The line that is woken next, if any is.
-    #[inline]
-    pub(crate) fn next_line(&self) -> u32 {
-        self.lines.first().1
+    /// Puts the lines that are woken before `end`, as far as is known now, into `found`, in no order.
+    pub(crate) fn find_lines_before(&self, end: Instant, found: &mut Vec<u32>) {
+        self.lines.find_before(end, found);
     }
 
-    /// Who of the opened bucket is woken next, the one after the next first: nobody, if it holds no more.
-    #[inline]
-    pub(crate) fn next_two(&self) -> [Option<(Source, u64)>; 2] {
-        let from_end = |place: usize| {
-            let entry = self.open.get(self.open.len().wrapping_sub(place))?;
-            Some((Source::from_code(entry.order >> SOURCE_SHIFT), entry.token))
+    /// Calls `tell` with everybody else who is woken before `end`, as far as is known now, in no order.
+    pub(crate) fn each_before(&self, end: Instant, mut tell: impl FnMut(Source, u64)) {
+        let end = end.as_nanos();
+        let mut tell_of = |entry: &Entry| {
+            let source = Source::from_code(entry.order >> SOURCE_SHIFT);
+            tell(source, entry.token);
         };
-        [from_end(2), from_end(1)]
+        let open = self.open.iter().rev();
+        open.take_while(|entry| entry.at < end)
+            .for_each(&mut tell_of);
+        let last = (end >> self.shift).min(self.current + BUCKETS - 1);
+        for bucket in self.current + 1..=last {
+            let mut index = self.heads[(bucket % BUCKETS) as usize];
+            while let Some(chunk) = self.chunks.get(index as usize) {
+                let entries = chunk.entries[..chunk.len as usize].iter();
+                entries
+                    .filter(|entry| entry.at < end)
+                    .for_each(&mut tell_of);
+                index = chunk.next;
+            }
+        }
     }
 
     /// No line is woken from here on.

@@ -8,6 +8,8 @@ use std::num::NonZeroU32;
 use prefetch_index::prefetch_index;
 
 use crate::event::AppId;
+use crate::line::Line;
+use crate::near::Near;
 use crate::packet::{Packet, Side};
 use crate::time::Instant;
 
@@ -194,6 +196,14 @@ impl FlowTable {
     #[inline]
     pub(crate) fn fetch(&self, id: FlowId) {
         prefetch_index(&self.flows, id.0 as usize);
+    }
+
+    /// Asks for the delay line that a packet comes to next, if it is one.
+    #[inline]
+    pub(crate) fn fetch_next_hop(&self, packet: &Packet, lines: &[Line]) {
+        if let Hop::Line(line) = self.hop_of(packet.flow, packet.from, packet.hop + 1) {
+            lines[line as usize].fetch();
+        }
     }
 
     /// By slot: which of its group's flows has it, or had it last.

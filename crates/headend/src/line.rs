@@ -4,7 +4,8 @@
 //! lines), and has one pending event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and
 //! one of them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
 
-use crate::flow::{FlowId, Hop};
+use crate::flow::Hop;
+use crate::near::{Beginning, near};
 use crate::packet::{Ecn, Packet};
 use crate::pool::{Chain, Pool};
 use crate::ring::Ring;
@@ -19,6 +20,7 @@ const USUAL_PACKET: u64 = 1500;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Line {
+    beginning: Beginning,
     /// In order; a packet's `enqueued_at` is here the instant at which it is handed over.
     packets: Store,
     last: Instant,
@@ -125,10 +127,13 @@ pub(crate) enum Fate {
     Unharmed,
 }
 
+near!(Line);
+
 impl Line {
     /// An empty line.
     pub fn new(delay: Duration, jitter: Duration, harm: Harm, rng: Rng) -> Self {
         Self {
+            beginning: [],
             delay,
             end: None,
             jitter,
@@ -249,10 +254,10 @@ impl Line {
         }
     }
 
-    /// The flow of its first packet.
+    /// The packet that leaves it first.
     #[inline]
-    pub(crate) fn front_flow(&self, pool: &Pool) -> Option<FlowId> {
-        self.packets.front(pool).map(|packet| packet.flow)
+    pub(crate) fn front<'a>(&'a self, pool: &'a Pool) -> Option<&'a Packet> {
+        self.packets.front(pool)
     }
 
     /// Takes the next packet, standing before its next hop, where [`Self::next_due`] says that there is one.

@@ -23,19 +23,42 @@ pub(crate) trait Near: Sized {
     /// The first field.
     fn beginning(&self) -> &Beginning;
 
-    /// Asks for all of it.
+    /// Bytes that are asked for: those that are needed often stand first.
+    const HOT: usize = size_of::<Self>();
+
+    /// Asks for it.
     #[inline]
     fn fetch(&self) {
-        for line in 0..size_of::<Self>() / LINE {
+        self.fetch_first(Self::HOT);
+    }
+
+    /// Asks for its first so many bytes.
+    #[inline]
+    fn fetch_first(&self, bytes: usize) {
+        for line in 0..bytes.div_ceil(LINE) {
             prefetch_index(self.beginning(), line);
         }
     }
 }
 
-/// Makes an object one that can be asked for: it is `repr(C)`, and its first field is `beginning`.
+/// How far something is from what is known beforehand: each step is asked for once the one before it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It is known where it is.
+    First,
+    /// The first step says where it is.
+    Second,
+    /// The second step says where it is.
+    Third,
+}
+
+/// Makes an object one that can be asked for: it is `repr(C)`, and its first field is `beginning`. What is needed less often
+/// stands last, from a field on that is named.
 macro_rules! near {
-    ($($object:tt)*) => {
-        impl $crate::near::Near for $($object)* {
+    ($object:ident $(, up to $cold:ident)?) => {
+        impl $crate::near::Near for $object {
+            $(const HOT: usize = std::mem::offset_of!(Self, $cold);)?
+
             #[inline]
             fn beginning(&self) -> &$crate::near::Beginning {
                 const { assert!(std::mem::offset_of!(Self, beginning) == 0, "the first field") }

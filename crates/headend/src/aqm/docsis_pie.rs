@@ -199,6 +199,10 @@ impl DocsisPie {
 }
 
 impl Aqm for DocsisPie {
+    fn hot(&self) -> usize {
+        std::mem::offset_of!(Self, rng)
+    }
+
     fn enqueue(
         &mut self,
         backlog: &mut Backlog,

@@ -14,13 +14,16 @@ pub use udp::Udp;
 use crate::context::{ConnectionSample, Context};
 use crate::event::AppId;
 use crate::flow::FlowId;
+use crate::near::Step;
 use crate::packet::{Ecn, Packet, Side};
 use crate::time::{Duration, Instant};
 
 /// One side of a flow.
 pub trait Endpoint: Debug + Send {
-    /// Asks for its state, which is needed next.
-    fn fetch(&self) {}
+    /// Asks for its state, in the second step, and for what that refers to, in the third.
+    fn fetch(&self, step: Step) {
+        let _ = step;
+    }
     /// Takes a packet that has reached this host. The simulation ends the packet afterwards.
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>);
     /// A wake-up it asked for by [`wake_endpoint`] has come, perhaps one it no longer expects.

@@ -49,6 +49,7 @@ pub struct Recent<const N: usize> {
 
 /// How often which delays occurred. Memory does not grow with the number of packets.
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 pub struct Histogram {
     counts: Counts,
     /// What has been carried of a bucket's count.
@@ -104,6 +105,13 @@ impl<const N: usize> Recent<N> {
         self.len += 1;
         usize::from(self.len) == N
     }
+
+    /// Takes the notes, of which there are as many as there is room for.
+    pub fn take(&mut self) -> [u16; N] {
+        assert_eq!(usize::from(self.len), N, "full notes");
+        self.len = 0;
+        self.buckets
+    }
 }
 
 impl Counts {
@@ -139,10 +147,32 @@ impl Histogram {
         }
     }
 
+    /// Asks for what tells where its pages are.
+    #[inline]
+    pub fn fetch(&self) {
+        if let Counts::Paged(pages) = &self.counts {
+            pages.fetch();
+        }
+    }
+
+    /// Asks for the pages of these buckets.
+    #[inline]
+    pub fn fetch_pages(&self, buckets: &[u16], store: &PageStore) {
+        if let Counts::Paged(pages) = &self.counts {
+            for &bucket in buckets {
+                pages.fetch_page(usize::from(bucket), store);
+            }
+        }
+    }
+
     /// Counts what was noted, on pages of `store` if it has no room of its own: always the same store.
-    #[cold]
     pub fn take_in<const N: usize>(&mut self, recent: &mut Recent<N>, store: &mut PageStore) {
-        let buckets = recent.buckets[..usize::from(recent.len)].iter();
+        self.count(&recent.buckets[..usize::from(recent.len)], store);
+        recent.len = 0;
+    }
+
+    /// Counts one more in each of these buckets; the same for what was [taken](Recent::take) of the notes.
+    pub fn count(&mut self, buckets: &[u16], store: &mut PageStore) {
         let mut carry = |bucket: u16, excess| {
             *self.carried.entry(u32::from(bucket)).or_default() += excess;
         };
@@ -165,7 +195,6 @@ impl Histogram {
                 }
             }
         }
-        recent.len = 0;
     }
 
     /// Forgets everything, also what was noted; keeps its memory.

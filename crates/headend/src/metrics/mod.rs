@@ -5,6 +5,7 @@ pub mod deadline;
 pub mod delay;
 mod extreme;
 pub(crate) mod frames;
+mod histograms;
 pub mod pages;
 pub(crate) mod periods;
 pub mod recorder;

@@ -2,6 +2,8 @@
 //!
 //! A plant has thousands of histograms, and each grows by a page now and then. In one store a new page moves none of the others, and lies on one cache line.
 
+use prefetch_index::prefetch_index;
+
 /// Buckets of a page, as a power of two.
 const PAGE: u32 = 7;
 /// Bytes of a page.
@@ -78,6 +80,22 @@ impl Pages {
         }
         *byte &= !(MOST << shift);
         u64::from(MOST) + 1
+    }
+
+    /// Asks for the list of its pages.
+    #[inline]
+    pub(super) fn fetch(&self) {
+        prefetch_index(&self.places, 0);
+        prefetch_index(&self.places, self.places.len() / 2);
+    }
+
+    /// Asks for the page of a bucket.
+    #[inline]
+    pub(super) fn fetch_page(&self, bucket: usize, store: &PageStore) {
+        if let Some(place) = self.place(bucket).checked_sub(1) {
+            let chunk = &store.chunks[place as usize / CHUNK];
+            prefetch_index(chunk.as_slice(), place as usize % CHUNK);
+        }
     }
 
     /// A bucket's count.

@@ -10,6 +10,8 @@
 //! All transmission parameters other than delay and loss have the defaults of G.107 Table 3, so R is 93.2 and the score 4.41 on a perfect
 //! line. docs/models/voice.md says what is left out. Reference: ITU-T G.107 (06/2015) §7, G.113 Appendix I for the codec.
 
+use prefetch_index::prefetch_index;
+
 use crate::math;
 use crate::time::{Duration, Instant};
 
@@ -148,16 +150,25 @@ pub struct Score {
 
 /// Scores one direction of a call, period by period. Its memory is two periods' packets.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Scorer {
     /// Packets in a period.
-    packets: u64,
+    packets: u32,
+    /// Packets that the first period has less than others: numbers are counted from there.
+    lacking: u32,
     /// Packets sent so far, with those that a first period lacks.
     sent: u64,
-    /// Packets that the first period has less than others: numbers are counted from there.
-    lacking: u64,
     /// Period `k` stands in place `k mod 2`: one is being sent while the one before waits for its last packets.
     periods: [Period; 2],
+    /// What is needed once in a period.
+    rules: Box<Rules>,
+}
+
+const _: () = assert!(size_of::<Scorer>() == 128, "two cache lines");
+
+/// How the packets of a period become a score.
+#[derive(Debug)]
+struct Rules {
     config: Config,
     codec: Codec,
     interval: Duration,
@@ -167,10 +178,10 @@ pub struct Scorer {
 
 #[derive(Debug)]
 struct Period {
-    number: u64,
+    number: u32,
+    arrived: u32,
     /// Delay of each packet up to the last that has arrived, in [ticks](TICK_NS), or [`NEVER`].
     delays: Vec<u32>,
-    arrived: u64,
     /// When it is scored at the latest; `None` while it is being sent and once it is scored.
     deadline: Option<Instant>,
 }
@@ -190,14 +201,16 @@ impl Scorer {
             DeJitter::Fixed(_) => 0,
         };
         Self {
-            config,
-            codec,
-            interval,
-            packets,
+            packets: u32::try_from(packets).expect("a period has no more packets than are counted"),
             sent: 0,
             lacking: 0,
             periods: [period(), period()],
-            scratch: Vec::with_capacity(to_order as usize),
+            rules: Box::new(Rules {
+                config,
+                codec,
+                interval,
+                scratch: Vec::with_capacity(to_order as usize),
+            }),
         }
     }
 
@@ -208,44 +221,55 @@ impl Scorer {
 
     /// Length of a period: so many packets of it.
     pub fn period(&self) -> Duration {
-        self.interval * self.packets
+        self.rules.interval * u64::from(self.packets)
     }
 
     /// Before the first packet: it comes so long before a time from which whole periods are to begin. The one that is under way then has fewer packets
     /// sent, and a score that says nothing.
     pub fn begin_before(&mut self, ahead: Duration) {
-        let before = ahead.as_nanos().div_ceil(self.interval.as_nanos());
-        self.lacking = before.next_multiple_of(self.packets) - before;
+        let before = ahead.as_nanos().div_ceil(self.rules.interval.as_nanos());
+        let whole = before.next_multiple_of(u64::from(self.packets));
+        self.lacking = (whole - before) as u32;
     }
 
     /// Packet `number`, the next one, was sent. Ask for the scores that are due before.
     pub fn sent(&mut self, number: u64, now: Instant) {
-        let number = number + self.lacking;
+        let number = number + u64::from(self.lacking);
+        let packets = u64::from(self.packets);
         self.sent = number + 1;
-        if number.is_multiple_of(self.packets) {
-            let period = &mut self.periods[(number / self.packets % 2) as usize];
+        if number.is_multiple_of(packets) {
+            let period = &mut self.periods[(number / packets % 2) as usize];
             debug_assert!(
                 period.deadline.is_none(),
                 "a period is scored before its place is taken"
             );
-            period.number = number / self.packets;
+            period.number = (number / packets) as u32;
             period.delays.clear();
             period.arrived = 0;
         }
-        if self.sent.is_multiple_of(self.packets) {
-            let period = &mut self.periods[(number / self.packets % 2) as usize];
+        if self.sent.is_multiple_of(packets) {
+            let period = &mut self.periods[(number / packets % 2) as usize];
             // The period ends where the next packet is due, and has its grace from there.
-            period.deadline = Some(now + self.interval + self.config.grace);
+            period.deadline = Some(now + self.rules.interval + self.rules.config.grace);
         }
+    }
+
+    /// Asks for where the next packet's delay is noted.
+    #[inline]
+    pub fn fetch(&self) {
+        let turn = (self.sent / u64::from(self.packets)) as usize;
+        let delays = &self.periods[turn % 2].delays;
+        prefetch_index(delays, delays.len());
     }
 
     /// Packet `number` arrived after `delay`.
     pub fn arrived(&mut self, number: u64, delay: Duration) {
-        let number = number + self.lacking;
-        let (turn, place) = (number / self.packets, (number % self.packets) as usize);
+        let number = number + u64::from(self.lacking);
+        let packets = u64::from(self.packets);
+        let (turn, place) = (number / packets, (number % packets) as usize);
         let period = &mut self.periods[(turn % 2) as usize];
-        let being_sent = self.sent / self.packets == turn;
-        if period.number == turn && (being_sent || period.deadline.is_some()) {
+        let being_sent = self.sent / packets == turn;
+        if u64::from(period.number) == turn && (being_sent || period.deadline.is_some()) {
             if period.delays.len() <= place {
                 period.delays.resize(place + 1, NEVER);
             }
@@ -263,7 +287,7 @@ impl Scorer {
                 .is_some_and(|deadline| now >= deadline || period.arrived == self.packets)
         })?;
         let deadline = self.periods[place].deadline.take()?;
-        Some(self.score(place, deadline - self.config.grace))
+        Some(self.score(place, deadline - self.rules.config.grace))
     }
 
     /// When the period that waits will be scored at the latest.
@@ -275,7 +299,7 @@ impl Scorer {
     }
 
     fn score(&mut self, place: usize, ended: Instant) -> Score {
-        let packets = self.packets as f64;
+        let packets = f64::from(self.packets);
         (self.periods[place].delays).resize(self.packets as usize, NEVER);
         let Some(playout) = self.playout_delay(place) else {
             // Nothing to play: no model is needed to call that bad.
@@ -296,9 +320,9 @@ impl Scorer {
         let loss = 1.0 - played / packets;
         // The first sample of a packet waits until the packet is full, and for what its encoder wants to have heard.
         let mouth_to_ear = Duration::from_nanos(u64::from(playout) * TICK_NS)
-            + self.interval
-            + self.codec.look_ahead();
-        let burst_ratio = match self.config.burst_ratio {
+            + self.rules.interval
+            + self.rules.codec.look_ahead();
+        let burst_ratio = match self.rules.config.burst_ratio {
             BurstRatio::Measured => burst_ratio(period.delays.iter().map(|&delay| delay > playout)),
             BurstRatio::Random => 1.0,
         };
@@ -308,9 +332,9 @@ impl Scorer {
                 mouth_to_ear,
                 loss,
                 burst_ratio,
-                self.codec.impairment(self.config.concealment),
+                self.rules.codec.impairment(self.rules.config.concealment),
             )),
-            late: (period.arrived as f64 - played) / packets,
+            late: (f64::from(period.arrived) - played) / packets,
             loss,
             mouth_to_ear: Some(mouth_to_ear),
         }
@@ -321,14 +345,15 @@ impl Scorer {
         let delays = self.periods[place].delays.iter();
         let arrived = delays.filter(|&&delay| delay != NEVER);
         let smallest = *arrived.clone().min()?;
-        Some(match self.config.de_jitter {
+        Some(match self.rules.config.de_jitter {
             DeJitter::Fixed(depth) => smallest.saturating_add(ticks(depth)).min(NEVER - 1),
             // The smallest delay that 95 % of the packets did not exceed; less the minimum, plus the minimum.
             DeJitter::Adaptive => {
-                self.scratch.clear();
-                self.scratch.extend(arrived);
-                let index = (self.scratch.len() * 95).div_ceil(100) - 1;
-                *self.scratch.select_nth_unstable(index).1
+                let scratch = &mut self.rules.scratch;
+                scratch.clear();
+                scratch.extend(arrived);
+                let index = (scratch.len() * 95).div_ceil(100) - 1;
+                *scratch.select_nth_unstable(index).1
             }
         })
     }
@@ -731,7 +756,7 @@ mod tests {
     fn memory_does_not_grow_with_the_call() {
         let mut scorer = Scorer::new(config(5), Codec::G711, INTERVAL);
         let room = |scorer: &Scorer| {
-            scorer.scratch.capacity()
+            scorer.rules.scratch.capacity()
                 + (scorer.periods.iter())
                     .map(|p| p.delays.capacity())
                     .sum::<usize>()

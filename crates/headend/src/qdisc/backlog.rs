@@ -321,6 +321,14 @@ impl Backlog {
         self.packets.head()
     }
 
+    /// Asks for the oldest packet and for the place of the next: of a [frugal](Self::be_frugal) one, as others stay in the cache.
+    #[inline]
+    pub(super) fn fetch_ends(&self) {
+        if let Store::Blocks(blocks) = &self.packets {
+            blocks.fetch_ends();
+        }
+    }
+
     /// All packets, the oldest first: for laws that choose their victim by what it is.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter()

@@ -1,9 +1,11 @@
 //! First in, first out: one backlog under one control law.
 
+use std::mem::offset_of;
+
 use super::{Backlog, BacklogLimit, Depth, LineView, QueueDiscipline};
 use crate::aqm::Aqm;
 use crate::context::{Context, QueueInternals};
-use crate::near::{Beginning, Near};
+use crate::near::{Beginning, Near, Step};
 use crate::packet::Packet;
 use crate::time::Instant;
 
@@ -34,8 +36,19 @@ impl<L> Near for Fifo<L> {
 }
 
 impl<L: Aqm> QueueDiscipline for Fifo<L> {
-    fn fetch(&self) {
-        Near::fetch(self);
+    fn fetch(&self, step: Step) {
+        match step {
+            Step::First => {}
+            Step::Second => {
+                let bytes = offset_of!(Self, law) + self.law.hot();
+                self.fetch_first(bytes);
+            }
+            Step::Third => self.backlog.fetch_ends(),
+        }
+    }
+
+    fn first(&self) -> Option<&Packet> {
+        self.backlog.head()
     }
 
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {

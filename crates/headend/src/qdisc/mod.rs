@@ -50,13 +50,20 @@ pub use sfq_pie::SfqPie;
 pub use strict_priority::StrictPriority;
 
 use crate::context::{Context, QueueInternals};
+use crate::near::Step;
 use crate::packet::Packet;
 use crate::time::Instant;
 
 /// Holds packets that wait for a transmission opportunity; decides their order and their fate.
 pub trait QueueDiscipline: Debug + Send {
-    /// Asks for its state, which is needed next.
-    fn fetch(&self) {}
+    /// Asks for its state, in the second step, and for the packets at its ends, in the third.
+    fn fetch(&self, step: Step) {
+        let _ = step;
+    }
+    /// The packet that came first, if it is one queue.
+    fn first(&self) -> Option<&Packet> {
+        None
+    }
     /// Takes a packet in, or discards it (or another).
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>);
     /// Gives up the next packet; may discard some on the way.

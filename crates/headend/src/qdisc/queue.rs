@@ -2,6 +2,8 @@
 
 use super::{BacklogLimit, Depth, LineView, QueueDiscipline};
 use crate::context::{Context, QueueInternals};
+use crate::metrics::Recorder;
+use crate::near::Step;
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::QueueId;
@@ -34,11 +36,18 @@ impl Queue {
         }
     }
 
-    /// Asks for what a packet will touch.
+    /// Asks for what a packet will touch: of the queue, which the first step has brought.
     #[inline]
-    pub fn fetch(&self, cx: &mut Context<'_>) {
-        self.discipline.fetch();
-        cx.recorder().fetch_queue(self.id);
+    pub fn fetch(&self, step: Step, recorder: &Recorder) {
+        if step == Step::Second {
+            recorder.fetch_queue(self.id);
+        }
+        self.discipline.fetch(step);
+    }
+
+    /// The packet that came first of those that wait, where that is known at once.
+    pub fn first(&self) -> Option<&Packet> {
+        self.discipline.first()
     }
 
     /// Its name in records.

@@ -1,82 +1,328 @@
-//! What is about to happen, and what will be touched then: asked for while there is still something else to do (ADR 0015).
+//! What is about to happen, and what will be touched then: asked for beforehand (ADR 0016).
 //!
-//! Only in a [crowd](crate::context): who is next is known of lines and of the opened bucket of the wheel, and is only a guess, as what happens before may
-//! wake somebody else. A wrong guess costs a little and changes nothing.
+//! Only in a [crowd](crate::context). From time to time all that is known to happen in the next moment is worked through step by step: what one step
+//! asks for says what the next step asks for, and by the time all have passed the one, it has come. So a great many are waited for together. What will
+//! be asked for by what happens in between is not known, and what is asked for in vain costs a little and changes nothing.
+//!
+//! Wake-ups of each kind are worked through together: a step that had to tell them apart would guess wrong half of the time.
 
 use prefetch_index::prefetch_index;
 
 use super::Simulation;
 use crate::context::World;
-use crate::event::Source;
-use crate::flow::{FlowHeader, FlowId, Hop};
+use crate::endpoint::Endpoint;
+use crate::event::{AppId, Event, Source};
+use crate::flow::{FlowId, Hop, Port, Protocol};
+use crate::near::{Near, Step};
 use crate::packet::Side;
+use crate::time::{Duration, Instant};
+
+/// Wake-ups of one look ahead, at least and at most, as far as it can be arranged: what they touch must still be near when they come.
+const FEW: usize = 16;
+const MANY: usize = 48;
+/// The shortest and the longest look ahead.
+const SHORTEST: Duration = Duration::from_micros(4);
+const LONGEST: Duration = Duration::from_millis(1);
+
+/// How far it has been looked ahead, and what was seen.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    /// What is known until then has been asked for.
+    pub(super) until: Instant,
+    span: Duration,
+    lines: Vec<u32>,
+    apps: Vec<(AppId, u64)>,
+    /// Timers of endpoints.
+    timers: Vec<(FlowId, Side)>,
+    links: Vec<(u32, u64)>,
+    /// Of the lines, those that lead to a link, and which entrance.
+    entering: Vec<(u32, u16, Port)>,
+    /// Of the lines, those that lead to hosts.
+    arriving: Vec<u32>,
+    /// Those to whom a packet arrives.
+    receiving: Vec<(FlowId, Side)>,
+    /// Of those, the ones whose application is told of every packet.
+    told: Vec<AppId>,
+    /// Those who send.
+    sending: Vec<(FlowId, Side)>,
+    /// Where what they send enters.
+    sent_to: Vec<(u16, Port)>,
+}
+
+impl Default for Ahead {
+    fn default() -> Self {
+        Self {
+            until: Instant::ZERO,
+            span: Duration::from_micros(64),
+            lines: Vec::new(),
+            apps: Vec::new(),
+            timers: Vec::new(),
+            links: Vec::new(),
+            entering: Vec::new(),
+            arriving: Vec::new(),
+            receiving: Vec::new(),
+            told: Vec::new(),
+            sending: Vec::new(),
+            sent_to: Vec::new(),
+        }
+    }
+}
+
+impl Ahead {
+    /// Nobody is seen any more.
+    fn clear(&mut self) {
+        self.apps.clear();
+        self.timers.clear();
+        self.links.clear();
+        self.entering.clear();
+        self.arriving.clear();
+        self.receiving.clear();
+        self.told.clear();
+        self.sending.clear();
+        self.sent_to.clear();
+    }
+
+    /// Somebody who is no line is woken.
+    #[inline]
+    fn add(&mut self, source: Source, token: u64) {
+        match source {
+            Source::App(app) => self.apps.push((app, token)),
+            Source::Endpoint(index) => {
+                let side = Side::BOTH[index as usize % 2];
+                self.timers.push((FlowId(index / 2), side));
+            }
+            Source::Link(link) => self.links.push((link, token)),
+            Source::Line(_) | Source::Sampler => {}
+        }
+    }
+
+    /// Where packets leave a line for a link.
+    fn entering(&self) -> impl Iterator<Item = (u16, Port)> + '_ {
+        self.entering.iter().map(|&(_, link, port)| (link, port))
+    }
+
+    /// Looks less far next time if there were many, and farther if there were few.
+    fn adapt(&mut self) {
+        let seen = self.lines.len() + self.apps.len() + self.timers.len() + self.links.len();
+        if seen > MANY {
+            self.span = (self.span / 2).max(SHORTEST);
+        } else if seen < FEW {
+            self.span = (self.span * 2).min(LONGEST);
+        }
+    }
+}
 
 impl Simulation {
-    /// Asks for the first packet of the line that is woken next.
-    #[inline]
-    pub(super) fn fetch_next_line(&self) {
-        let World {
-            lines,
-            pool,
-            events,
-            ..
-        } = &self.world;
-        if let Some(line) = lines.get(events.next_line() as usize) {
+    /// Asks for what `event` touches and those behind it.
+    #[inline(never)]
+    pub(super) fn look_ahead(&mut self, event: Event) {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.until = event.at + ahead.span;
+        ahead.clear();
+        // It is no more among those to come, unless it is a line's.
+        ahead.add(event.source, event.token);
+        let events = &self.world.events;
+        events.find_lines_before(ahead.until, &mut ahead.lines);
+        events.each_before(ahead.until, |source, token| ahead.add(source, token));
+        self.fetch(&mut ahead);
+        ahead.adapt();
+        self.ahead = ahead;
+    }
+
+    /// Asks for what these will touch.
+    fn fetch(&self, ahead: &mut Ahead) {
+        self.fetch_woken(ahead);
+        self.fetch_states(ahead);
+        self.find_flows(ahead);
+        self.find_ways(ahead);
+        for (to, port) in ahead.entering() {
+            self.fetch_port(to, port, Step::Third);
+        }
+        for &(flow, side) in &ahead.receiving {
+            self.endpoint(flow, side).fetch(Step::Third);
+        }
+        for step in [Step::Second, Step::Third] {
+            for &(to, port) in &ahead.sent_to {
+                self.fetch_port(to, port, step);
+            }
+            for app in &ahead.told {
+                self.apps[app.0 as usize].app.fetch(step);
+            }
+        }
+    }
+
+    /// Who is woken.
+    fn fetch_woken(&self, ahead: &Ahead) {
+        for &line in &ahead.lines {
+            prefetch_index(&self.world.lines, line as usize);
+        }
+        for &(app, _) in &ahead.apps {
+            prefetch_index(&self.apps, app.0 as usize);
+        }
+        for &(flow, _) in &ahead.timers {
+            self.fetch_flow(flow);
+        }
+        self.fetch_links(ahead, Step::First);
+    }
+
+    /// What they are, and of the lines, where they lead.
+    fn fetch_states(&self, ahead: &mut Ahead) {
+        let World { lines, pool, .. } = &self.world;
+        for &index in &ahead.lines {
+            let line = &lines[index as usize];
             line.fetch_front(pool);
+            match line.end() {
+                Some(Hop::Link { link, port }) => ahead.entering.push((index, link, port)),
+                _ => ahead.arriving.push(index),
+            }
         }
+        for &(app, _) in &ahead.apps {
+            self.apps[app.0 as usize].app.fetch(Step::Second);
+        }
+        for &(flow, side) in &ahead.timers {
+            self.endpoint(flow, side).fetch(Step::Second);
+        }
+        self.fetch_links(ahead, Step::Second);
     }
 
-    /// Asks for what the next wake-ups of others than lines will touch.
-    #[inline]
-    pub(super) fn fetch_next_woken(&self) {
-        let [after, next] = self.world.events.next_two();
-        match after.map(|(source, _)| source) {
-            Some(Source::App(app)) => prefetch_index(&self.apps, app.0 as usize),
-            Some(Source::Endpoint(index)) => {
-                prefetch_index(&self.endpoints, index as usize / 2);
-                self.world.flows.fetch(FlowId(index / 2));
-            }
-            _ => {}
-        }
-        match next {
-            Some((Source::App(app), _)) => self.apps[app.0 as usize].app.fetch(),
-            Some((Source::Endpoint(index), _)) => {
-                self.endpoints[index as usize / 2][index as usize % 2].fetch();
-            }
-            Some((Source::Link(link), token)) => self.links[link as usize].fetch_woken(token),
-            _ => {}
-        }
-    }
-
-    /// Asks for what the first packet of the line that is woken next will touch first.
-    #[inline]
-    pub(super) fn fetch_next_packet(&self) {
+    /// Which flow it is about, and who sends.
+    fn find_flows(&self, ahead: &mut Ahead) {
         let World {
+            flows, lines, pool, ..
+        } = &self.world;
+        for &(line, to, port) in &ahead.entering {
+            if let Some(packet) = lines[line as usize].front(pool) {
+                flows.fetch(packet.flow);
+            }
+            self.fetch_port(to, port, Step::First);
+        }
+        for &line in &ahead.arriving {
+            if let Some(packet) = lines[line as usize].front(pool) {
+                self.fetch_flow(packet.flow);
+                ahead.receiving.push((packet.flow, packet.from.other()));
+            }
+        }
+        for &(flow, side) in &ahead.timers {
+            self.endpoint(flow, side).fetch(Step::Third);
+            ahead.sending.push((flow, side));
+        }
+        for &(app, token) in &ahead.apps {
+            if let Some((flow, side)) = self.apps[app.0 as usize].app.sends_on(token) {
+                self.fetch_flow(flow);
+                ahead.sending.push((flow, side));
+            }
+        }
+        self.fetch_links(ahead, Step::Third);
+    }
+
+    /// Where a packet of the flow goes.
+    fn find_ways(&self, ahead: &mut Ahead) {
+        let World {
+            flows,
             lines,
             pool,
-            events,
-            flows,
+            recorder,
             ..
         } = &self.world;
-        let Some(line) = lines.get(events.next_line() as usize) else {
-            return;
-        };
-        match line.end() {
-            Some(Hop::Link { link, port }) => self.links[usize::from(link)].fetch(port),
-            _ => {
-                if let Some(flow) = line.front_flow(pool) {
-                    flows.fetch(flow);
-                    prefetch_index(&self.endpoints, flow.0 as usize);
+        for &(line, to, port) in &ahead.entering {
+            if let Some(packet) = lines[line as usize].front(pool) {
+                flows.fetch_next_hop(packet, lines);
+            }
+            self.fetch_port(to, port, Step::Second);
+        }
+        for &(flow, side) in &ahead.receiving {
+            let header = flows.header(flow);
+            recorder.fetch_flow(header.group, side.other());
+            if header.protocol == Protocol::Tcp {
+                self.endpoint(flow, side).fetch(Step::Second);
+                // It acknowledges, or sends on.
+                ahead.sending.push((flow, side));
+            } else {
+                prefetch_index(&self.apps, header.app.0 as usize);
+                ahead.told.push(header.app);
+            }
+        }
+        for &(flow, side) in &ahead.sending {
+            recorder.fetch_flow(flows.header(flow).group, side);
+            match flows.hop_of(flow, side, 0) {
+                Hop::Link { link: to, port } => {
+                    self.fetch_port(to, port, Step::First);
+                    ahead.sent_to.push((to, port));
                 }
+                Hop::Line(line) => lines[line as usize].fetch(),
+                Hop::End => {}
             }
         }
     }
 
-    /// Asks for what a packet will touch that has reached one side of `flow`.
-    pub(super) fn fetch_host(&self, flow: FlowId, to: Side) {
-        self.endpoints[flow.0 as usize][to.index()].fetch();
-        let FlowHeader { group, app, .. } = *self.world.flows.header(flow);
-        self.world.recorder.fetch_flow(group, to.other());
-        prefetch_index(&self.apps, app.0 as usize);
+    #[inline]
+    fn endpoint(&self, flow: FlowId, side: Side) -> &dyn Endpoint {
+        &*self.endpoints[flow.0 as usize][side.index()]
+    }
+
+    #[inline]
+    fn fetch_port(&self, link: u16, port: Port, step: Step) {
+        self.links[usize::from(link)].fetch(port, step, &self.world.recorder);
+    }
+
+    #[inline]
+    fn fetch_flow(&self, flow: FlowId) {
+        self.world.flows.fetch(flow);
+        prefetch_index(&self.endpoints, flow.0 as usize);
+    }
+
+    #[inline]
+    fn fetch_links(&self, ahead: &Ahead, step: Step) {
+        for &(link, token) in &ahead.links {
+            self.links[link as usize].fetch_woken(token, step, &self.world.recorder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::metrics::table::Table;
+    use crate::scenario::{Format, Scenario};
+
+    /// Homes that call, read and send over one cable line, of whichever size.
+    const STREET: &str = r#"
+        duration = "3 s"
+        [link.cable.docsis]
+        preset = "docsis30"
+        upstream = { rate = "5 Mbit/s", queue = "docsis_pie" }
+        downstream.rate = "25 Mbit/s"
+        [link.cable.docsis.modem.home]
+        count = 30
+        [host.family]
+        via = ["cable.home"]
+        [flow.call]
+        host = "family"
+        application = "voice"
+        [flow.web]
+        host = "family"
+        application.web = { page = "200 kB", pause = "1 s" }
+        [flow.upload]
+        host = "family"
+        on = "1-8"
+        application = "bulk"
+        direction = "up"
+    "#;
+
+    fn tables(is_crowded: bool) -> Vec<(&'static str, Table)> {
+        let scenario =
+            Scenario::parse(STREET, Format::Toml, &[], &BTreeMap::new()).expect("a good scenario");
+        let mut simulation = scenario.build(1);
+        simulation.world.is_crowded = is_crowded;
+        let end = simulation.end();
+        assert!(simulation.run_until(end));
+        simulation.tables()
+    }
+
+    #[test]
+    fn to_look_ahead_changes_nothing() {
+        let [with, without] = [true, false].map(|crowd| format!("{:?}", tables(crowd)));
+        assert_eq!(with, without);
     }
 }

@@ -8,6 +8,7 @@ mod ahead;
 use std::collections::BTreeMap;
 use std::io;
 
+use self::ahead::Ahead;
 use crate::clock::{Arrival, Clock};
 use crate::context::{Context, World};
 use crate::endpoint::Notice;
@@ -32,7 +33,7 @@ const SAMPLED_OF_ALL: u32 = 1600;
 
 /// An application in its place.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub struct AppSetup {
     /// The application.
     pub app: Box<dyn Application>,
@@ -81,6 +82,7 @@ pub struct Simulation {
     events: u64,
     sampled_at: Instant,
     arrivals: Vec<Arrival>,
+    ahead: Ahead,
     life: Option<Life>,
 }
 
@@ -147,6 +149,7 @@ impl Simulation {
             events: 0,
             sampled_at: Instant::ZERO,
             arrivals: Vec::new(),
+            ahead: Ahead::default(),
             life: None,
         }
     }
@@ -244,7 +247,10 @@ impl Simulation {
     /// Handles events; only in a crowd it is asked for what comes next, so that other runs need not even ask whether they are one.
     fn handle_until<const CROWD: bool>(&mut self, until: Instant) {
         while let Some(event) = self.world.events.pop_until(until) {
-            self.handle::<CROWD>(event);
+            if CROWD && event.at >= self.ahead.until {
+                self.look_ahead(event);
+            }
+            self.handle(event);
         }
     }
 
@@ -327,16 +333,12 @@ impl Simulation {
     }
 
     #[inline]
-    fn handle<const CROWD: bool>(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         debug_assert!(event.at >= self.now, "time does not go back");
         self.now = event.at;
         self.events += 1;
-        if CROWD && !matches!(event.source, Source::Line(_)) {
-            // A line does so itself, once it is known which is the next.
-            self.fetch_next_line();
-        }
         match event.source {
-            Source::Line(index) => self.wake_line::<CROWD>(index),
+            Source::Line(index) => self.wake_line(index),
             Source::Link(index) => {
                 let mut cx = Context::new(self.now, &mut self.world, event.source);
                 self.links[index as usize].wake(event.token, &mut cx);
@@ -353,14 +355,10 @@ impl Simulation {
             Source::Sampler => self.wake_sampler(event.token),
         }
         self.settle();
-        if CROWD {
-            self.fetch_next_packet();
-            self.fetch_next_woken();
-        }
     }
 
     #[inline]
-    fn wake_line<const CROWD: bool>(&mut self, index: u32) {
+    fn wake_line(&mut self, index: u32) {
         loop {
             let World { lines, pool, .. } = &mut self.world;
             let line = &mut lines[index as usize];
@@ -372,9 +370,6 @@ impl Simulation {
             let is_last = next.is_none_or(|due| due > self.now);
             if is_last {
                 self.world.events.set_line(index, next);
-                if CROWD {
-                    self.fetch_next_line();
-                }
             }
             self.carry_to(end, packet);
             if is_last {
@@ -387,9 +382,6 @@ impl Simulation {
 
     fn wake_endpoint(&mut self, index: u32, event: Event) {
         let (flow, side) = (FlowId(index / 2), (index % 2) as usize);
-        if self.world.is_crowded {
-            self.endpoints[flow.0 as usize][side].fetch();
-        }
         if self.world.flows.header(flow).generation == (event.token >> 32) as u32 {
             let mut cx = Context::beside(self.now, &mut self.world, event.source, &mut self.links);
             self.endpoints[flow.0 as usize][side].wake(event.token as u32, &mut cx);
@@ -501,9 +493,6 @@ impl Simulation {
     /// Hands a packet to the host it was sent to.
     fn deliver(&mut self, packet: Packet) {
         let (flow, to) = (packet.flow, packet.from.other());
-        if self.world.is_crowded {
-            self.fetch_host(flow, to);
-        }
         let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);
         let mut cx = Context::beside(self.now, &mut self.world, source, &mut self.links);
         cx.deliver(&packet);
@@ -531,9 +520,6 @@ impl Simulation {
     /// An application, and what it may touch.
     fn application(&mut self, app: AppId) -> (&mut dyn Application, AppContext<'_>) {
         let setup = &mut self.apps[app.0 as usize];
-        if self.world.is_crowded {
-            setup.app.fetch();
-        }
         let cx = AppContext {
             now: self.now,
             rng: &mut setup.rng,

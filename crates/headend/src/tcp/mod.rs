@@ -46,7 +46,7 @@ use crate::congestion::{CongestionConfig, CongestionControl};
 use crate::context::{ConnectionSample, Context};
 use crate::endpoint::{Command, Endpoint, News, Notice};
 use crate::flow::{FlowId, GroupId};
-use crate::near::{Beginning, Near, near};
+use crate::near::{Beginning, Near, Step, near};
 use crate::packet::{Ecn, Flags, Packet, Side};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -656,8 +656,12 @@ impl Connection {
 near!(Connection);
 
 impl Endpoint for Connection {
-    fn fetch(&self) {
-        Near::fetch(self);
+    fn fetch(&self, step: Step) {
+        match step {
+            Step::First => {}
+            Step::Second => Near::fetch(self),
+            Step::Third => self.sender.fetch(),
+        }
     }
 
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {

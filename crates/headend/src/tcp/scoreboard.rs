@@ -12,6 +12,8 @@
 
 use std::collections::VecDeque;
 
+use prefetch_index::prefetch_index;
+
 use super::ranges::RangeSet;
 use super::rate::Stamp;
 use crate::time::{Duration, Instant};
@@ -191,6 +193,14 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Asks for the oldest segment and for the place of the next.
+    pub(super) fn fetch(&self) {
+        let (older, newer) = self.segments.as_slices();
+        prefetch_index(older, 0);
+        let last = if newer.is_empty() { older } else { newer };
+        prefetch_index(last, last.len());
+    }
+
     /// Nothing in flight, with segments of at most `mss`.
     pub(super) fn new(mss: u64) -> Self {
         Self {

@@ -163,6 +163,11 @@ pub(super) struct Sender {
 }
 
 impl Sender {
+    /// Asks for what it refers to.
+    pub(super) fn fetch(&self) {
+        self.board.fetch();
+    }
+
     /// The sending half of a connection just opened.
     pub(super) fn new(
         setup: Setup,

@@ -11,6 +11,7 @@ use crate::endpoint::{Command, Endpoint, External, Notice, Udp};
 use crate::event::{AppId, Source};
 use crate::flow::{FlowHeader, FlowId, GroupId, Protocol, RouteId, TunnelId};
 use crate::metrics::Measure;
+use crate::near::Step;
 use crate::packet::Side;
 use crate::rng::Rng;
 use crate::tcp;
@@ -55,8 +56,15 @@ pub mod web;
 
 /// Somebody who uses the line.
 pub trait Application: Debug + Send {
-    /// Asks for its state, which is needed next.
-    fn fetch(&self) {}
+    /// Asks for its state, in the second step, and for what that refers to, in the third.
+    fn fetch(&self, step: Step) {
+        let _ = step;
+    }
+    /// The flow and the side it sends on when it is woken with `token`, if that is all it does then.
+    fn sends_on(&self, token: u64) -> Option<(FlowId, Side)> {
+        let _ = token;
+        None
+    }
     /// Something happened.
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>);
 }

@@ -12,7 +12,8 @@ use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
-use crate::near::{Beginning, near};
+use crate::metrics::Recorder;
+use crate::near::{Beginning, Near, Step, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, GrantView, LineView, Queue, QueueDiscipline, Shaper};
 use crate::rng::Rng;
@@ -136,10 +137,18 @@ pub struct ServiceFlow {
 near!(ServiceFlow);
 
 impl ServiceFlow {
-    /// Asks for what a packet or a grant will touch of its queue.
+    /// Asks for what a packet or a grant will touch.
     #[inline]
-    pub fn fetch_queue(&self, cx: &mut Context<'_>) {
-        self.supply.queue.fetch(cx);
+    pub fn fetch(&self, step: Step, recorder: &Recorder) {
+        match step {
+            Step::First => Near::fetch(self),
+            Step::Second | Step::Third => self.supply.queue.fetch(step, recorder),
+        }
+    }
+
+    /// The first packet in its queue.
+    pub fn first(&self) -> Option<&Packet> {
+        self.supply.queue.first()
     }
 
     /// An idle flow of a modem that is registered at `registered_at`.

@@ -8,14 +8,18 @@ mod series;
 mod stats;
 mod tables;
 
+use prefetch_index::prefetch_index;
+
 use self::series::Series;
-use self::stats::{FlowRecord, FlowStats, QueueRecord, QueueStats, mean_and_max};
+use self::stats::{
+    FLOW_NOTES, FlowRecord, FlowStats, QUEUE_NOTES, QueueRecord, QueueStats, mean_and_max,
+};
 pub use self::tables::{columns, jain_index};
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
 use crate::metrics::channel::{ChannelUse, Channels};
-use crate::metrics::delay::Histogram;
 use crate::metrics::extreme::raise;
+use crate::metrics::histograms::{self, Histograms};
 use crate::metrics::pages::PageStore;
 use crate::near::Near;
 use crate::packet::{Packet, Side};
@@ -273,19 +277,18 @@ const MORE_CONNECTION_ROWS: usize = 1 << 11;
 /// A queue stands while a packet in it has waited for longer.
 const STANDING: Duration = Duration::from_millis(50);
 
-/// Histograms that are few: of so many, each has all its room from the start.
-const FEW_HISTOGRAMS: usize = 32;
-
 /// Counts what happens.
 pub struct Recorder {
     groups: Vec<GroupInfo>,
     /// By [`direction`].
     flows: Vec<FlowStats>,
     flow_records: Vec<FlowRecord>,
+    flow_histograms: Histograms<FLOW_NOTES>,
     queue_infos: Vec<QueueInfo>,
     queues: Vec<QueueStats>,
     queue_records: Vec<QueueRecord>,
-    /// Of the histograms in the records.
+    queue_histograms: Histograms<QUEUE_NOTES>,
+    /// Of all histograms.
     pages: PageStore,
     macs: Vec<MacCounters>,
     channels: Channels,
@@ -330,12 +333,7 @@ impl Recorder {
             !interval.is_zero(),
             "an interval of the series has a length"
         );
-        let are_few = 2 * groups.len() + queues.len() <= FEW_HISTOGRAMS;
-        let histogram = if are_few {
-            Histogram::with_room
-        } else {
-            Histogram::default
-        };
+        let are_few = 2 * groups.len() + queues.len() <= histograms::FEW;
         let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
         Self {
             flow_series: Series::new(2 * groups.len(), rows),
@@ -346,9 +344,11 @@ impl Recorder {
                 (rows * groups.len()).min(CONNECTION_ROWS),
             )],
             flows: repeat(2 * groups.len(), FlowStats::default),
-            flow_records: repeat(2 * groups.len(), || FlowRecord::new(histogram())),
+            flow_records: repeat(2 * groups.len(), FlowRecord::default),
+            flow_histograms: Histograms::new(2 * groups.len(), are_few),
             queues: repeat(queues.len(), QueueStats::default),
-            queue_records: repeat(queues.len(), || QueueRecord::new(histogram())),
+            queue_records: repeat(queues.len(), QueueRecord::default),
+            queue_histograms: Histograms::new(queues.len(), are_few),
             pages: PageStore::default(),
             macs: vec![MacCounters::default(); queues.len()],
             groups,
@@ -452,6 +452,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn fetch_queue(&self, queue: QueueId) {
         self.queues[queue.0 as usize].fetch();
+        prefetch_index(&self.macs, queue.0 as usize);
     }
 
     /// A packet reached its receiver.
@@ -471,7 +472,8 @@ impl Recorder {
         stats.total.bytes_delivered += u64::from(packet.size);
         stats.total.delay_sum += nanos;
         if stats.delays.record(delay) {
-            (self.flow_records[index].histogram).take_in(&mut stats.delays, &mut self.pages);
+            self.flow_histograms
+                .take_in(index, &mut stats.delays, &mut self.pages);
         }
         raise(&mut stats.delay_max, nanos);
         // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
@@ -553,8 +555,8 @@ impl Recorder {
         stats.total.bytes_dequeued += u64::from(size);
         stats.total.delay_sum += nanos;
         if stats.delays.record(sojourn) {
-            (self.queue_records[queue.0 as usize].histogram)
-                .take_in(&mut stats.delays, &mut self.pages);
+            self.queue_histograms
+                .take_in(queue.0 as usize, &mut stats.delays, &mut self.pages);
         }
         raise(&mut stats.delay_max, nanos);
         if sojourn > STANDING {
@@ -813,15 +815,17 @@ impl Recorder {
         self.measuring_since = at;
         self.samples.clear();
         self.channels.start_measuring();
-        for (stats, record) in self.flows.iter_mut().zip(&mut self.flow_records) {
-            (record.histogram).reset(&mut stats.delays, &mut self.pages);
+        for (index, stats) in self.flows.iter_mut().enumerate() {
+            let record = &mut self.flow_records[index];
+            (self.flow_histograms).reset(index, &mut stats.delays, &mut self.pages);
             record.at_warmup = stats.total;
             record.ends.warmed_up();
             record.retransmitted.warmed_up();
         }
-        for (stats, record) in self.queues.iter_mut().zip(&mut self.queue_records) {
+        for (index, stats) in self.queues.iter_mut().enumerate() {
+            let record = &mut self.queue_records[index];
             stats.holds(at, stats.backlog);
-            (record.histogram).reset(&mut stats.delays, &mut self.pages);
+            (self.queue_histograms).reset(index, &mut stats.delays, &mut self.pages);
             record.at_warmup = stats.total;
             record.enqueued_at_warmup = stats.packets_enqueued;
             record.moved_at_warmup = record.moved;

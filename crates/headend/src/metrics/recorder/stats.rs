@@ -1,7 +1,7 @@
 //! What is counted of a flow direction and of a queue. Counters only grow: what an interval or the measured part saw is the difference of
 //! two; longest delays and largest backlogs are kept for the interval and for the run. What every packet touches stands apart from the rest.
 
-use crate::metrics::delay::{Histogram, Recent};
+use crate::metrics::delay::Recent;
 use crate::metrics::extreme::raise;
 use crate::near::{Beginning, near};
 use crate::time::{Duration, Instant};
@@ -31,6 +31,10 @@ impl FlowCounters {
     }
 }
 
+/// Delays of a flow direction, and of a queue, that are noted before they are counted: as many as there is room for.
+pub(super) const FLOW_NOTES: usize = 19;
+pub(super) const QUEUE_NOTES: usize = 11;
+
 /// What every packet of a flow direction touches, on two cache lines: a plant has thousands of these, and none of them is near when its packet comes.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -42,7 +46,7 @@ pub(super) struct FlowStats {
     pub(super) jitter: f64,
     /// Of the packet before, once there was one; more than any is then.
     pub(super) last_transit: Transit,
-    pub(super) delays: Recent<19>,
+    pub(super) delays: Recent<FLOW_NOTES>,
 }
 
 /// The delay of the packet before, if there was one.
@@ -71,17 +75,7 @@ pub(super) struct FlowRecord {
     pub(super) at_interval: FlowCounters,
     pub(super) ends: Ends,
     pub(super) at_warmup: FlowCounters,
-    pub(super) histogram: Histogram,
     pub(super) retransmitted: Count,
-}
-
-impl FlowRecord {
-    pub(super) fn new(histogram: Histogram) -> Self {
-        Self {
-            histogram,
-            ..Self::default()
-        }
-    }
 }
 
 /// A count that seldom moves.
@@ -183,7 +177,7 @@ pub(super) struct QueueStats {
     /// Longest delay of the interval.
     pub(super) delay_max: u64,
     pub(super) total: QueueCounters,
-    pub(super) delays: Recent<11>,
+    pub(super) delays: Recent<QUEUE_NOTES>,
 }
 
 const _: () = assert!(
@@ -215,7 +209,6 @@ pub(super) struct QueueRecord {
     pub(super) ends: Ends,
     pub(super) at_warmup: QueueCounters,
     pub(super) enqueued_at_warmup: u64,
-    pub(super) histogram: Histogram,
     /// Of the packets taken in, those that had been taken in before.
     pub(super) moved: u64,
     pub(super) moved_at_warmup: u64,
@@ -225,13 +218,6 @@ pub(super) struct QueueRecord {
 }
 
 impl QueueRecord {
-    pub(super) fn new(histogram: Histogram) -> Self {
-        Self {
-            histogram,
-            ..Self::default()
-        }
-    }
-
     /// A packet that left it at `at` had made it a standing queue for so long.
     pub(super) fn stood(&mut self, at: Instant, span: Duration) {
         // Behind each other the packets of a FIFO cover every moment once; of several queues in one, what is covered already does not count.

@@ -69,12 +69,14 @@ impl Recorder {
     /// The tables of docs/reference/results.md, at `now`.
     pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
         let measured = now.since(self.measuring_since).as_secs_f64();
-        for (stats, record) in self.queues.iter_mut().zip(&mut self.queue_records) {
+        self.queue_histograms.count_waiting(&mut self.pages);
+        for (index, stats) in self.queues.iter_mut().enumerate() {
             stats.holds(now, stats.backlog);
-            (record.histogram).take_in(&mut stats.delays, &mut self.pages);
+            (self.queue_histograms).finish(index, &mut stats.delays, &mut self.pages);
         }
-        for (stats, record) in self.flows.iter_mut().zip(&mut self.flow_records) {
-            (record.histogram).take_in(&mut stats.delays, &mut self.pages);
+        self.flow_histograms.count_waiting(&mut self.pages);
+        for (index, stats) in self.flows.iter_mut().enumerate() {
+            (self.flow_histograms).finish(index, &mut stats.delays, &mut self.pages);
         }
         vec![
             ("flows", self.flows_table(measured)),
@@ -331,7 +333,8 @@ impl Recorder {
         let (stats, record) = (&self.flows[index], &self.flow_records[index]);
         let seen = stats.total.since(&record.at_warmup);
         let sum = Duration::from_nanos(seen.delay_sum);
-        (record.histogram).stats(&stats.delays, &self.pages, seen.packets_delivered, sum)
+        let (notes, count) = (&stats.delays, seen.packets_delivered);
+        (self.flow_histograms).stats(index, notes, &self.pages, count, sum)
     }
 
     /// Delays of a queue in the measured part.
@@ -339,7 +342,8 @@ impl Recorder {
         let (stats, record) = (&self.queues[index], &self.queue_records[index]);
         let seen = stats.total.since(&record.at_warmup);
         let sum = Duration::from_nanos(seen.delay_sum);
-        (record.histogram).stats(&stats.delays, &self.pages, seen.packets_dequeued, sum)
+        let (notes, count) = (&stats.delays, seen.packets_dequeued);
+        (self.queue_histograms).stats(index, notes, &self.pages, count, sum)
     }
 
     fn summary_table(&self, now: Instant, events: u64) -> Table {

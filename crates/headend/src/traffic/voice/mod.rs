@@ -12,9 +12,11 @@ use self::signalling::{Event, Signalling};
 use self::talk::Talk;
 use super::config::{Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
 use super::{AppContext, AppEvent, Application, Direction, News};
+use crate::flow::FlowId;
 use crate::metrics::Measure;
 use crate::metrics::voice::{self, Codec, DeJitter, Scorer};
-use crate::near::{Beginning, Near, near};
+use crate::near::{Beginning, Near, Step, near};
+use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
@@ -191,9 +193,9 @@ impl Config {
 pub struct Voice {
     beginning: Beginning,
     talk: Talk,
+    signalling: Option<Box<Signalling>>,
     config: Config,
     direction: Direction,
-    signalling: Option<Signalling>,
     /// Calls begun.
     begun: u32,
     stopped: bool,
@@ -211,7 +213,7 @@ impl Voice {
             direction,
             signalling: match config.signalling {
                 Protocol::None => None,
-                Protocol::Sip => Some(Signalling::default()),
+                Protocol::Sip => Some(Box::default()),
             },
             begun: 0,
             stopped: false,
@@ -311,11 +313,19 @@ impl Voice {
     }
 }
 
-near!(Voice);
+near!(Voice, up to config);
 
 impl Application for Voice {
-    fn fetch(&self) {
-        Near::fetch(self);
+    fn fetch(&self, step: Step) {
+        match step {
+            Step::First => {}
+            Step::Second => Near::fetch(self),
+            Step::Third => self.talk.fetch(),
+        }
+    }
+
+    fn sends_on(&self, token: u64) -> Option<(FlowId, Side)> {
+        self.talk.sends_on(token)
     }
 
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {

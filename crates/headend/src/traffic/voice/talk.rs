@@ -39,6 +39,18 @@ impl Talk {
         self.flow = self.stream.flow();
     }
 
+    /// Asks for what the next packet of either side is noted in.
+    pub(super) fn fetch(&self) {
+        for scorer in &self.scorers {
+            scorer.fetch();
+        }
+    }
+
+    /// The flow and the side that has a packet due with `token`.
+    pub(super) fn sends_on(&self, token: u64) -> Option<(FlowId, Side)> {
+        self.flow.zip(Side::BOTH.get(token as usize).copied())
+    }
+
     /// A side's next packet is due.
     pub(super) fn tick(&mut self, token: u64, cx: &mut AppContext<'_>) {
         // First the scores that are due by now: a new period takes the place of one that is scored.

@@ -11,8 +11,9 @@ use super::timing::DownstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::link::{RateSchedule, Transmitter, Visitor};
+use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
-use crate::near::{Beginning, Near, near};
+use crate::near::{Beginning, Near, Step, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
 use crate::time::Instant;
@@ -88,16 +89,34 @@ impl Downstream {
         }
     }
 
-    /// Asks for a service flow, for which a packet will arrive.
-    pub fn fetch(&self, flow: usize) {
-        self.flows[flow].fetch();
+    /// Asks for what a packet of a service flow will touch.
+    pub fn fetch(&self, flow: usize, step: Step, recorder: &Recorder) {
+        let flow = &self.flows[flow];
+        match step {
+            Step::First => flow.fetch(),
+            Step::Second | Step::Third => flow.queue.fetch(step, recorder),
+        }
     }
 
-    /// Asks for the service flow of a wake-up.
-    pub fn fetch_woken(&self, wake: Wake) {
+    /// Asks for what a wake-up will touch.
+    pub fn fetch_woken(&self, wake: Wake, step: Step, recorder: &Recorder) {
         match wake {
-            Wake::Admitted(flow) | Wake::Update(flow) => self.fetch(flow),
+            Wake::Admitted(flow) | Wake::Update(flow) => self.fetch(flow, step, recorder),
             Wake::Sent => {}
+        }
+    }
+
+    /// Asks for what the next turns will touch, step by step: by the time one comes, it has been through all of them.
+    fn fetch_upcoming(&self, cx: &mut Context<'_>) {
+        let mut upcoming = self.scheduler.upcoming();
+        if let Some(first) = upcoming.next().and_then(|flow| self.flows[flow].first()) {
+            cx.fetch_next_hop(first);
+        }
+        if let Some(first) = upcoming.next().and_then(|flow| self.flows[flow].first()) {
+            cx.fetch_flow(first);
+        }
+        for (flow, step) in upcoming.zip([Step::Third, Step::Second, Step::First]) {
+            self.fetch(flow, step, cx.recorder());
         }
     }
 
@@ -105,10 +124,6 @@ impl Downstream {
     pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
         let one = &mut self.flows[flow];
-        if cx.is_crowded() {
-            one.fetch();
-            one.queue.fetch(cx);
-        }
         let line = line(one.rate, &one.buckets);
         one.queue.offer(packet, &line, cx);
         let is_first = one.queue.depth().packets == 1 && !one.is_held_back;
@@ -132,6 +147,9 @@ impl Downstream {
             Wake::Sent => {
                 self.is_awaited = false;
                 self.next(cx);
+                if cx.is_crowded() {
+                    self.fetch_upcoming(cx);
+                }
             }
             Wake::Update(flow) => {
                 self.flows[flow].update(cx);
@@ -339,6 +357,11 @@ impl ServiceFlow {
     /// Whether nothing changes before the next packet comes.
     fn is_at_rest(&self, now: Instant) -> bool {
         self.held() == 0 && self.queue.is_at_rest() && self.buckets.are_full(now)
+    }
+
+    /// The packet that is sent next.
+    fn first(&self) -> Option<&Packet> {
+        self.in_hand.as_ref().or_else(|| self.queue.first())
     }
 
     fn held(&self) -> u64 {
