@@ -34,13 +34,17 @@ impl<const N: usize> Histograms<N> {
         };
         Self {
             all: std::iter::repeat_with(empty).take(count).collect(),
-            waiting: Vec::with_capacity(if are_few { 1 } else { TOGETHER }),
+            waiting: Vec::with_capacity(if are_few { 0 } else { TOGETHER }),
         }
     }
 
-    /// Takes the notes of one, which are full.
+    /// Takes the notes of one, which are full: of few histograms, which are in the cache anyway, they need not wait.
     #[cold]
     pub(super) fn take_in(&mut self, index: usize, recent: &mut Recent<N>, pages: &mut PageStore) {
+        if self.waiting.capacity() == 0 {
+            self.all[index].take_in(recent, pages);
+            return;
+        }
         self.waiting.push((index as u32, recent.take()));
         if self.waiting.len() == self.waiting.capacity() {
             self.count_waiting(pages);

@@ -30,6 +30,12 @@ pub(super) struct Ahead {
     /// What is known until then has been asked for.
     pub(super) until: Instant,
     span: Duration,
+    seen: Seen,
+}
+
+/// Who is woken in the next moment, and whom that concerns.
+#[derive(Debug, Default)]
+struct Seen {
     lines: Vec<u32>,
     apps: Vec<(AppId, u64)>,
     /// Timers of endpoints.
@@ -49,26 +55,33 @@ pub(super) struct Ahead {
     sent_to: Vec<(u16, Port)>,
 }
 
-impl Default for Ahead {
-    fn default() -> Self {
+impl Ahead {
+    /// From the beginning on; where there is no crowd, never.
+    pub(super) fn new(is_crowded: bool) -> Self {
+        let until = if is_crowded {
+            Instant::ZERO
+        } else {
+            Instant::FAR_FUTURE
+        };
         Self {
-            until: Instant::ZERO,
+            until,
             span: Duration::from_micros(64),
-            lines: Vec::new(),
-            apps: Vec::new(),
-            timers: Vec::new(),
-            links: Vec::new(),
-            entering: Vec::new(),
-            arriving: Vec::new(),
-            receiving: Vec::new(),
-            told: Vec::new(),
-            sending: Vec::new(),
-            sent_to: Vec::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    /// Looks less far next time if there were many, and farther if there were few.
+    fn adapt(&mut self) {
+        let seen = self.seen.woken();
+        if seen > MANY {
+            self.span = (self.span / 2).max(SHORTEST);
+        } else if seen < FEW {
+            self.span = (self.span * 2).min(LONGEST);
         }
     }
 }
 
-impl Ahead {
+impl Seen {
     /// Nobody is seen any more.
     fn clear(&mut self) {
         self.apps.clear();
@@ -101,14 +114,9 @@ impl Ahead {
         self.entering.iter().map(|&(_, link, port)| (link, port))
     }
 
-    /// Looks less far next time if there were many, and farther if there were few.
-    fn adapt(&mut self) {
-        let seen = self.lines.len() + self.apps.len() + self.timers.len() + self.links.len();
-        if seen > MANY {
-            self.span = (self.span / 2).max(SHORTEST);
-        } else if seen < FEW {
-            self.span = (self.span * 2).min(LONGEST);
-        }
+    /// Wake-ups.
+    fn woken(&self) -> usize {
+        self.lines.len() + self.apps.len() + self.timers.len() + self.links.len()
     }
 }
 
@@ -116,107 +124,108 @@ impl Simulation {
     /// Asks for what `event` touches and those behind it.
     #[inline(never)]
     pub(super) fn look_ahead(&mut self, event: Event) {
-        let mut ahead = std::mem::take(&mut self.ahead);
-        ahead.until = event.at + ahead.span;
-        ahead.clear();
+        let mut seen = std::mem::take(&mut self.ahead.seen);
+        let until = event.at + self.ahead.span;
+        seen.clear();
         // It is no more among those to come, unless it is a line's.
-        ahead.add(event.source, event.token);
+        seen.add(event.source, event.token);
         let events = &self.world.events;
-        events.find_lines_before(ahead.until, &mut ahead.lines);
-        events.each_before(ahead.until, |source, token| ahead.add(source, token));
-        self.fetch(&mut ahead);
-        ahead.adapt();
-        self.ahead = ahead;
+        events.find_lines_before(until, &mut seen.lines);
+        events.each_before(until, |source, token| seen.add(source, token));
+        self.fetch(&mut seen);
+        self.ahead.until = until;
+        self.ahead.seen = seen;
+        self.ahead.adapt();
     }
 
     /// Asks for what these will touch.
-    fn fetch(&self, ahead: &mut Ahead) {
-        self.fetch_woken(ahead);
-        self.fetch_states(ahead);
-        self.find_flows(ahead);
-        self.find_ways(ahead);
-        for (to, port) in ahead.entering() {
+    fn fetch(&self, seen: &mut Seen) {
+        self.fetch_woken(seen);
+        self.fetch_states(seen);
+        self.find_flows(seen);
+        self.find_ways(seen);
+        for (to, port) in seen.entering() {
             self.fetch_port(to, port, Step::Third);
         }
-        for &(flow, side) in &ahead.receiving {
+        for &(flow, side) in &seen.receiving {
             self.endpoint(flow, side).fetch(Step::Third);
         }
         for step in [Step::Second, Step::Third] {
-            for &(to, port) in &ahead.sent_to {
+            for &(to, port) in &seen.sent_to {
                 self.fetch_port(to, port, step);
             }
-            for app in &ahead.told {
+            for app in &seen.told {
                 self.apps[app.0 as usize].app.fetch(step);
             }
         }
     }
 
     /// Who is woken.
-    fn fetch_woken(&self, ahead: &Ahead) {
-        for &line in &ahead.lines {
+    fn fetch_woken(&self, seen: &Seen) {
+        for &line in &seen.lines {
             prefetch_index(&self.world.lines, line as usize);
         }
-        for &(app, _) in &ahead.apps {
+        for &(app, _) in &seen.apps {
             prefetch_index(&self.apps, app.0 as usize);
         }
-        for &(flow, _) in &ahead.timers {
+        for &(flow, _) in &seen.timers {
             self.fetch_flow(flow);
         }
-        self.fetch_links(ahead, Step::First);
+        self.fetch_links(seen, Step::First);
     }
 
     /// What they are, and of the lines, where they lead.
-    fn fetch_states(&self, ahead: &mut Ahead) {
+    fn fetch_states(&self, seen: &mut Seen) {
         let World { lines, pool, .. } = &self.world;
-        for &index in &ahead.lines {
+        for &index in &seen.lines {
             let line = &lines[index as usize];
             line.fetch_front(pool);
             match line.end() {
-                Some(Hop::Link { link, port }) => ahead.entering.push((index, link, port)),
-                _ => ahead.arriving.push(index),
+                Some(Hop::Link { link, port }) => seen.entering.push((index, link, port)),
+                _ => seen.arriving.push(index),
             }
         }
-        for &(app, _) in &ahead.apps {
+        for &(app, _) in &seen.apps {
             self.apps[app.0 as usize].app.fetch(Step::Second);
         }
-        for &(flow, side) in &ahead.timers {
+        for &(flow, side) in &seen.timers {
             self.endpoint(flow, side).fetch(Step::Second);
         }
-        self.fetch_links(ahead, Step::Second);
+        self.fetch_links(seen, Step::Second);
     }
 
     /// Which flow it is about, and who sends.
-    fn find_flows(&self, ahead: &mut Ahead) {
+    fn find_flows(&self, seen: &mut Seen) {
         let World {
             flows, lines, pool, ..
         } = &self.world;
-        for &(line, to, port) in &ahead.entering {
+        for &(line, to, port) in &seen.entering {
             if let Some(packet) = lines[line as usize].front(pool) {
                 flows.fetch(packet.flow);
             }
             self.fetch_port(to, port, Step::First);
         }
-        for &line in &ahead.arriving {
+        for &line in &seen.arriving {
             if let Some(packet) = lines[line as usize].front(pool) {
                 self.fetch_flow(packet.flow);
-                ahead.receiving.push((packet.flow, packet.from.other()));
+                seen.receiving.push((packet.flow, packet.from.other()));
             }
         }
-        for &(flow, side) in &ahead.timers {
+        for &(flow, side) in &seen.timers {
             self.endpoint(flow, side).fetch(Step::Third);
-            ahead.sending.push((flow, side));
+            seen.sending.push((flow, side));
         }
-        for &(app, token) in &ahead.apps {
+        for &(app, token) in &seen.apps {
             if let Some((flow, side)) = self.apps[app.0 as usize].app.sends_on(token) {
                 self.fetch_flow(flow);
-                ahead.sending.push((flow, side));
+                seen.sending.push((flow, side));
             }
         }
-        self.fetch_links(ahead, Step::Third);
+        self.fetch_links(seen, Step::Third);
     }
 
     /// Where a packet of the flow goes.
-    fn find_ways(&self, ahead: &mut Ahead) {
+    fn find_ways(&self, seen: &mut Seen) {
         let World {
             flows,
             lines,
@@ -224,30 +233,30 @@ impl Simulation {
             recorder,
             ..
         } = &self.world;
-        for &(line, to, port) in &ahead.entering {
+        for &(line, to, port) in &seen.entering {
             if let Some(packet) = lines[line as usize].front(pool) {
                 flows.fetch_next_hop(packet, lines);
             }
             self.fetch_port(to, port, Step::Second);
         }
-        for &(flow, side) in &ahead.receiving {
+        for &(flow, side) in &seen.receiving {
             let header = flows.header(flow);
             recorder.fetch_flow(header.group, side.other());
             if header.protocol == Protocol::Tcp {
                 self.endpoint(flow, side).fetch(Step::Second);
                 // It acknowledges, or sends on.
-                ahead.sending.push((flow, side));
+                seen.sending.push((flow, side));
             } else {
                 prefetch_index(&self.apps, header.app.0 as usize);
-                ahead.told.push(header.app);
+                seen.told.push(header.app);
             }
         }
-        for &(flow, side) in &ahead.sending {
+        for &(flow, side) in &seen.sending {
             recorder.fetch_flow(flows.header(flow).group, side);
             match flows.hop_of(flow, side, 0) {
                 Hop::Link { link: to, port } => {
                     self.fetch_port(to, port, Step::First);
-                    ahead.sent_to.push((to, port));
+                    seen.sent_to.push((to, port));
                 }
                 Hop::Line(line) => lines[line as usize].fetch(),
                 Hop::End => {}
@@ -272,8 +281,8 @@ impl Simulation {
     }
 
     #[inline]
-    fn fetch_links(&self, ahead: &Ahead, step: Step) {
-        for &(link, token) in &ahead.links {
+    fn fetch_links(&self, seen: &Seen, step: Step) {
+        for &(link, token) in &seen.links {
             self.links[link as usize].fetch_woken(token, step, &self.world.recorder);
         }
     }
@@ -283,6 +292,7 @@ impl Simulation {
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::Ahead;
     use crate::metrics::table::Table;
     use crate::scenario::{Format, Scenario};
 
@@ -315,6 +325,7 @@ mod tests {
             Scenario::parse(STREET, Format::Toml, &[], &BTreeMap::new()).expect("a good scenario");
         let mut simulation = scenario.build(1);
         simulation.world.is_crowded = is_crowded;
+        simulation.ahead = Ahead::new(is_crowded);
         let end = simulation.end();
         assert!(simulation.run_until(end));
         simulation.tables()

@@ -139,6 +139,7 @@ impl Simulation {
                 link.wake_for_departures();
             }
         }
+        let ahead = Ahead::new(world.is_crowded);
         Self {
             world,
             links,
@@ -149,7 +150,7 @@ impl Simulation {
             events: 0,
             sampled_at: Instant::ZERO,
             arrivals: Vec::new(),
-            ahead: Ahead::default(),
+            ahead,
             life: None,
         }
     }
@@ -235,23 +236,11 @@ impl Simulation {
     /// Runs in virtual time, at most to `until` and to the end of the run; true once the end is reached.
     pub fn run_until(&mut self, until: Instant) -> bool {
         let until = until.min(self.end);
-        if self.world.is_crowded {
-            self.handle_until::<true>(until);
-        } else {
-            self.handle_until::<false>(until);
+        while let Some(event) = self.world.events.pop_until(until) {
+            self.handle(event);
         }
         self.now = self.now.max(until);
         self.now == self.end
-    }
-
-    /// Handles events; only in a crowd it is asked for what comes next, so that other runs need not even ask whether they are one.
-    fn handle_until<const CROWD: bool>(&mut self, until: Instant) {
-        while let Some(event) = self.world.events.pop_until(until) {
-            if CROWD && event.at >= self.ahead.until {
-                self.look_ahead(event);
-            }
-            self.handle(event);
-        }
     }
 
     /// Runs under `clock` to the end of the run, or until the clock says it is over. What arrives after the end stays outside.
@@ -334,6 +323,9 @@ impl Simulation {
 
     #[inline]
     fn handle(&mut self, event: Event) {
+        if event.at >= self.ahead.until {
+            self.look_ahead(event);
+        }
         debug_assert!(event.at >= self.now, "time does not go back");
         self.now = event.at;
         self.events += 1;
