@@ -3,6 +3,8 @@
 //! A stream depends on the run's seed and on its own name alone. Changing one component (the queue, say) therefore leaves
 //! every other component's draws as they were: comparisons between runs are paired without further ado.
 
+use std::fmt::{self, Write as _};
+
 use rand_core::{Rng as _, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -15,11 +17,11 @@ pub struct Rng(Pcg64Mcg);
 
 impl Rng {
     /// The stream called `path` (such as `link.cable.up.queue`) of the run with this seed.
-    pub fn for_path(seed: u64, path: &str) -> Self {
+    pub fn for_path(seed: u64, path: impl fmt::Display) -> Self {
         // FNV-1a folds the name; SplitMix64 spreads seed and name over the generator's state.
-        let name = path.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let mut name = Fnv1a::default();
+        write!(name, "{path}").expect("a hash takes every name");
+        let Fnv1a(name) = name;
         let low = splitmix(seed ^ splitmix(name));
         let high = splitmix(low ^ name);
         let mut bytes = [0; 16];
@@ -69,6 +71,24 @@ impl Rng {
     }
 }
 
+/// The FNV-1a hash of what is written to it.
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl fmt::Write for Fnv1a {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = text.bytes().fold(self.0, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Ok(())
+    }
+}
+
 /// Spreads a number over 64 bits: each bit of it moves about half of them (the finaliser of `SplitMix64`).
 pub(crate) fn splitmix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -87,6 +107,8 @@ mod tests {
         assert_eq!(draw(1, "a").to_bits(), draw(1, "a").to_bits());
         assert_ne!(draw(1, "a").to_bits(), draw(2, "a").to_bits());
         assert_ne!(draw(1, "a").to_bits(), draw(1, "b").to_bits());
+        let in_pieces = Rng::for_path(1, format_args!("flow.{}.{}", "a", 7)).uniform();
+        assert_eq!(in_pieces.to_bits(), draw(1, "flow.a.7").to_bits());
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Laws {
     fn try_make(&self, queue: usize) -> Result<Box<dyn Aqm>, String> {
         match &self.law {
             Law::Any(config) => {
-                let rng = Rng::for_path(self.seed, &format!("queue.{queue}"));
+                let rng = Rng::for_path(self.seed, format_args!("queue.{queue}"));
                 config.law(self.rate, rng)
             }
             Law::SparingCodel(config) => {

@@ -25,7 +25,7 @@ pub(super) const DUP_THRESH: u32 = 3;
 const FEW: usize = 32;
 /// An empty ring of so many at most gives its room back.
 const USUAL: usize = 128;
-/// Segments by which a ring grows at least.
+/// Segments by which a ring grows that was not empty, at least.
 const LEAST_GROWTH: usize = 4;
 
 /// A segment in flight.
@@ -224,11 +224,14 @@ impl Scoreboard {
         self.room = (window / self.mss) as u32 + 1;
     }
 
+    /// Whether there is no room for one segment more.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.segments.len() == self.segments.capacity()
+    }
+
     /// Notes a new segment of `len` sequence numbers.
     pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
-        if self.segments.len() == self.segments.capacity() {
-            self.grow();
-        }
         let state = if is_fin { FIN } else { 0 };
         self.segments
             .push_back(Segment::sent(self.nxt, len, state, stamp));
@@ -236,11 +239,14 @@ impl Scoreboard {
         self.pipe += u64::from(len);
     }
 
+    /// Makes room for `next` bytes, which are about to be sent: a request takes no more than it needs, and a first window is not moved around.
     #[cold]
-    fn grow(&mut self) {
+    pub(super) fn grow(&mut self, next: u64) {
         let in_flight = self.segments.len();
         let more = if in_flight < FEW {
-            LEAST_GROWTH
+            let least = if in_flight == 0 { 1 } else { LEAST_GROWTH };
+            let next = next.div_ceil(self.mss).min(FEW as u64) as usize;
+            next.max(least)
         } else {
             // By a quarter, not by all: a plant has thousands of connections.
             (in_flight / 4).max((self.room as usize).saturating_sub(in_flight))

@@ -386,6 +386,10 @@ impl Sender {
         let seq = self.board.nxt();
         let fin = len == 0;
         let stamp = self.rate.stamp(now, &self.board, len.max(1));
+        if self.board.is_full() {
+            let window = self.cwnd.saturating_sub(self.in_flight());
+            self.board.grow(window.min(self.written - seq));
+        }
         self.board.push(len.max(1), fin, stamp);
         if fin {
             self.end = End::FinSent;

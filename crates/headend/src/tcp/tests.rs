@@ -175,7 +175,7 @@ impl Setup {
             stop: None,
         };
         let lines = [0, 1].map(|n| {
-            let rng = Rng::for_path(self.seed, &format!("line{n}"));
+            let rng = Rng::for_path(self.seed, format_args!("line{n}"));
             let jitter = Duration::from_micros(100);
             Line::new(
                 self.one_way,

@@ -216,9 +216,10 @@ impl AppContext<'_> {
     /// Opens a TCP connection with remote host `peer`, from `opener`'s side. [`News::Connected`] follows.
     pub fn connect(&mut self, peer: usize, opener: Side) -> FlowId {
         let flow = self.open_flow(peer, Protocol::Tcp);
-        let path = format_stream(&self.group.name, self.group.opened);
+        let (name, ordinal) = (&self.group.name, self.group.opened);
         let sides = Side::BOTH.map(|side| -> Box<dyn Endpoint> {
-            let rng = Rng::for_path(self.group.seed, &path[side.index()]);
+            let path = format_args!("flow.{name}.connection.{ordinal}.{}", side.index());
+            let rng = Rng::for_path(self.group.seed, path);
             Box::new(tcp::Connection::new(
                 flow,
                 side,
@@ -381,10 +382,6 @@ fn ephemeral_port(group: u32, ordinal: u32) -> u16 {
     const STEP: u32 = 10_125;
     let offset = group.wrapping_mul(STEP).wrapping_add(ordinal) % PORTS;
     49_152 + offset as u16
-}
-
-fn format_stream(group: &str, ordinal: u32) -> [String; 2] {
-    Side::BOTH.map(|side| format!("flow.{group}.connection.{ordinal}.{}", side.index()))
 }
 
 /// Turns an endpoint's notice into what its application is told.

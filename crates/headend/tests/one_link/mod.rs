@@ -48,7 +48,7 @@ impl Setup {
         let apps = (names.into_iter().zip(applications))
             .map(|(name, app)| AppSetup {
                 app,
-                rng: Rng::for_path(self.seed, &format!("app.{name}")),
+                rng: Rng::for_path(self.seed, format_args!("app.{name}")),
                 group: GroupSetup {
                     address: 1,
                     peers: (0..peers)
@@ -96,7 +96,7 @@ impl Setup {
         } else {
             self.delay
         };
-        let rng = Rng::for_path(self.seed, &format!("line.{index}"));
+        let rng = Rng::for_path(self.seed, format_args!("line.{index}"));
         Line::new(delay, Duration::ZERO, Harm::default(), rng)
     }
 

@@ -207,7 +207,7 @@ mod tests {
     fn the_first_try_of_n_contenders_collides_as_the_closed_form_says() {
         // All n draw one of the same W opportunities: a given one is alone with probability (1 − 1/W)^(n−1).
         for (contenders, start) in [(2_usize, 4_u8), (5, 4), (20, 4), (20, 6)] {
-            let mut rng = Rng::for_path(1, &format!("contenders {contenders} {start}"));
+            let mut rng = Rng::for_path(1, format_args!("contenders {contenders} {start}"));
             let (rounds, backoff) = (20_000, Backoff::new(start, 10));
             let mut lost = 0;
             for _ in 0..rounds {
@@ -261,7 +261,7 @@ mod tests {
         // Every modem always has a request and hears of its fate before the next opportunity. The fixed point takes the modems'
         // states for independent, which is good to a few per cent here.
         for (contenders, start, end) in [(5, 3, 10), (20, 4, 10), (50, 4, 6)] {
-            let mut rng = Rng::for_path(1, &format!("saturated {contenders} {start}"));
+            let mut rng = Rng::for_path(1, format_args!("saturated {contenders} {start}"));
             let mut region = RequestRegion::default();
             let mut modems = vec![Backoff::new(start, end); contenders];
             let mut due: Vec<u64> = modems.iter().map(|modem| modem.draw(&mut rng)).collect();

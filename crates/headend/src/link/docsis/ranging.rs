@@ -77,7 +77,7 @@ mod tests {
 
     fn register(online: &[u64], seed: u64) -> Vec<Instant> {
         let mut rngs: Vec<Rng> = (0..online.len())
-            .map(|modem| Rng::for_path(seed, &format!("modem {modem}")))
+            .map(|modem| Rng::for_path(seed, format_args!("modem {modem}")))
             .collect();
         let mut newcomers: Vec<Newcomer<'_>> = (online.iter().zip(&mut rngs))
             .map(|(&millis, rng)| Newcomer {

@@ -56,7 +56,7 @@ impl Builder {
             placement: plan.placement,
             capacity: plan.capacity[0].clone(),
             neighbours: (plan.neighbours.as_ref()).map(|load| self.neighbours(name, load)),
-            rng: self.rng(&format!("link.{name}.up.cmts")),
+            rng: self.rng(format_args!("link.{name}.up.cmts")),
         });
         let timing = plan.plant.downstream_timing();
         let down = Downstream::new(timing, line.down, plan.capacity[1].clone());
@@ -78,7 +78,7 @@ impl Builder {
                 qos: flow.qos.clone(),
                 dequeue_at: flow.dequeue_at,
                 online_at: modem.online_at.map(|at| Instant::ZERO + at),
-                rng: self.rng(&format!("link.{name}.modem")),
+                rng: self.rng(format_args!("link.{name}.modem")),
             });
         }
         for flow in &profile.flows[1] {
@@ -164,7 +164,7 @@ impl Builder {
             correlation: load.correlation,
             time_of_day: load.time_of_day.clone(),
             requests_per_second: load.requests_per_second,
-            rng: self.rng(&format!("link.{link}.up.neighbours")),
+            rng: self.rng(format_args!("link.{link}.up.neighbours")),
         }
     }
 }

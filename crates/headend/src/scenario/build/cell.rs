@@ -14,7 +14,7 @@ impl Builder {
         let access_point = AccessPointSetup {
             queue,
             rate: plan.fastest,
-            rng: self.rng(&format!("link.{name}.mac")),
+            rng: self.rng(format_args!("link.{name}.mac")),
         };
         let stations = plan.stations.iter().enumerate().map(|(index, station)| {
             let name = format!("{link}.{}.up", station.name);
@@ -22,11 +22,11 @@ impl Builder {
                 queue: self.node(link, &name, "up", station.rate, &station.queue, index + 1),
                 rate: station.rate,
                 frame_errors: station.frame_errors,
-                rng: self.rng(&format!("link.{name}.mac")),
+                rng: self.rng(format_args!("link.{name}.mac")),
             }
         });
         let stations = stations.collect();
-        let rng = self.rng(&format!("link.{link}.errors"));
+        let rng = self.rng(format_args!("link.{link}.errors"));
         Cell::new(plan.rules.clone(), access_point, stations, rng)
     }
 

@@ -7,6 +7,7 @@ mod cable;
 mod cell;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use super::check::{
@@ -142,7 +143,7 @@ impl Builder {
         }
     }
 
-    fn rng(&self, path: &str) -> Rng {
+    fn rng(&self, path: impl fmt::Display) -> Rng {
         Rng::for_path(self.seed, path)
     }
 
@@ -271,7 +272,7 @@ impl Builder {
         });
         let start = draw_start(
             &plan.start,
-            &mut self.rng(&format!("flow.{}.start", plan.name)),
+            &mut self.rng(format_args!("flow.{}.start", plan.name)),
         );
         let periods = plan.periods.iter();
         let periods = periods.map(|&(from, to)| (Instant::ZERO + from, Instant::ZERO + to));
@@ -284,7 +285,7 @@ impl Builder {
                 let periods = periods.collect();
                 Box::new(Periods::new(application.clone(), plan.direction, periods))
             },
-            rng: self.rng(&format!("app.{}", plan.name)),
+            rng: self.rng(format_args!("app.{}", plan.name)),
             group: GroupSetup {
                 address: plan.address,
                 peers,
@@ -307,7 +308,7 @@ impl Builder {
             0 => format!("flow.{group}.path"),
             _ => format!("flow.{group}.path.{index}"),
         };
-        let delays = draw_delays(&plan.path, &mut self.rng(&format!("{name}.rtt")));
+        let delays = draw_delays(&plan.path, &mut self.rng(format_args!("{name}.rtt")));
         let wide = [("up", delays[0]), ("down", delays[1])].map(|(direction, delay)| {
             let path = format!("{name}.{direction}");
             self.add_line(delay, plan.path.jitter, plan.path.harm, &path)

@@ -670,7 +670,7 @@ fn choose_hosts(
         }
         strew(
             &mut chosen,
-            &mut Rng::for_path(0, &format!("flow.{name}.share")),
+            &mut Rng::for_path(0, format_args!("flow.{name}.share")),
         );
         chosen.truncate(wanted);
         chosen.sort_unstable();
