@@ -3,6 +3,8 @@
 //! The times play in fours, the earliest of four goes on, and the last one left is the first. Changing one time plays its matches again: one for
 //! every two bits of an index, and without a branch that depends on how they end.
 
+use prefetch_index::prefetch_index;
+
 use crate::time::Instant;
 
 /// Out of the running.
@@ -85,13 +87,14 @@ impl Earliest {
         // Round by round, from the last one: who has won a match played in the round before it.
         let (mut first, mut round) = (0, 1);
         loop {
-            let matches = found.len();
+            let (matches, behind) = (found.len(), first + round);
             for at in 0..matches {
                 let number = found[at] as usize;
                 let place = number * PLAYERS;
                 // Match `n` is played for place `n - 1`.
                 for (seat, &player) in self.matches[first + number].iter().enumerate() {
                     if player < end {
+                        prefetch_index(&self.matches, behind + place + seat);
                         found.push((place + seat) as u32);
                     }
                 }
@@ -100,7 +103,7 @@ impl Earliest {
             if first == self.first_round {
                 return;
             }
-            first += round;
+            first = behind;
             round *= PLAYERS;
         }
     }

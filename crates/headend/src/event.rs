@@ -7,6 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use prefetch_index::prefetch_index;
+
 use crate::earliest::Earliest;
 use crate::time::{Duration, Instant};
 
@@ -96,8 +98,7 @@ impl Entry {
 #[repr(align(64))]
 struct Chunk {
     entries: [Entry; CHUNK],
-    len: u32,
-    /// Of the same bucket.
+    /// Of the same bucket, and full.
     next: u32,
 }
 
@@ -105,6 +106,22 @@ const CHUNK: usize = 5;
 const _: () = assert!(size_of::<Chunk>() == 128, "two cache lines");
 
 const NIL: u32 = u32::MAX;
+
+/// A bucket: the chunk that is being filled, and how many entries it holds. That is said here, so that one more is put there without looking.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    chunk: u32,
+    len: u32,
+}
+
+impl Bucket {
+    /// Behind no chunk there is no room.
+    const EMPTY: Self = Self {
+        chunk: NIL,
+        len: CHUNK as u32,
+    };
+}
+
 const BUCKETS: u64 = 8192;
 const WORDS: usize = (BUCKETS / 64) as usize;
 
@@ -121,7 +138,7 @@ pub struct EventQueue {
     current: u64,
     /// Width of a bucket is 2^shift nanoseconds.
     shift: u32,
-    heads: Vec<u32>,
+    buckets: Vec<Bucket>,
     occupied: [u64; WORDS],
     chunks: Vec<Chunk>,
     free: u32,
@@ -141,7 +158,7 @@ impl EventQueue {
             open: Vec::with_capacity(64),
             current: 0,
             shift,
-            heads: vec![NIL; BUCKETS as usize],
+            buckets: vec![Bucket::EMPTY; BUCKETS as usize],
             occupied: [0; WORDS],
             chunks: Vec::with_capacity(256),
             free: NIL,
@@ -173,15 +190,30 @@ impl EventQueue {
         open.take_while(|entry| entry.at < end)
             .for_each(&mut tell_of);
         let last = (end >> self.shift).min(self.current + BUCKETS - 1);
-        for bucket in self.current + 1..=last {
-            let mut index = self.heads[(bucket % BUCKETS) as usize];
-            while let Some(chunk) = self.chunks.get(index as usize) {
-                let entries = chunk.entries[..chunk.len as usize].iter();
+        let buckets = || {
+            let numbers = self.current + 1..=last;
+            numbers.map(|number| self.buckets[(number % BUCKETS) as usize])
+        };
+        for bucket in buckets() {
+            self.fetch(bucket.chunk);
+        }
+        for Bucket { mut chunk, mut len } in buckets() {
+            while let Some(Chunk { entries, next }) = self.chunks.get(chunk as usize) {
+                let entries = entries[..len as usize].iter();
                 entries
                     .filter(|entry| entry.at < end)
                     .for_each(&mut tell_of);
-                index = chunk.next;
+                (chunk, len) = (*next, CHUNK as u32);
             }
+        }
+    }
+
+    /// Asks for a chunk, if it is one.
+    #[inline]
+    fn fetch(&self, chunk: u32) {
+        if let Some(chunk) = self.chunks.get(chunk as usize) {
+            prefetch_index(chunk.entries.as_slice(), 0);
+            prefetch_index(chunk.entries.as_slice(), CHUNK - 1);
         }
     }
 
@@ -265,26 +297,25 @@ impl EventQueue {
     fn put(&mut self, bucket: u64, entry: Entry) {
         self.in_wheel += 1;
         let slot = (bucket % BUCKETS) as usize;
-        let head = self.heads[slot];
-        if let Some(chunk) = self.chunks.get_mut(head as usize)
-            && let Some(place) = chunk.entries.get_mut(chunk.len as usize)
+        let Bucket { chunk, len } = &mut self.buckets[slot];
+        if let Some(filling) = self.chunks.get_mut(*chunk as usize)
+            && let Some(place) = filling.entries.get_mut(*len as usize)
         {
             *place = entry;
-            chunk.len += 1;
+            *len += 1;
             return;
         }
-        let chunk = Chunk {
+        let new = Chunk {
             entries: [entry; CHUNK],
-            len: 1,
-            next: head,
+            next: *chunk,
         };
-        self.heads[slot] = self.free;
+        (*chunk, *len) = (self.free, 1);
         if let Some(place) = self.chunks.get_mut(self.free as usize) {
             self.free = place.next;
-            *place = chunk;
+            *place = new;
         } else {
-            self.heads[slot] = self.chunks.len() as u32;
-            self.chunks.push(chunk);
+            *chunk = self.chunks.len() as u32;
+            self.chunks.push(new);
         }
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
@@ -306,15 +337,14 @@ impl EventQueue {
         self.current = bucket;
         if wheel == bucket {
             let slot = (bucket % BUCKETS) as usize;
-            let mut index = self.heads[slot];
-            self.heads[slot] = NIL;
+            let Bucket { mut chunk, mut len } =
+                std::mem::replace(&mut self.buckets[slot], Bucket::EMPTY);
             self.occupied[slot / 64] &= !(1 << (slot % 64));
-            while index != NIL {
-                let chunk = &mut self.chunks[index as usize];
-                self.open
-                    .extend_from_slice(&chunk.entries[..chunk.len as usize]);
-                let next = std::mem::replace(&mut chunk.next, self.free);
-                self.free = std::mem::replace(&mut index, next);
+            while let Some(Chunk { entries, next }) = self.chunks.get_mut(chunk as usize) {
+                self.open.extend_from_slice(&entries[..len as usize]);
+                let behind = std::mem::replace(next, self.free);
+                self.free = std::mem::replace(&mut chunk, behind);
+                len = CHUNK as u32;
             }
             self.in_wheel -= self.open.len();
         }
