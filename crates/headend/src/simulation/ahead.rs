@@ -144,19 +144,13 @@ impl Simulation {
         self.fetch_states(seen);
         self.find_flows(seen);
         self.find_ways(seen);
+        self.fetch_ends(seen, Step::Second);
         for (to, port) in seen.entering() {
             self.fetch_port(to, port, Step::Third);
         }
+        self.fetch_ends(seen, Step::Third);
         for &(flow, side) in &seen.receiving {
             self.endpoint(flow, side).fetch(Step::Third);
-        }
-        for step in [Step::Second, Step::Third] {
-            for &(to, port) in &seen.sent_to {
-                self.fetch_port(to, port, step);
-            }
-            for app in &seen.told {
-                self.apps[app.0 as usize].app.fetch(step);
-            }
         }
     }
 
@@ -261,6 +255,16 @@ impl Simulation {
                 Hop::Line(line) => lines[line as usize].fetch(),
                 Hop::End => {}
             }
+        }
+    }
+
+    /// Where it ends: at the links that what is sent enters, and at the applications that are told.
+    fn fetch_ends(&self, seen: &Seen, step: Step) {
+        for &(to, port) in &seen.sent_to {
+            self.fetch_port(to, port, step);
+        }
+        for app in &seen.told {
+            self.apps[app.0 as usize].app.fetch(step);
         }
     }
 
