@@ -225,7 +225,8 @@ impl<'a> Context<'a> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `emit`")]
     fn enter(&mut self, packet: Packet) {
-        if let Hop::Link { link, port } = self.world.flows.hop_of(packet.flow, packet.from, 0)
+        let to = self.world.flows.first_hop_of(packet.flow, packet.from);
+        if let Hop::Link { link, port } = to
             // What was put out before goes first.
             && self.world.outbox.is_empty()
             && let Some(first) = self.links.get_mut(usize::from(link))
@@ -234,7 +235,7 @@ impl<'a> Context<'a> {
             let mut cx = Context::new(self.now, self.world, source);
             first.offer(port, packet, &mut cx);
         } else {
-            self.hand_over(packet, 0, self.now);
+            self.hand_over_to(to, packet, 0, self.now);
         }
     }
 
@@ -251,7 +252,13 @@ impl<'a> Context<'a> {
 
     /// Puts a packet on the delay line at position `hop` of its route, or out for the simulation to carry.
     pub(crate) fn hand_over(&mut self, packet: Packet, hop: u8, at: Instant) {
-        let Hop::Line(index) = self.world.flows.hop_of(packet.flow, packet.from, hop) else {
+        let to = self.world.flows.hop_of(packet.flow, packet.from, hop);
+        self.hand_over_to(to, packet, hop, at);
+    }
+
+    /// The same, if it is known what is there.
+    fn hand_over_to(&mut self, to: Hop, packet: Packet, hop: u8, at: Instant) {
+        let Hop::Line(index) = to else {
             return self.put_out(packet, hop, at);
         };
         let World {

@@ -84,6 +84,8 @@ pub struct FlowHeader {
     pub tunnel: Option<TunnelId>,
     /// Routes, by sending side.
     pub routes: [RouteId; 2],
+    /// The first hops of the routes; filled in by [`FlowTable::open`].
+    pub first_hops: [Hop; 2],
     /// Packets in the network.
     pub alive: u32,
     /// Closed on both sides: the slot is free once `alive` is 0.
@@ -133,6 +135,7 @@ impl FlowTable {
     pub fn open(&mut self, mut header: FlowHeader) -> FlowId {
         header.alive = 0;
         header.closed = false;
+        header.first_hops = header.routes.map(|route| self.hop(route, 0));
         if let Some((_, id)) = self.free.pop() {
             self.ordinals[id.0 as usize] = header.ordinal;
             header.generation = self.flows[id.0 as usize].generation.wrapping_add(1);
@@ -216,7 +219,13 @@ impl FlowTable {
         &self.flows[id.0 as usize]
     }
 
-    /// The hop at `position` of the route that packets of `flow` take which `from` sends.
+    /// The first hop of the route that packets of `flow` take which `from` sends.
+    #[inline]
+    pub fn first_hop_of(&self, flow: FlowId, from: Side) -> Hop {
+        self.header(flow).first_hops[from.index()]
+    }
+
+    /// The hop at `position` of that route.
     #[inline]
     pub fn hop_of(&self, flow: FlowId, from: Side, position: u8) -> Hop {
         self.hop(self.header(flow).routes[from.index()], position)

@@ -247,7 +247,7 @@ impl Simulation {
         }
         for &(flow, side) in &seen.sending {
             recorder.fetch_flow(flows.header(flow).group, side);
-            match flows.hop_of(flow, side, 0) {
+            match flows.first_hop_of(flow, side) {
                 Hop::Link { link: to, port } => {
                     self.fetch_port(to, port, Step::First);
                     seen.sent_to.push((to, port));

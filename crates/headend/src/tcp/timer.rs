@@ -72,6 +72,7 @@ mod tests {
             tunnel: None,
             dscp: 0,
             routes: [route; 2],
+            first_hops: [Hop::End; 2],
             alive: 0,
             closed: false,
         });

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::context::{Context, World};
 use crate::endpoint::{Command, Endpoint, External, Notice, Udp};
 use crate::event::{AppId, Source};
-use crate::flow::{FlowHeader, FlowId, GroupId, Protocol, RouteId, TunnelId};
+use crate::flow::{FlowHeader, FlowId, GroupId, Hop, Protocol, RouteId, TunnelId};
 use crate::metrics::Measure;
 use crate::near::Step;
 use crate::packet::Side;
@@ -358,6 +358,7 @@ impl AppContext<'_> {
             dscp: self.group.dscp,
             tunnel: self.group.tunnel,
             routes: peer.routes,
+            first_hops: [Hop::End; 2],
             alive: 0,
             closed: false,
         })

@@ -91,7 +91,7 @@ impl Classifiers {
 mod tests {
     use super::*;
     use crate::event::AppId;
-    use crate::flow::{GroupId, RouteId};
+    use crate::flow::{GroupId, Hop, RouteId};
 
     const HOME: u32 = 10;
     const SERVER: u32 = 20;
@@ -108,6 +108,7 @@ mod tests {
             dscp,
             tunnel: None,
             routes: [RouteId(0); 2],
+            first_hops: [Hop::End; 2],
             alive: 0,
             closed: false,
         }

@@ -73,6 +73,7 @@ impl Plain {
             dscp: 0,
             tunnel: None,
             routes: [route; 2],
+            first_hops: [Hop::End; 2],
             alive: 0,
             closed: false,
         };
