@@ -54,6 +54,11 @@ impl Estimator {
         }
     }
 
+    /// Whether it is made of [`LineView::grants`].
+    pub(crate) fn looks_at_grants(&self) -> bool {
+        matches!(self, Self::Grants(_))
+    }
+
     /// A packet of `bytes` that had waited for `sojourn` left `waiting` bytes behind.
     #[inline]
     pub(crate) fn departed(&mut self, bytes: u64, sojourn: Duration, waiting: u64, now: Instant) {

@@ -243,6 +243,10 @@ impl Aqm for DocsisPie {
         (!self.is_at_rest()).then_some(self.updates.next())
     }
 
+    fn looks_at_grants(&self) -> bool {
+        self.estimator.looks_at_grants()
+    }
+
     fn update(&mut self, backlog: &Backlog, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.catch_up(backlog, line, cx.now);
     }

@@ -87,6 +87,10 @@ pub trait Aqm: Debug + Send {
     fn is_periodic(&self) -> bool {
         true
     }
+    /// Whether it may ever look at [`LineView::grants`]. Asked once, when the queue is built.
+    fn looks_at_grants(&self) -> bool {
+        !self.is_absent()
+    }
     /// Whether it is no law at all: the backlog's limit decides alone.
     fn is_absent(&self) -> bool {
         false

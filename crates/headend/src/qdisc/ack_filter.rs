@@ -163,6 +163,10 @@ impl QueueDiscipline for AckFilter {
         self.queue.is_periodic()
     }
 
+    fn looks_at_grants(&self) -> bool {
+        self.queue.looks_at_grants()
+    }
+
     fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.queue.update(line, cx);
     }

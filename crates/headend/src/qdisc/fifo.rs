@@ -79,6 +79,10 @@ impl<L: Aqm> QueueDiscipline for Fifo<L> {
         self.law.is_periodic()
     }
 
+    fn looks_at_grants(&self) -> bool {
+        self.law.looks_at_grants()
+    }
+
     fn limit_alone(&self) -> Option<BacklogLimit> {
         self.law.is_absent().then(|| self.backlog.limit())
     }

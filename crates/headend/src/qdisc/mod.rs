@@ -99,6 +99,10 @@ pub trait QueueDiscipline: Debug + Send {
     fn is_periodic(&self) -> bool {
         true
     }
+    /// Whether it may ever look at [`LineView::grants`]: they are not shown to one that does not. Asked once, when the queue is built.
+    fn looks_at_grants(&self) -> bool {
+        true
+    }
     /// The limit, if that alone decides who is refused, on arrival, and packets leave in the order of their arrival. A link may then
     /// know a packet's departure when it arrives, and keep the queue's records itself. Asked once, while the queue is empty.
     fn limit_alone(&self) -> Option<BacklogLimit> {

@@ -131,6 +131,11 @@ impl Queue {
         self.is_periodic
     }
 
+    /// Whether it may look at [`LineView::grants`].
+    pub fn looks_at_grants(&self) -> bool {
+        self.discipline.looks_at_grants()
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.depth.packets == 0

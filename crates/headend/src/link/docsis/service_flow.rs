@@ -68,7 +68,8 @@ pub struct Supply {
     /// Which of the waiting bytes may be asked for.
     pub buckets: TokenBuckets,
     rate: Rate,
-    told: GrantView,
+    /// What the MAPs have told, if the queue looks at that.
+    told: Option<Box<GrantView>>,
     /// When the latest packet sent comes out of the CMTS.
     last_delivery: Instant,
 }
@@ -77,7 +78,7 @@ impl Supply {
     /// The next packet from the queue.
     #[inline]
     pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
-        let line = line(self.rate, &self.buckets, self.told);
+        let line = line(self.rate, &self.buckets, self.told.as_deref());
         self.queue.take(&line, cx)
     }
 
@@ -164,10 +165,10 @@ impl ServiceFlow {
         Self {
             beginning: [],
             supply: Supply {
+                told: first_view(&flow.queue),
                 queue: flow.queue,
                 buckets: TokenBuckets::new(flow.limits),
                 rate: flow.rate,
-                told: GrantView::default(),
                 last_delivery: Instant::ZERO,
             },
             sending: if rules.continuous {
@@ -221,7 +222,7 @@ impl ServiceFlow {
             return supply.discard(packet, DropReason::NotRegistered, cx);
         }
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.told);
+        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
         supply.queue.offer(packet, &line, cx);
         self.account(before, cx.now);
     }
@@ -247,8 +248,9 @@ impl ServiceFlow {
     pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.told);
+        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
         supply.queue.replace(discipline, &line, cx);
+        supply.told = first_view(&supply.queue);
         self.account(before, cx.now);
     }
 
@@ -257,7 +259,7 @@ impl ServiceFlow {
         let supply = &mut self.supply;
         supply.buckets.advance(cx.now);
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.told);
+        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
         supply.queue.update(&line, cx);
         if supply.queued() != before {
             self.account(before, cx.now);
@@ -330,10 +332,16 @@ impl ServiceFlow {
         is_given_up
     }
 
+    /// Whether its queue looks at what MAPs [tell](Self::told).
+    pub fn looks_at_grants(&self) -> bool {
+        self.supply.told.is_some()
+    }
+
     /// A MAP brought this many bytes, and leaves this many pending.
     pub fn told(&mut self, granted: u64, pending: u64, timing: &UpstreamTiming) {
-        let told = &mut self.supply.told;
-        told.tell(granted, pending, timing.map_interval());
+        if let Some(told) = &mut self.supply.told {
+            told.tell(granted, pending, timing.map_interval());
+        }
     }
 
     /// A MAP brought a grant. When its burst is to be prepared, if a request may ride in it.
@@ -398,6 +406,11 @@ impl ServiceFlow {
     }
 }
 
+/// What a queue has been told before the first MAP, if it looks at that.
+fn first_view(queue: &Queue) -> Option<Box<GrantView>> {
+    queue.looks_at_grants().then(Box::default)
+}
+
 /// When the burst of a grant is to be prepared.
 fn preparation(grant: Grant, timing: &UpstreamTiming, now: Instant) -> Instant {
     (timing.minislot_start(grant.map, grant.first) - timing.burst_preparation).max(now)
@@ -419,12 +432,12 @@ pub fn largest_burst(rules: &MacRules, policy: RequestPolicy, mac_header: u64) -
 }
 
 /// What the queue may know of its line.
-fn line(rate: Rate, buckets: &TokenBuckets, grants: GrantView) -> LineView<'_> {
+fn line<'a>(rate: Rate, buckets: &'a TokenBuckets, told: Option<&GrantView>) -> LineView<'a> {
     LineView {
         rate,
         mtu: 1500,
         framing: Framing::ETHERNET,
         shaper: Some(buckets),
-        grants: Some(grants),
+        grants: told.copied(),
     }
 }

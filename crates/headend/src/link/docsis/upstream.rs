@@ -71,6 +71,8 @@ pub struct Upstream {
     unmade: u64,
     /// Flows that wait for a grant that nobody asks for.
     expecting: Vec<usize>,
+    /// By service flow: whether its queue looks at grants. Most do not, and need not be touched by every MAP that leaves them waiting.
+    looks_at_grants: Vec<bool>,
     grants: Vec<Grant>,
     answers: Vec<Answer>,
 }
@@ -88,13 +90,14 @@ impl Upstream {
             let cut = cut(&setup.rules, flow.qos.policy);
             cmts.add_flow(&flow.qos, cut, from, &timing);
         }
-        let rest = Rest::new(setup.flows.len());
         let flows = setup.flows.into_iter().zip(registered);
+        let flows: Vec<ServiceFlow> = flows
+            .map(|(flow, from)| ServiceFlow::new(flow, &setup.rules, &setup.contention, from))
+            .collect();
         Self {
-            rest,
-            flows: flows
-                .map(|(flow, from)| ServiceFlow::new(flow, &setup.rules, &setup.contention, from))
-                .collect(),
+            rest: Rest::new(flows.len()),
+            looks_at_grants: flows.iter().map(ServiceFlow::looks_at_grants).collect(),
+            flows,
             cmts,
             region: RequestRegion::default(),
             neighbours: setup
@@ -186,6 +189,7 @@ impl Upstream {
     ) {
         self.rest.disturb(flow);
         self.flows[flow].replace_queue(discipline, cx);
+        self.looks_at_grants[flow] = self.flows[flow].looks_at_grants();
         debug_assert!(!self.flows[flow].must_ask(), "a move brings no bytes");
     }
 
@@ -334,7 +338,7 @@ impl Upstream {
         self.cmts.schedule(map, taken, &self.timing, &mut grants);
         self.count_missed(cx);
         for flow in self.cmts.waiting() {
-            if self.cmts.share_of(flow) == 0 {
+            if self.looks_at_grants[flow] && self.cmts.share_of(flow) == 0 {
                 self.flows[flow].told(0, self.cmts.pending(flow), &self.timing);
             }
         }

@@ -101,8 +101,9 @@ struct Reservation {
 struct FlowState {
     priority: u8,
     cut: Cut,
-    reservation: Option<Reservation>,
-    periodic: Option<usize>,
+    /// Which of the reservations and of what is given regularly is its own.
+    reservation: Option<u32>,
+    periodic: Option<u32>,
     /// Bytes asked for and not granted.
     backlog: u64,
     /// A part of the request has been granted.
@@ -130,6 +131,7 @@ pub struct Cmts {
     flows: Vec<FlowState>,
     /// Those with a backlog, by priority, the one served longest ago first.
     waiting: [VecDeque<usize>; 8],
+    reservations: Vec<Reservation>,
     periodic: Vec<Periodic>,
     space: Space,
     placement: Placement,
@@ -170,6 +172,7 @@ impl Cmts {
             requests: VecDeque::with_capacity(16),
             flows: Vec::new(),
             waiting: Default::default(),
+            reservations: Vec::new(),
             periodic: Vec::new(),
             space: Space::default(),
             placement,
@@ -197,15 +200,19 @@ impl Cmts {
         let place = self.periodic.len() as u64;
         let periodic = regular((flow, place), &qos.scheduling, from, timing).map(|periodic| {
             self.periodic.push(periodic);
-            self.periodic.len() - 1
+            self.periodic.len() as u32 - 1
         });
-        let reservation = (qos.minimum_reserved.0 > 0).then(|| Reservation {
-            rate: Rate(
-                (u128::from(qos.minimum_reserved.0) * u128::from(MEAN_PACKET + timing.mac_header)
-                    / u128::from(MEAN_PACKET)) as u64,
-            ),
-            saved: 0,
-            counted: Instant::ZERO,
+        let reservation = (qos.minimum_reserved.0 > 0).then(|| {
+            self.reservations.push(Reservation {
+                rate: Rate(
+                    (u128::from(qos.minimum_reserved.0)
+                        * u128::from(MEAN_PACKET + timing.mac_header)
+                        / u128::from(MEAN_PACKET)) as u64,
+                ),
+                saved: 0,
+                counted: Instant::ZERO,
+            });
+            self.reservations.len() as u32 - 1
         });
         self.flows.push(FlowState {
             priority: qos.priority.min(7),
@@ -261,13 +268,13 @@ impl Cmts {
 
     /// The first MAP from `from` on in which the flow is given something it need not ask for.
     pub fn next_unsolicited(&self, flow: usize, from: u64, timing: &UpstreamTiming) -> Option<u64> {
-        let periodic = &self.periodic[self.flows[flow].periodic?];
+        let periodic = &self.periodic[self.flows[flow].periodic? as usize];
         matches!(periodic.given, Given::Grant { .. }).then(|| periodic.next_map(from, timing))
     }
 
     /// When the flow is polled next, from `at` on.
     pub fn next_poll(&self, flow: usize, at: Instant, timing: &UpstreamTiming) -> Option<Instant> {
-        let periodic = &self.periodic[self.flows[flow].periodic?];
+        let periodic = &self.periodic[self.flows[flow].periodic? as usize];
         (periodic.given == Given::Poll).then(|| periodic.next_poll(at, timing))
     }
 
@@ -449,13 +456,17 @@ impl Cmts {
 
     /// Gives each flow what its reserved rate has saved up, while there is something; what is left.
     fn give_reserved(&mut self, now: Instant, mut budget: u64, timing: &UpstreamTiming) -> u64 {
+        if self.reservations.is_empty() {
+            return budget;
+        }
         let full = FULL_PACKET + timing.mac_header;
         for line in self.waiting.iter().rev() {
             for &index in line {
                 let flow = &mut self.flows[index];
-                let Some(reservation) = &mut flow.reservation else {
+                let Some(reservation) = flow.reservation else {
                     continue;
                 };
+                let reservation = &mut self.reservations[reservation as usize];
                 let saved = reservation.count(now, full, timing.map_interval());
                 // Not a crumb in every MAP, but packets.
                 if saved < flow.backlog.min(full) {
@@ -583,8 +594,8 @@ impl Cmts {
             } else {
                 left = place_pieces(flow, (index, map), left, &mut self.space, timing, grants);
             }
-            if let Some(reservation) = &mut flow.reservation {
-                reservation.spend(before - flow.backlog);
+            if let Some(reservation) = flow.reservation {
+                self.reservations[reservation as usize].spend(before - flow.backlog);
             }
             if flow.backlog == 0 {
                 flow.is_fragmented = false;
