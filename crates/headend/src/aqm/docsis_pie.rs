@@ -152,6 +152,16 @@ enum State {
     Quiescent,
 }
 
+/// What every update goes by: the parameters it needs, beside the state that it changes.
+#[derive(Debug)]
+struct Steering {
+    gains: Gains,
+    latency_low: Duration,
+    latency_high: Duration,
+    /// The highest drop probability: the smallest packet can then be dropped with `probability_low`.
+    most: f64,
+}
+
 /// The law's state (RFC 8034 appendix A.1.3). What every packet touches stands first: a plant has thousands of these.
 #[derive(Debug)]
 #[repr(C)]
@@ -164,10 +174,11 @@ pub struct DocsisPie {
     delay: Duration,
     state: State,
     is_empty: bool,
-    derandomiser: Derandomiser,
+    steering: Steering,
     estimator: Estimator,
     /// Tokens of the sustained-rate bucket at the latest update, on a line that has one.
     tokens: Option<u64>,
+    derandomiser: Derandomiser,
     /// How long it has been quiet.
     burst_reset: Duration,
     rng: Rng,
@@ -185,6 +196,13 @@ impl DocsisPie {
                 config.probability_high,
             ),
             estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
+            steering: Steering {
+                gains: config.gains(),
+                latency_low: config.latency_low,
+                latency_high: config.latency_high,
+                most: config.probability_low * config.mean_packet.0 as f64
+                    / config.min_packet.0 as f64,
+            },
             config,
             rng,
             state: State::Inactive,
@@ -282,7 +300,7 @@ impl DocsisPie {
         let probability = self.packet_probability(size);
         // Before the tests that spare the packet: packets that are spared count.
         self.derandomiser.count(probability);
-        let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
+        let is_calm = self.delay < self.steering.gains.target / 2 && self.drop_probability < CALM;
         let is_short = backlog.depth().bytes <= 2 * self.config.mean_packet.0;
         if is_calm || is_short || !self.draw(probability) {
             return false;
@@ -367,24 +385,22 @@ impl DocsisPie {
 
     /// The drop probability after this update.
     fn controlled(&self, delay: Duration) -> f64 {
-        let config = &self.config;
-        let step = config.gains().step(delay, self.delay) / damping(self.drop_probability);
+        let steering = &self.steering;
+        let step = steering.gains.step(delay, self.delay) / damping(self.drop_probability);
         let step = capped(step, self.drop_probability);
         let mut probability = self.drop_probability + step;
         // RFC 8034 §4.5 speaks of the occupancy here; its pseudo-code tests both delays.
-        if delay < config.latency_low && self.delay < config.latency_low {
+        if delay < steering.latency_low && self.delay < steering.latency_low {
             probability *= DECAY;
-        } else if delay > config.latency_high {
+        } else if delay > steering.latency_high {
             probability += 0.02;
         }
-        let most =
-            config.probability_low * config.mean_packet.0 as f64 / config.min_packet.0 as f64;
-        probability.clamp(0.0, most)
+        probability.clamp(0.0, steering.most)
     }
 
     /// Falls asleep after enough quiet.
     fn watch(&mut self, delay: Duration) {
-        let half = self.config.target / 2;
+        let half = self.steering.gains.target / 2;
         let is_quiet = delay < half
             && self.delay < half
             && self.drop_probability == 0.0
