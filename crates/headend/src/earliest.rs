@@ -87,24 +87,27 @@ impl Earliest {
         // Round by round, from the last one: who has won a match played in the round before it.
         let (mut first, mut round) = (0, 1);
         loop {
-            let (matches, behind) = (found.len(), first + round);
+            let matches = found.len();
+            found.resize(matches + matches * PLAYERS, 0);
+            let mut winners = matches;
             for at in 0..matches {
                 let number = found[at] as usize;
-                let place = number * PLAYERS;
-                // Match `n` is played for place `n - 1`.
+                // Match `n` is played for place `n - 1`. All are written down, and who has not won is written over: which one wins is not to be guessed.
                 for (seat, &player) in self.matches[first + number].iter().enumerate() {
-                    if player < end {
-                        prefetch_index(&self.matches, behind + place + seat);
-                        found.push((place + seat) as u32);
-                    }
+                    found[winners] = (number * PLAYERS + seat) as u32;
+                    winners += usize::from(player < end);
                 }
             }
+            found.truncate(winners);
             found.drain(..matches);
             if first == self.first_round {
                 return;
             }
-            first = behind;
+            first += round;
             round *= PLAYERS;
+            for &number in &*found {
+                prefetch_index(&self.matches, first + number as usize);
+            }
         }
     }
 
