@@ -313,7 +313,7 @@ impl Voice {
     }
 }
 
-near!(Voice, up to config);
+near!(Voice, up to signalling);
 
 impl Application for Voice {
     fn fetch(&self, step: Step) {
@@ -338,13 +338,16 @@ impl Application for Voice {
                 news: News::Delivered {
                     at, number, delay, ..
                 },
-            } => match &mut self.signalling {
-                Some(signalling) if signalling.is_own(flow) => {
+            } => {
+                if self.talk.is_on(flow) {
+                    self.talk.arrived(at, number, delay, cx);
+                } else if let Some(signalling) = &mut self.signalling
+                    && signalling.is_own(flow)
+                {
                     let event = signalling.receive(at, number, cx);
                     self.signalled(event, cx);
                 }
-                _ => self.talk.arrived(flow, at, number, delay, cx),
-            },
+            }
             AppEvent::Flow { .. } => {}
         }
     }

@@ -14,11 +14,11 @@ use crate::traffic::{AppContext, Direction};
 #[repr(C)]
 pub(super) struct Talk {
     stream: Stream,
-    /// Whether a period is over and not scored yet.
-    waits: bool,
     /// By the side that talks.
     scorers: [Scorer; 2],
     flow: Option<FlowId>,
+    /// Whether a period is over and not scored yet.
+    waits: bool,
 }
 
 impl Talk {
@@ -28,9 +28,9 @@ impl Talk {
         let scorer = || Scorer::new(config.scoring.clone(), config.codec, config.interval);
         Self {
             stream: Stream::new(pace, config.size(), Phase::Random, direction.sides()),
-            waits: false,
             scorers: [scorer(), scorer()],
             flow: None,
+            waits: false,
         }
     }
 
@@ -65,19 +65,21 @@ impl Talk {
         }
     }
 
-    /// Packet `number` has arrived at a side after `delay`; one of a call before does not count.
+    /// Whether it travels on this flow: what arrives on that of a call before does not count.
+    pub(super) fn is_on(&self, flow: FlowId) -> bool {
+        self.flow == Some(flow)
+    }
+
+    /// Packet `number` has arrived at a side after `delay`.
     pub(super) fn arrived(
         &mut self,
-        flow: FlowId,
         at: Side,
         number: u64,
         delay: Duration,
         cx: &mut AppContext<'_>,
     ) {
-        if self.flow == Some(flow) {
-            self.scorers[at.other().index()].arrived(number, delay);
-            self.report(cx);
-        }
+        self.scorers[at.other().index()].arrived(number, delay);
+        self.report(cx);
     }
 
     /// Sends no more. A period that is over is still scored; one that was cut short is not.
