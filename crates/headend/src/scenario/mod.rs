@@ -13,6 +13,7 @@ mod check;
 mod distance;
 mod dot11b;
 mod error;
+mod json;
 pub mod named;
 mod parse;
 mod raw;

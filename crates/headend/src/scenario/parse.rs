@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, Problem, ScenarioError};
+use super::json;
 use super::raw::Raw;
 use crate::congestion::CongestionConfig;
 use crate::tcp::systems::System;
@@ -151,13 +152,7 @@ impl Document {
     }
 
     fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        let tree = serde_json::from_str(text).map_err(|error| {
-            let (line, column) = (error.line(), error.column());
-            let message = error.to_string();
-            let end = message.rfind(" at line ").unwrap_or(message.len());
-            ScenarioError::new(Problem::Syntax(message[..end].to_owned()))
-                .with_origin(Some(Origin::Text { line, column }))
-        })?;
+        let tree = json::read(text)?;
         let places = BTreeMap::new();
         Ok(Self { tree, places })
     }
@@ -495,13 +490,13 @@ pub(super) fn queue_path(link: &str, kind: &str, direction: &str) -> String {
 }
 
 /// Where lines begin, to turn offsets into lines and columns.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Self {
+    pub(super) fn of(text: &'a str) -> Self {
         let after_breaks = text.match_indices('\n').map(|(offset, _)| offset + 1);
         Self {
             text,
@@ -509,7 +504,12 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn origin(&self, offset: usize) -> Origin {
+    /// Where a line begins; counted from 1.
+    pub(super) fn offset(&self, line: usize) -> usize {
+        self.starts[line - 1]
+    }
+
+    pub(super) fn origin(&self, offset: usize) -> Origin {
         let line = self.starts.partition_point(|start| *start <= offset);
         let before = self
             .text
@@ -603,7 +603,7 @@ fn read_override(text: &str) -> Value {
     }
 }
 
-fn push_key(path: &mut String, key: &str) {
+pub(super) fn push_key(path: &mut String, key: &str) {
     if !path.is_empty() {
         path.push('.');
     }
