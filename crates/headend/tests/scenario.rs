@@ -771,6 +771,39 @@ fn an_override_that_makes_something_else_wrong_is_named() {
 }
 
 #[test]
+fn of_two_wrong_overrides_the_first_is_named() {
+    let named = |overrides: &[(&str, &str)]| {
+        let line = parse(PLAIN, overrides)
+            .expect_err("two are wrong")
+            .to_string();
+        let from = line.find("(from --set ").expect("one is named");
+        line[from + 12..line.len() - 1].to_owned()
+    };
+    let wrong = [
+        ("flow.stream.rtt", "soon"),
+        ("queue", "drop_tial"),
+        ("duraton", "3 s"),
+        ("flow.strem.rtt", "5 ms"),
+        ("seed", "-1"),
+    ];
+    for (first, second) in (0..5).flat_map(|first| (0..5).map(move |second| (first, second))) {
+        if first != second {
+            let ((path, value), second) = (wrong[first], wrong[second]);
+            let is = named(&[("title", "two"), (path, value), second, ("seed", "3")]);
+            assert_eq!(is, format!("{path}={value}"), "before {second:?}");
+        }
+    }
+    // What the next one would have mended is not what is wrong.
+    let mending = [("duration", "400 ms"), ("warmup", "100 parsecs")];
+    assert_eq!(named(&mending), "warmup=100 parsecs");
+    let mending = [
+        ("flow.stream.application", "replay"),
+        ("flow.stream.application.replay.capture", "1"),
+    ];
+    assert_eq!(named(&mending), "flow.stream.application.replay.capture=1");
+}
+
+#[test]
 fn a_dscp_that_is_none_is_told_what_one_is() {
     for value in ["99", "300", "-1"] {
         let line = error_with("flow.stream.dscp", value);

@@ -106,6 +106,16 @@ impl ScenarioError {
         self
     }
 
+    /// Whether an override's own key or value means nothing, whatever else is written.
+    pub(crate) fn is_unreadable_override(&self) -> bool {
+        let is_unreadable = match self.problem() {
+            Problem::Unexpected { .. } | Problem::UnknownKey { .. } => true,
+            Problem::UnknownName { what, .. } => what.is_empty(),
+            _ => false,
+        };
+        is_unreadable && matches!(self.origin, Some(Origin::Override(_)))
+    }
+
     /// The key's path, dotted.
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()

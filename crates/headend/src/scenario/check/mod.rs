@@ -141,20 +141,22 @@ pub fn required_files(
 }
 
 /// What `read` makes of a scenario with `overrides`. What was right without them is not wrong where it stands in the text: the error names the one that
-/// made it wrong.
+/// made it wrong. Of several that cannot be read the first is named.
 fn blame<T>(
     overrides: &[Override],
     read: impl Fn(&[Override]) -> Result<T, ScenarioError>,
 ) -> Result<T, ScenarioError> {
     read(overrides).map_err(|error| {
-        let right = (0..overrides.len()).rev();
-        let right = right
-            .into_iter()
-            .find(|&count| read(&overrides[..count]).is_ok());
-        match right {
-            Some(count) => error.caused_by(&overrides[count]),
-            None => error,
+        let mut first = error;
+        for (count, last) in overrides.iter().enumerate().rev() {
+            match read(&overrides[..count]) {
+                Ok(_) => return first.caused_by(last),
+                // Another error may be one that those behind it were to mend.
+                Err(error) if error.is_unreadable_override() => first = error,
+                Err(_) => {}
+            }
         }
+        first
     })
 }
 
