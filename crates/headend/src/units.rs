@@ -225,7 +225,7 @@ impl fmt::Display for Limit {
 
 /// Ties a quantity's text form to serde and to the JSON Schema, so that scenarios read and write it as people do.
 macro_rules! written_with_unit {
-    ($type:ty, $parse:expr, $name:literal, $example:literal, $range:literal) => {
+    ($type:ty, $parse:expr, $units:expr, $name:literal, $example:literal, $range:literal) => {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -236,6 +236,7 @@ macro_rules! written_with_unit {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 deserializer.deserialize_any(Quantity {
                     parse: $parse,
+                    units: $units,
                     expected: concat!($name, " such as ", $example),
                     in_range: concat!($name, " ", $range),
                 })
@@ -266,6 +267,7 @@ macro_rules! written_with_unit {
 written_with_unit!(
     Duration,
     parse_duration,
+    &[TIMES],
     "a duration",
     "\"10 ms\"",
     "from 0 s to 5e6 h"
@@ -273,6 +275,7 @@ written_with_unit!(
 written_with_unit!(
     Rate,
     parse_rate,
+    &[RATES],
     "a rate",
     "\"10 Mbit/s\"",
     "from 0 bit/s to 1.8e10 Gbit/s"
@@ -280,6 +283,7 @@ written_with_unit!(
 written_with_unit!(
     ByteCount,
     parse_bytes,
+    &[SIZES],
     "a size",
     "\"64 KiB\"",
     "from 0 B to 1.8e10 GB"
@@ -287,6 +291,7 @@ written_with_unit!(
 written_with_unit!(
     Probability,
     parse_probability,
+    &[],
     "a share",
     "\"10 %\"",
     "from 0 % to 100 %"
@@ -294,27 +299,69 @@ written_with_unit!(
 written_with_unit!(
     Limit,
     parse_limit,
+    &[TIMES, SIZES, &["packets"]],
     "a buffer limit",
     "\"250 ms\"",
     "from 0 s or 0 B to 5e6 h or 1.8e10 GB, up to 1e12 packets, in whole ones, or \"unlimited\""
 );
 
+const RATES: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
+const SIZES: &[&str] = &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "bytes"];
+const TIMES: &[&str] = &["ns", "us", "ms", "s", "min", "h"];
+
 /// Reads a quantity from its text.
 struct Quantity<T> {
     parse: fn(&str) -> Option<T>,
+    /// Units that a wrong one may be a slip of.
+    units: &'static [&'static [&'static str]],
     expected: &'static str,
     /// What is expected of a number whose unit is right.
     in_range: &'static str,
 }
 
 impl<T> Quantity<T> {
-    /// Whether a one in place of the number could be read.
-    fn is_unit_right(&self, text: &str) -> bool {
-        let number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E');
-        let text = text.trim();
-        let unit = text.trim_start_matches(number);
-        unit.len() < text.len() && (self.parse)(&format!("1 {unit}")).is_some()
+    /// What is expected in place of `text`, which cannot be read.
+    fn expected_for(&self, text: &str) -> String {
+        let is_number =
+            |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E');
+        let unit = text.trim().trim_start_matches(is_number);
+        let number = text.trim().strip_suffix(unit).unwrap_or_default();
+        if number.is_empty() {
+            return self.expected.to_owned();
+        }
+        // A one in place of a number that is out of range can be read.
+        if (self.parse)(&format!("1 {unit}")).is_some() {
+            return self.in_range.to_owned();
+        }
+        let meant = (self.units.iter().copied().flatten())
+            .find(|known| plain_unit(known) == plain_unit(unit))
+            .map(|known| format!("{number} {known}"))
+            .filter(|meant| (self.parse)(meant).is_some());
+        match meant {
+            Some(meant) => format!("{}{MEANT}\"{meant}\"?", self.expected),
+            None => self.expected.to_owned(),
+        }
     }
+}
+
+/// What stands between what is expected and what was perhaps meant.
+pub(crate) const MEANT: &str = "; did you mean ";
+
+/// A unit in small letters, that of a rate in its usual spelling; empty where a capital B may mean bytes per second.
+fn plain_unit(unit: &str) -> String {
+    let unit = unit.replace(' ', "");
+    if ["B/s", "B/S", "Bps", "BPS"]
+        .iter()
+        .any(|bytes| unit.ends_with(bytes))
+    {
+        return String::new();
+    }
+    let unit = unit.to_lowercase();
+    let of_rate = [
+        "bit/s", "bits/s", "bit/sec", "bits/sec", "bitps", "bps", "b/s", "bits", "bit",
+    ];
+    let prefix = (of_rate.iter()).find_map(|ending| unit.strip_suffix(ending));
+    prefix.map_or(unit.clone(), |prefix| format!("{prefix}bit/s"))
 }
 
 impl<T> serde::de::Visitor<'_> for Quantity<T> {
@@ -326,13 +373,7 @@ impl<T> serde::de::Visitor<'_> for Quantity<T> {
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
         let found = serde::de::Unexpected::Str(text);
-        (self.parse)(text).ok_or_else(|| {
-            if self.is_unit_right(text) {
-                E::invalid_value(found, &self.in_range)
-            } else {
-                E::invalid_value(found, &self)
-            }
-        })
+        (self.parse)(text).ok_or_else(|| E::invalid_value(found, &self.expected_for(text).as_str()))
     }
 }
 
@@ -391,6 +432,54 @@ mod tests {
         let share = serde_json::from_value::<Probability>("110 %".into());
         let why = share.expect_err("it is more than all").to_string();
         assert!(why.ends_with("expected a share from 0 % to 100 %"), "{why}");
+    }
+
+    #[test]
+    fn a_unit_in_other_letters_is_recognised_unless_it_may_be_another() {
+        fn refuse<T: serde::de::DeserializeOwned + fmt::Debug>(text: &str) -> String {
+            let read = serde_json::from_value::<T>(text.into());
+            read.expect_err("the unit is wrong").to_string()
+        }
+        for unit in [
+            "MBit/s",
+            "mbit/S",
+            "Mbits/s",
+            "mbps",
+            "Mb/S",
+            "Mbit",
+            "Mbit / sec",
+        ] {
+            let why = refuse::<Rate>(&format!("2.5 {unit}"));
+            let meant = "expected a rate such as \"10 Mbit/s\"; did you mean \"2.5 Mbit/s\"?";
+            assert!(why.ends_with(meant), "{why}");
+        }
+        for (limit, meant) in [
+            ("64kib", "64 KiB"),
+            ("3 mS", "3 ms"),
+            ("9 Packets", "9 packets"),
+        ] {
+            let why = refuse::<Limit>(limit);
+            assert!(
+                why.ends_with(&format!("; did you mean \"{meant}\"?")),
+                "{why}"
+            );
+        }
+        assert!(refuse::<ByteCount>("64 kb").ends_with("; did you mean \"64 kB\"?"));
+        assert!(refuse::<Duration>("5 MIN").ends_with("; did you mean \"5 min\"?"));
+        // Bytes per second, a rate without its time, more than there is.
+        for strange in [
+            "2 MB/s",
+            "2 MBps",
+            "2 MBPS",
+            "2 MB",
+            "2 M",
+            "2",
+            "mbit/s",
+            "1e300 mbit/s",
+        ] {
+            let why = refuse::<Rate>(strange);
+            assert!(!why.contains("did you mean"), "{why}");
+        }
     }
 
     #[test]

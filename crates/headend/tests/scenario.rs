@@ -186,6 +186,10 @@ fn a_value_of_the_wrong_kind_is_named_by_path_line_and_column() {
         error_where("up.rate = \"1 Mbit/s\"", "up.rate = 5"),
         "link.dsl.point_to_point.up.rate: expected a rate such as \"10 Mbit/s\", found 5 (line 7, column 11)"
     );
+    assert_eq!(
+        error_where("up.rate = \"1 Mbit/s\"", "up.rate = \"1 MBit/s\""),
+        "link.dsl.point_to_point.up.rate: expected a rate such as \"10 Mbit/s\", found \"1 MBit/s\"; did you mean \"1 Mbit/s\"? (line 7, column 11)"
+    );
 }
 
 #[test]

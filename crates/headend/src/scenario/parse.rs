@@ -12,6 +12,7 @@ use super::raw::Raw;
 use crate::congestion::CongestionConfig;
 use crate::tcp::systems::System;
 use crate::traffic::presets;
+use crate::units::MEANT;
 
 /// How a scenario is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -285,10 +286,14 @@ impl Document {
                     expected: "a DSCP from 0 to 63".to_owned(),
                 }
             }
-            Some((found, expected)) => Problem::Unexpected {
-                found: plain_found(found),
-                expected: plain_expected(expected),
-            },
+            Some((found, expected)) => {
+                let (expected, meant) =
+                    expected.split_at(expected.find(MEANT).unwrap_or(expected.len()));
+                Problem::Unexpected {
+                    found: plain_found(found) + meant,
+                    expected: plain_expected(expected),
+                }
+            }
             None => Problem::Invalid(one_line(message)),
         };
         ScenarioError::at(path, problem)
