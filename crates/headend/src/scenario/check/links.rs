@@ -7,7 +7,7 @@ use super::cell::{self, CellPlan};
 use super::{LONGEST_DELAY, queue_path};
 use crate::flow::Port;
 use crate::link::RateSchedule;
-use crate::qdisc::{BacklogLimit, Framing, QueueConfig};
+use crate::qdisc::{BacklogLimit, Framing, QueueConfig, drr, sfq, strict_priority};
 use crate::rng::Rng;
 use crate::scenario::error::{Problem, ScenarioError};
 use crate::scenario::named::{Named, OrTable};
@@ -249,14 +249,10 @@ fn check_limit(
                 check_room(&path, class.limit, rate, framing)?;
             }
         }
-        QueueConfig::Drr(drr) => {
-            check_limit(&format!("{path}.law"), &drr.law, rate, framing)?;
-        }
-        QueueConfig::Sfq(sfq) => {
-            check_limit(&format!("{path}.law"), &sfq.law, rate, framing)?;
-        }
-        QueueConfig::StrictPriority(bands) => {
-            check_limit(&format!("{path}.law"), &bands.law, rate, framing)?;
+        QueueConfig::Drr(drr::Config { law, .. })
+        | QueueConfig::Sfq(sfq::Config { law, .. })
+        | QueueConfig::StrictPriority(strict_priority::Config { law, .. }) => {
+            check_limit(&format!("{path}.law"), law, rate, framing)?;
         }
         _ => {}
     }
