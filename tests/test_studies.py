@@ -526,11 +526,13 @@ def test_a_mistake_elsewhere_is_not_the_analysis_s(small: Path) -> None:
         ("xxxxx", 'no study is called "xxxxx"; there are those of aqm-docsis, buffer-control,'),
         ("rubbish", "rubbish/study.toml: not a text file (byte 0 is not UTF-8); a study is TOML"),
         ("torn", "torn/study.toml: not valid TOML: "),
+        ("twice", "twice/study.toml: not valid TOML: set.a is there twice (lines 2 and 3)"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["run", "show"])
 def test_what_is_no_study_is_said_so(small: Path, command: str, name: str, message: str) -> None:
-    for folder, content in (("rubbish", b"\xff"), ("torn", b"x = [")):
+    twice = b"[set]\na = 1\na = 2"
+    for folder, content in (("rubbish", b"\xff"), ("torn", b"x = ["), ("twice", twice)):
         Path(folder).mkdir()
         (Path(folder) / "study.toml").write_bytes(content)
     Path("empty").mkdir()

@@ -252,6 +252,38 @@ def test_a_line_is_found_after_values_of_several_lines() -> None:
     assert find_line(text + "\n" * MOST_LINES, "a") is None
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ('[grid]\nqueue = ["codel"]\n\nqueue = [\n"pie"]', "grid.queue is there twice (lines 3 and 5)"),
+        ('seeds = 3\nseeds = 4', "seeds is there twice (lines 2 and 3)"),
+        ('[set]\nflow.call.rtt = 3\nflow."call".rtt = 4\n', "set.flow.call.rtt is there twice (lines 3 and 4)"),
+        ('[set]\na = { b = 1 }\na = 2\n', "set.a is there twice (lines 3 and 4)"),
+        ('[grid]\na = [1]\n[set]\n[grid]\n', "grid is there twice (lines 2 and 5)"),
+        ("[grid]\nq = { values = [1], values = [2] }", 'grid.q has "values" twice, or a path below it, in its braces (line 3)'),
+        ("[grid]\nq = { from = 1, from = 2 }", 'grid.q has "from" twice, or a path below it, in its braces (line 3)'),
+        ("[[zip]]\na = [1]\n[[zip]]\na = [1]\na = [2]\n", "zip 2.a is there twice (lines 5 and 6)"),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_there_twice_is_named_with_both_lines(
+    folder: Path, written: str, told: str
+) -> None:
+    (folder / "twice.toml").write_text(f'scenario = "aimd"\n{written}', encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_sweep(folder / "twice.toml")
+    assert str(caught.value) == f"{folder / 'twice.toml'}: not valid TOML: {told}"
+
+
+def test_a_path_with_quotes_and_without_is_there_twice(folder: Path) -> None:
+    text = SWEEP.replace("[measures]", 'flow.ping."x.y" = [1]\n"flow.ping.x.y" = [2]\n[measures]')
+    (folder / "twice.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(
+        InputError,
+        match=r"toml: grid\.flow\.ping\.x\.y: there twice, with quotes and without \(line 7\)",
+    ):
+        read_sweep(folder / "twice.toml")
+
+
 def test_a_path_below_another_is_explained(folder: Path) -> None:
     text = SWEEP.replace("[measures]", 'queue.codel.target = ["5 ms"]\n[measures]')
     (folder / "below.toml").write_text(text, encoding="utf-8")

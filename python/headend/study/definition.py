@@ -17,7 +17,7 @@ from headend.scenario import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim
 from headend.sweeps.conflicts import BY_AXIS
-from headend.sweeps.place import add_line
+from headend.sweeps.place import add_line, find_second
 
 _KEYS = {
     "format", "title", "source", "question", "description", "scenario",
@@ -206,10 +206,11 @@ def read_study(name: str, folder: Path) -> Study:
         Where its ``study.toml`` is.
     """
     path = folder / "study.toml"
+    text = read_text(path, "study")
     try:
-        content = tomllib.loads(read_text(path, "study"))
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from error
+        raise InputError(f"{path}: not valid TOML: {find_second(text, error) or error}") from error
     for key in content:
         if key not in _KEYS:
             raise InputError(f'{path}: unknown key "{key}"{suggest(key, _KEYS)}')

@@ -19,7 +19,7 @@ from headend.library import list_scenarios
 from headend.quantity import UNITS, Kind, parse_quantity, shorten_value
 from headend.scenario import Overrides, Source, read_text, write_overrides, write_value
 from headend.sweeps.conflicts import check_paths
-from headend.sweeps.place import add_line
+from headend.sweeps.place import add_line, find_second
 
 _KEYS = {
     "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures", "compare",
@@ -192,10 +192,12 @@ def read_sweep(path: str | Path) -> Sweep:
         With the path and the key, in one line.
     """
     path = Path(path)
+    text = read_text(path, "sweep")
     try:
-        content = tomllib.loads(read_text(path, "sweep"))
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}{_explain(error)}") from error
+        told = find_second(text, error) or f"{error}{_explain(error)}"
+        raise InputError(f"{path}: not valid TOML: {told}") from error
     if "link" in content or "flow" in content:
         raise InputError(
             f"{path}: this is a scenario; a sweep's file names one (scenario = …) and a [grid]"
@@ -252,7 +254,7 @@ def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None
         (_read_axis(f"grid.{path}", path, values),) for path, values in grid.items()
     ]
     for number, table in enumerate(zipped, start=1):
-        dimensions.append(_read_zip(f"zip {number}", _flatten(table)))
+        dimensions.append(_read_zip(f"zip {number}", _flatten(table, f"zip {number}: ")))
     chosen = content.get("scenario")
     if isinstance(chosen, list):
         dimensions.insert(0, (_read_axis("scenario", "scenario", chosen),))
@@ -461,17 +463,20 @@ def _expect_table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     table = content.get(key, {})
     if not isinstance(table, Mapping):
         raise InputError(f"{key}: expected a table [{key}], found {_show(table)}")
-    return _flatten(table) if key != "measures" else table
+    return _flatten(table, f"{key}.") if key != "measures" else table
 
 
-def _flatten(table: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(table: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Give paths for tables in tables: ``flow.call.rtt = …`` may be written without quotes."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
+        found = {key: value}
         if isinstance(value, Mapping) and value and not _is_axis(value):
-            flat |= {f"{key}.{path}": inner for path, inner in _flatten(value).items()}
-        else:
-            flat[key] = value
+            inner = _flatten(value, f"{where}{key}.")
+            found = {f"{key}.{path}": item for path, item in inner.items()}
+        if twice := next((path for path in found if path in flat), None):
+            raise InputError(f"{where}{twice}: there twice, with quotes and without")
+        flat |= found
     return flat
 
 

@@ -10,6 +10,12 @@ from typing import Any
 #: In files with more lines nothing is looked for: the search reads the file once for each of them.
 MOST_LINES = 1000
 
+#: How the reader begins where a key is there twice, or one path is below another.
+_TWICE = ("Cannot declare", "Cannot mutate", "Cannot overwrite", "Duplicate inline")
+
+#: A key that nobody writes, to see in which table a line stands.
+_PROBE = "headend-probe"
+
 
 def find_line(text: str, path: str) -> int | None:
     r"""Give the line on which a value is written, or None.
@@ -39,6 +45,55 @@ def find_line(text: str, path: str) -> int | None:
             return before + 1
         before = number
     return None
+
+
+def find_second(text: str, error: tomllib.TOMLDecodeError) -> str | None:
+    r"""Say which key is there twice and where, if that is what is wrong; None if it is something else.
+
+    Parameters
+    ----------
+    text
+        The whole file.
+    error
+        What its reader says.
+
+    Examples
+    --------
+    >>> text = "[set]\nseed = 3\n\nseed = 4"
+    >>> try:
+    ...     tomllib.loads(text)
+    ... except tomllib.TOMLDecodeError as error:
+    ...     find_second(text, error)
+    'set.seed is there twice (lines 2 and 4)'
+    """
+    lines = text.split("\n")
+    if not str(error).startswith(_TWICE) or len(lines) > MOST_LINES:
+        return None
+    at = re.search(r"at line (\d+)", str(error))
+    # The reader stands at the end of what it refuses: without that, the lines before make a file.
+    end = int(at[1]) if at else len(lines)
+    starts = (number for number in reversed(range(end)) if _read(lines[:number]) is not None)
+    start = next(starts, 0)
+    before, refused = lines[:start], lines[start]
+    if refused.lstrip().startswith("["):
+        path = _find_probe(_read([refused, f"{_PROBE} = 0"]))
+    else:
+        key = refused.partition("=")[0]
+        table = _find_probe(_read([*before, f"{_PROBE} = 0"]))
+        below = _find_probe(_read([f"{key}.{_PROBE} = 0"]))
+        if table is None or below is None:
+            return None
+        path = f"{table}.{below}".removeprefix(".")
+        if _read(lines[start:end]) is None:
+            named = ".".join(re.findall(r"'([^']*)'", str(error)))
+            return (
+                f'{path} has "{named}" twice, or a path below it, in its braces (line {start + 1})'
+            )
+        # A table that dotted keys made can be added to: there one path is below another.
+        if _read([*before, f"{key}.{_PROBE} = 0"]) is not None:
+            return None
+    first = find_line("\n".join(before), path) if path else None
+    return f"{path} is there twice (lines {first} and {start + 1})" if first else None
 
 
 def add_line(message: str, file: Path | None) -> str:
@@ -79,3 +134,27 @@ def _holds(content: Any, path: str) -> bool:
             if path.startswith(f"{name}.") and _holds(inner, path.removeprefix(f"{name}.")):
                 return True
     return False
+
+
+def _read(lines: list[str]) -> dict[str, Any] | None:
+    """Read lines as a file; None where they are none."""
+    try:
+        return tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _find_probe(content: Any) -> str | None:
+    """Give the path of the table with the probe, in the form that ``find_line`` takes."""
+    if not isinstance(content, dict):
+        return None
+    if _PROBE in content:
+        return ""
+    for name, value in content.items():
+        tables = {name: value}
+        if isinstance(value, list):  # the last is written to
+            tables = {f"{name} {len(value)}": item for item in value[-1:]}
+        for path, table in tables.items():
+            if (below := _find_probe(table)) is not None:
+                return f"{path}.{below}".removesuffix(".")
+    return None
