@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,44 @@ def test_what_names_no_scenario_or_sweep_is_refused(fake: Any) -> None:
         headend.sweep(3)  # type: ignore[arg-type]
     expected = "sweep: expected the path of a sweep's file, or a dictionary, found 3"
     assert str(error.value) == expected
+
+
+@pytest.mark.parametrize("found", [3, True, b"x"])
+def test_arguments_of_another_type_are_refused(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch, found: Any
+) -> None:
+    vary = {"queue": ["codel", "pie"]}
+    sweep = {"scenario": str(home_line), "grid": vary}
+    result, comparison = headend.run(home_line), headend.compare(home_line, vary)
+    monkeypatch.setattr(fake.Run, "advance", lambda *_: pytest.fail("was run"))
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: headend.run(home_line, explain=found), 'explain: expected FLOW@TIME, such as "call@12 s"'),
+        (lambda: headend.run(home_line, out=found), "out: expected a path"),
+        (lambda: headend.compare(home_line, vary, out=found), "out: expected a path"),
+        (lambda: headend.sweep(sweep, out=found), "out: expected a path"),
+        (lambda: headend.sweep(sweep, stop=found), "stop: expected a threading.Event"),
+        (lambda: headend.sweep(sweep, on_progress=found), "on_progress: expected a function of one argument"),
+        (lambda: headend.sweep(sweep, out="out", scheduler=found),
+         "scheduler: expected the address of a Dask scheduler, such as tcp://HOST:8786"),
+        (lambda: result.save(found), "folder: expected a path"),
+        (lambda: result.report(found), "path: expected a path"),
+        (lambda: Result.load(found), "folder: expected a path"),
+        (lambda: comparison.save(found), "folder: expected a path"),
+        (lambda: comparison.report(found), "path: expected a path"),
+    ]  # fmt: skip
+    for call, expected in calls:
+        with pytest.raises(InputError) as error:
+            call()
+        assert str(error.value) == f"{expected}, found {found!r}"
+
+
+def test_a_comparison_is_not_run_for_a_folder_that_it_cannot_have(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headend.run(home_line, out="there")
+    monkeypatch.setattr(fake.Run, "advance", lambda *_: pytest.fail("was run"))
+    with pytest.raises(InputError, match="there: exists; choose another folder"):
+        headend.compare(home_line, {"queue": ["codel", "pie"]}, out="there")
 
 
 def test_a_result_shows_itself_in_a_line(fake: Any, home_line: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError
+from headend.errors import InputError, take_path
 from headend.estimate import Estimate, estimate_difference, estimate_mean
 from headend.folder import MANIFEST, name_folders
 from headend.quantity import shorten_value
@@ -104,7 +104,7 @@ class Comparison:
         """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
         from headend.folder import create_folder
 
-        folder = Path(folder)
+        folder = take_path(folder, "folder")
         with create_folder(folder, force=force) as fresh:
             self.write_into(fresh)
         self.folder = folder
@@ -112,11 +112,13 @@ class Comparison:
             self.report(folder / "report.html")
         return folder
 
-    def report(self, path: Path) -> Path:
+    def report(self, path: str | Path) -> Path:
         """Write the self-contained report over all runs."""
         from headend.report import write_report
 
-        return write_report(self.results, path, title=self.title, unfinished=self.unfinished)
+        return write_report(
+            self.results, take_path(path, "path"), title=self.title, unfinished=self.unfinished
+        )
 
     def write_into(self, folder: Path) -> None:
         """Write runs and manifest into a folder that exists."""

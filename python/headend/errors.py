@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+import os
+import reprlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,6 +14,24 @@ if TYPE_CHECKING:
 
 class InputError(ValueError):
     """What was asked for cannot be done; the text says what was found and what is expected."""
+
+
+def refuse_argument(name: str, expected: str, found: object) -> InputError:
+    """Give the error for what was passed from Python in place of what is expected.
+
+    Examples
+    --------
+    >>> refuse_argument("stop", "a threading.Event", 3)
+    InputError('stop: expected a threading.Event, found 3')
+    """
+    return InputError(f"{name}: expected {expected}, found {reprlib.repr(found)}")
+
+
+def take_path(path: Any, name: str) -> Path:
+    """Give a path that was passed from Python, and refuse what is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise refuse_argument(name, "a path", path)
+    return Path(path)
 
 
 def find_near(found: str, known: Iterable[str]) -> str | None:

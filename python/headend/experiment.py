@@ -12,7 +12,7 @@ from typing import Any
 
 from headend.comparison import Comparison, check_labels, label_values, refuse_alike
 from headend.conflicts import check_settings, check_shared, note_replaced, spell_out
-from headend.errors import InputError
+from headend.errors import InputError, refuse_argument, take_path
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
 from headend.folder import create_folder
@@ -165,7 +165,11 @@ def plan_run(
             path = f"expect.{name}"
             raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
     chosen = loaded.scenario.seed if seed is None else seed
-    follow = parse_follow(explain, vocabulary, loaded.scenario.duration_ns) if explain else None
+    follow = (
+        parse_follow(explain, vocabulary, loaded.scenario.duration_ns)
+        if explain is not None
+        else None
+    )
     notes = note_replaced(text, loaded, overrides, queue_path)
     name = label or loaded.name
     return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes))
@@ -266,10 +270,11 @@ def run(
     plan = plan_run(scenario, write_overrides(set), seed=seed, explain=explain)
     if out is None:
         return _watch(plan, progress)
-    with create_folder(Path(out), force=force) as fresh:
+    folder = take_path(out, "out")
+    with create_folder(folder, force=force) as fresh:
         result = _watch(plan, progress)
         result.write_into(fresh)
-    result.folder = Path(out)
+    result.folder = folder
     result.report(result.folder / "report.html")
     return result
 
@@ -293,7 +298,7 @@ def _check_texts(labels: Any) -> None:
     """Refuse labels that are no list of texts; a text is a sequence too, of its letters."""
     is_list = isinstance(labels, Sequence) and not isinstance(labels, str | bytes)
     if not is_list or not all(isinstance(label, str) for label in labels):
-        raise InputError(f"labels: expected a list of texts, found {reprlib.repr(labels)}")
+        raise refuse_argument("labels", "a list of texts", labels)
 
 
 def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
@@ -424,20 +429,30 @@ def compare(
         seed=seed,
         seeds=seeds,
     )
+    if out is None:
+        return _carry_out_comparison(plans)
+    folder = take_path(out, "out")
+    with create_folder(folder, force=force) as fresh:
+        comparison = _carry_out_comparison(plans)
+        comparison.write_into(fresh)
+    comparison.folder = folder
+    comparison.report(folder / "report.html")
+    return comparison
+
+
+def _carry_out_comparison(plans: Sequence[Plan]) -> Comparison:
     first = plans[0].loaded
     results = carry_out_all(plans, {}, threading.Event())
-    comparison = Comparison(list(results.values()), first.name, first.scenario.title)
-    if out is not None:
-        comparison.save(out, force=force)
-    return comparison
+    return Comparison(list(results.values()), first.name, first.scenario.title)
 
 
 def _write_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
     """Give what is varied as TOML texts by path."""
     if not isinstance(vary, Mapping) or not all(isinstance(path, str) for path in vary):
-        raise InputError(
-            "vary: expected a mapping of paths to lists of values, such as"
-            f' {{"queue": ["drop_tail", "codel"]}}, found {reprlib.repr(vary)}'
+        raise refuse_argument(
+            "vary",
+            'a mapping of paths to lists of values, such as {"queue": ["drop_tail", "codel"]}',
+            vary,
         )
     texts = {}
     for path, values in vary.items():

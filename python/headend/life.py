@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, suggest
+from headend.errors import InputError, refuse_argument, suggest
 from headend.quantity import format_quantity, parse_quantity
 
 if TYPE_CHECKING:
@@ -133,9 +133,12 @@ def parse_follow(text: str, vocabulary: Vocabulary, duration_ns: int) -> tuple[s
     InputError
         When there is no such flow, or the time is none or after the end.
     """
+    expected = 'FLOW@TIME, such as "call@12 s"'
+    if not isinstance(text, str):
+        raise refuse_argument("explain", expected, text)
     flow, at, when = text.rpartition("@")
     if not at or not flow.strip() or not when.strip():
-        raise InputError(f'--explain {text}: expected FLOW@TIME, such as "call@12 s"')
+        raise InputError(f"--explain {text}: expected {expected}")
     flow = flow.strip()
     if flow not in vocabulary.flows:
         known = list(vocabulary.flows)

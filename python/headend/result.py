@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError
+from headend.errors import InputError, take_path
 from headend.folder import MANIFEST, create_folder, describe
 from headend.quantity import format_quantity
 
@@ -176,7 +176,7 @@ class Result:
 
         from headend.columns import OPTIONAL_TABLES, TABLES
 
-        folder = Path(folder)
+        folder = take_path(folder, "folder")
         manifest = read_manifest(folder)
         if manifest.get("kind", "run") != "run":
             raise InputError(
@@ -215,7 +215,7 @@ class Result:
         report
             Also write ``report.html``.
         """
-        folder = Path(folder)
+        folder = take_path(folder, "folder")
         with create_folder(folder, force=force) as fresh:
             self.write_into(fresh)
         self.folder = folder
@@ -237,7 +237,7 @@ class Result:
         """Write the self-contained report of this run."""
         from headend.report import write_report
 
-        return write_report([self], Path(path))
+        return write_report([self], take_path(path, "path"))
 
 
 def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, pl.DataType]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import reprlib
 import stat
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError
+from headend.errors import InputError, refuse_argument
 from headend.library import find_scenario
 from headend.quantity import read_integer
 
@@ -162,9 +161,7 @@ def read_scenario(source: Source) -> Text:
 def check_source(source: Any, expected: str, what: str) -> None:
     """Refuse what neither names a file nor is a dictionary."""
     if not isinstance(source, str | os.PathLike):
-        raise InputError(
-            f"{what}: expected {expected}, or a dictionary, found {reprlib.repr(source)}"
-        )
+        raise refuse_argument(what, f"{expected}, or a dictionary", source)
 
 
 def parse_override(text: str) -> tuple[str, str]:
@@ -234,10 +231,7 @@ def _is_override(pair: Any) -> bool:
 
 
 def _refuse_overrides(found: Any) -> InputError:
-    return InputError(
-        'set: expected a mapping of paths to values, such as {"queue": "codel"},'
-        f" found {reprlib.repr(found)}"
-    )
+    return refuse_argument("set", 'a mapping of paths to values, such as {"queue": "codel"}', found)
 
 
 def write_value(value: Any, where: str) -> str:

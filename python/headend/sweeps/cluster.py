@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
-from headend.errors import InputError
+from headend.errors import InputError, refuse_argument
 from headend.sweeps.crew import Failure, Kept, Task, tell
 
 if TYPE_CHECKING:
@@ -46,10 +46,11 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         # Dask finds a malformed address only when half of its client is there, and then waits long for the end of that half.
+        expected = "the address of a Dask scheduler, such as tcp://HOST:8786"
+        if not isinstance(address, str):
+            raise refuse_argument("scheduler", expected, address)
         if not _ADDRESS.fullmatch(address):
-            raise InputError(
-                f"--scheduler {address}: expected the address of a Dask scheduler, such as tcp://HOST:8786"
-            )
+            raise InputError(f"--scheduler {address}: expected {expected}")
         try:
             from distributed import Client
         except ImportError as error:

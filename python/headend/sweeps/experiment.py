@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.conflicts import check_settings
-from headend.errors import InputError
+from headend.errors import InputError, refuse_argument, take_path
 from headend.scenario import Text, check_source, read_scenario, write_overrides
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
@@ -116,18 +116,22 @@ def sweep(
     """
     from headend.sweeps.cluster import Cluster
 
+    folder = None if out is None else take_path(out, "out")
+    stop = threading.Event() if stop is None else stop
+    if not isinstance(stop, threading.Event):
+        raise refuse_argument("stop", "a threading.Event", stop)
+    if not (on_progress is None or callable(on_progress)):
+        raise refuse_argument("on_progress", "a function of one argument", on_progress)
     chosen = read_any(source)
     chosen = adapt(chosen, set, seeds)
     jobs = prepare_all(chosen)
-    stop = stop or threading.Event()
-    if out is None:
+    if folder is None:
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="headend-sweep-") as scratch:
             return carry_out(chosen, jobs, Path(scratch), stop, None, on_progress)
     from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
-    folder = Path(out)
     open_sweep_folder(folder, chosen, force=force)
     on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
     if scheduler is None:
