@@ -711,6 +711,16 @@ def test_what_an_interrupted_comparison_lacks_is_told_whenever_it_is_read(
     assert json.loads(answer.stdout)["unfinished"] == names
 
 
+def test_a_quiet_comparison_that_is_interrupted_says_what_it_lacks(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(3, monkeypatch)
+    vary = ("--vary", "queue=codel,pie", "--seeds", "2")
+    answer = call("compare", "home-line.toml", *vary, "--out", "out", "--quiet")
+    told = "interrupted: kept in out. Not finished: pie, seed 2.\n"
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (130, "", told)
+
+
 def test_seeds_that_an_interrupted_comparison_lacks_are_no_other_traffic(
     fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ from headend.cli.run import (
 from headend.cli.terminal import (
     ExitCode,
     answer_errors,
+    make_messages,
     make_output,
     print_json,
     show_points,
@@ -93,7 +94,8 @@ def compare(
 
     Exit code 1 when a run missed an expectation of its scenario, whether run now
     or read from a results folder; 2 for bad input; 130 when this command is
-    interrupted (what was run until then is kept), not for a folder that is partial.
+    interrupted (runs that came to their end are kept, and of a choice without any
+    what was simulated), not for a folder that is partial.
     """
     from headend.experiment import plan_comparison
     from headend.scenario import parse_override
@@ -130,6 +132,8 @@ def compare(
     elif quiet:
         for name, line in _list_missed(comparison):
             print_miss(f"{name}: {line}")
+        if interrupted:
+            _print_interrupted(comparison)
     else:
         _print_comparison(comparison)
     raise typer.Exit(ExitCode.INTERRUPTED if interrupted else choose_exit_code(comparison.results))
@@ -331,6 +335,16 @@ def _print_comparison(comparison: Comparison) -> None:
         console.print(tell_unfinished(comparison.unfinished), markup=False)
     if comparison.folder:
         print_report(comparison.folder)
+
+
+def _print_interrupted(comparison: Comparison) -> None:
+    """Say on standard error, in one line, what an interruption left, and what it cost."""
+    from headend.caveats import tell_unfinished
+
+    lacks = tell_unfinished(comparison.unfinished)
+    make_messages().print(
+        f"interrupted: kept in {comparison.folder}. {lacks}".rstrip(), soft_wrap=True, markup=False
+    )
 
 
 def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:
