@@ -416,6 +416,31 @@ def test_a_run_that_is_given_twice_is_not_compared_with_itself(fake: Any, home_l
     assert not Path("out").exists()
 
 
+def test_one_run_is_nothing_to_compare(fake: Any, home_line: Path) -> None:
+    told = "is nothing to compare: give several values, such as queue=drop_tail,codel; or several seeds (--seeds 10)"
+    vary = ("--vary", "queue=codel", "--vary", "flow.call.rtt=40 ms")
+    answer = call("compare", "home-line.toml", *vary, "--out", "out")
+    assert answer.exit_code == 2
+    assert "--vary asks for one run (queue=codel, rtt=40 ms), which" in answer.stderr
+    assert told in answer.stderr
+    with pytest.raises(headend.InputError, match="asks for one run"):
+        headend.compare(home_line, {"queue": ["codel"]}, out="out")
+    assert not Path("out").exists()
+    # With several seeds there are means.
+    assert call("compare", "home-line.toml", *vary, "--seeds", "2", "-q").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "second"),
+    [("flow.call.rtt", "40ms", "40 ms"), ("queue", "codel", "codel"), ("queue", "codel", "{codel = {}}")],
+)  # fmt: skip
+def test_a_setting_is_not_compared_with_itself(path: str, first: str, second: str) -> None:
+    answer = call("compare", "upload-and-call", "--vary", f"{path}={first},{second}")
+    names = [name.replace("{codel = {}}", "codel") for name in (first, second)]
+    told = f'--vary: "{names[0]}" and "{names[1]}" are the same setting; leave out one of them'
+    assert (answer.exit_code, answer.stderr) == (2, f"error: {told}\n")
+
+
 def test_finished_runs_are_not_called_the_same(fake: Any, home_line: Path) -> None:
     folders = [keep(home_line, queue, queue, 1) for queue in ("codel", "pie")]
     answer = call("compare", *folders, "--label", "a", "--label", "a", "--out", "out")

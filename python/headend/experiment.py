@@ -366,9 +366,27 @@ def plan_comparison(
             plans.append(plan_run(source, overrides, varied=varied, seed=seed, label=label))
         except InputError as error:
             raise InputError(_echo_vary(str(error), varied)) from error
+    _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
     chosen = choose_seeds(seeds, first=plans[0].seed)
+    if len(plans) == len(chosen) == 1:
+        raise InputError(
+            f"--vary asks for one run ({plans[0].label}), which is nothing to compare: give several values, such as"
+            " queue=drop_tail,codel; or several seeds (--seeds 10), for means with intervals"
+        )
     return [replace(plan, seed=seed) for plan in plans for seed in chosen]
+
+
+def _refuse_same(plans: Sequence[Plan]) -> None:
+    """Refuse values that are written in two ways, such as ``40ms`` and ``40 ms``: their runs would be equal."""
+    labels: dict[str, str] = {}
+    for plan in plans:
+        before = labels.get(content := plan.loaded.scenario.resolved_json())
+        if before is not None:
+            raise InputError(
+                f'--vary: "{before}" and "{plan.label}" are the same setting; leave out one of them'
+            )
+        labels[content] = plan.label
 
 
 def carry_out_all(
