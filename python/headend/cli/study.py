@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -126,6 +125,7 @@ def run(
     from headend.library import find_studies
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
+    from headend.sweeps.cluster import open_crew
     from headend.sweeps.definition import list_seeds
 
     studies = [_read(folder) for folder in find_studies(name)]
@@ -170,19 +170,6 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
     if out is None:
         return choose_study_folder(study)
     return out if studies == 1 else out / choose_study_folder(study).name
-
-
-@contextmanager
-def open_crew(scheduler: str | None) -> Iterator[Crew]:
-    """Give those who run the points: this machine's cores, or a cluster's workers."""
-    from headend.sweeps.cluster import Cluster
-    from headend.sweeps.crew import Threads
-
-    if scheduler is None:
-        yield Threads()
-        return
-    with Cluster(scheduler) as cluster:
-        yield cluster
 
 
 def _carry_out(

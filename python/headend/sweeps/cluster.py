@@ -6,10 +6,11 @@ import re
 import threading
 import uuid
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from headend.errors import InputError, refuse_argument
-from headend.sweeps.crew import Failure, Kept, Task, tell
+from headend.sweeps.crew import Crew, Failure, Kept, Task, Threads, tell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +29,16 @@ _ADDRESS = re.compile(r"((tcp|tls|ws|wss)://)?(\[[^\s/\]]+\]|[^\s/:\[\]]+):\d{1,
 _DIED = Failure(
     "each worker that ran it died, also when it ran alone; most often memory ran out, which the worker's log tells"
 )
+
+
+@contextmanager
+def open_crew(scheduler: str | None) -> Iterator[Crew]:
+    """Give those who run the points: this machine's cores, or a cluster's workers."""
+    if scheduler is None:
+        yield Threads()
+        return
+    with Cluster(scheduler) as cluster:
+        yield cluster
 
 
 class Cluster:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headend.conflicts import check_settings
 from headend.errors import InputError, refuse_argument, take_path
 from headend.scenario import Text, check_source, read_scenario, write_overrides
+from headend.sweeps.cluster import open_crew
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
 from headend.sweeps.definition import (
@@ -114,8 +115,6 @@ def sweep(
     >>> [round(nanos / 1e6) for nanos in found.table["value"]]
     [11, 21]
     """
-    from headend.sweeps.cluster import Cluster
-
     folder = None if out is None else take_path(out, "out")
     stop = threading.Event() if stop is None else stop
     if not isinstance(stop, threading.Event):
@@ -128,17 +127,17 @@ def sweep(
     if folder is None:
         import tempfile
 
-        with tempfile.TemporaryDirectory(prefix="headend-sweep-") as scratch:
-            return carry_out(chosen, jobs, Path(scratch), stop, None, on_progress)
+        with (
+            open_crew(scheduler) as crew,
+            tempfile.TemporaryDirectory(prefix="headend-sweep-") as scratch,
+        ):
+            return carry_out(chosen, jobs, Path(scratch), stop, crew, on_progress)
     from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
     open_sweep_folder(folder, chosen, force=force)
     on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
-    if scheduler is None:
-        result = carry_out(chosen, jobs, folder, stop, None, on_progress)
-    else:
-        with Cluster(scheduler) as cluster:
-            result = carry_out(chosen, jobs, folder, stop, cluster, on_progress)
+    with open_crew(scheduler) as crew:
+        result = carry_out(chosen, jobs, folder, stop, crew, on_progress)
     result = replace(result, folder=folder)
     write_outcome(result, folder)
     return result
