@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
+import time
 import uuid
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,8 +19,14 @@ if TYPE_CHECKING:
 
     from headend.sweeps.job import Parcel
 
+#: Where nobody has configured logging, a warning is a line on standard error.
+_LOGGER = logging.getLogger(__name__)
+
 #: How long to wait for the answer of a scheduler.
 ANSWER_SECONDS = 10
+
+#: How long a cluster may be without workers before that is said.
+PATIENCE_SECONDS = 5
 
 #: How often a cluster is asked what is done, and whether the person wants to stop is looked at.
 LOOK_SECONDS = 0.05
@@ -69,6 +77,7 @@ class Cluster:
                 "--scheduler needs Dask, which is not installed: pip install 'headend[cluster]'"
             ) from error
         self.address = address
+        self._is_deserted = False
         try:
             self.client: Any = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
@@ -121,11 +130,15 @@ class Cluster:
         from distributed import as_completed
 
         finished = as_completed(futures, loop=self.client.loop)
+        look_at = time.monotonic() + PATIENCE_SECONDS
         while not finished.is_empty():
             if stop.is_set():
                 return
             if not finished.has_ready():
                 stop.wait(LOOK_SECONDS)
+                if time.monotonic() >= look_at:
+                    self._tell_if_deserted()
+                    look_at = time.monotonic() + PATIENCE_SECONDS
                 continue
             future = next(finished)
             if future.status == "lost":
@@ -135,6 +148,20 @@ class Cluster:
             task, result = futures[future], self._collect(future)
             future.release()
             yield task, result if isinstance(result, Failure) else task.keep(result)
+
+    def _tell_if_deserted(self) -> None:
+        """Say once, whenever it is so, that there is nobody to run anything."""
+        try:
+            deserted = not self.count_places()
+        except OSError:
+            return  # that the connection is lost is told by what is awaited
+        if deserted and not self._is_deserted:
+            _LOGGER.warning(
+                "waiting: the scheduler %s has no workers; dask worker %s starts one",
+                self.address,
+                self.address,
+            )
+        self._is_deserted = deserted
 
     def _collect(self, future: Any) -> pl.DataFrame | Failure:
         from distributed import KilledWorker
