@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import json
 import os
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner, Result
 
+import headend
 from headend.cli.main import app
 from headend.figures import export
 from headend.study import read_study
@@ -100,6 +102,24 @@ def read_all(folder: Path) -> dict[str, bytes]:
     """Give every file that a study leaves behind."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_what_the_engine_warns_of_is_told_once_with_where_it_applies(document: Path) -> None:
+    file = document / "two" / "study.toml"
+    each = '[grid.rate.each.2]\n"link.line.point_to_point.up.queue" = "strict_priority"\n[measures]'
+    file.write_text(file.read_text().replace("[measures]", each), encoding="utf-8")
+    line = document / "two" / "line.toml"
+    of_run = headend.run(line, set={"link.line.point_to_point.up.queue": "strict_priority"})
+    told = [f"{text} (at rate = 2)" for text in of_run.warnings]
+    assert told
+    answer = run("--seeds", "2", "--out", "out", name="document/two")
+    shown = " ".join(answer.stdout.split())
+    assert [shown.count(f"Warning: {text}.") for text in told] == [1] * len(told)
+    report = html.unescape((Path("out") / "report.html").read_text(encoding="utf-8"))
+    assert all(f"{text}." in report for text in told)
+    answer = run("--seeds", "2", "--out", "out", "--json", name="document/two")
+    assert json.loads(answer.stdout)["warnings"] == told
+    assert json.loads((Path("out") / "claims.json").read_text())["warnings"] == told
 
 
 def order_all(document: Path, out: str = "out") -> list[Order]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headend.cli.run import JsonOption, QuietOption, read_path
-from headend.cli.sweep import SchedulerOption, SeedsOption
+from headend.cli.sweep import SchedulerOption, SeedsOption, print_first_warnings
 from headend.cli.terminal import (
     Commands,
     ExitCode,
@@ -246,7 +246,9 @@ def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
     for judgement in outcome.judgements:
         if judgement.finding.why:
             console.print(f"[bold]{judgement.claim.id}[/bold]: {judgement.finding.why}")
-    console.print(f"\nReport: {folder / 'report.html'}", soft_wrap=True)
+    console.print()
+    print_first_warnings(outcome.warnings, "the report")
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True)
 
 
 def _print_totals(told: Told) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -143,12 +144,16 @@ def _print_result(result: SweepResult) -> None:
         )
     if result.notes:
         console.print()
-        print_warnings(result.notes[:MOST_WARNINGS])
-        if len(result.notes) > MOST_WARNINGS:
-            more = len(result.notes) - MOST_WARNINGS
-            console.print(f"[dim]{more} more warnings are in the manifest.[/dim]")
+        print_first_warnings(result.notes, "the manifest")
     if result.complete:
         console.print(f"Report: {result.folder}/report.html", soft_wrap=True)
+
+
+def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
+    """Print what to read before the results are trusted; of much of it, where the rest is."""
+    print_warnings(texts[:MOST_WARNINGS])
+    if more := len(texts[MOST_WARNINGS:]):
+        make_output().print(f"[dim]{more} more warnings are in {kept_in}.[/dim]")
 
 
 def _print_troubles(result: SweepResult, *, brief: bool) -> None:

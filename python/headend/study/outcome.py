@@ -44,6 +44,8 @@ class StudyOutcome:
     points: pl.DataFrame
     judgements: list[Judgement]
     figures: list[Figure]
+    #: What the engine says of the scenarios, to be read before the claims are trusted.
+    warnings: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
@@ -54,6 +56,7 @@ class StudyOutcome:
             "quick": self.study.quick,
             "points": self.points.height,
             "seeds": list(self.study.seeds) if self.study.scenario else [],
+            "warnings": list(self.warnings),
             "claims": [judgement.to_dict() for judgement in self.judgements],
         }
 
@@ -73,6 +76,7 @@ class StudyOutcome:
             study=self.study,
             judgements=self.judgements,
             points=self.points,
+            warnings=self.warnings,
         )
         figures = [
             {

@@ -16,6 +16,7 @@ from headend.study.definition import Point, Study
 from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
 from headend.sweeps.job import Job, prepare
 from headend.sweeps.measuring import add_up, check_measures, parse_sum
+from headend.sweeps.notes import note_warnings
 from headend.sweeps.place import add_line
 from headend.sweeps.store import PointStore
 
@@ -150,6 +151,15 @@ def gather_points(
     measured = pl.concat([store.read(job.key) for job in jobs])
     places = pl.DataFrame([point.columns for point in points], infer_schema_length=None)
     return places.hstack(measured)
+
+
+def note_study_warnings(study: Study, jobs: Sequence[Job]) -> list[str]:
+    """Give what the engine warns of, with the points it applies to where those are not all."""
+    points = zip(study.list_points(), jobs, strict=True)
+    return note_warnings(
+        [axis.name for axis in study.axes],
+        [(tuple(point.values.values()), job.warnings) for point, job in points],
+    )
 
 
 def _prepare(study: Study, point: Point, columns: Columns) -> Job:

@@ -13,7 +13,7 @@ from headend.execution import interrupt_at_once
 from headend.study.claims import judge_claims
 from headend.study.definition import Study
 from headend.study.outcome import POINT_FOLDER, StudyOutcome, draw_study_figures
-from headend.study.points import gather_points, prepare_points
+from headend.study.points import gather_points, note_study_warnings, prepare_points
 from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
 from headend.sweeps.job import Job
 from headend.sweeps.store import PointStore
@@ -98,6 +98,7 @@ class _Course:
             points,
             judge_claims(study.claims, self.analysis, points),
             draw_study_figures(study, self.analysis, points),
+            note_study_warnings(study, self.jobs),
         )
         outcome.write_into(self.order.folder)
         return outcome

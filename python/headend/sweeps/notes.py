@@ -1,8 +1,8 @@
-"""What to read before a sweep's results are trusted: what its scenarios are warned of, and what it sets in their place."""
+"""What to read before the results of a sweep or study are trusted: what its scenarios are warned of, and what it sets in their place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headend.conflicts import is_name, note_replaced
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from headend.sweeps.crew import Failure
     from headend.sweeps.definition import Axis, Point
 
+#: The values of a point on all axes.
+Place = tuple[Any, ...]
+
 #: Values of an axis that are named where a warning applies to these.
 MOST_VALUES = 4
 
@@ -22,32 +25,42 @@ def take_notes(
 ) -> tuple[str, ...]:
     """Give the warnings of all points that can be run and what bare names replaced, each once, as sentences without full stop."""
     jobs = [(point, item) for point, item in prepared if isinstance(item, Job)]
-    return tuple(dict.fromkeys([*_note_warnings(axes, jobs), *_note_replaced(jobs)]))
+    found = note_warnings(
+        [axis.name for axis in axes], [(point.place, job.warnings) for point, job in jobs]
+    )
+    return tuple(dict.fromkeys([*found, *_note_replaced(jobs)]))
 
 
-def _note_warnings(axes: Sequence[Axis], jobs: Sequence[tuple[Point, Job]]) -> list[str]:
-    """Give the engine's warnings, with where they apply if that is not everywhere."""
-    settings = {point.setting: point.place for point, _ in jobs}
-    warned: dict[str, dict[int, tuple[Any, ...]]] = {}
-    for point, job in jobs:
-        for text in job.warnings:
-            warned.setdefault(text, {})[point.setting] = point.place
+def note_warnings(axes: Sequence[str], found: Iterable[tuple[Place, Iterable[str]]]) -> list[str]:
+    """Give the engine's warnings, with where they apply if that is not everywhere.
+
+    Parameters
+    ----------
+    axes
+        What the values of a place are called.
+    found
+        The warnings of each point, with its place.
+    """
+    settings: dict[Place, None] = {}
+    warned: dict[str, dict[Place, None]] = {}
+    for place, texts in found:
+        settings[place] = None
+        for text in texts:
+            warned.setdefault(text, {})[place] = None
     return [
         text if len(own) == len(settings) else f"{text} ({_tell_where(axes, own, settings)})"
         for text, own in warned.items()
     ]
 
 
-def _tell_where(
-    axes: Sequence[Axis], own: dict[int, tuple[Any, ...]], settings: dict[int, tuple[Any, ...]]
-) -> str:
+def _tell_where(axes: Sequence[str], own: Collection[Place], settings: Collection[Place]) -> str:
     """Name some settings: by the values of the one axis that tells them from the others, or by their number and the first."""
     for column, axis in enumerate(axes):
-        values = dict.fromkeys(place[column] for place in own.values())
-        there = {setting for setting, place in settings.items() if place[column] in values}
-        if there == own.keys() and len(values) <= MOST_VALUES:
-            return f"at {axis.name} = {', '.join(map(str, values))}"
-    first = ", ".join(map(str, next(iter(own.values()))))
+        values = dict.fromkeys(place[column] for place in own)
+        there = {place for place in settings if place[column] in values}
+        if there == set(own) and len(values) <= MOST_VALUES:
+            return f"at {axis} = {', '.join(map(str, values))}"
+    first = ", ".join(map(str, next(iter(own))))
     if len(own) == 1:
         return f"at {first}"
     return f"in {len(own)} of {len(settings)} settings, the first {first}"
