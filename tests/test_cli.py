@@ -740,6 +740,25 @@ def test_seeds_that_an_interrupted_comparison_lacks_are_no_other_traffic(
     assert said in json.loads(answer.stdout)["warnings"][0]
 
 
+def test_the_seeds_that_a_comparison_lacks_are_not_those_in_its_labels(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(3, monkeypatch)
+    labels = ("--label", "old", "--label", "new, seed 7")
+    vary = ("--vary", "queue=codel,pie", "--seeds", "2", *labels)
+    call("compare", "home-line.toml", *vary, "--out", "out")
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    assert manifest["unfinished"] == ["new, seed 7, seed 2"]
+    assert manifest["missing_seeds"] == {"new, seed 7": [2]}
+    # Renamed, they are those of the same runs, and no others'.
+    relabelled = ("--label", "a", "--label", "b", "--out", "again", "--json")
+    assert json.loads(call("compare", "out", *relabelled).stdout)["warnings"] == []
+    assert json.loads(Path("again/manifest.json").read_text())["missing_seeds"] == {"b": [2]}
+    headend.run(home_line, set={"queue": "red"}).save("other", report=False)
+    warnings = json.loads(call("compare", "again", "other", "--json").stdout)["warnings"]
+    assert ["do not have the same seeds" in text for text in warnings] == [True]
+
+
 def test_one_choice_that_was_run_is_not_spoken_of_as_several(
     fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from headend.quantity import format_quantity
@@ -18,10 +18,16 @@ MOST_SEEDS_LISTED = 6
 MOST_NAMED = 6
 
 
-def warn_of_variants(variants: Sequence[Variant], unfinished: Sequence[str] = ()) -> list[str]:
+#: Seeds that the runs of a variant were to have and that an interruption left out, by its label.
+MissingSeeds = Mapping[str, Iterable[int]]
+
+
+def warn_of_variants(
+    variants: Sequence[Variant], missing_seeds: MissingSeeds = MappingProxyType({})
+) -> list[str]:
     """Say what to read before variants are compared, in sentences without their full stop; which runs are missing is told apart."""
     return [
-        *_warn_of_seeds(variants, unfinished),
+        *_warn_of_seeds(variants, missing_seeds),
         *_warn_of_lengths(variants),
         *_warn_of_parts(variants),
     ]
@@ -40,12 +46,12 @@ def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
     return [f"the means hold runs that were stopped before their end ({told})"] if names else []
 
 
-def _warn_of_seeds(variants: Sequence[Variant], unfinished: Sequence[str]) -> list[str]:
-    """Say so where variants were not run with the same seeds, unless what differs is among those that were stopped."""
-    missing = {
-        int(seed) for name in unfinished for seed in re.findall(r", seed (\d+)(?= of |$)", name)
+def _warn_of_seeds(variants: Sequence[Variant], missing_seeds: MissingSeeds) -> list[str]:
+    """Say so where variants were not to be run with the same seeds."""
+    asked = {
+        frozenset([*variant.seeds, *missing_seeds.get(variant.label, ())]) for variant in variants
     }
-    if len({frozenset(missing.union(variant.seeds)) for variant in variants}) < 2:
+    if len(asked) < 2:
         return []
     labels: dict[tuple[int, ...], list[str]] = {}
     for variant in variants:

@@ -87,6 +87,8 @@ class Comparison:
     folder: Path | None = field(default=None, compare=False)
     #: Runs asked for that did not come to their end, by what they are called.
     unfinished: list[str] = field(default_factory=list)
+    #: The seeds that these were to have, by the label of their setting.
+    missing_seeds: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def variants(self) -> list[Variant]:
@@ -98,7 +100,7 @@ class Comparison:
         """What to read before the comparison is trusted, beside what its runs say of themselves."""
         from headend.caveats import warn_of_variants
 
-        return warn_of_variants(self.variants, self.unfinished)
+        return warn_of_variants(self.variants, self.missing_seeds)
 
     def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
         """Write one folder with a folder for each run in it and, unless told otherwise, one report over all."""
@@ -117,7 +119,11 @@ class Comparison:
         from headend.report import write_report
 
         return write_report(
-            self.results, take_path(path, "path"), title=self.title, unfinished=self.unfinished
+            self.results,
+            take_path(path, "path"),
+            title=self.title,
+            unfinished=self.unfinished,
+            missing_seeds=self.missing_seeds,
         )
 
     def write_into(self, folder: Path) -> None:
@@ -142,6 +148,7 @@ class Comparison:
             "title": self.title,
             "runs": names,
             "unfinished": self.unfinished,
+            "missing_seeds": self.missing_seeds,
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (folder / MANIFEST).write_text(text, encoding="utf-8")
@@ -170,6 +177,22 @@ def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
         names = map(str, read_manifest(folder).get("unfinished", []))
         found += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
     return found
+
+
+def load_missing_seeds(
+    folders: Sequence[str | Path], results: Sequence[Result]
+) -> dict[str, list[int]]:
+    """Read which seeds the settings of those comparisons lack, by what their runs are called among these."""
+    found: dict[str, list[int]] = {}
+    for folder in map(Path, folders):
+        missing = read_manifest(folder).get("missing_seeds", {})
+        for result in results:
+            if result.folder and folder in result.folder.parents:
+                own = found.setdefault(result.label, [])
+                own += [
+                    seed for seed in missing.get(result.manifest["label"], []) if seed not in own
+                ]
+    return {label: seeds for label, seeds in found.items() if seeds}
 
 
 def gather_variants(results: Sequence[Result]) -> list[Variant]:

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import gather_queues
-from headend.caveats import tell_unfinished, warn_of_variants
+from headend.caveats import MissingSeeds, tell_unfinished, warn_of_variants
 from headend.channels import gather_channels
 from headend.comparison import (
     compare_figures,
@@ -57,7 +58,12 @@ class Shown:
 
 
 def write_report(
-    results: Sequence[Result], path: Path, *, title: str = "", unfinished: Sequence[str] = ()
+    results: Sequence[Result],
+    path: Path,
+    *,
+    title: str = "",
+    unfinished: Sequence[str] = (),
+    missing_seeds: MissingSeeds = MappingProxyType({}),
 ) -> Path:
     """Write the report over one run, or over several side by side.
 
@@ -71,13 +77,15 @@ def write_report(
         What to call the page; by default what the first scenario calls itself.
     unfinished
         Runs that were asked for too and did not come to their end.
+    missing_seeds
+        The seeds that these were to have, by the label of their setting.
     """
     figures, variants = draw_figures(results), gather_variants(results)
     has_board = len(results) > 1
     results = [variant.results[0] for variant in variants]
     verdicts = [judge(result) for result in results]
     of_runs = (text for result in results for text in result.warnings)
-    warnings = [*warn_of_variants(variants, unfinished), *of_runs]
+    warnings = [*warn_of_variants(variants, missing_seeds), *of_runs]
     shown = [Shown(*pair) for pair in zip(results, verdicts, strict=True)]
     page = render_page(
         "report.html.j2",

@@ -158,7 +158,10 @@ def _run_varied(
             whole = {run for run, result in results.items() if not result.is_partial}
             kept = _leave_out_partial(results, whole)
             comparison = Comparison(kept, first.name, first.scenario.title, target)
-            comparison.unfinished = [name for run, name in names.items() if run not in whole]
+            for run, name in names.items():
+                if run not in whole:
+                    comparison.unfinished.append(name)
+                    comparison.missing_seeds.setdefault(run[0], []).append(run[1])
             comparison.write_into(fresh)
         stopped = stop.is_set() or bool(comparison.unfinished)
         return comparison, stopped or not make_report(comparison, target)
@@ -222,6 +225,7 @@ def _load_finished(
         Comparison,
         check_labels,
         gather_variants,
+        load_missing_seeds,
         load_results,
         load_unfinished,
     )
@@ -244,6 +248,7 @@ def _load_finished(
         results, "comparison", titles.pop() if len(titles) == 1 else "Runs compared"
     )
     comparison.unfinished = load_unfinished(sources)
+    comparison.missing_seeds = load_missing_seeds(sources, results)
     target = out or choose_folder("compared", force=force)
     comparison.save(target, force=force, report=False)
     return comparison, not make_report(comparison, target)

@@ -34,7 +34,7 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Make the report of a run, a comparison or a sweep again from its folder, or one over several runs."""
-    from headend.comparison import load_results, load_unfinished
+    from headend.comparison import load_missing_seeds, load_results, load_unfinished
     from headend.report import write_report
     from headend.result import read_manifest
 
@@ -55,11 +55,13 @@ def report(
         _tell_report(rewrite_sweep_report(Path(folders[0]), out), as_json=as_json)
         return
     title = str(read_manifest(Path(folders[0])).get("title", "")) if len(folders) == 1 else ""
+    results = load_results(folders)
     path = write_report(
-        load_results(folders),
+        results,
         out or Path(folders[0]) / "report.html",
         title=title,
         unfinished=load_unfinished(folders),
+        missing_seeds=load_missing_seeds(folders, results),
     )
     _tell_report(path, as_json=as_json)
 
