@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from headend.quantity import format_quantity
+from headend.wording import list_names
 
 if TYPE_CHECKING:
     from headend.comparison import Variant
@@ -41,8 +42,7 @@ def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:
         for result in variant.results[1:]
         if result.is_partial
     ]
-    more = "; …" if len(names) > MOST_NAMED else ""
-    told = "; ".join(names[:MOST_NAMED]) + more
+    told = list_names(names, MOST_NAMED, "; ")
     return [f"the means hold runs that were stopped before their end ({told})"] if names else []
 
 
@@ -91,6 +91,5 @@ def tell_unfinished(names: Sequence[str]) -> str:
     """Say which runs a comparison lacks, in a sentence; nothing where it has all."""
     if not names:
         return ""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     separator = "; " if any("," in name for name in names) else ", "
-    return f"Not finished: {separator.join(names[:MOST_NAMED])}{more}."
+    return f"Not finished: {list_names(names, MOST_NAMED, separator)}."

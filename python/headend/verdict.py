@@ -26,9 +26,13 @@ from headend.grading import ORDER, Finding, Grade, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
 from headend.parameters import find_value
 from headend.throttling import Throttled, find_throttled
+from headend.wording import list_names
 
 if TYPE_CHECKING:
     from headend.result import Result
+
+#: Flows that a sentence names at most.
+MOST_NAMED = 4
 
 #: Up to so many runs, a comparison tells how each flow fared in each.
 FEW_RUNS = 3
@@ -336,13 +340,13 @@ def summarise_comparison(
     lines = [f"{name}: {fates}." for name, fates in changes[:told]]
     if len(changes) > told:
         lines.append(
-            f"The grades of {_list_names([name for name, _ in changes[told:]])} change too."
+            f"The grades of {list_names([name for name, _ in changes[told:]], MOST_NAMED)} change too."
         )
     if not lines:
         lines.append("The choice changes nobody's grade.")
     if helpless:
         culprits = _tell_culprits(labels, verdicts)
-        lines.append(f"Badly off in every run: {_list_names(helpless)}.{culprits}")
+        lines.append(f"Badly off in every run: {list_names(helpless, MOST_NAMED)}.{culprits}")
     lines += _tell_full_channels(labels, verdicts)
     lines += _tell_shared_queue(results)
     partial = [result.label for result in results if result.is_partial]
@@ -458,25 +462,27 @@ def _write_paragraph(
     suffering = [party for party in judged if party.worst.suffers]
     if suffering:
         is_bad = suffering[0].worst.grade is Grade.BAD
-        told = _list_names([_tell_suffering(party) for party in suffering], "; ")
+        told = list_names([_tell_suffering(party) for party in suffering], MOST_NAMED, "; ")
         sentences.append(f"{'Badly off' if is_bad else 'Poorly off'}: {told}.")
         fine = [_name_fine(party) for party in judged if not party.findings[-1].suffers]
         if fine:
-            sentences.append(f"Well enough: {_list_names(fine)}.")
+            sentences.append(f"Well enough: {list_names(fine, MOST_NAMED)}.")
     elif judged:
         less = (
-            f", but {_list_names(list(throttled.flows))} got less than the line has"
+            f", but {list_names(list(throttled.flows), MOST_NAMED)} got less than the line has"
             if throttled
             else ""
         )
         fair = [party for party in judged if party.worst.grade is Grade.FAIR]
-        told = _list_names([_tell_suffering(party) for party in fair or judged], "; ")
+        told = list_names([_tell_suffering(party) for party in fair or judged], MOST_NAMED, "; ")
         sentences.append(
             f"{'Nobody suffered, but not all is good' if fair else f'Nobody suffered{less}'}: {told}."
         )
     transfers = [party for party in parties if not party.grades and party.goodput_bps]
     if transfers:
-        sentences.append(f"Goodput: {_list_names([_tell_goodput(party) for party in transfers])}.")
+        sentences.append(
+            f"Goodput: {list_names([_tell_goodput(party) for party in transfers], MOST_NAMED)}."
+        )
     sentences += _tell_path(parties)
     sentences += map(tell_channel, channels)
     if queue:
@@ -530,7 +536,7 @@ def _tell_path(parties: Sequence[Party]) -> list[str]:
         for party, worst in lossy
     ]
     return [
-        f"The path beyond the line (path.loss) lost packets, and no queue did: {_list_names(shares)}."
+        f"The path beyond the line (path.loss) lost packets, and no queue did: {list_names(shares, MOST_NAMED)}."
     ]
 
 
@@ -600,11 +606,6 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 def _join(labels: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
-
-
-def _list_names(names: list[str], separator: str = ", ") -> str:
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return separator.join(names[:4]) + more
 
 
 def _explain_shortage(result: Result, queue: QueueState) -> list[str]:
@@ -745,7 +746,7 @@ def _tell_room(queue: QueueState) -> str:
 def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
     """Say that the line was idle for what its queue told senders that had more to send, and why."""
     idle = write_quantity(throttled.idle_ratio, "ratio")
-    flows = _list_names(list(throttled.flows))
+    flows = list_names(list(throttled.flows), MOST_NAMED)
     told = f"{idle} of the line was idle although {flows} had more to send"
     if throttled.by_limit:
         lost = _count(queue.discarded, "loss", "losses")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headend.wording import list_names
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -141,16 +143,12 @@ def choose_keys(keys: Sequence[str], ranks: Mapping[str, int]) -> tuple[list[str
     """
     best = sorted(keys, key=lambda key: ranks.get(key, len(ranks)))[:MOST_SERIES]
     left = [key for key in keys if key not in best]
-    note = f" Not drawn, as there is room for {MOST_SERIES}: {list_names(left)}." if left else ""
+    note = (
+        f" Not drawn, as there is room for {MOST_SERIES}: {list_names(left, MOST_NAMED)}."
+        if left
+        else ""
+    )
     return [key for key in keys if key in best], note
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Write names one after the other, and of very many how many more there are."""
-    more = len(names) - MOST_NAMED
-    if more <= 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:MOST_NAMED])} and {more} more"
 
 
 def order_labels(labels: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from headend.bottleneck import find_shared_bottleneck
-from headend.figures.figure import Figure, Order, Panel, lay_out, list_names
+from headend.figures.figure import MOST_NAMED, Figure, Order, Panel, lay_out
 from headend.figures.selection import (
     find_flow_groups,
     find_queue_groups,
@@ -31,6 +31,7 @@ from headend.figures.theme import (
 )
 from headend.figures.thinning import thin_series
 from headend.groups import label_member, name_group
+from headend.wording import list_names
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
@@ -279,7 +280,7 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
     if not panels:
         return None
     if brief:
-        counts = list_names([f"{name} ({count})" for name, count in brief.items()])
+        counts = list_names([f"{name} ({count})" for name, count in brief.items()], MOST_NAMED)
         note += f" Not drawn, as a line so brief is not seen: connections of {counts}."
     return Figure(
         "cwnd",
@@ -353,7 +354,7 @@ def _draw_flow_rates(
         frames, lambda rows: _draw_lines(rows, title, results, most), order_flows(results)
     )
     if steady:
-        names = list_names(list(steady))
+        names = list_names(list(steady), MOST_NAMED)
         left_out += f" Not drawn, as they send at a rate of their own: {names}."
     return panels, _note_groups(frames) + left_out, left_out
 

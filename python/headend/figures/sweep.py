@@ -19,6 +19,7 @@ from headend.figures.theme import (
     shape,
 )
 from headend.quantity import Kind
+from headend.wording import list_names
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
@@ -92,10 +93,9 @@ def _draw_panels(
             drawn.append(Panel(title, chart, f"{item.measure} {title}"))
         else:
             left.append(title)
-    more = f" Not drawn, as there is room for {MOST_PANELS} panels: {'; '.join(left[:MOST_NAMED])}"
-    if len(left) > MOST_NAMED:
-        more += f" and {len(left) - MOST_NAMED} more"
-    return drawn, f"{more}." if left else ""
+    named = list_names(left, MOST_NAMED, "; ")
+    more = f" Not drawn, as there is room for {MOST_PANELS} panels: {named}."
+    return drawn, more if left else ""
 
 
 def _span(rows: pl.DataFrame, item: Shown) -> alt.Scale:

@@ -1,0 +1,22 @@
+"""How lists are written in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def list_names(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Write names one after the other, and of too many how many more there are.
+
+    Examples
+    --------
+    >>> list_names(["a", "b", "c", "d"], 2)
+    'a, b and 2 more'
+    >>> list_names(["a", "b", "c"], 2, "; ")
+    'a; b; c'
+    """
+    more = len(names) - most
+    # To name the last one tells more than to say that there is one.
+    if more <= 1:
+        return separator.join(names)
+    return f"{separator.join(names[:most])} and {more} more"
