@@ -208,6 +208,18 @@ def test_a_scenario_may_be_a_dictionary(fake: Any) -> None:
     assert headend.run(scenario).flows["flow"].unique().to_list() == ["up"]
 
 
+def test_a_dictionary_that_is_no_scenario_is_refused(fake: Any) -> None:
+    expected = "scenario: expected a dictionary of texts, numbers, lists and tables: "
+    odd: list[tuple[dict[Any, Any], str]] = [
+        ({"link": {1, 2}}, "found set"),
+        ({(1, 2): 3}, "keys must be str, int, float, bool or None, not tuple"),
+    ]
+    for scenario, found in odd:
+        with pytest.raises(InputError) as error:
+            headend.run(scenario)
+        assert str(error.value) == expected + found
+
+
 def test_a_folder_that_exists_is_not_touched(fake: Any, home_line: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")

@@ -145,7 +145,7 @@ def read_scenario(source: Source) -> Text:
         Path of a file, name of a shipped scenario, or the scenario as a dictionary.
     """
     if isinstance(source, Mapping):
-        return Text("scenario", "scenario", json.dumps(source), "json", Path())
+        return Text("scenario", "scenario", _write_json(source), "json", Path())
     check_source(source, "a path or the name of a scenario", "scenario")
     name, path = find_scenario(str(source))
     content = read_text(path)
@@ -156,6 +156,24 @@ def read_scenario(source: Source) -> Text:
     return Text(
         name, str(source), content, "json" if path.suffix == ".json" else "toml", path.parent
     )
+
+
+def _write_json(source: Mapping[str, Any]) -> str:
+    """Write a dictionary as the text of a scenario, and refuse what such a text cannot hold."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return dict(value)
+        if (number := read_integer(value)) is not None:
+            return number
+        raise TypeError(f"found {type(value).__name__}")
+
+    try:
+        return json.dumps(source, default=convert)
+    except (TypeError, ValueError) as error:  # such as for a key that is no text
+        raise InputError(
+            f"scenario: expected a dictionary of texts, numbers, lists and tables: {error}"
+        ) from error
 
 
 def check_source(source: Any, expected: str, what: str) -> None:
