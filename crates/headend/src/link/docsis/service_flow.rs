@@ -165,7 +165,7 @@ impl ServiceFlow {
         Self {
             beginning: [],
             supply: Supply {
-                told: first_view(&flow.queue),
+                told: first_view(flow.queue.looks_at_grants()),
                 queue: flow.queue,
                 buckets: TokenBuckets::new(flow.limits),
                 rate: flow.rate,
@@ -248,9 +248,10 @@ impl ServiceFlow {
     pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         let before = supply.queued();
+        // What the earlier one was told is not for the new one, which what waits may wake at once.
+        supply.told = first_view(discipline.looks_at_grants());
         let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
         supply.queue.replace(discipline, &line, cx);
-        supply.told = first_view(&supply.queue);
         self.account(before, cx.now);
     }
 
@@ -407,8 +408,8 @@ impl ServiceFlow {
 }
 
 /// What a queue has been told before the first MAP, if it looks at that.
-fn first_view(queue: &Queue) -> Option<Box<GrantView>> {
-    queue.looks_at_grants().then(Box::default)
+fn first_view(looks: bool) -> Option<Box<GrantView>> {
+    looks.then(Box::default)
 }
 
 /// When the burst of a grant is to be prepared.
