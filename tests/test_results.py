@@ -161,7 +161,7 @@ def test_arguments_of_another_type_are_refused(
         (lambda: headend.sweep(sweep, out=found), "out: expected a path"),
         (lambda: headend.sweep(sweep, stop=found), "stop: expected a threading.Event"),
         (lambda: headend.sweep(sweep, on_progress=found), "on_progress: expected a function of one argument"),
-        (lambda: headend.sweep(sweep, scheduler=found),
+        (lambda: headend.sweep(sweep, out="mine", scheduler=found),
          "scheduler: expected the address of a Dask scheduler, such as tcp://HOST:8786"),
         (lambda: result.save(found), "folder: expected a path"),
         (lambda: result.report(found), "path: expected a path"),
@@ -173,6 +173,7 @@ def test_arguments_of_another_type_are_refused(
         with pytest.raises(InputError) as error:
             call()
         assert str(error.value) == f"{expected}, found {found!r}"
+    assert not Path("mine").exists()
 
 
 def test_a_comparison_is_not_run_for_a_folder_that_it_cannot_have(

@@ -134,9 +134,9 @@ def sweep(
             return carry_out(chosen, jobs, Path(scratch), stop, crew, on_progress)
     from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
-    open_sweep_folder(folder, chosen, force=force)
-    on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
     with open_crew(scheduler) as crew:
+        open_sweep_folder(folder, chosen, force=force)
+        on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
         result = carry_out(chosen, jobs, folder, stop, crew, on_progress)
     result = replace(result, folder=folder)
     write_outcome(result, folder)
@@ -274,7 +274,7 @@ def carry_out(
     prepared: Prepared,
     folder: Path,
     stop: threading.Event,
-    crew: Crew | None,
+    crew: Crew,
     on_progress: OnProgress | None,
 ) -> SweepResult:
     """Run what is missing and put the table together."""
