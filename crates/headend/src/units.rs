@@ -83,12 +83,15 @@ impl Limit {
     }
 }
 
+/// Whether a number may be written with it.
+fn is_of_number(c: char) -> bool {
+    c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E')
+}
+
 /// Splits `"10 Mbit/s"` into 10.0 and `"Mbit/s"`.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E')))
-        .unwrap_or(text.len());
+    let end = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
     // An exponent needs digits behind it; "5 exabytes" has none.
     let number = text[..end].trim_end_matches(['e', 'E']).replace('_', "");
     let unit = text[number.len().min(end)..].trim_start_matches('_');
@@ -322,9 +325,7 @@ struct Quantity<T> {
 impl<T> Quantity<T> {
     /// What is expected in place of `text`, which cannot be read.
     fn expected_for(&self, text: &str) -> String {
-        let is_number =
-            |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E');
-        let unit = text.trim().trim_start_matches(is_number);
+        let unit = text.trim().trim_start_matches(is_of_number);
         let number = text.trim().strip_suffix(unit).unwrap_or_default();
         if number.is_empty() {
             return self.expected.to_owned();
@@ -344,7 +345,7 @@ impl<T> Quantity<T> {
     }
 }
 
-/// What stands between what is expected and what was perhaps meant.
+/// What stands between what is expected and what was perhaps meant: the reader of a scenario parts them here again, as serde passes on one text.
 pub(crate) const MEANT: &str = "; did you mean ";
 
 /// A unit in small letters, that of a rate in its usual spelling; empty where a capital B may mean bytes per second.

@@ -151,8 +151,9 @@ def _print_result(result: SweepResult) -> None:
 
 def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
     """Print what to read before the results are trusted; of much of it, where the rest is."""
-    print_warnings(texts[:MOST_WARNINGS])
-    if more := len(texts[MOST_WARNINGS:]):
+    shown = MOST_WARNINGS if len(texts) > MOST_WARNINGS + 1 else len(texts)
+    print_warnings(texts[:shown])
+    if more := len(texts[shown:]):
         make_output().print(f"[dim]{more} more warnings are in {kept_in}.[/dim]")
 
 
