@@ -27,12 +27,16 @@ pub(crate) struct Blocks {
     /// Where that is.
     head: u32,
     len: u32,
-    /// Those between it and the last: no more than hold packets.
-    between: VecDeque<Block>,
     /// With the newest packet, if that is not in the first.
     last: Option<Block>,
-    /// Emptied while others were not.
+    /// Emptied, and the next to be filled. One stays when the queue is empty: it is soon as long again.
     spare: Option<Block>,
+    /// Those between the first and the last: no more than hold packets.
+    #[expect(
+        clippy::box_collection,
+        reason = "few queues are ever so long, and a plant has thousands of them"
+    )]
+    between: Option<Box<VecDeque<Block>>>,
 }
 
 impl Blocks {
@@ -53,7 +57,9 @@ impl Blocks {
     fn push_behind(&mut self, place: usize, packet: Packet) -> &mut Packet {
         if place / BLOCK > self.behind() {
             let more = self.spare.take().unwrap_or_else(block);
-            self.between.extend(self.last.replace(more));
+            if let Some(earlier) = self.last.replace(more) {
+                self.between.get_or_insert_default().push_back(earlier);
+            }
         }
         let last = self.last.as_mut().expect("what is not in the first block");
         last[place % BLOCK].put(packet)
@@ -95,7 +101,8 @@ impl Blocks {
         } else {
             let last = self.head as usize + self.len() - 1;
             if last / BLOCK < self.behind() {
-                self.last = self.between.pop_back();
+                let before = self.between.as_mut().and_then(|between| between.pop_back());
+                self.last = before;
             }
         }
         Some(packet)
@@ -113,7 +120,7 @@ impl Blocks {
         let places = self
             .first
             .iter()
-            .chain(&self.between)
+            .chain(self.between.iter().flat_map(|between| between.iter()))
             .chain(&self.last)
             .flat_map(|block| block.iter());
         let held = places.skip(self.head as usize).take(self.len());
@@ -142,25 +149,32 @@ impl Blocks {
     #[cold]
     fn next_block(&mut self) {
         self.head = 0;
-        let next = self.between.pop_front().or_else(|| self.last.take());
+        let behind = self
+            .between
+            .as_mut()
+            .and_then(|between| between.pop_front());
+        let next = behind.or_else(|| self.last.take());
         self.spare = mem::replace(&mut self.first, next);
     }
 
-    /// It is empty: keeps one block, and begins at its beginning.
+    /// It is empty: begins at the beginning of its first block.
     #[inline]
     fn rest(&mut self) {
         self.head = 0;
-        if self.spare.is_some() || self.last.is_some() {
-            self.spare = None;
-            self.last = None;
-            debug_assert!(self.between.is_empty(), "two blocks more than are needed");
+        if let Some(last) = self.last.take() {
+            self.spare = Some(last);
         }
+        debug_assert!(
+            self.between.iter().all(|between| between.is_empty()),
+            "two blocks more than are needed"
+        );
     }
 
     /// Blocks behind the first.
     #[inline]
     fn behind(&self) -> usize {
-        self.between.len() + usize::from(self.last.is_some())
+        let between = self.between.as_ref().map_or(0, |between| between.len());
+        between + usize::from(self.last.is_some())
     }
 
     /// The place of the packet at `index`.
@@ -172,10 +186,12 @@ impl Blocks {
                 .first
                 .as_mut()
                 .expect("a queue that holds packets has a block"),
-            behind => match self.between.get_mut(behind - 1) {
-                Some(block) => block,
-                None => self.last.as_mut().expect("behind the others"),
-            },
+            behind => {
+                let between = self.between.as_mut();
+                (between.and_then(|between| between.get_mut(behind - 1)))
+                    .or(self.last.as_mut())
+                    .expect("behind the others")
+            }
         };
         &mut block[place % BLOCK]
     }

@@ -64,6 +64,11 @@ impl Derandomiser {
         }
     }
 
+    /// The length that a run has at least.
+    pub(crate) fn low(&self) -> f64 {
+        self.low
+    }
+
     /// A packet comes that may be dropped with this probability.
     #[inline]
     pub(crate) fn count(&mut self, probability: f64) {

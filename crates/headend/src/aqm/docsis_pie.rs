@@ -111,7 +111,7 @@ impl LawParameters for Config {
 
     fn law(&self, _rate: Rate, rng: Rng) -> Result<DocsisPie, String> {
         self.check()?;
-        Ok(DocsisPie::new(self.clone(), rng))
+        Ok(DocsisPie::new(self, rng))
     }
 }
 
@@ -162,7 +162,8 @@ struct Steering {
     most: f64,
 }
 
-/// The law's state (RFC 8034 appendix A.1.3). What every packet touches stands first: a plant has thousands of these.
+/// The law's state (RFC 8034 appendix A.1.3) with the parameters it needs. What every packet touches stands first, then what every update touches: a
+/// plant has thousands of these.
 #[derive(Debug)]
 #[repr(C)]
 pub struct DocsisPie {
@@ -172,22 +173,25 @@ pub struct DocsisPie {
     burst_allowance: Duration,
     /// Predicted delay at the latest update (`qdelay_old`).
     delay: Duration,
+    derandomiser: Derandomiser,
+    mean_packet: u64,
     state: State,
     is_empty: bool,
-    steering: Steering,
+    quantise: bool,
     estimator: Estimator,
-    /// Tokens of the sustained-rate bucket at the latest update, on a line that has one.
-    tokens: Option<u64>,
-    derandomiser: Derandomiser,
-    /// How long it has been quiet.
+    steering: Steering,
+    /// Tokens of the sustained-rate bucket at the latest update; on a line without one, more than any has.
+    tokens: u64,
+    /// How long it has been quiet, and how long it must be.
     burst_reset: Duration,
+    burst_resets_after: Duration,
+    max_burst: Duration,
     rng: Rng,
-    config: Config,
 }
 
 impl DocsisPie {
     /// DOCSIS-PIE before its first packet.
-    pub fn new(config: Config, rng: Rng) -> Self {
+    pub fn new(config: &Config, rng: Rng) -> Self {
         Self {
             updates: Updates::every(config.update_interval),
             derandomiser: Derandomiser::new(
@@ -203,7 +207,10 @@ impl DocsisPie {
                 most: config.probability_low * config.mean_packet.0 as f64
                     / config.min_packet.0 as f64,
             },
-            config,
+            mean_packet: config.mean_packet.0,
+            quantise: config.quantise,
+            burst_resets_after: config.burst_reset,
+            max_burst: config.max_burst,
             rng,
             state: State::Inactive,
             drop_probability: 0.0,
@@ -211,14 +218,14 @@ impl DocsisPie {
             burst_allowance: Duration::ZERO,
             burst_reset: Duration::ZERO,
             is_empty: true,
-            tokens: None,
+            tokens: u64::MAX,
         }
     }
 }
 
 impl Aqm for DocsisPie {
     fn hot(&self) -> usize {
-        std::mem::offset_of!(Self, rng)
+        std::mem::offset_of!(Self, burst_reset)
     }
 
     fn enqueue(
@@ -272,7 +279,7 @@ impl Aqm for DocsisPie {
     fn internals(&self) -> QueueInternals {
         QueueInternals {
             drop_probability: Some(self.drop_probability),
-            tokens_bytes: self.tokens.map(|tokens| tokens as f64),
+            tokens_bytes: (self.tokens < u64::MAX).then_some(self.tokens as f64),
             burst_allowance_ns: Some(self.burst_allowance.as_nanos() as f64),
             delay_estimate_ns: Some(self.delay.as_nanos() as f64),
             rate_estimate_bps: self.estimator.rate_bps(),
@@ -301,27 +308,23 @@ impl DocsisPie {
         // Before the tests that spare the packet: packets that are spared count.
         self.derandomiser.count(probability);
         let is_calm = self.delay < self.steering.gains.target / 2 && self.drop_probability < CALM;
-        let is_short = backlog.depth().bytes <= 2 * self.config.mean_packet.0;
+        let is_short = backlog.depth().bytes <= 2 * self.mean_packet;
         if is_calm || is_short || !self.draw(probability) {
             return false;
         }
         self.derandomiser.clear();
         if self.state == State::Quiescent {
             self.state = State::Active;
-            self.burst_allowance = self.config.max_burst;
+            self.burst_allowance = self.max_burst;
         }
         true
     }
 
     /// Probability to drop a packet of `size` bytes.
     fn packet_probability(&self, size: u64) -> f64 {
-        let size = if self.config.quantise {
-            quantised(size)
-        } else {
-            size
-        };
-        let scaled = self.drop_probability * size as f64 / self.config.mean_packet.0 as f64;
-        scaled.min(self.config.probability_low)
+        let size = if self.quantise { quantised(size) } else { size };
+        let scaled = self.drop_probability * size as f64 / self.mean_packet as f64;
+        scaled.min(self.derandomiser.low())
     }
 
     /// The de-randomised draw: never too soon after the last drop, and never too late.
@@ -346,7 +349,7 @@ impl DocsisPie {
                 self.updates.skip(now);
                 return;
             }
-            self.tokens = line.shaper.map(|shaper| shaper.tokens(now));
+            self.tokens = (line.shaper).map_or(u64::MAX, |shaper| shaper.tokens(now));
             self.control(self.predict(backlog.depth().bytes, line, now));
             self.updates.advance();
         }
@@ -376,8 +379,7 @@ impl DocsisPie {
             self.drop_probability = self.controlled(delay);
         } else {
             self.drop_probability = 0.0;
-            self.burst_allowance =
-                (self.burst_allowance).saturating_sub(self.config.update_interval);
+            self.burst_allowance = (self.burst_allowance).saturating_sub(self.updates.interval());
         }
         self.watch(delay);
         self.delay = delay;
@@ -411,8 +413,8 @@ impl DocsisPie {
                 self.burst_reset = Duration::ZERO;
             }
             State::Quiescent if is_quiet => {
-                self.burst_reset += self.config.update_interval;
-                if self.burst_reset > self.config.burst_reset {
+                self.burst_reset += self.updates.interval();
+                if self.burst_reset > self.burst_resets_after {
                     self.burst_reset = Duration::ZERO;
                     self.state = State::Inactive;
                 }
@@ -471,7 +473,7 @@ mod tests {
     use crate::units::Rate;
 
     fn law() -> DocsisPie {
-        DocsisPie::new(Config::default(), Rng::for_path(1, "queue"))
+        DocsisPie::new(&Config::default(), Rng::for_path(1, "queue"))
     }
 
     fn ms(millis: u64) -> Duration {
@@ -874,7 +876,7 @@ mod tests {
             quantise: true,
             ..Config::default()
         };
-        let mut law = DocsisPie::new(config, Rng::for_path(1, "queue"));
+        let mut law = DocsisPie::new(&config, Rng::for_path(1, "queue"));
         law.drop_probability = 0.5;
         assert_near(law.packet_probability(1000), 0.5);
     }

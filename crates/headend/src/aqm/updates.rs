@@ -31,6 +31,11 @@ impl Updates {
         Ok(())
     }
 
+    /// From one to the next.
+    pub(crate) fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// When the next is due.
     #[inline]
     pub(crate) fn next(&self) -> Instant {

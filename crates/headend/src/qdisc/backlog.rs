@@ -58,7 +58,7 @@ pub struct Backlog {
     /// Bytes of the other backlogs of its scheduler.
     others: u64,
     /// Room to be made with the first packet.
-    room: usize,
+    room: u32,
 }
 
 /// A backlog of a scheduler while another is worked on.
@@ -87,7 +87,7 @@ enum Store {
     /// A backlog of its own.
     Ring(Ring),
     /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::take_up`].
-    Chain(Pool, Chain),
+    Chain(Box<Pool>, Chain),
 }
 
 impl Store {
@@ -174,7 +174,7 @@ impl Backlog {
     /// A place for one at a time of the many backlogs of a scheduler, each of at most `limit`. All packets are in its pool.
     pub(super) fn shared(limit: BacklogLimit) -> Self {
         Self {
-            packets: Store::Chain(Pool::new(), Chain::EMPTY),
+            packets: Store::Chain(Box::new(Pool::new()), Chain::EMPTY),
             depth: Depth::default(),
             limit,
             others: 0,
@@ -235,7 +235,7 @@ impl Backlog {
             BacklogLimit::Packets(packets) => packets,
             BacklogLimit::Unlimited => 0,
         };
-        self.room = packets.min(MOST_ROOM) as usize;
+        self.room = packets.min(MOST_ROOM) as u32;
         self
     }
 
@@ -266,7 +266,7 @@ impl Backlog {
         self.depth.bytes += bytes;
         cx.note_enqueued(&packet);
         if self.room > 0 {
-            self.packets.reserve(mem::take(&mut self.room));
+            self.packets.reserve(mem::take(&mut self.room) as usize);
         }
         self.packets.push(packet).enqueued_at = cx.now;
         true
