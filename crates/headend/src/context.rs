@@ -22,10 +22,6 @@ use crate::wire::capture::Surroundings;
 /// State of a TCP connection for the series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionSample {
-    /// Whose connection.
-    pub group: GroupId,
-    /// Which of the group's connections.
-    pub ordinal: u32,
     /// Congestion window.
     pub cwnd_bytes: u64,
     /// Slow-start threshold, once there is one.

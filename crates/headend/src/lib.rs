@@ -37,6 +37,7 @@ mod ring;
 pub mod rng;
 pub mod scenario;
 pub mod simulation;
+mod slim;
 pub mod tcp;
 pub mod testing;
 pub mod time;

@@ -45,8 +45,8 @@ struct Seen {
     entering: Vec<(u32, u16, Port)>,
     /// Of the lines, those that lead to hosts.
     arriving: Vec<u32>,
-    /// Those to whom a packet arrives.
-    receiving: Vec<(FlowId, Side)>,
+    /// Those to whom a packet arrives, and whether that brings data.
+    receiving: Vec<(FlowId, Side, bool)>,
     /// Of those, the ones whose application is told of every packet.
     told: Vec<AppId>,
     /// Those who send.
@@ -149,8 +149,8 @@ impl Simulation {
             self.fetch_port(to, port, Step::Third);
         }
         self.fetch_ends(seen, Step::Third);
-        for &(flow, side) in &seen.receiving {
-            self.endpoint(flow, side).fetch(Step::Third);
+        for &(flow, side, brings_data) in &seen.receiving {
+            self.endpoint(flow, side).fetch(Step::Third, brings_data);
         }
     }
 
@@ -183,7 +183,7 @@ impl Simulation {
             self.apps[app.0 as usize].app.fetch(Step::Second);
         }
         for &(flow, side) in &seen.timers {
-            self.endpoint(flow, side).fetch(Step::Second);
+            self.endpoint(flow, side).fetch(Step::Second, false);
         }
         self.fetch_links(seen, Step::Second);
     }
@@ -202,11 +202,12 @@ impl Simulation {
         for &line in &seen.arriving {
             if let Some(packet) = lines[line as usize].front(pool) {
                 self.fetch_flow(packet.flow);
-                seen.receiving.push((packet.flow, packet.from.other()));
+                let brings_data = packet.payload > 0;
+                (seen.receiving).push((packet.flow, packet.from.other(), brings_data));
             }
         }
         for &(flow, side) in &seen.timers {
-            self.endpoint(flow, side).fetch(Step::Third);
+            self.endpoint(flow, side).fetch(Step::Third, false);
             seen.sending.push((flow, side));
         }
         for &(app, token) in &seen.apps {
@@ -233,11 +234,11 @@ impl Simulation {
             }
             self.fetch_port(to, port, Step::Second);
         }
-        for &(flow, side) in &seen.receiving {
+        for &(flow, side, brings_data) in &seen.receiving {
             let header = flows.header(flow);
             recorder.fetch_flow(header.group, side.other());
             if header.protocol == Protocol::Tcp {
-                self.endpoint(flow, side).fetch(Step::Second);
+                self.endpoint(flow, side).fetch(Step::Second, brings_data);
                 // It acknowledges, or sends on.
                 seen.sending.push((flow, side));
             } else {

@@ -425,13 +425,16 @@ impl Simulation {
         }
         let sampled =
             (SAMPLED_OF_ALL / (self.apps.len() as u32).max(1)).clamp(1, SAMPLED_CONNECTIONS);
-        for (endpoints, &ordinal) in self.endpoints.iter().zip(self.world.flows.ordinals()) {
+        let flows = &self.world.flows;
+        for (slot, (endpoints, &ordinal)) in (0..).zip(self.endpoints.iter().zip(flows.ordinals()))
+        {
             // Asked first: most connections of a plant are not sampled, and looking at each of them takes long.
             if ordinal >= sampled {
                 continue;
             }
             for sample in endpoints.iter().filter_map(|endpoint| endpoint.sample()) {
-                recorder.connection_row(self.now, sample);
+                let group = flows.header(FlowId(slot)).group;
+                recorder.connection_row(self.now, (group, ordinal), sample);
             }
         }
     }

@@ -27,10 +27,10 @@ mod rtt;
 pub mod sack;
 mod scoreboard;
 mod sender;
-mod slim;
 pub mod systems;
 mod timer;
 
+use std::mem::offset_of;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -39,16 +39,16 @@ use serde::{Deserialize, Serialize};
 use self::receiver::Receiver;
 use self::rtt::RttEstimator;
 use self::sender::{Ack, Sender, Setup, Transmit};
-use self::slim::Slim;
 use self::systems::System;
 use self::timer::Timer;
 use crate::congestion::{CongestionConfig, CongestionControl};
 use crate::context::{ConnectionSample, Context};
 use crate::endpoint::{Command, Endpoint, News, Notice};
-use crate::flow::{FlowId, GroupId};
-use crate::near::{Beginning, Near, Step, near};
+use crate::flow::FlowId;
+use crate::near::{Beginning, Near, Step};
 use crate::packet::{Ecn, Flags, Packet, Side};
 use crate::rng::Rng;
+use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
@@ -266,37 +266,35 @@ enum State {
     SynSent { tries: u32 },
 }
 
-/// One side of a connection.
+/// One side of a connection. What a side touches that only receives stands first, then what one does that sends.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection {
     beginning: Beginning,
     flow: FlowId,
+    window: u32,
+    /// Header bytes of a packet without SACK blocks.
+    header: u16,
     side: Side,
-    config: Arc<Config>,
-    rng: Rng,
-    state: State,
-    sender: Sender,
-    receiver: Receiver,
     /// What both sides agreed on, and what new data says of it.
     ecn: EcnMode,
     ect: Ecn,
-    /// When the SYN or SYN-ACK was last sent.
-    syn_sent_at: Instant,
+    state: State,
     /// The application waits for so many bytes.
     expected: Slim<u64>,
     /// The application writes on once no more than so many bytes are unsent.
     awaited: Slim<u64>,
-    /// Header bytes of a packet without SACK blocks.
-    header: u16,
-    window: u32,
-    /// Whose results this connection's figures go to, and which of the group's connections it is.
-    identity: Option<(GroupId, u32)>,
     ack_timer: Timer<ACK>,
     control_timer: Timer<CONTROL>,
     pacing_timer: Timer<PACING>,
     /// Of data and, before, of the handshake.
     retransmission_timer: Timer<RETRANSMISSION>,
+    receiver: Receiver,
+    sender: Sender,
+    config: Arc<Config>,
+    /// When the SYN or SYN-ACK was last sent.
+    syn_sent_at: Instant,
+    rng: Rng,
 }
 
 impl Connection {
@@ -316,7 +314,6 @@ impl Connection {
             awaited: Slim::NONE,
             header: config.header(),
             window: config.window(),
-            identity: None,
             ack_timer: Timer::new(),
             control_timer: Timer::new(),
             pacing_timer: Timer::new(),
@@ -416,7 +413,6 @@ impl Connection {
     #[cold]
     fn open(&mut self, tries: u32, packet: &Packet, cx: &mut Context<'_>) {
         self.state = State::Open;
-        self.identify(cx);
         self.receiver.use_ecn(self.ecn);
         self.ect = self.sender.use_ecn(self.ecn);
         let rtt = if self.config.timestamps {
@@ -426,7 +422,10 @@ impl Connection {
             (tries == 0).then(|| cx.now.since(self.syn_sent_at))
         };
         // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
-        let repeated = (tries > 0).then(|| self.config.control(1, self.rng.clone()));
+        let repeated = (tries > 0).then(|| {
+            let control = self.config.control(1, self.rng.clone());
+            (control, self.config.initial_rto)
+        });
         self.sender.handshake_done(rtt, repeated);
         self.tell_if_writable(cx);
     }
@@ -435,7 +434,7 @@ impl Connection {
     fn receive_segment(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         let read = self.receiver.on_segment(packet, cx.now);
         if read > 0 {
-            let (group, _) = self.identify(cx);
+            let group = cx.header(self.flow).group;
             cx.recorder().goodput(group, packet.from, read);
             self.tell_if_expected(cx);
         }
@@ -539,7 +538,7 @@ impl Connection {
             packet.flags = packet.flags.with(Flags::CWR);
         }
         if again {
-            let (group, _) = self.identify(cx);
+            let group = cx.header(self.flow).group;
             cx.recorder().retransmitted(group, self.side);
         } else if !fin {
             // RFC 3168 §6.1.4, §6.1.5: neither pure acknowledgements nor retransmissions are ECN-capable.
@@ -552,7 +551,8 @@ impl Connection {
         let seq = self.sender.nxt();
         let mut packet = Packet::datagram(self.flow, self.side, seq, self.header, 0);
         packet.flags = self.receiver.flags();
-        if self.config.sack && self.receiver.has_blocks() {
+        // Asked first, as it is near.
+        if self.receiver.has_blocks() && self.config.sack {
             self.add_blocks(&mut packet, cx);
         }
         self.send(packet, cx);
@@ -644,22 +644,25 @@ impl Connection {
             news,
         });
     }
+}
 
-    fn identify(&mut self, cx: &Context<'_>) -> (GroupId, u32) {
-        *self.identity.get_or_insert_with(|| {
-            let header = cx.header(self.flow);
-            (header.group, header.ordinal)
-        })
+impl Near for Connection {
+    const HOT: usize = offset_of!(Self, sender) + Sender::HOT;
+
+    fn beginning(&self) -> &Beginning {
+        &self.beginning
     }
 }
 
-near!(Connection);
-
 impl Endpoint for Connection {
-    fn fetch(&self, step: Step) {
+    fn fetch(&self, step: Step, only_reads: bool) {
         match step {
             Step::First => {}
+            Step::Second if only_reads => {
+                self.fetch_first(offset_of!(Self, sender) + Sender::SILENT);
+            }
             Step::Second => Near::fetch(self),
+            Step::Third if only_reads => {}
             Step::Third => self.sender.fetch(),
         }
     }
@@ -711,7 +714,6 @@ impl Endpoint for Connection {
         match command {
             Command::Open => {
                 assert_eq!(self.state, State::Closed, "a connection is opened once");
-                self.identify(cx);
                 self.send_syn(0, cx);
                 return;
             }
@@ -735,7 +737,6 @@ impl Endpoint for Connection {
             Command::Datagram { .. } => panic!("a connection sends no datagrams: {command:?}"),
         }
         if self.state == State::Open {
-            self.identify(cx);
             self.proceed(cx);
         }
     }
@@ -745,11 +746,8 @@ impl Endpoint for Connection {
     }
 
     fn sample(&self) -> Option<ConnectionSample> {
-        let (group, ordinal) = self.identity?;
         let alive = !matches!(self.state, State::Closed | State::Done);
         (alive && self.sender.has_sent_data()).then(|| ConnectionSample {
-            group,
-            ordinal,
             cwnd_bytes: self.sender.cwnd(),
             ssthresh_bytes: self.sender.ssthresh(),
             srtt: self.sender.srtt(),

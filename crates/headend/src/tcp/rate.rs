@@ -4,8 +4,8 @@
 //! since then over the longer of the time it took to send them and the time it took to acknowledge them is a rate the path has carried.
 
 use super::scoreboard::{Scoreboard, Segment};
-use super::slim::Slim;
 use crate::congestion::DeliverySample;
+use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 
 /// What a segment remembers of the moment it was sent.

@@ -11,8 +11,8 @@
 use super::EcnMode;
 use super::ranges::{Range, RangeSet};
 use super::sack::{MAX_BLOCKS, SackBlocks};
-use super::slim::Slim;
 use crate::packet::{Ecn, Flags, Packet};
+use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 
 /// How many in-order segments may wait for one acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
@@ -21,15 +21,15 @@ const SEGMENTS_PER_ACK: u32 = 2;
 /// RFC 9768 §3.2.1: what the count of marked packets starts with, on both sides.
 pub(super) const INITIAL_MARKED: u8 = 5;
 
-/// Whether an acknowledgement is owed.
+/// Whether an acknowledgement is owed: by when at the latest, unless data takes it along. In the room of a time, as each connection has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owed {
-    /// By then at the latest, unless data takes it along.
-    By(Instant),
+struct Owed(Instant);
+
+impl Owed {
     /// None.
-    Nothing,
-    /// At once.
-    Now,
+    const NOTHING: Self = Self(Instant::FAR_FUTURE);
+    /// At once: nothing is put off until the beginning of time.
+    const NOW: Self = Self(Instant::ZERO);
 }
 
 /// What SACK options tell of.
@@ -116,7 +116,7 @@ impl Receiver {
             told: None,
             dsack,
             delay,
-            owed: Owed::Nothing,
+            owed: Owed::NOTHING,
             unacked: 0,
             echo: Instant::ZERO,
             last_ack: 0,
@@ -165,7 +165,7 @@ impl Receiver {
             self.owe(fin || unmarked_before && self.was_marked, now);
         } else {
             self.take_out_of_order(packet.seq, end);
-            self.owed = Owed::Now;
+            self.owed = Owed::NOW;
         }
         self.read() - read_before
     }
@@ -201,9 +201,9 @@ impl Receiver {
     fn owe(&mut self, at_once: bool, now: Instant) {
         self.unacked += 1;
         if at_once || self.unacked >= SEGMENTS_PER_ACK || self.delay.is_zero() {
-            self.owed = Owed::Now;
-        } else if matches!(self.owed, Owed::Nothing) {
-            self.owed = Owed::By(now + self.delay);
+            self.owed = Owed::NOW;
+        } else if self.owed == Owed::NOTHING {
+            self.owed = Owed(now + self.delay);
         }
     }
 
@@ -248,7 +248,7 @@ impl Receiver {
     /// An acknowledgement leaves, alone or with data.
     #[inline]
     pub(super) fn acknowledged(&mut self) {
-        self.owed = Owed::Nothing;
+        self.owed = Owed::NOTHING;
         self.unacked = 0;
         if let Some(told) = &mut self.told {
             told.duplicate = None;
@@ -258,24 +258,18 @@ impl Receiver {
 
     /// Demands an acknowledgement.
     pub(super) fn owe_now(&mut self) {
-        self.owed = Owed::Now;
+        self.owed = Owed::NOW;
     }
 
     /// Whether an acknowledgement has to leave now.
     pub(super) fn owes_ack(&self, now: Instant) -> bool {
-        match self.owed {
-            Owed::By(at) => at <= now,
-            Owed::Nothing => false,
-            Owed::Now => true,
-        }
+        self.owed.0 <= now
     }
 
     /// When a delayed acknowledgement has to leave.
     pub(super) fn ack_deadline(&self) -> Option<Instant> {
-        match self.owed {
-            Owed::By(at) => Some(at),
-            Owed::Nothing | Owed::Now => None,
-        }
+        let is_put_off = self.owed != Owed::NOTHING && self.owed != Owed::NOW;
+        is_put_off.then_some(self.owed.0)
     }
 
     /// What arrived twice, and then what arrived out of order, as far as it is told.

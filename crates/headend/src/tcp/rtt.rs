@@ -5,7 +5,7 @@
 //! Deviation: RFC 6298 §2.4 rounds the timeout up to one second. Linux instead lets four times RTTVAR not fall below 200 ms, so that the timeout
 //! stays clear of SRTT however steady the path is; `min_rto` is that floor. With `min_rto = "1 s"` the timeout is never below the RFC's.
 
-use super::slim::Slim;
+use crate::slim::Slim;
 use crate::time::Duration;
 
 /// Estimates the round-trip time and derives the timeout.
@@ -13,8 +13,6 @@ use crate::time::Duration;
 pub(super) struct RttEstimator {
     min_rto: Duration,
     max_rto: Duration,
-    /// Timeout until the first sample.
-    initial_rto: Duration,
     srtt: Slim<Duration>,
     rttvar: Duration,
     min_rtt: Slim<Duration>,
@@ -30,7 +28,6 @@ impl RttEstimator {
         Self {
             min_rto,
             max_rto,
-            initial_rto,
             srtt: Slim::NONE,
             rttvar: Duration::ZERO,
             min_rtt: Slim::NONE,
@@ -73,13 +70,11 @@ impl RttEstimator {
     }
 
     /// The handshake needed a retransmission: RFC 6298 §5.7 starts data with at least 3 s if no sample could be taken.
-    pub(super) fn handshake_was_repeated(&mut self) {
+    pub(super) fn handshake_was_repeated(&mut self, initial_rto: Duration) {
         self.backoff = 0;
         if !self.srtt.is_some() {
-            self.base_rto = self
-                .initial_rto
-                .max(Duration::from_secs(3))
-                .min(self.max_rto);
+            let longer = initial_rto.max(Duration::from_secs(3));
+            self.base_rto = longer.min(self.max_rto);
         }
     }
 
@@ -165,11 +160,11 @@ mod tests {
     fn after_a_repeated_handshake_data_starts_with_three_seconds_unless_it_was_timed() {
         let mut untimed = estimator();
         untimed.back_off();
-        untimed.handshake_was_repeated();
+        untimed.handshake_was_repeated(Duration::from_secs(1));
         assert_eq!(untimed.rto(), ms(3000));
         let mut timed = estimator();
         timed.sample(ms(100));
-        timed.handshake_was_repeated();
+        timed.handshake_was_repeated(Duration::from_secs(1));
         assert_eq!(timed.rto(), ms(300));
     }
 

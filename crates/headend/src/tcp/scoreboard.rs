@@ -163,27 +163,28 @@ impl Delivery {
     }
 }
 
-/// The segments between SND.UNA and SND.NXT.
+/// The segments between SND.UNA and SND.NXT. What a side touches that sends nothing stands first.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Scoreboard {
-    segments: VecDeque<Segment>,
-    /// Number of the ring's front.
-    first: u64,
-    /// SND.UNA: the oldest number not acknowledged.
-    una: u64,
     /// SND.NXT: the next number to be sent.
     nxt: u64,
-    mss: u64,
-    /// Segments for which room is made once more than a few are in flight; zero: as they come.
-    room: u32,
-    sacked: RangeSet,
+    segments: VecDeque<Segment>,
+    /// SND.UNA: the oldest number not acknowledged.
+    una: u64,
+    /// Number of the ring's front.
+    first: u64,
     pipe: u64,
+    mss: u64,
+    sacked: RangeSet,
     /// Number of the first segment not yet judged by [`Self::detect_losses`].
     judged: u64,
     /// Number of the first segment that may still have to be repaired (RFC 6675: HighRxt, as a segment).
     repair: u64,
     /// What was in flight when the segment lost last was sent.
     lost_in_flight: u32,
+    /// Segments for which room is made once more than a few are in flight; zero: as they come.
+    room: u32,
     /// With RACK: numbers of segments sent again, and when, in that order.
     #[expect(
         clippy::box_collection,
@@ -193,6 +194,9 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Bytes that a side touches which sends nothing.
+    pub(super) const SILENT: usize = std::mem::offset_of!(Self, una);
+
     /// Asks for the oldest segment and for the place of the next.
     pub(super) fn fetch(&self) {
         let (older, newer) = self.segments.as_slices();

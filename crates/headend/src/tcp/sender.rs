@@ -16,6 +16,8 @@
 //! Left out: reneging receivers, Nagle's algorithm, persist probes (receivers read at once, so the window never closes), repeated losses of one
 //! repair but by the timer or RACK, undoing of spurious timeouts, and a limit on retransmissions of data.
 
+use std::mem::offset_of;
+
 use super::EcnMode;
 use super::prr::Prr;
 use super::rack::Rack;
@@ -24,9 +26,9 @@ use super::receiver::INITIAL_MARKED;
 use super::rtt::RttEstimator;
 use super::sack::reported_duplicate;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
-use super::slim::Slim;
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal, window_rate};
 use crate::packet::{Ecn, Flags};
+use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -111,58 +113,63 @@ enum End {
     Open,
 }
 
-/// The sending half.
+/// The sending half. What a side touches that sends nothing stands first, what few acknowledgements touch last.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Sender {
-    setup: Setup,
-    board: Scoreboard,
-    rtt: RttEstimator,
-    rate: RateSampler,
-    control: Box<dyn CongestionControl>,
-    /// What the control last said.
-    cwnd: u64,
-    pacing_rate: Slim<Rate>,
-    send_quantum: u64,
-    control_deadline: Slim<Instant>,
-    /// Bytes of the stream so far; `u64::MAX` never runs dry.
-    written: u64,
-    end: End,
     /// The other side takes nothing from here on.
     right_edge: u64,
-    recovery: Recovery,
+    /// Bytes of the stream so far; `u64::MAX` never runs dry.
+    written: u64,
+    control_deadline: Slim<Instant>,
     /// Duplicate acknowledgements since SND.UNA last moved.
     dup_acks: u32,
-    /// Without SACK: bytes that duplicate acknowledgements say have left the network (RFC 5681 §3.2 inflates cwnd instead).
-    departed: u64,
-    /// The first segment is to be sent again, whatever the window says.
-    repair_first: bool,
-    /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
-    recover: Slim<u64>,
-    /// Proportional rate reduction, during fast recovery.
-    prr: Option<Box<Prr>>,
-    rack: Option<Box<Rack>>,
-    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
-    /// before.
-    responded_until: Slim<u64>,
+    end: End,
     /// What both sides agreed on.
     ecn: EcnMode,
     /// Accurate ECN: marked packets so far, as far as the three bits tell (RFC 9768 §3.2.1: `s.cep`).
     marked: u8,
     /// The next new segment says CWR.
     cwr_due: bool,
+    board: Scoreboard,
     /// It was the window that stopped the latest round of sending.
     cwnd_limited: bool,
+    /// The first segment is to be sent again, whatever the window says.
+    repair_first: bool,
+    recovery: Recovery,
+    /// What the control last said.
+    cwnd: u64,
+    pacing_rate: Slim<Rate>,
+    control: Box<dyn CongestionControl>,
+    setup: Setup,
+    rate: RateSampler,
+    rtt: RttEstimator,
     last_sent_at: Instant,
+    /// Pacing: until when something may be waiting.
+    paced_until: Slim<Instant>,
+    rto_deadline: Slim<Instant>,
+    rack: Option<Box<Rack>>,
+    /// Proportional rate reduction, during fast recovery.
+    prr: Option<Box<Prr>>,
+    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
+    /// before.
+    responded_until: Slim<u64>,
+    send_quantum: u64,
+    /// Without SACK: bytes that duplicate acknowledgements say have left the network (RFC 5681 §3.2 inflates cwnd instead).
+    departed: u64,
+    /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
+    recover: Slim<u64>,
     /// Pacing: not before.
     next_send_at: Instant,
     /// Pacing: bytes that may still leave together with those that left last.
     quantum_left: u64,
-    /// Pacing: until when something may be waiting.
-    paced_until: Slim<Instant>,
-    rto_deadline: Slim<Instant>,
 }
 
 impl Sender {
+    /// Bytes that a side touches which sends nothing, and that most acknowledgements touch.
+    pub(super) const SILENT: usize = offset_of!(Self, board) + Scoreboard::SILENT;
+    pub(super) const HOT: usize = offset_of!(Self, recover);
+
     /// Asks for what it refers to.
     pub(super) fn fetch(&self) {
         self.board.fetch();
@@ -234,19 +241,20 @@ impl Sender {
         }
     }
 
-    /// The handshake is complete: it took `rtt`, if it could be timed. A repeated handshake starts over with the window of `control`.
+    /// The handshake is complete: it took `rtt`, if it could be timed. A repeated handshake starts over with the window of another
+    /// control, and with the initial timeout.
     pub(super) fn handshake_done(
         &mut self,
         rtt: Option<Duration>,
-        repeated: Option<Box<dyn CongestionControl>>,
+        repeated: Option<(Box<dyn CongestionControl>, Duration)>,
     ) {
         if let Some(rtt) = rtt {
             self.rtt.observe(rtt);
             self.rtt.sample(rtt);
         }
-        if let Some(control) = repeated {
+        if let Some((control, initial_rto)) = repeated {
             self.control = control;
-            self.rtt.handshake_was_repeated();
+            self.rtt.handshake_was_repeated(initial_rto);
         }
         if let Some(rtt) = rtt {
             self.control.on_handshake(rtt);

@@ -939,11 +939,14 @@ impl Recorder {
         self.shown += 1;
     }
 
-    /// Adds a connection's state to the series.
-    pub fn connection_row(&mut self, at: Instant, sample: ConnectionSample) {
+    /// Adds the state of a group's connection to the series.
+    pub fn connection_row(
+        &mut self,
+        at: Instant,
+        (group, ordinal): (GroupId, u32),
+        sample: ConnectionSample,
+    ) {
         let ConnectionSample {
-            group,
-            ordinal,
             cwnd_bytes,
             ssthresh_bytes,
             srtt,

@@ -1,4 +1,4 @@
-//! An `Option` in the room of its value: a plant has tens of thousands of connections, each with a dozen times and numbers that may be missing.
+//! An `Option` in the room of its value: a plant has tens of thousands of connections and queues, each with times and numbers that may be missing.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
 /// What has a largest value that nothing real ever is.
-pub(super) trait Bounded: Copy + PartialEq {
+pub(crate) trait Bounded: Copy + PartialEq {
     const LARGEST: Self;
 }
 
@@ -28,28 +28,28 @@ impl Bounded for Rate {
 
 /// A value, or the largest one for none.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slim<T>(T);
+pub(crate) struct Slim<T>(T);
 
 impl<T: Bounded> Slim<T> {
     /// None.
-    pub(super) const NONE: Self = Self(T::LARGEST);
+    pub(crate) const NONE: Self = Self(T::LARGEST);
 
     /// A value.
     #[inline]
-    pub(super) fn some(value: T) -> Self {
+    pub(crate) fn some(value: T) -> Self {
         debug_assert!(value != T::LARGEST, "the largest value stands for none");
         Self(value)
     }
 
     /// As everybody else has it.
     #[inline]
-    pub(super) fn get(self) -> Option<T> {
+    pub(crate) fn get(self) -> Option<T> {
         (self.0 != T::LARGEST).then_some(self.0)
     }
 
     /// Whether there is one.
     #[inline]
-    pub(super) fn is_some(self) -> bool {
+    pub(crate) fn is_some(self) -> bool {
         self.0 != T::LARGEST
     }
 }
