@@ -22,6 +22,7 @@ pub mod context;
 mod earliest;
 pub mod endpoint;
 pub mod event;
+mod few;
 pub mod flow;
 #[cfg(test)]
 mod in_order;

@@ -5,6 +5,7 @@ use crate::context::{Context, QueueInternals};
 use crate::metrics::Recorder;
 use crate::near::Step;
 use crate::packet::Packet;
+use crate::slim::Slim;
 use crate::time::Instant;
 use crate::trace::QueueId;
 
@@ -18,7 +19,7 @@ pub struct Queue {
     /// What waits, after the latest call.
     depth: Depth,
     /// The earliest update already asked for.
-    armed: Option<Instant>,
+    armed: Slim<Instant>,
     /// The link's token for this queue's updates.
     token: u64,
 }
@@ -31,7 +32,7 @@ impl Queue {
             is_periodic: discipline.is_periodic(),
             depth: discipline.depth(),
             discipline,
-            armed: None,
+            armed: Slim::NONE,
             token,
         }
     }
@@ -85,8 +86,8 @@ impl Queue {
 
     /// An update may be due.
     pub fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
-        if self.armed.is_some_and(|at| at <= cx.now) {
-            self.armed = None;
+        if self.armed.get().is_some_and(|at| at <= cx.now) {
+            self.armed = Slim::NONE;
         }
         cx.enter_queue(self.id);
         if self.discipline.next_update().is_some_and(|at| at <= cx.now) {
@@ -173,9 +174,9 @@ impl Queue {
 
     fn arm(&mut self, cx: &mut Context<'_>) {
         if let Some(at) = self.discipline.next_update()
-            && self.armed.is_none_or(|armed| at < armed)
+            && self.armed.get().is_none_or(|armed| at < armed)
         {
-            self.armed = Some(at);
+            self.armed = Slim::some(at);
             cx.wake_at(at.max(cx.now), self.token);
         }
     }

@@ -20,8 +20,9 @@ const CONCATENATION_HEADER: u64 = 6;
 /// Bytes that each fragment costs: a MAC header with the fragmentation extension, and a CRC.
 pub const FRAGMENT_OVERHEAD: u64 = 16 + 4;
 
-/// Bursts, one after the other.
+/// Bursts, one after the other. What most grants touch stands first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Bursts {
     /// Largest burst of several packets, bytes; zero: bursts are single packets.
     limit: u64,
@@ -31,12 +32,12 @@ pub struct Bursts {
     bytes: u64,
     /// Bytes asked for and not granted.
     outstanding: u64,
-    /// Taken from the queue, and not in the burst.
-    next: Option<Packet>,
     /// PDU bytes cleared and not used.
     cleared: u64,
     /// When the burst that was granted last begins, until it is prepared.
     begins: Option<Instant>,
+    /// Taken from the queue, and not in the burst.
+    next: Option<Packet>,
 }
 
 impl Bursts {

@@ -4,12 +4,11 @@
 //! Bytes are cleared for request by the [token buckets](super::token_bucket) and only cleared bytes are sent, so what the
 //! rounding to minislots leaves over in a grant stays empty.
 
-use std::collections::VecDeque;
-
 use super::cmts::Grant;
 use super::service_flow::{DequeueAt, Supply};
 use super::timing::UpstreamTiming;
 use crate::context::Context;
+use crate::few::Few;
 use crate::packet::Packet;
 use crate::qdisc::Framing;
 use crate::time::Instant;
@@ -18,43 +17,51 @@ use crate::trace::DropReason;
 /// Requests count in units of so many bytes (DOCS-QOS3-MIB: the multiplier of TLV 24.26 and its default).
 const REQUEST_UNIT: u64 = 4;
 
-#[derive(Debug)]
-struct Partial {
-    packet: Packet,
-    /// MAC header bytes not sent yet.
+/// Bytes of a packet that are not sent yet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rest {
+    /// Of its MAC header.
     header: u64,
-    /// PDU bytes not sent yet.
+    /// Of its PDU.
     pdu: u64,
 }
 
-/// A stream of bytes.
+/// A stream of bytes. What most grants touch stands first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Continuous {
-    dequeue_at: DequeueAt,
-    partial: Option<Partial>,
     /// PDU bytes asked for and not drawn.
     requested: u64,
     /// Bytes asked for, MAC headers included, and not granted.
     outstanding: u64,
+    /// Of `partial`; of none, nothing.
+    rest: Rest,
+    dequeue_at: DequeueAt,
     /// Grants whose bursts are not prepared yet, in the order of time.
-    grants: VecDeque<Grant>,
+    grants: Few<Grant>,
+    /// A packet of which a part is sent.
+    partial: Option<Packet>,
 }
 
 impl Continuous {
+    /// Bytes that most grants touch.
+    pub const HOT: usize = std::mem::offset_of!(Self, partial);
+
     /// Nothing sent, nothing asked for.
     pub fn new(dequeue_at: DequeueAt) -> Self {
         Self {
             dequeue_at,
             partial: None,
+            rest: Rest::default(),
             requested: 0,
             outstanding: 0,
-            grants: VecDeque::new(),
+            grants: Few::new(),
         }
     }
 
     /// Packets in its hands.
     pub fn held(&self) -> u64 {
-        u64::from(self.partial.is_some())
+        u64::from(self.rest.pdu > 0)
     }
 
     /// Whether it waits for no grant.
@@ -112,11 +119,12 @@ impl Continuous {
     ) {
         let before = self.waiting_pdu(supply);
         while bytes > 0 {
-            let Some(partial) = self.partial.take().or_else(|| next(supply, timing, cx)) else {
+            let Some(packet) = self.next(supply, timing, cx) else {
                 break;
             };
-            bytes = bytes.saturating_sub(partial.header + partial.pdu);
-            supply.discard(partial.packet, DropReason::RetryLimit, cx);
+            let Rest { header, pdu } = std::mem::take(&mut self.rest);
+            bytes = bytes.saturating_sub(header + pdu);
+            supply.discard(packet, DropReason::RetryLimit, cx);
         }
         // What was cleared is spent, what a law dropped besides is not.
         let gone = before - self.waiting_pdu(supply);
@@ -187,22 +195,23 @@ impl Continuous {
         let before = self.waiting_pdu(supply);
         let mut sent_pdu = 0;
         while credit > 0 && self.requested > 0 {
-            let Some(mut partial) = self.partial.take().or_else(|| next(supply, timing, cx)) else {
+            let Some(packet) = self.next(supply, timing, cx) else {
                 break;
             };
-            let header = partial.header.min(credit);
-            let pdu = partial.pdu.min(credit - header).min(self.requested);
-            partial.header -= header;
-            partial.pdu -= pdu;
+            let rest = &mut self.rest;
+            let header = rest.header.min(credit);
+            let pdu = rest.pdu.min(credit - header).min(self.requested);
+            rest.header -= header;
+            rest.pdu -= pdu;
             credit -= header + pdu;
             self.requested -= pdu;
             sent_pdu += pdu;
-            if partial.pdu == 0 {
+            if rest.pdu == 0 {
                 let position = timing.segment_overhead + most - credit;
                 let minislot = grant.first + (position - 1) / timing.minislot_bytes;
-                supply.send(partial.packet, timing.delivery(grant.map, minislot), cx);
+                supply.send(packet, timing.delivery(grant.map, minislot), cx);
             } else {
-                self.partial = Some(partial);
+                self.partial = Some(packet);
             }
         }
         // What the law dropped on the way out needs no tokens any more.
@@ -212,7 +221,31 @@ impl Continuous {
 
     /// PDU bytes waiting, those of a packet partly sent included.
     fn waiting_pdu(&self, supply: &Supply) -> u64 {
-        supply.queued() + self.partial.as_ref().map_or(0, |partial| partial.pdu)
+        supply.queued() + self.rest.pdu
+    }
+
+    /// The packet of which a part is sent, or the next from the queue, of which nothing is; `rest` is its rest then.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet is moved once, to where it is used"
+    )]
+    fn next(
+        &mut self,
+        supply: &mut Supply,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> Option<Packet> {
+        // The last bytes of a packet are its PDU's.
+        if self.rest.pdu > 0 {
+            return self.partial.take();
+        }
+        let packet = supply.take(cx)?;
+        self.rest = Rest {
+            header: timing.mac_header,
+            pdu: Framing::ETHERNET.of_size(packet.size),
+        };
+        Some(packet)
     }
 
     /// `bytes` left the queue without being sent: the newest claims are dropped first.
@@ -227,10 +260,7 @@ impl Continuous {
     /// Bytes by which what was asked for and is not sent yet falls short of what the cleared bytes need, MAC headers included.
     fn shortage(&self, supply: &Supply, mac_header: u64) -> u64 {
         let depth = supply.queue.depth();
-        let (header, pdu) = self
-            .partial
-            .as_ref()
-            .map_or((0, 0), |partial| (partial.header, partial.pdu));
+        let Rest { header, pdu } = self.rest;
         let from_queue = self.requested.saturating_sub(pdu);
         // Of the queued packets, those that begin within the cleared bytes; estimated by the mean size while only a part is cleared.
         let headers = if from_queue == depth.bytes {
@@ -249,16 +279,4 @@ impl Continuous {
         };
         need.saturating_sub(self.outstanding + granted)
     }
-}
-
-/// The next packet from the queue, nothing of it sent yet.
-#[inline]
-fn next(supply: &mut Supply, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<Partial> {
-    let packet = supply.take(cx)?;
-    let pdu = Framing::ETHERNET.of_size(packet.size);
-    Some(Partial {
-        packet,
-        header: timing.mac_header,
-        pdu,
-    })
 }

@@ -206,15 +206,15 @@ impl QueueStats {
 #[repr(C, align(64))]
 pub(super) struct QueueRecord {
     pub(super) at_interval: QueueCounters,
+    /// Nanoseconds in which it stood, and until when they are counted.
+    pub(super) stood_ns: u64,
+    pub(super) stood_until: Instant,
     pub(super) ends: Ends,
     pub(super) at_warmup: QueueCounters,
     pub(super) enqueued_at_warmup: u64,
     /// Of the packets taken in, those that had been taken in before.
     pub(super) moved: u64,
     pub(super) moved_at_warmup: u64,
-    /// Nanoseconds in which it stood, and until when they are counted.
-    pub(super) stood_ns: u64,
-    pub(super) stood_until: Instant,
 }
 
 impl QueueRecord {

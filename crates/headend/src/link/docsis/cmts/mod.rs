@@ -108,8 +108,6 @@ struct FlowState {
     backlog: u64,
     /// A part of the request has been granted.
     is_fragmented: bool,
-    /// In the line of those that wait.
-    is_waiting: bool,
     /// Minislots it gets in the MAP that is being made.
     share: u64,
 }
@@ -131,6 +129,8 @@ pub struct Cmts {
     flows: Vec<FlowState>,
     /// Those with a backlog, by priority, the one served longest ago first.
     waiting: [VecDeque<usize>; 8],
+    /// By flow: whether it is in line. Apart from the other state, as each MAP asks this of all that wait.
+    is_waiting: Vec<bool>,
     reservations: Vec<Reservation>,
     periodic: Vec<Periodic>,
     space: Space,
@@ -172,6 +172,7 @@ impl Cmts {
             requests: VecDeque::with_capacity(16),
             flows: Vec::new(),
             waiting: Default::default(),
+            is_waiting: Vec::new(),
             reservations: Vec::new(),
             periodic: Vec::new(),
             space: Space::default(),
@@ -221,9 +222,9 @@ impl Cmts {
             periodic,
             backlog: 0,
             is_fragmented: false,
-            is_waiting: false,
             share: 0,
         });
+        self.is_waiting.push(false);
     }
 
     /// A request sent at `at` will have been received by then plus the pipeline.
@@ -235,7 +236,7 @@ impl Cmts {
     pub fn set_priority(&mut self, flow: usize, priority: u8) {
         let state = &mut self.flows[flow];
         let earlier = usize::from(std::mem::replace(&mut state.priority, priority.min(7)));
-        if state.is_waiting && earlier != usize::from(state.priority) {
+        if self.is_waiting[flow] && earlier != usize::from(state.priority) {
             self.waiting[earlier].retain(|&other| other != flow);
             self.waiting[usize::from(state.priority)].push_back(flow);
         }
@@ -348,14 +349,15 @@ impl Cmts {
     fn consider(&mut self, map: u64, timing: &UpstreamTiming) {
         let start = timing.allocation_start(map);
         let loop_time = timing.minimum_request_grant();
-        let (flows, waiting) = (&mut self.flows, &mut self.waiting);
+        let (flows, waiting, is_waiting) =
+            (&mut self.flows, &mut self.waiting, &mut self.is_waiting);
         self.requests.retain(|request| {
             let is_reached = request.at + loop_time <= start;
             if is_reached {
                 let flow = &mut flows[request.flow];
                 flow.backlog += request.bytes;
-                if !flow.is_waiting {
-                    flow.is_waiting = true;
+                if flow.backlog > 0 && !is_waiting[request.flow] {
+                    is_waiting[request.flow] = true;
                     waiting[usize::from(flow.priority)].push_back(request.flow);
                 }
             }
@@ -582,7 +584,7 @@ impl Cmts {
             Placement::First => 0,
             Placement::Random => self.rng.below(room + 1),
         });
-        let mut left = budget;
+        let (mut left, mut is_done) = (budget, false);
         for &index in &self.served {
             let flow = &mut self.flows[index];
             let before = flow.backlog;
@@ -599,15 +601,14 @@ impl Cmts {
             }
             if flow.backlog == 0 {
                 flow.is_fragmented = false;
+                self.is_waiting[index] = false;
+                is_done = true;
             }
         }
-        let flows = &mut self.flows;
-        for line in &mut self.waiting {
-            line.retain(|&index| {
-                let flow = &mut flows[index];
-                flow.is_waiting = flow.backlog > 0;
-                flow.is_waiting
-            });
+        if is_done {
+            for line in &mut self.waiting {
+                line.retain(|&index| self.is_waiting[index]);
+            }
         }
     }
 }

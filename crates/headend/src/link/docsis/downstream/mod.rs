@@ -39,12 +39,14 @@ struct ServiceFlow {
     queue: Queue,
     buckets: TokenBuckets,
     rate: Rate,
-    /// Taken from the queue: waits for tokens, or has them and waits for the channel.
-    in_hand: Option<Packet>,
     /// When the packet in hand has its tokens.
     admitted: Instant,
     /// It waits for them.
     is_held_back: bool,
+    /// There is one.
+    has_in_hand: bool,
+    /// Taken from the queue: waits for tokens, or has them and waits for the channel. Last, as most packets never do.
+    in_hand: Option<Packet>,
 }
 
 /// The downstream.
@@ -284,7 +286,7 @@ impl Downstream {
         let end = self.channel.send(cx.now, pdu + self.timing.mac_header);
         self.busy_until = end;
         if end == Instant::FAR_FUTURE {
-            self.flows[flow].in_hand = Some(packet);
+            self.flows[flow].keep(packet);
             return None;
         }
         self.sent += pdu + self.timing.mac_header;
@@ -302,7 +304,7 @@ impl Downstream {
     }
 }
 
-near!(ServiceFlow);
+near!(ServiceFlow, up to in_hand);
 
 impl ServiceFlow {
     fn new(flow: DownstreamFlow) -> Self {
@@ -311,16 +313,19 @@ impl ServiceFlow {
             queue: flow.queue,
             buckets: TokenBuckets::new(flow.limits),
             rate: flow.rate,
-            in_hand: None,
             admitted: Instant::ZERO,
             is_held_back: false,
+            has_in_hand: false,
+            in_hand: None,
         }
     }
 
     /// The packet that may be sent now. If the next one must wait for tokens, it is in hand from now on and a wake-up is under way.
     #[inline]
     fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
-        if let Some(packet) = self.in_hand.take() {
+        if self.has_in_hand {
+            self.has_in_hand = false;
+            let packet = self.in_hand.take()?;
             if self.admitted < cx.now {
                 let bytes = Framing::ETHERNET.of_size(packet.size);
                 self.buckets.delayed(cx.now, bytes);
@@ -334,10 +339,16 @@ impl ServiceFlow {
         if self.admitted <= cx.now {
             return Some(packet);
         }
-        self.in_hand = Some(packet);
+        self.keep(packet);
         self.is_held_back = true;
         cx.wake_at(self.admitted, Wake::Admitted(flow).token());
         None
+    }
+
+    /// It has `packet` in hand.
+    fn keep(&mut self, packet: Packet) {
+        self.in_hand = Some(packet);
+        self.has_in_hand = true;
     }
 
     fn update(&mut self, cx: &mut Context<'_>) {
@@ -361,11 +372,15 @@ impl ServiceFlow {
 
     /// The packet that is sent next.
     fn first(&self) -> Option<&Packet> {
-        self.in_hand.as_ref().or_else(|| self.queue.first())
+        if self.has_in_hand {
+            self.in_hand.as_ref()
+        } else {
+            self.queue.first()
+        }
     }
 
     fn held(&self) -> u64 {
-        self.queue.depth().packets + u64::from(self.in_hand.is_some())
+        self.queue.depth().packets + u64::from(self.has_in_hand)
     }
 }
 
