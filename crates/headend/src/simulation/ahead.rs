@@ -18,8 +18,8 @@ use crate::packet::Side;
 use crate::time::{Duration, Instant};
 
 /// Wake-ups of one look ahead, at least and at most, as far as it can be arranged: what they touch must still be near when they come.
-const FEW: usize = 16;
-const MANY: usize = 48;
+const FEW: usize = 48;
+const MANY: usize = 192;
 /// The shortest and the longest look ahead.
 const SHORTEST: Duration = Duration::from_micros(4);
 const LONGEST: Duration = Duration::from_millis(1);
