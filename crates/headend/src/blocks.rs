@@ -102,7 +102,7 @@ impl Blocks {
             let last = self.head as usize + self.len() - 1;
             if last / BLOCK < self.behind() {
                 let before = self.between.as_mut().and_then(|between| between.pop_back());
-                self.last = before;
+                self.spare = mem::replace(&mut self.last, before);
             }
         }
         Some(packet)
@@ -161,13 +161,7 @@ impl Blocks {
     #[inline]
     fn rest(&mut self) {
         self.head = 0;
-        if let Some(last) = self.last.take() {
-            self.spare = Some(last);
-        }
-        debug_assert!(
-            self.between.iter().all(|between| between.is_empty()),
-            "two blocks more than are needed"
-        );
+        debug_assert_eq!(self.behind(), 0, "the last packet is in the first block");
     }
 
     /// Blocks behind the first.

@@ -53,11 +53,11 @@ pub enum Step {
 }
 
 /// Makes an object one that can be asked for: it is `repr(C)`, and its first field is `beginning`. What is needed less often
-/// stands last, from a field on that is named.
+/// stands last, from a field on that is named, or behind so many bytes of one.
 macro_rules! near {
-    ($object:ident $(, up to $cold:ident)?) => {
+    ($object:ident $(, up to $cold:ident $(+ $bytes:expr)?)?) => {
         impl $crate::near::Near for $object {
-            $(const HOT: usize = std::mem::offset_of!(Self, $cold);)?
+            $(const HOT: usize = std::mem::offset_of!(Self, $cold) $(+ $bytes)?;)?
 
             #[inline]
             fn beginning(&self) -> &$crate::near::Beginning {

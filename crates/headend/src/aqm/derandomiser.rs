@@ -64,8 +64,8 @@ impl Derandomiser {
         }
     }
 
-    /// The length that a run has at least.
-    pub(crate) fn low(&self) -> f64 {
+    /// The length that a run has at least; also the highest probability with which a packet is dropped.
+    pub(crate) fn probability_low(&self) -> f64 {
         self.low
     }
 

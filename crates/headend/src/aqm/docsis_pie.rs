@@ -180,11 +180,11 @@ pub struct DocsisPie {
     quantise: bool,
     estimator: Estimator,
     steering: Steering,
-    /// Tokens of the sustained-rate bucket at the latest update; on a line without one, more than any has.
-    tokens: u64,
-    /// How long it has been quiet, and how long it must be.
+    /// How long it has been quiet.
     burst_reset: Duration,
-    burst_resets_after: Duration,
+    /// How long that must last for the law to fall asleep.
+    burst_reset_timeout: Duration,
+    /// Every burst allowance begins with so much.
     max_burst: Duration,
     rng: Rng,
 }
@@ -209,7 +209,7 @@ impl DocsisPie {
             },
             mean_packet: config.mean_packet.0,
             quantise: config.quantise,
-            burst_resets_after: config.burst_reset,
+            burst_reset_timeout: config.burst_reset,
             max_burst: config.max_burst,
             rng,
             state: State::Inactive,
@@ -218,7 +218,6 @@ impl DocsisPie {
             burst_allowance: Duration::ZERO,
             burst_reset: Duration::ZERO,
             is_empty: true,
-            tokens: u64::MAX,
         }
     }
 }
@@ -279,7 +278,6 @@ impl Aqm for DocsisPie {
     fn internals(&self) -> QueueInternals {
         QueueInternals {
             drop_probability: Some(self.drop_probability),
-            tokens_bytes: (self.tokens < u64::MAX).then_some(self.tokens as f64),
             burst_allowance_ns: Some(self.burst_allowance.as_nanos() as f64),
             delay_estimate_ns: Some(self.delay.as_nanos() as f64),
             rate_estimate_bps: self.estimator.rate_bps(),
@@ -324,7 +322,7 @@ impl DocsisPie {
     fn packet_probability(&self, size: u64) -> f64 {
         let size = if self.quantise { quantised(size) } else { size };
         let scaled = self.drop_probability * size as f64 / self.mean_packet as f64;
-        scaled.min(self.derandomiser.low())
+        scaled.min(self.derandomiser.probability_low())
     }
 
     /// The de-randomised draw: never too soon after the last drop, and never too late.
@@ -349,7 +347,6 @@ impl DocsisPie {
                 self.updates.skip(now);
                 return;
             }
-            self.tokens = (line.shaper).map_or(u64::MAX, |shaper| shaper.tokens(now));
             self.control(self.predict(backlog.depth().bytes, line, now));
             self.updates.advance();
         }
@@ -414,7 +411,7 @@ impl DocsisPie {
             }
             State::Quiescent if is_quiet => {
                 self.burst_reset += self.updates.interval();
-                if self.burst_reset > self.burst_resets_after {
+                if self.burst_reset > self.burst_reset_timeout {
                     self.burst_reset = Duration::ZERO;
                     self.state = State::Inactive;
                 }

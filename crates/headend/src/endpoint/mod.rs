@@ -20,9 +20,9 @@ use crate::time::{Duration, Instant};
 
 /// One side of a flow.
 pub trait Endpoint: Debug + Send {
-    /// Asks for its state, in the second step, and for what that refers to, in the third. `only_reads`: data comes, and most who get data send none.
-    fn fetch(&self, step: Step, only_reads: bool) {
-        let _ = (step, only_reads);
+    /// Asks for its state, in the second step, and for what that refers to, in the third; whether what comes brings data.
+    fn fetch(&self, step: Step, brings_data: bool) {
+        let _ = (step, brings_data);
     }
     /// Takes a packet that has reached this host. The simulation ends the packet afterwards.
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>);

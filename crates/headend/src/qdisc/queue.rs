@@ -174,6 +174,8 @@ impl Queue {
 
     fn arm(&mut self, cx: &mut Context<'_>) {
         if let Some(at) = self.discipline.next_update()
+            // Never.
+            && at < Instant::FAR_FUTURE
             && self.armed.get().is_none_or(|armed| at < armed)
         {
             self.armed = Slim::some(at);

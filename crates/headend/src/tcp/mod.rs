@@ -45,7 +45,7 @@ use crate::congestion::{CongestionConfig, CongestionControl};
 use crate::context::{ConnectionSample, Context};
 use crate::endpoint::{Command, Endpoint, News, Notice};
 use crate::flow::FlowId;
-use crate::near::{Beginning, Near, Step};
+use crate::near::{Beginning, Near, Step, near};
 use crate::packet::{Ecn, Flags, Packet, Side};
 use crate::rng::Rng;
 use crate::slim::Slim;
@@ -646,23 +646,18 @@ impl Connection {
     }
 }
 
-impl Near for Connection {
-    const HOT: usize = offset_of!(Self, sender) + Sender::HOT;
-
-    fn beginning(&self) -> &Beginning {
-        &self.beginning
-    }
-}
+near!(Connection, up to sender + Sender::HOT);
 
 impl Endpoint for Connection {
-    fn fetch(&self, step: Step, only_reads: bool) {
+    fn fetch(&self, step: Step, brings_data: bool) {
         match step {
             Step::First => {}
-            Step::Second if only_reads => {
+            // Most who get data send none.
+            Step::Second if brings_data => {
                 self.fetch_first(offset_of!(Self, sender) + Sender::SILENT);
             }
             Step::Second => Near::fetch(self),
-            Step::Third if only_reads => {}
+            Step::Third if brings_data => {}
             Step::Third => self.sender.fetch(),
         }
     }
@@ -746,7 +741,8 @@ impl Endpoint for Connection {
     }
 
     fn sample(&self) -> Option<ConnectionSample> {
-        let alive = !matches!(self.state, State::Closed | State::Done);
+        // Before the handshake is over, a side that accepts has nothing to show.
+        let alive = matches!(self.state, State::Open | State::SynSent { .. });
         (alive && self.sender.has_sent_data()).then(|| ConnectionSample {
             cwnd_bytes: self.sender.cwnd(),
             ssthresh_bytes: self.sender.ssthresh(),

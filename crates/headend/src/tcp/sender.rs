@@ -166,8 +166,9 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// Bytes that a side touches which sends nothing, and that most acknowledgements touch.
+    /// Its first bytes, which a side touches that sends nothing.
     pub(super) const SILENT: usize = offset_of!(Self, board) + Scoreboard::SILENT;
+    /// Its first bytes, which most acknowledgements touch.
     pub(super) const HOT: usize = offset_of!(Self, recover);
 
     /// Asks for what it refers to.
@@ -242,7 +243,7 @@ impl Sender {
     }
 
     /// The handshake is complete: it took `rtt`, if it could be timed. A repeated handshake starts over with the window of another
-    /// control, and with the initial timeout.
+    /// control and, unless it was timed, with a timeout of at least the initial one.
     pub(super) fn handshake_done(
         &mut self,
         rtt: Option<Duration>,

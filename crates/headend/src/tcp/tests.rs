@@ -779,3 +779,31 @@ fn whoever_waits_for_room_is_told_once_the_window_has_let_enough_out() {
     );
     assert!(last > end);
 }
+
+#[test]
+fn a_side_that_waits_for_the_handshake_to_end_has_no_state_to_show() {
+    // The SYN passes and is answered, and nothing else gets through: the side that accepts has written, and waits.
+    let setup = Setup {
+        link: scripted(|packet| {
+            let is_syn = packet.flags.has(Flags::SYN);
+            if is_syn || packet.from == Side::Peer {
+                Fate::Pass
+            } else {
+                Fate::Lose
+            }
+        }),
+        bytes: [1000, 5000],
+        duration: Duration::from_secs(2),
+        ..Setup::default()
+    };
+    let (mut simulation, _) = setup.run();
+    let tables = simulation.tables();
+    let (_, connections) = (tables.iter())
+        .find(|(name, _)| *name == "connection_series")
+        .expect("a run has that table");
+    let Some(Column::Integer(in_flight)) = connections.get("in_flight_bytes") else {
+        panic!("bytes in flight are whole");
+    };
+    assert!(!in_flight.is_empty(), "the side that opens sends in vain");
+    assert!(in_flight.iter().all(|&bytes| bytes > 0), "{in_flight:?}");
+}

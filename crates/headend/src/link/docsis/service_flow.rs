@@ -3,8 +3,6 @@
 //! What is asked for and how grants are filled is the business of the generation: [`Continuous`] (DOCSIS 3.0 and later) or [`Bursts`]
 //! (before).
 
-use std::mem::offset_of;
-
 use super::bursts::Bursts;
 use super::cmts::Grant;
 use super::contention::Backoff;
@@ -15,7 +13,7 @@ use super::timing::UpstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::metrics::Recorder;
-use crate::near::{Beginning, Near, Step};
+use crate::near::{Beginning, Near, Step, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, GrantView, LineView, Queue, QueueDiscipline, Shaper};
 use crate::rng::Rng;
@@ -137,15 +135,8 @@ pub struct ServiceFlow {
     sending: Sending,
 }
 
-impl Near for ServiceFlow {
-    // Of the other way of sending it is as much.
-    const HOT: usize = offset_of!(Self, sending) + Continuous::HOT;
-
-    #[inline]
-    fn beginning(&self) -> &Beginning {
-        &self.beginning
-    }
-}
+// Of the other way of sending it is about as much.
+near!(ServiceFlow, up to sending + Continuous::HOT);
 
 impl ServiceFlow {
     /// Asks for what a packet or a grant will touch.

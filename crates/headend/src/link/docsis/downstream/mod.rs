@@ -43,9 +43,9 @@ struct ServiceFlow {
     admitted: Instant,
     /// It waits for them.
     is_held_back: bool,
-    /// There is one.
+    /// A packet is in hand: said here, so that it need not be touched.
     has_in_hand: bool,
-    /// Taken from the queue: waits for tokens, or has them and waits for the channel. Last, as most packets never do.
+    /// Taken from the queue: waits for tokens, or has them and waits for the channel. Last, as few packets do.
     in_hand: Option<Packet>,
 }
 
