@@ -165,6 +165,8 @@ pub struct Plant {
     pub cmts_map_processing: Duration,
     /// See [`PlantConfig::modem_map_processing`].
     pub modem_map_processing: Duration,
+    /// See [`PlantConfig::cmts_forwarding`].
+    pub cmts_forwarding: Duration,
     /// See [`PlantConfig::elements_per_map`].
     pub elements_per_map: u64,
     /// See [`PlantConfig::upstream_mac_header`].
@@ -198,6 +200,12 @@ pub struct PlantConfig {
     /// counts too. More of it makes every request wait longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modem_map_processing: Option<Duration>,
+    /// Time the CMTS takes to forward a packet between the cable and its network side, the same in each
+    /// direction: upstream after the burst has arrived, downstream before the packet enters its queue.
+    /// More of it makes every round trip longer by twice as much, and changes nothing else. Zero in every
+    /// preset, as no document gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cmts_forwarding: Option<Duration>,
     /// Information elements of an average MAP, this line's and its neighbours': their bytes are taken off the downstream's rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements_per_map: Option<u64>,
@@ -289,6 +297,7 @@ impl PlantConfig {
             modem_map_processing: self
                 .modem_map_processing
                 .unwrap_or(plant.modem_map_processing),
+            cmts_forwarding: self.cmts_forwarding.unwrap_or(plant.cmts_forwarding),
             elements_per_map: self.elements_per_map.unwrap_or(plant.elements_per_map),
             upstream_mac_header: self
                 .upstream_mac_header
@@ -340,6 +349,7 @@ impl From<Plant> for PlantConfig {
             map_interval: Some(plant.map_interval),
             cmts_map_processing: Some(plant.cmts_map_processing),
             modem_map_processing: Some(plant.modem_map_processing),
+            cmts_forwarding: Some(plant.cmts_forwarding),
             elements_per_map: Some(plant.elements_per_map),
             upstream_mac_header: Some(plant.upstream_mac_header),
             downstream_mac_header: Some(plant.downstream_mac_header),
@@ -377,6 +387,7 @@ impl Plant {
             cmts_map_processing: Duration::from_micros(200),
             // 600 µs + frame·(K+1)/K.
             modem_map_processing: Duration::from_nanos(757_500),
+            cmts_forwarding: Duration::ZERO,
             // The ns-3 module's average load: a tenth of the channel, in bursts of 150 B.
             elements_per_map: 111,
             upstream_mac_header: 10,
