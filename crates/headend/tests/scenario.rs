@@ -812,10 +812,7 @@ fn the_queues_of_a_cell_have_names() {
 }
 
 #[test]
-fn flows_that_make_no_sense_are_refused() {
-    assert!(error_with("flow.stream.count", "0").contains("at least one"));
-    assert!(error_with("flow.stream.count", "100000").contains("more than 10000"));
-    assert!(error_with("flow.stream.dscp", "64").contains("a DSCP from 0 to 63"));
+fn losses_and_marks_that_make_no_sense_are_refused() {
     assert!(error_with("flow.stream.path.loss", "100 %").contains("carries nothing"));
     for all in [
         "{ every = 1 }",
@@ -864,6 +861,25 @@ fn flows_that_make_no_sense_are_refused() {
     assert!(told.contains("not ECN-capable (ecn)"), "{told}");
     let told = error_with("flow.stream.ecn", "ect2");
     assert!(told.contains("ect0") && told.contains("ect1"), "{told}");
+    let bulk = |path: &str, value: &str| {
+        let overrides = [("flow.stream.application", "bulk"), (path, value)];
+        parse(PLAIN, &overrides)
+            .expect_err("the override is wrong")
+            .to_string()
+    };
+    let told = bulk("flow.stream.ecn", "ect0");
+    assert!(
+        told.starts_with("flow.stream.ecn: ") && told.contains("tcp.ecn decides"),
+        "{told}"
+    );
+    assert!(bulk("flow.stream.path.marks", "1 %").contains("not ECN-capable (tcp.ecn)"));
+}
+
+#[test]
+fn flows_that_make_no_sense_are_refused() {
+    assert!(error_with("flow.stream.count", "0").contains("at least one"));
+    assert!(error_with("flow.stream.count", "100000").contains("more than 10000"));
+    assert!(error_with("flow.stream.dscp", "64").contains("a DSCP from 0 to 63"));
     assert!(error_with("flow.stream.tcp.mtu", "1000").contains("does not use TCP"));
     assert!(
         error_with("flow.stream.application.cbr.rate", "0 bit/s")
@@ -876,12 +892,6 @@ fn flows_that_make_no_sense_are_refused() {
             .to_string()
     };
     assert!(bulk("flow.stream.direction", "both").contains("the direction of bulk can be"));
-    let told = bulk("flow.stream.ecn", "ect0");
-    assert!(
-        told.starts_with("flow.stream.ecn: ") && told.contains("tcp.ecn decides"),
-        "{told}"
-    );
-    assert!(bulk("flow.stream.path.marks", "1 %").contains("not ECN-capable (tcp.ecn)"));
     assert!(bulk("flow.stream.tcp.mtu", "9000").contains("expected 68 to 1500 bytes"));
     assert!(bulk("flow.stream.tcp.receive_window", "0 B").contains("1 B to 1 GiB"));
     assert!(bulk("flow.stream.tcp.min_rto", "2 min").contains("at most max_rto"));
