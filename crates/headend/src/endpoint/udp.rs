@@ -2,14 +2,24 @@
 
 use super::{Command, Endpoint, News, Notice};
 use crate::context::Context;
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 
 /// IPv4 and UDP header bytes.
 const HEADER_BYTES: u16 = 28;
 
-/// One side of a datagram stream. It remembers nothing.
+/// One side of a datagram stream. It remembers nothing of what it sent.
 #[derive(Debug)]
-pub struct Udp;
+pub struct Udp {
+    /// ECN field of what it sends.
+    ecn: Ecn,
+}
+
+impl Udp {
+    /// A side whose datagrams leave with this ECN field.
+    pub fn new(ecn: Ecn) -> Self {
+        Self { ecn }
+    }
+}
 
 impl Endpoint for Udp {
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
@@ -39,7 +49,9 @@ impl Endpoint for Udp {
             Command::Datagram { number, size } => {
                 let payload = size.saturating_sub(HEADER_BYTES);
                 let (flow, side) = cx.endpoint();
-                cx.emit(Packet::datagram(flow, side, number, size, payload));
+                let mut packet = Packet::datagram(flow, side, number, size, payload);
+                packet.ecn = self.ecn;
+                cx.emit(packet);
             }
             Command::Await { .. }
             | Command::Close
