@@ -157,7 +157,7 @@ pub(super) struct Sender {
     send_quantum: u64,
     /// Without SACK: bytes that duplicate acknowledgements say have left the network (RFC 5681 §3.2 inflates cwnd instead).
     departed: u64,
-    /// SND.NXT at the first duplicate since SND.UNA last moved: limited transmit sends from here on.
+    /// From here on limited transmit sends: SND.NXT at the first duplicate since SND.UNA last moved, and what it acknowledged besides.
     limited_from: u64,
     /// FlightSize at the start of the recovery under way.
     recovery_flight: u64,
@@ -519,6 +519,10 @@ impl Sender {
         }
         let advanced = self.board.una() > prior_una;
         let duplicate = self.is_duplicate(ack, advanced, &delivery);
+        if duplicate && (advanced || self.dup_acks == 0) {
+            // The first duplicate may acknowledge something too, which lets out as much as any acknowledgement.
+            self.limited_from = self.board.nxt() + (self.board.una() - prior_una);
+        }
         let mut ece = self.ecn == EcnMode::On && ack.flags.has(Flags::ECE);
         if !advanced && !duplicate && delivery.bytes == 0 && !ece {
             return;
@@ -664,9 +668,6 @@ impl Sender {
             self.dup_acks = 0;
         }
         if duplicate {
-            if self.dup_acks == 0 {
-                self.limited_from = self.board.nxt();
-            }
             self.dup_acks += 1;
             if !self.setup.sack {
                 self.departed = (self.departed + self.setup.mss).min(self.board.pipe());
@@ -1025,12 +1026,12 @@ impl Sender {
     /// outstanding than the window: the systems that had it took the smaller of the two.
     #[inline]
     fn flight_size(&self) -> u64 {
-        let una = self.board.una();
+        let (una, nxt) = (self.board.una(), self.board.nxt());
         let flight = match self.recovery {
-            Recovery::None if self.dup_acks > 0 => self.limited_from - una,
-            Recovery::None => self.board.nxt() - una,
+            Recovery::None if self.dup_acks > 0 => self.limited_from.min(nxt) - una,
+            Recovery::None => nxt - una,
             Recovery::Fast { .. } | Recovery::Timeout { .. } => {
-                (self.board.nxt() - una).min(self.recovery_flight)
+                (nxt - una).min(self.recovery_flight)
             }
         };
         if self.setup.reno {
