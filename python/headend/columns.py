@@ -18,6 +18,7 @@ _DISCARDED = tuple(
         "corrupted",
         "filtered",
         "flow_limit",
+        "forced",
         "not_registered",
         "overlimit",
         "retry_limit",
@@ -53,6 +54,7 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "channel link direction",
         real="capacity_bps used_bps neighbours_bps utilisation full_ratio granted_maps_ratio",
     ),
+    "collisions": _define("queue flow direction", "backlog packets"),
     "measures": _define("flow measure unit", "count", "mean min p5 p25 p50 p75 p90 p95 p99 max"),
     "samples": _define("flow measure", "time_ns", "value"),
     "flow_series": _define(

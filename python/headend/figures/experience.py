@@ -51,6 +51,7 @@ REASONS = {
     "discarded_corrupted": "lost on the path beyond",
     "discarded_filtered": "forbidden by a classifier",
     "discarded_flow_limit": "flow's share full",
+    "discarded_forced": "average queue above the upper threshold",
     "discarded_not_registered": "modem not registered",
     "discarded_retry_limit": "retries used up",
     "discarded_unresponsive": "unresponsive flow",
