@@ -160,6 +160,7 @@ impl Capture {
                 let sketch = Sketch {
                     packet,
                     flow,
+                    ipv6: ipv6_addresses(around.flows, flow),
                     links_passed: around.flows.links_passed(packet),
                     tcp: self.tcp[flow.group.0 as usize],
                     sack: packet
@@ -216,6 +217,12 @@ impl Point {
             Watched::Side(groups, watched) => *watched == side && groups.contains(&flow.group),
         }
     }
+}
+
+/// The IPv6 addresses of a flow's hosts, by side, if they have such.
+fn ipv6_addresses(flows: &FlowTable, flow: &FlowHeader) -> Option<[u128; 2]> {
+    let [host, peer] = flow.addresses.map(|number| flows.ipv6_address(number));
+    Some([host?, peer?])
 }
 
 /// What wrote the files.

@@ -42,7 +42,7 @@ use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
 
-use classifier::{Classifiers, Entrance, Verdict};
+use classifier::{Classifiers, Entrance, Seen, Verdict};
 use downstream::Downstream;
 use setup::FlowChange;
 use upstream::Upstream;
@@ -94,7 +94,8 @@ impl DocsisLink {
         let Some(classifiers) = entrance.classifiers else {
             return Some(entrance.primary as usize);
         };
-        match self.classifiers[classifiers as usize].classify(cx.header(packet.flow)) {
+        let seen = Seen::of(cx.header(packet.flow), packet);
+        match self.classifiers[classifiers as usize].classify(&seen) {
             Verdict::Drop => None,
             Verdict::Flow(flow) => Some((entrance.primary + flow) as usize),
         }

@@ -27,7 +27,7 @@ pub(super) use capture::CapturePlan;
 pub(super) use cell::CellPlan;
 pub(super) use changes::ChangePlan;
 pub(super) use classifiers::rule;
-pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan};
+pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan, ipv6_blocks};
 pub(super) use links::{DirectionPlan, LinkPlan, Medium};
 pub(super) use service_flow::FlowPlan;
 
