@@ -19,7 +19,7 @@ use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
 use crate::qdisc::AckAcceleration;
 use crate::time::Duration;
-use crate::units::{ByteCount, Probability, Rate};
+use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,10 @@ pub struct Docsis {
     pub plant: PlantConfig,
     /// Where a MAP's grants begin.
     pub placement: Placement,
+    /// AQM disabled on all upstream service flows of every modem (TLV 76): their queues drop at their tail, and keep the buffers that they have.
+    pub upstream_aqm_disabled: bool,
+    /// What the CMTS does with the buffer sizes of upstream service flows (Buffer Control §6.3).
+    pub buffer_settings: BufferSettings,
     /// From the modem to the network. Of every modem, where there are several.
     pub upstream: Upstream,
     /// From the network to the modem. Of every modem, where there are several.
@@ -53,6 +57,18 @@ pub struct Docsis {
     /// Changes of service flows during the run, by name: what an operator's policy server makes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub change: BTreeMap<String, Change>,
+}
+
+/// What the CMTS does with the buffer sizes that the configuration has for upstream service flows: Buffer Control's, and the `limit` of a modem's queue.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BufferSettings {
+    /// The CMTS does not pass them on: every modem runs the buffer that it has by default, with its AQM, if it has any.
+    pub dropped: bool,
+    /// That buffer: a size, or a time at the sustained rate. Default: `"250 ms"` for generations whose modems have AQM (AQM paper §9), `"256 KiB"` before, whatever the rate
+    /// (Buffer Control §5.2.2: modems have 60 to 300 KiB).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_buffer: Option<Limit>,
 }
 
 /// The upstream service flow for what no other claims. Its rates count MAC PDU bytes: IP packet (46 B at least), Ethernet header and FCS.
@@ -85,6 +101,8 @@ pub struct Upstream {
     pub dequeue_at: DequeueAt,
     /// What the modem does to TCP acknowledgements before its queue: downloads get faster while uploads go on.
     pub ack_acceleration: AckAcceleration,
+    /// AQM disabled for this service flow (TLV 24.40.1): its queue drops at its tail, and keeps the buffer that it has. A modem's `upstream_aqm_disabled` says it of all.
+    pub aqm_disabled: bool,
     /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -104,6 +122,7 @@ impl Default for Upstream {
             capacity: None,
             dequeue_at: DequeueAt::default(),
             ack_acceleration: AckAcceleration::default(),
+            aqm_disabled: false,
             queue: None,
         }
     }
@@ -131,6 +150,8 @@ pub struct Downstream {
     /// What the channel has to give, where that is less than the plant carries: a rate, or one that varies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// AQM disabled for this service flow (TLV 25.40.1): its queue drops at its tail, and keeps the buffer that it has.
+    pub aqm_disabled: bool,
     /// The CMTS's queue.
     pub queue: Queue,
 }
@@ -145,6 +166,7 @@ impl Default for Downstream {
             minimum_reserved: None,
             priority: 0,
             capacity: None,
+            aqm_disabled: false,
             queue: Queue::default(),
         }
     }
@@ -157,6 +179,9 @@ pub(super) const DEFAULT_BURST: ByteCount = ByteCount(3044);
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServiceClass {
+    /// AQM disabled on all upstream service flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_aqm_disabled: Option<bool>,
     /// From the modem to the network.
     pub upstream: OwnUpstream,
     /// From the network to the modem.
@@ -187,6 +212,9 @@ pub struct Modem {
     /// registered is lost. Default: it is registered from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub online_at: Option<OrTable<Duration, StartRange>>,
+    /// AQM disabled on all upstream service flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_aqm_disabled: Option<bool>,
     /// From the modem to the network.
     pub upstream: OwnUpstream,
     /// From the network to the modem.
@@ -233,6 +261,9 @@ pub struct OwnUpstream {
     /// What the modem does to TCP acknowledgements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_acceleration: Option<AckAcceleration>,
+    /// AQM disabled for this service flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm_disabled: Option<bool>,
     /// The modem's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -260,6 +291,9 @@ pub struct OwnDownstream {
     /// Traffic priority, 0 to 7.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
+    /// AQM disabled for this service flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm_disabled: Option<bool>,
     /// The CMTS's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -304,6 +338,9 @@ pub struct ServiceFlow {
     /// Upstream: what the modem does to TCP acknowledgements.
     #[serde(default)]
     pub ack_acceleration: AckAcceleration,
+    /// AQM disabled for this service flow (TLVs 24.40.1 and 25.40.1): its queue drops at its tail, and keeps the buffer that it has.
+    #[serde(default)]
+    pub aqm_disabled: bool,
     /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants; else `drop_tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -452,7 +489,8 @@ impl Default for NeighbourLoad {
     }
 }
 
-/// A change of a service flow during the run. What it leaves out stays as it was.
+/// A change of a service flow during the run, as PacketCable Multimedia makes it. What it leaves out stays as it was. Changes of one moment are made in the order of
+/// their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -461,8 +499,15 @@ pub struct Change {
     /// Of which modem, or group of modems. Default: every modem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modem: Option<String>,
-    /// Which service flow: `up`, `down`, or the name of a further one.
+    /// Which service flow: `up`, `down`, or the name of a further one; of one that is created, its name.
     pub service_flow: String,
+    /// The service flow is created, with this table. It has its row in the results from the start, which stays empty until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create: Option<Box<ServiceFlow>>,
+    /// The service flow is deleted, with its classifiers. What waits in it is discarded (`discarded_service_flow_deleted`); later packets go where the other classifiers say. Its name is not
+    /// used again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub delete: bool,
     /// Maximum sustained traffic rate R from then on. Tokens are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -472,10 +517,30 @@ pub struct Change {
     /// Maximum traffic burst B from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<ByteCount>,
+    /// Minimum reserved traffic rate from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_reserved: Option<Rate>,
     /// Traffic priority from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
+    /// Upstream scheduling type from then on. What has been asked for is still granted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Named<Scheduling>>,
+    /// Which packets it takes from then on: in place of all its classifiers. What waits stays where it is.
+    #[serde(default, rename = "match", skip_serializing_if = "Several::is_empty")]
+    pub classifiers: Several<Classifier>,
+    /// Whether AQM is disabled for it from then on: what waits moves into the other queue, as with `queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm_disabled: Option<bool>,
     /// The queue from then on: packets that wait move into it in order, as far as there is room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
 }

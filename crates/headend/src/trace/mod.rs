@@ -29,13 +29,15 @@ pub enum DropReason {
     Overlimit,
     /// The medium gave up after too many tries.
     RetryLimit,
+    /// Its service flow was deleted while it waited there.
+    ServiceFlowDeleted,
     /// Its flow does not respond to congestion.
     Unresponsive,
 }
 
 impl DropReason {
     /// How many reasons there are.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
     /// All of them, in index order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::AckThinned,
@@ -46,6 +48,7 @@ impl DropReason {
         Self::NotRegistered,
         Self::Overlimit,
         Self::RetryLimit,
+        Self::ServiceFlowDeleted,
         Self::Unresponsive,
     ];
 
@@ -60,6 +63,7 @@ impl DropReason {
             Self::NotRegistered => "not_registered",
             Self::Overlimit => "overlimit",
             Self::RetryLimit => "retry_limit",
+            Self::ServiceFlowDeleted => "service_flow_deleted",
             Self::Unresponsive => "unresponsive",
         }
     }

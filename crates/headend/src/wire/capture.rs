@@ -243,6 +243,9 @@ fn explain(reason: DropReason) -> &'static str {
         DropReason::NotRegistered => "dropped: the modem is not registered yet (not_registered)",
         DropReason::Overlimit => "dropped: the buffer is full (overlimit)",
         DropReason::RetryLimit => "dropped: retries used up (retry_limit)",
+        DropReason::ServiceFlowDeleted => {
+            "dropped: its service flow was deleted (service_flow_deleted)"
+        }
         DropReason::Unresponsive => {
             "dropped: its flow does not respond to congestion (unresponsive)"
         }

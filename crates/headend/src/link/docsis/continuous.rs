@@ -133,6 +133,28 @@ impl Continuous {
         self.forget(supply, gone - requested, cx.now);
     }
 
+    /// The service flow is deleted: gives up what is in its hands. A packet of which the CMTS has a part is lost, as the rest never comes. The bytes of grants that
+    /// are not used then.
+    pub fn abandon(
+        &mut self,
+        supply: &Supply,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> u64 {
+        if let Some(packet) = self.partial.take() {
+            supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
+        }
+        let unused = match self.dequeue_at {
+            DequeueAt::Burst => {
+                let asked_for = self.grants.iter().filter(|grant| grant.credit > 0);
+                asked_for.map(|grant| timing.room(grant.minislots)).sum()
+            }
+            DequeueAt::Map => 0,
+        };
+        *self = Self::new(self.dequeue_at);
+        unused
+    }
+
     /// A MAP brought a grant. If it is filled now: its bytes that carry nothing.
     pub fn granted(
         &mut self,

@@ -121,8 +121,14 @@ fn rules(profile: &Profile) -> impl Iterator<Item = &RulePlan> {
     flows.chain(&profile.drops)
 }
 
+/// All classifiers of a line, those of its changes as well.
+fn all_rules(line: &CablePlan) -> impl Iterator<Item = &RulePlan> {
+    let changed = line.changes.iter().flat_map(|change| &change.plan.rules);
+    line.profiles.iter().flat_map(rules).chain(changed)
+}
+
 fn check_hosts(line: &CablePlan, hosts: &BTreeMap<String, HostPlan>) -> Result<(), ScenarioError> {
-    for rule in line.profiles.iter().flat_map(rules) {
+    for rule in all_rules(line) {
         check_names(&rule.path, &rule.classifier, hosts)?;
     }
     Ok(())
@@ -154,6 +160,9 @@ fn check_names(
     Ok(())
 }
 
+/// The classifiers of a modem in one direction for some time, by service flow.
+type RuleSet<'a> = Vec<(&'a str, &'a [RulePlan])>;
+
 /// A classifier that takes a flow's packets: its priority, and its service flow.
 type Taker<'a> = (u8, &'a str, &'a RulePlan);
 
@@ -164,11 +173,16 @@ fn check_line(
     groups: &[GroupPlan],
     warnings: &mut Vec<String>,
 ) -> Result<(), ScenarioError> {
-    let mut idle: BTreeSet<&str> = BTreeSet::new();
-    for rule in cable.profiles.iter().flat_map(rules) {
-        idle.insert(&rule.path);
+    let idle = all_rules(cable).map(|rule| rule.path.as_str());
+    let mut idle: BTreeSet<&str> = idle.collect();
+    let mut later: BTreeMap<(usize, usize), Vec<&[(usize, Vec<RulePlan>)]>> = BTreeMap::new();
+    for change in &cable.changes {
+        if let Some(rules) = &change.rules {
+            let sets = later.entry((change.modem, change.flow.0)).or_default();
+            sets.push(rules);
+        }
     }
-    let compiled: BTreeMap<&str, Rule> = (cable.profiles.iter().flat_map(rules))
+    let compiled: BTreeMap<&str, Rule> = all_rules(cable)
         .map(|one| (one.path.as_str(), rule(&one.classifier, hosts)))
         .collect();
     for group in groups {
@@ -188,14 +202,27 @@ fn check_line(
                     for rule in drops.iter().filter(taken) {
                         idle.remove(rule.path.as_str());
                     }
-                    let mut takers: Vec<Taker<'_>> = Vec::new();
-                    for flow in &profile.flows[direction] {
-                        for rule in flow.rules.iter().filter(taken) {
-                            idle.remove(rule.path.as_str());
-                            takers.push((rule.classifier.priority, &flow.name, rule));
-                        }
+                    let flows = &profile.flows[direction];
+                    let at_start = (flows.iter())
+                        .filter(|flow| flow.exists_at_start)
+                        .map(|flow| (flow.name.as_str(), flow.rules.as_slice()));
+                    let mut sets: Vec<RuleSet<'_>> = vec![at_start.collect()];
+                    for rules in later.get(&(modem, direction)).into_iter().flatten() {
+                        let named = rules
+                            .iter()
+                            .map(|(place, rules)| (flows[*place].name.as_str(), rules.as_slice()));
+                        sets.push(named.collect());
                     }
-                    refuse_ambiguity(group, &takers)?;
+                    for set in sets {
+                        let mut takers: Vec<Taker<'_>> = Vec::new();
+                        for (name, rules) in set {
+                            for rule in rules.iter().filter(taken) {
+                                idle.remove(rule.path.as_str());
+                                takers.push((rule.classifier.priority, name, rule));
+                            }
+                        }
+                        refuse_ambiguity(group, &takers)?;
+                    }
                 }
             }
         }
