@@ -59,6 +59,7 @@ def _channel(way: str) -> dict[str, Any]:
     return {
         "channel": f"cable.{way}", "link": "cable", "direction": way, "capacity_bps": 1e9, "used_bps": 1e8,
         "neighbours_bps": 0.0, "utilisation": 0.1, "full_ratio": 0.01,
+        "granted_maps_ratio": 0.1,
     }  # fmt: skip
 
 

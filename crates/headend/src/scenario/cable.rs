@@ -97,6 +97,9 @@ pub struct Upstream {
     /// What the channel has to give, where that is less than the plant carries: a rate, or steps of one (neighbours, RF trouble).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// Share by which the capacity varies from MAP to MAP, evenly to either side: other customers' bursts, as the public ns-3 module
+    /// has them. More of it makes grants and their delays uneven.
+    pub capacity_variation: Probability,
     /// When the queue gives up the packets of a grant.
     pub dequeue_at: DequeueAt,
     /// What the modem does to TCP acknowledgements before its queue: downloads get faster while uploads go on.
@@ -120,6 +123,7 @@ impl Default for Upstream {
             scheduling: Named::default(),
             request_policy: RequestPolicy::default(),
             capacity: None,
+            capacity_variation: Probability(0.0),
             dequeue_at: DequeueAt::default(),
             ack_acceleration: AckAcceleration::default(),
             aqm_disabled: false,

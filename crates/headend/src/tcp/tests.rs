@@ -229,6 +229,7 @@ fn recorder(duration: Duration) -> Recorder {
         rate_bps: 0,
         limit_bytes: None,
         overhead_bytes: 0,
+        map_interval: None,
     });
     Recorder::new(vec![group], queues.into(), duration / 10, duration)
 }

@@ -141,6 +141,13 @@ impl Periodic {
         missed * self.times
     }
 
+    /// Minislots due in `map`; MAPs are asked for in order.
+    pub fn minislots_in(&self, map: u64, timing: &UpstreamTiming) -> u64 {
+        let mut due = Vec::new();
+        self.clone().take_due(map, timing, &mut due);
+        due.iter().map(|due| due.minislots).sum()
+    }
+
     /// The first MAP from `from` on in which one is due.
     pub fn next_map(&self, from: u64, timing: &UpstreamTiming) -> u64 {
         if self.next_map >= from && self.next > 0 {

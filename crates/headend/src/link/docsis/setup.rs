@@ -1,12 +1,11 @@
 //! What a cable line is put together from: its modems' service flows, the contention regions, the neighbours.
 
 use super::classifier::Classifiers;
-use super::cmts::Placement;
+use super::cmts::{Capacity, Placement};
 use super::qos::Qos;
 use super::service_flow::DequeueAt;
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
-use crate::link::RateSchedule;
 use crate::qdisc::{Queue, QueueDiscipline};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -25,8 +24,10 @@ pub struct UpstreamSetup {
     pub flows: Vec<UpstreamFlow>,
     /// Where grants begin.
     pub placement: Placement,
+    /// Time between two additions of tokens to the CMTS's buckets; zero: continuously.
+    pub token_interval: Duration,
     /// What the channel has to give over time, where that is less than it carries.
-    pub capacity: Option<RateSchedule>,
+    pub capacity: Option<Capacity>,
     /// Other customers, as a load.
     pub neighbours: Option<Neighbours>,
     /// The CMTS's random stream: where grants begin.

@@ -219,6 +219,8 @@ pub struct QueueInfo {
     pub limit_bytes: Option<u64>,
     /// Bytes the line counts beyond a packet's IP bytes.
     pub overhead_bytes: u64,
+    /// Of a DOCSIS upstream: time between two MAPs.
+    pub map_interval: Option<Duration>,
 }
 
 /// Counters of a DOCSIS upstream MAC; of a node of an 802.11b cell, its collisions.

@@ -55,6 +55,7 @@ pub fn columns() -> Vec<(&'static str, Vec<String>)> {
         rate_bps: 0,
         limit_bytes: None,
         overhead_bytes: 0,
+        map_interval: None,
     };
     let second = Duration::from_secs(1);
     // Some tables have their columns only with a row.
@@ -172,6 +173,11 @@ impl Recorder {
             table.integer("granted_bytes", mac.granted_bytes);
             table.integer("unused_grant_bytes", mac.unused_grant_bytes);
             table.integer("maps", mac.maps);
+            let ratio = info.map_interval.map_or(f64::NAN, |interval| {
+                // The first MAP measured may have been made before.
+                (mac.maps as f64 * interval.as_secs_f64() / measured).min(1.0)
+            });
+            table.float("granted_maps_ratio", ratio);
         }
         table
     }

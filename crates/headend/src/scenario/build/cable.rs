@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Builder, QueuePlace};
 use crate::link::docsis::DocsisLink;
 use crate::link::docsis::classifier::{Classifiers, Entrance, Verdict};
+use crate::link::docsis::cmts::Capacity;
 use crate::link::docsis::downstream::{self, Downstream};
 use crate::link::docsis::qos::Qos;
 use crate::link::docsis::setup::{
@@ -58,25 +59,29 @@ impl Builder {
             contention: plan.plant.contention,
             flows: line.up,
             placement: plan.placement,
-            capacity: plan.capacity[0].clone(),
+            token_interval: plan.plant.token_interval,
+            capacity: (plan.capacity[0].clone()).map(|schedule| {
+                let rng = self.rng(format_args!("link.{name}.up.capacity"));
+                Capacity::new(schedule).varied(plan.capacity_variation, rng)
+            }),
             neighbours: (plan.neighbours.as_ref()).map(|load| self.neighbours(name, load)),
             rng: self.rng(format_args!("link.{name}.up.cmts")),
         });
         let timing = plan.plant.downstream_timing();
-        let down = Downstream::new(timing, line.down, plan.capacity[1].clone());
+        let capacity = plan.capacity[1].clone();
+        let down = Downstream::new(timing, line.down, capacity, plan.plant.token_interval);
         DocsisLink::new(up, down, line.entrances, classifiers).with_changes(changes)
     }
 
     fn add_modem(&mut self, line: &mut Line<'_>, index: u32, modem: &ModemPlan) {
         let profile = &line.plan.profiles[modem.profile];
-        let is_one_of_many = line.plan.modems.len() > 1;
         let primary = [line.up.len() as u32, line.down.len() as u32];
         for flow in &profile.flows[0] {
             let token = upstream::Wake::Update(line.up.len()).token();
             let name = modem.queue_name(line.name, &flow.name);
             line.up.push(UpstreamFlow {
                 modem: index,
-                queue: self.service_flow(line.name, &name, OneWay::Up, flow, token, is_one_of_many),
+                queue: self.service_flow((line.name, line.plan), &name, OneWay::Up, flow, token),
                 limits: flow.limits,
                 rate: flow.rate,
                 qos: qos_at_start(flow),
@@ -90,14 +95,7 @@ impl Builder {
             let name = modem.queue_name(line.name, &flow.name);
             line.down.push(DownstreamFlow {
                 modem: index,
-                queue: self.service_flow(
-                    line.name,
-                    &name,
-                    OneWay::Down,
-                    flow,
-                    token,
-                    is_one_of_many,
-                ),
+                queue: self.service_flow((line.name, line.plan), &name, OneWay::Down, flow, token),
                 limits: flow.limits,
                 rate: flow.rate,
                 qos: qos_at_start(flow),
@@ -113,13 +111,13 @@ impl Builder {
 
     fn service_flow(
         &mut self,
-        link: &str,
+        (link, plan): (&str, &CablePlan),
         name: &str,
         direction: OneWay,
         flow: &FlowPlan,
         token: u64,
-        is_one_of_many: bool,
     ) -> Queue {
+        let is_upstream = direction == OneWay::Up;
         self.fastest = self.fastest.max(flow.rate);
         let place = QueuePlace {
             link,
@@ -128,7 +126,8 @@ impl Builder {
             rate: flow.rate,
             framing: Framing::ETHERNET,
             acceleration: flow.ack_acceleration,
-            is_one_of_many,
+            is_one_of_many: plan.modems.len() > 1,
+            map_interval: is_upstream.then(|| plan.plant.upstream_timing().map_interval()),
         };
         self.queue(&place, &flow.queue, token)
     }

@@ -44,6 +44,8 @@ struct QueuePlace<'a> {
     acceleration: AckAcceleration,
     /// Whether the link has the queues of several customers.
     is_one_of_many: bool,
+    /// Of a DOCSIS upstream: time between two MAPs.
+    map_interval: Option<Duration>,
 }
 
 /// The lines behind a link's exits.
@@ -207,6 +209,7 @@ impl Builder {
             framing: Framing::IP,
             acceleration: AckAcceleration::Off,
             is_one_of_many: false,
+            map_interval: None,
         };
         DirectionSetup {
             queue: self.queue(&place, &plan.queue, token),
@@ -227,6 +230,7 @@ impl Builder {
             framing,
             acceleration,
             is_one_of_many,
+            map_interval,
         } = *place;
         let id = QueueId(self.queue_infos.len() as u32);
         self.queue_infos.push(QueueInfo {
@@ -237,6 +241,7 @@ impl Builder {
             rate_bps: rate.0,
             limit_bytes: config.limit_bytes(rate),
             overhead_bytes: u64::from(framing.overhead),
+            map_interval,
         });
         let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
         let mut discipline = acceleration.before(discipline);

@@ -33,6 +33,8 @@ pub(in crate::scenario) struct CablePlan {
     pub(in crate::scenario) placement: Placement,
     /// What the channels have to give, up and down, where that is less than they carry.
     pub(in crate::scenario) capacity: [Option<RateSchedule>; 2],
+    /// Share by which the upstream's varies from MAP to MAP.
+    pub(in crate::scenario) capacity_variation: f64,
     pub(in crate::scenario) neighbours: Option<NeighbourLoad>,
     pub(in crate::scenario) profiles: Vec<Profile>,
     pub(in crate::scenario) modems: Vec<ModemPlan>,
@@ -128,6 +130,13 @@ pub(super) fn plan(
             why,
         ));
     }
+    if up.is_none() && line.upstream.capacity_variation.0 > 0.0 {
+        let why = "what varies is the capacity: expected `capacity` beside it";
+        return Err(ScenarioError::invalid(
+            format!("{path}.upstream.capacity_variation"),
+            why,
+        ));
+    }
     let down = plan_capacity(
         &format!("{path}.downstream"),
         line.downstream.capacity.as_ref(),
@@ -160,6 +169,7 @@ pub(super) fn plan(
     let mut plan = CablePlan {
         placement: line.placement,
         capacity: [up, down],
+        capacity_variation: line.upstream.capacity_variation.0,
         neighbours: line.neighbours.clone(),
         profiles,
         modems,

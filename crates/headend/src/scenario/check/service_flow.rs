@@ -368,7 +368,7 @@ fn check_proactive(
 
 /// Bytes of the largest grant in one piece.
 fn largest_grant(timing: &UpstreamTiming) -> u64 {
-    timing.room(timing.minislots_per_channel())
+    timing.room(timing.minislots_per_channel() * timing.longest_map)
 }
 
 /// An unsolicited grant carries a packet, and fits into a MAP's interval.

@@ -16,7 +16,7 @@ use crate::metrics::channel::ChannelUse;
 use crate::near::{Beginning, Near, Step, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
 
@@ -69,11 +69,13 @@ pub struct Downstream {
 }
 
 impl Downstream {
-    /// An idle downstream of these service flows; `capacity` limits the channel over time.
+    /// An idle downstream of these service flows; `capacity` limits the channel over time, and tokens are added every
+    /// `token_interval` (zero: continuously).
     pub fn new(
         timing: DownstreamTiming,
         flows: Vec<DownstreamFlow>,
         capacity: Option<RateSchedule>,
+        token_interval: Duration,
     ) -> Self {
         let schedule = capacity.unwrap_or(RateSchedule::Constant(timing.rate));
         let shares = flows
@@ -83,7 +85,9 @@ impl Downstream {
             timing,
             scheduler: DownstreamScheduler::new(shares),
             rest: Rest::new(flows.len()),
-            flows: flows.into_iter().map(ServiceFlow::new).collect(),
+            flows: (flows.into_iter())
+                .map(|flow| ServiceFlow::new(flow, token_interval))
+                .collect(),
             channel: Transmitter::new(schedule),
             busy_until: Instant::ZERO,
             is_awaited: false,
@@ -229,6 +233,7 @@ impl Downstream {
             used_bits: self.sent as f64 * 8.0 - to_go,
             neighbours_bits: 0.0,
             full_ns: (self.full_ns - ahead) as f64,
+            ..ChannelUse::default()
         };
         visit(flow.queue.id(), so_far);
     }
@@ -316,11 +321,11 @@ impl Downstream {
 near!(ServiceFlow, up to in_hand);
 
 impl ServiceFlow {
-    fn new(flow: DownstreamFlow) -> Self {
+    fn new(flow: DownstreamFlow, token_interval: Duration) -> Self {
         Self {
             beginning: [],
             queue: flow.queue,
-            buckets: TokenBuckets::new(flow.limits),
+            buckets: TokenBuckets::new(flow.limits).with_tick(token_interval),
             rate: flow.rate,
             admitted: Instant::ZERO,
             is_held_back: false,
