@@ -1,7 +1,7 @@
 //! `make bench`: what a delivered data packet costs, as ratios to a floor measured in the same run.
 //!
 //! Prints a table and writes `target/bench.json`. Cases are scenarios beside this file. CPU time is the process's own, [the best](cost) of several
-//! rounds; memory is what the engine holds at most, counted by the allocator, which also counts allocations after warm-up.
+//! rounds; memory is what the engine holds at most, counted by [the allocator](allocator), which also counts allocations after warm-up.
 
 mod allocator;
 mod cell;
@@ -423,7 +423,6 @@ fn json(row: &Row, floors: Floors) -> serde_json::Value {
 mod tests {
     use super::*;
 
-    /// The only test here: others would allocate at the same time.
     #[test]
     fn no_case_allocates_after_its_warm_up() {
         for (case, text, queues, _) in CASES {

@@ -32,7 +32,7 @@ FORMATS = {
     "ByteCount": 'size ("64 KiB")',
     "Duration": 'duration ("10 ms")',
     "Limit": 'size, duration, packets or "unlimited"',
-    "Probability": 'share ("10 %")',
+    "Probability": 'share ("10 %" or 0.1)',
     "Rate": 'rate ("10 Mbit/s")',
 }
 

@@ -34,6 +34,8 @@ pub struct Line {
     jitter: Duration,
     rng: Rng,
     harm: Harm,
+    /// Packets that entered since the last one that a periodic loss took.
+    since_loss: u32,
 }
 
 const _: () = assert!(
@@ -41,11 +43,26 @@ const _: () = assert!(
     "what every packet touches is on one cache line"
 );
 
-/// What a line does to packets at random, each for itself; by default none at all.
+/// Which packets a line loses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Loss {
+    /// Each with this probability, independently of the others.
+    Random(Probability),
+    /// Every packet whose number is a multiple of this: the first packet that enters has the number 1.
+    Every(u32),
+}
+
+impl Default for Loss {
+    fn default() -> Self {
+        Self::Random(Probability(0.0))
+    }
+}
+
+/// What a line does to packets beside delaying them; by default nothing at all.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Harm {
-    /// Share of packets lost.
-    pub loss: Probability,
+    /// Which packets are lost.
+    pub loss: Loss,
     /// Share of the ECN-capable packets that are given CE, of those that are not lost.
     pub marks: Probability,
 }
@@ -53,7 +70,11 @@ pub struct Harm {
 impl Harm {
     /// Whether it does any.
     fn is_any(self) -> bool {
-        self.loss.0 + self.marks.0 > 0.0
+        let loses = match self.loss {
+            Loss::Random(share) => share.0 > 0.0,
+            Loss::Every(_) => true,
+        };
+        loses || self.marks.0 > 0.0
     }
 }
 
@@ -138,6 +159,7 @@ impl Line {
             end: None,
             jitter,
             harm,
+            since_loss: 0,
             rng,
             packets: Store::Chain(Chain::EMPTY, 0),
             room: 0,
@@ -192,7 +214,18 @@ impl Line {
     pub(crate) fn decide(&mut self, ecn: Ecn) -> Fate {
         let Harm { loss, marks } = self.harm;
         let mut happens = |share: Probability| share.0 > 0.0 && self.rng.uniform() < share.0;
-        if happens(loss) {
+        let is_lost = match loss {
+            Loss::Random(share) => happens(share),
+            Loss::Every(number) => {
+                self.since_loss += 1;
+                let is_due = self.since_loss >= number;
+                if is_due {
+                    self.since_loss = 0;
+                }
+                is_due
+            }
+        };
+        if is_lost {
             Fate::Lost
         } else if ecn != Ecn::NotEct && happens(marks) {
             Fate::Marked
@@ -294,7 +327,7 @@ mod tests {
     #[test]
     fn packets_are_lost_and_the_others_marked_in_their_shares() {
         let harm = Harm {
-            loss: Probability(0.1),
+            loss: Loss::Random(Probability(0.1)),
             marks: Probability(0.2),
         };
         // Three standard errors of 10 000 and of 18 000.
@@ -304,8 +337,23 @@ mod tests {
     }
 
     #[test]
+    fn a_periodic_loss_takes_every_so_many_th_packet_and_no_other() {
+        let harm = Harm {
+            loss: Loss::Every(4),
+            ..Harm::default()
+        };
+        let rng = Rng::for_path(1, "line");
+        let mut line = Line::new(Duration::ZERO, Duration::ZERO, harm, rng);
+        assert!(line.is_harmful());
+        let lost: Vec<u32> = (1..=17)
+            .filter(|_| line.decide(Ecn::NotEct) == Fate::Lost)
+            .collect();
+        assert_eq!(lost, [4, 8, 12, 16]);
+    }
+
+    #[test]
     fn what_is_not_capable_is_never_marked_and_the_losses_are_the_same() {
-        let loss = Probability(0.1);
+        let loss = Loss::Random(Probability(0.1));
         let harm = Harm {
             loss,
             marks: Probability(1.0),

@@ -1,6 +1,7 @@
 //! Quantities with units: byte counts, rates, probabilities and buffer limits; how they are read and printed.
 //!
-//! A scenario writes `"10 Mbit/s"`, `"64 KiB"`, `"5 ms"`, `"10 %"`. A bare number is refused: its unit would be a guess.
+//! A scenario writes `"10 Mbit/s"`, `"64 KiB"`, `"5 ms"`, `"10 %"`. A bare number is refused: its unit would be a guess. A share
+//! has no unit, so that it may be a bare number as well: `0.1` is `"10 %"`.
 
 use std::fmt;
 
@@ -160,11 +161,17 @@ pub fn parse_bytes(text: &str) -> Option<ByteCount> {
 pub fn parse_probability(text: &str) -> Option<Probability> {
     let (value, unit) = split(text)?;
     let share = match unit {
-        "%" => value / 100.0,
+        // Moving the decimal point in the text, as division rounds: "0.7 %" is the number 0.007.
+        "%" => format!("{value}e-2").parse().ok()?,
         "" => value,
         _ => return None,
     };
-    (0.0..=1.0).contains(&share).then_some(Probability(share))
+    share_of(share)
+}
+
+/// The share that a bare number such as `0.1` is.
+fn share_of(number: f64) -> Option<Probability> {
+    (0.0..=1.0).contains(&number).then_some(Probability(number))
 }
 
 /// More packets than this no buffer has.
@@ -228,7 +235,7 @@ impl fmt::Display for Limit {
 
 /// Ties a quantity's text form to serde and to the JSON Schema, so that scenarios read and write it as people do.
 macro_rules! written_with_unit {
-    ($type:ty, $parse:expr, $units:expr, $name:literal, $example:literal, $range:literal) => {
+    ($type:ty, $parse:expr, $number:expr, $units:expr, $name:literal, $example:literal, $range:literal) => {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -239,6 +246,7 @@ macro_rules! written_with_unit {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 deserializer.deserialize_any(Quantity {
                     parse: $parse,
+                    number: $number,
                     units: $units,
                     expected: concat!($name, " such as ", $example),
                     in_range: concat!($name, " ", $range),
@@ -256,10 +264,20 @@ macro_rules! written_with_unit {
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let number: Option<fn(f64) -> Option<$type>> = $number;
+                let types: &[&str] = match number {
+                    Some(_) => &["string", "number"],
+                    None => &["string"],
+                };
+                // A single type stands alone, as everywhere else in the schema.
+                let types = match types {
+                    [only] => serde_json::Value::from(*only),
+                    several => serde_json::Value::from(several),
+                };
                 schemars::json_schema!({
-                    "type": "string",
+                    "type": types,
                     "format": stringify!($type),
-                    "examples": [$example.trim_matches('"')],
+                    "examples": [$example.split('"').nth(1)],
                 })
             }
         }
@@ -270,6 +288,7 @@ macro_rules! written_with_unit {
 written_with_unit!(
     Duration,
     parse_duration,
+    None,
     &[TIMES],
     "a duration",
     "\"10 ms\"",
@@ -278,6 +297,7 @@ written_with_unit!(
 written_with_unit!(
     Rate,
     parse_rate,
+    None,
     &[RATES],
     "a rate",
     "\"10 Mbit/s\"",
@@ -286,6 +306,7 @@ written_with_unit!(
 written_with_unit!(
     ByteCount,
     parse_bytes,
+    None,
     &[SIZES],
     "a size",
     "\"64 KiB\"",
@@ -294,14 +315,16 @@ written_with_unit!(
 written_with_unit!(
     Probability,
     parse_probability,
+    Some(share_of),
     &[],
     "a share",
-    "\"10 %\"",
-    "from 0 % to 100 %"
+    "\"10 %\" or 0.1",
+    "from 0 to 1, or from 0 % to 100 %"
 );
 written_with_unit!(
     Limit,
     parse_limit,
+    None,
     &[TIMES, SIZES, &["packets"]],
     "a buffer limit",
     "\"250 ms\"",
@@ -315,6 +338,8 @@ const TIMES: &[&str] = &["ns", "us", "ms", "s", "min", "h"];
 /// Reads a quantity from its text.
 struct Quantity<T> {
     parse: fn(&str) -> Option<T>,
+    /// What a bare number is, of a quantity that has no unit.
+    number: Option<fn(f64) -> Option<T>>,
     /// Units that a wrong one may be a slip of.
     units: &'static [&'static [&'static str]],
     expected: &'static str,
@@ -376,6 +401,31 @@ impl<T> serde::de::Visitor<'_> for Quantity<T> {
         let found = serde::de::Unexpected::Str(text);
         (self.parse)(text).ok_or_else(|| E::invalid_value(found, &self.expected_for(text).as_str()))
     }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<T, E> {
+        self.of_number(number, serde::de::Unexpected::Float(number))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<T, E> {
+        self.of_number(number as f64, serde::de::Unexpected::Signed(number))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<T, E> {
+        self.of_number(number as f64, serde::de::Unexpected::Unsigned(number))
+    }
+}
+
+impl<T> Quantity<T> {
+    /// What a bare number is, if it may be one.
+    fn of_number<E>(self, number: f64, found: serde::de::Unexpected<'_>) -> Result<T, E>
+    where
+        E: serde::de::Error,
+    {
+        match self.number {
+            Some(read) => read(number).ok_or_else(|| E::invalid_value(found, &self.in_range)),
+            None => Err(E::invalid_type(found, &self)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -432,7 +482,53 @@ mod tests {
         }
         let share = serde_json::from_value::<Probability>("110 %".into());
         let why = share.expect_err("it is more than all").to_string();
-        assert!(why.ends_with("expected a share from 0 % to 100 %"), "{why}");
+        let expected = "expected a share from 0 to 1, or from 0 % to 100 %";
+        assert!(why.ends_with(expected), "{why}");
+    }
+
+    #[test]
+    fn a_share_is_a_number_a_text_or_a_percentage_alike() {
+        let read = |value: serde_json::Value| serde_json::from_value::<Probability>(value);
+        for (number, text, percent) in [
+            (0.02, "0.02", "2 %"),
+            (0.007, "7e-3", "0.7 %"),
+            (0.125, "0.125", "12.5%"),
+            (1.0, "1", "100 %"),
+            (0.0, "0", "0 %"),
+        ] {
+            for value in [number.into(), text.into(), percent.into()] {
+                let share = read(value).expect("it is a share");
+                assert!(
+                    share.0.to_bits() == f64::to_bits(number),
+                    "{share} {percent}"
+                );
+            }
+        }
+        assert_eq!(read(1.into()).expect("all"), Probability(1.0));
+        for beyond in [
+            1.5.into(),
+            2.into(),
+            (-1).into(),
+            "200 %".into(),
+            "2".into(),
+        ] {
+            let why = read(beyond).expect_err("it is no share").to_string();
+            let expected = "expected a share from 0 to 1, or from 0 % to 100 %";
+            assert!(why.ends_with(expected), "{why}");
+        }
+        let why = read("2 percent".into())
+            .expect_err("no such unit")
+            .to_string();
+        assert!(
+            why.ends_with("expected a share such as \"10 %\" or 0.1"),
+            "{why}"
+        );
+        let bare = serde_json::from_value::<Rate>(10.into());
+        let why = bare.expect_err("its unit would be a guess").to_string();
+        assert!(
+            why.ends_with("expected a rate such as \"10 Mbit/s\""),
+            "{why}"
+        );
     }
 
     #[test]

@@ -196,6 +196,16 @@ fn the_ecn_field_is_matched_packet_by_packet() {
 }
 
 #[test]
+fn datagrams_are_matched_by_the_ecn_field_that_they_are_sent_with() {
+    let text = with("ecn = \"ect1\"").replace("port = 9000", "port = 9000\necn = \"ect1\"");
+    let tables = Tables::run(&text, 1);
+    let [up, down] = taken(&tables);
+    let [sent_up, sent_down] = sent_by(&tables, &["lone"]);
+    assert!(up > 40 && up <= sent_up && down > 40 && down <= sent_down, "{up} {down}");
+    assert_eq!(parse(&text).expect("it can run").warnings(), [""; 0]);
+}
+
+#[test]
 fn drop_classifiers_take_all_conditions() {
     let drop = "[link.cable.docsis.drop]\nbad = { source = \"192.168.1.0/24\", destination_port = \"5000-5010\", vlan = 7, ethertype = \"ipv4\", tos = { low = 0xb8, high = 0xb8 } }\n";
     let tables = Tables::run(&(with("dscp = 46") + drop), 1);

@@ -572,6 +572,134 @@ fn what_the_path_loses_is_the_flows_loss_and_no_queues() {
     assert_eq!(value(table(&tables, "queues"), &up, lost) as u64, 0);
 }
 
+/// Losses of probes that go both ways, by direction: `[up, down]`.
+fn lost_of_probes(loss: &str) -> [u64; 2] {
+    let overrides = [
+        (
+            "flow.stream.application",
+            "{ isochronous = { interval = \"1 ms\", timeout = \"1 s\" } }",
+        ),
+        ("flow.stream.start", "0 s"),
+        ("flow.stream.stop", "1001 ms"),
+        ("warmup", "0 s"),
+        ("flow.stream.path.loss", loss),
+    ];
+    let tables = run(&right(PLAIN, &overrides), 1);
+    ["up", "down"].map(|direction| {
+        let row = [("flow", "stream"), ("direction", direction)];
+        value(table(&tables, "flows"), &row, "discarded_corrupted") as u64
+    })
+}
+
+#[test]
+fn the_path_loses_one_way_or_every_so_many_th_packet() {
+    // 1000 or 1001 probes, by the chance of their first one's phase; an answer to each that arrived.
+    assert_eq!(lost_of_probes("{ every = 100 }"), [10, 9]);
+    assert_eq!(lost_of_probes("{ up = { every = 100 } }"), [10, 0]);
+    assert_eq!(lost_of_probes("{ down = { every = 100 } }"), [0, 10]);
+    let [up, down] = lost_of_probes("{ up = \"0 %\", down = 0.1 }");
+    assert_eq!(up, 0);
+    // Four standard errors of 100.
+    assert!(down.abs_diff(100) < 38, "{down}");
+    let both = lost_of_probes("\"10 %\"");
+    assert_eq!(both, lost_of_probes("0.1"), "the same share");
+    assert_eq!(
+        both,
+        lost_of_probes("{ up = \"10 %\", down = 0.1 }"),
+        "the same draws"
+    );
+}
+
+#[test]
+fn datagrams_that_are_ecn_capable_are_marked_in_place_of_dropped() {
+    let with = |ecn: &str, key: &str, value: &str| {
+        let mut overrides = vec![
+            (
+                "link.dsl.point_to_point.up.queue",
+                "{ codel = { ecn = true } }",
+            ),
+            (key, value),
+        ];
+        if !ecn.is_empty() {
+            overrides.push(("flow.stream.ecn", ecn));
+        }
+        run(&right(PLAIN, &overrides), 1)
+    };
+    let counted = |tables: &[(&'static str, Table)], name: &str, column: &str| {
+        let keys = match name {
+            "flows" => [("flow", "stream")],
+            _ => [("queue", "dsl.up")],
+        };
+        value(table(tables, name), &keys, column) as u64
+    };
+    let bare = with("", "seed", "1");
+    assert_eq!(counted(&bare, "flows", "marked"), 0);
+    assert!(counted(&bare, "queues", "discarded_congested") > 0);
+    for ecn in ["ect0", "ect1"] {
+        let capable = with(ecn, "seed", "1");
+        let marked = counted(&capable, "flows", "marked");
+        assert!(marked > 0, "{ecn}");
+        assert_eq!(counted(&capable, "queues", "marked"), marked, "{ecn}");
+        assert_eq!(
+            counted(&capable, "queues", "discarded_congested"),
+            0,
+            "{ecn}"
+        );
+        // In the wide area too.
+        let path = with(ecn, "flow.stream.path.marks", "50 %");
+        assert!(counted(&path, "flows", "marked") > 2 * marked, "{ecn}");
+    }
+}
+
+#[test]
+fn a_host_and_a_cmts_that_take_time_make_every_round_trip_longer_by_twice_that() {
+    let text = r#"
+duration = "2 s"
+[link.cable.docsis]
+preset = "docsis30"
+[link.dsl.point_to_point]
+up.rate = "100 Mbit/s"
+[host]
+far.via = ["cable", "dsl"]
+near.via = ["cable"]
+server = {}
+[flow.ping]
+application.ping.interval = "20 ms"
+host = "near"
+peer = "server"
+path.jitter = "0 s"
+"#;
+    let rtt = |overrides: &[(&str, &str)]| {
+        let tables = run(&right(text, overrides), 1);
+        let samples = table(&tables, "samples");
+        let Some(Column::Float(values)) = samples.get("value") else {
+            panic!("samples have values")
+        };
+        assert!(values.len() > 90, "{}", values.len());
+        values[0]
+    };
+    let idle = rtt(&[]);
+    let more = |overrides: &[(&str, &str)]| (rtt(overrides) - idle) / 1e6;
+    // The MAC's phase moves with the request's arrival: what the modem sees is the same only where the
+    // time passes behind it.
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-3, "{found}");
+    near(
+        more(&[("link.cable.docsis.plant.cmts_forwarding", "1.5 ms")]),
+        3.0,
+    );
+    near(more(&[("host.server.processing", "700 us")]), 1.4);
+    let two = [
+        ("host.server.processing", "700 us"),
+        ("link.cable.docsis.plant.cmts_forwarding", "250 us"),
+    ];
+    near(more(&two), 1.9);
+    // Two MAP intervals later the modem finds the same.
+    near(more(&[("host.near.processing", "4 ms")]), 8.0);
+    let idle = rtt(&[("flow.ping.host", "far")]);
+    let both = [("flow.ping.host", "far"), two[1]];
+    near((rtt(&both) - idle) / 1e6, 0.5);
+}
+
 /// Scoring periods begin anew as the warm-up is over: those that began before count for nothing.
 #[test]
 fn scores_are_of_periods_that_were_measured_whole() {
@@ -684,12 +812,73 @@ fn the_queues_of_a_cell_have_names() {
 }
 
 #[test]
+fn losses_and_marks_that_make_no_sense_are_refused() {
+    assert!(error_with("flow.stream.path.loss", "100 %").contains("carries nothing"));
+    for all in [
+        "{ every = 1 }",
+        "{ up = { every = 1 } }",
+        "{ down = \"100 %\" }",
+        "1.0",
+    ] {
+        assert!(
+            error_with("flow.stream.path.loss", all).contains("carries nothing"),
+            "{all}"
+        );
+    }
+    for (wrong, path, why) in [
+        ("{ every = 0 }", "every", "at least 2, found 0"),
+        (
+            "{ down = { every = 0 } }",
+            "down.every",
+            "at least 2, found 0",
+        ),
+        (
+            "{ every = 5, up = \"1 %\" }",
+            "every",
+            "alone, or `up` and `down`",
+        ),
+        ("{ }", "", "expected `up`, `down` or `every`, found nothing"),
+        (
+            "{ up = \"200 %\" }",
+            "up",
+            "a share from 0 to 1, or from 0 % to 100 %",
+        ),
+        ("{ evry = 5 }", "", "did you mean \"every\"?"),
+        ("2", "", "a share from 0 to 1, or from 0 % to 100 %"),
+        ("{ every = \"1 %\" }", "every", "expected a whole number"),
+    ] {
+        let told = error_with("flow.stream.path.loss", wrong);
+        let path = format!(
+            "flow.stream.path.loss{}{path}",
+            if path.is_empty() { "" } else { "." }
+        );
+        assert!(
+            told.starts_with(&path) && told.contains(why),
+            "{wrong}: {told}"
+        );
+    }
+    let told = error_with("flow.stream.path.marks", "1 %");
+    assert!(told.contains("not ECN-capable (ecn)"), "{told}");
+    assert!(error_with("flow.stream.ecn", "ect2").contains("did you mean \"ect0\"?"));
+    let bulk = |path: &str, value: &str| {
+        let overrides = [("flow.stream.application", "bulk"), (path, value)];
+        parse(PLAIN, &overrides)
+            .expect_err("the override is wrong")
+            .to_string()
+    };
+    let told = bulk("flow.stream.ecn", "ect0");
+    assert!(
+        told.starts_with("flow.stream.ecn: ") && told.contains("tcp.ecn decides"),
+        "{told}"
+    );
+    assert!(bulk("flow.stream.path.marks", "1 %").contains("not ECN-capable (tcp.ecn)"));
+}
+
+#[test]
 fn flows_that_make_no_sense_are_refused() {
     assert!(error_with("flow.stream.count", "0").contains("at least one"));
     assert!(error_with("flow.stream.count", "100000").contains("more than 10000"));
     assert!(error_with("flow.stream.dscp", "64").contains("a DSCP from 0 to 63"));
-    assert!(error_with("flow.stream.path.loss", "100 %").contains("carries nothing"));
-    assert!(error_with("flow.stream.path.marks", "1 %").contains("not ECN-capable"));
     assert!(error_with("flow.stream.tcp.mtu", "1000").contains("does not use TCP"));
     assert!(
         error_with("flow.stream.application.cbr.rate", "0 bit/s")

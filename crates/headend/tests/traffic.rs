@@ -404,3 +404,19 @@ fn isochronous_probes_of_an_idle_line_see_its_delay_and_no_variation() {
         assert!(variation.len() > 740 && variation.iter().all(|change| change.abs() < 0.5));
     }
 }
+
+#[test]
+fn isochronous_probes_one_way_load_that_way_only_and_have_no_round_trip_time() {
+    for (direction, own, other) in [
+        (Direction::Up, "ipdv", "ipdv_down"),
+        (Direction::Down, "ipdv_down", "ipdv"),
+    ] {
+        let line = setup(Rate(8_800_000), BacklogLimit::Unlimited);
+        let probes = build_in("[isochronous]", direction);
+        let mut simulation = line.simulate(vec![probes], 1);
+        simulation.run_until(simulation.end());
+        assert!(samples(&mut simulation, own).len() > 740);
+        assert!(samples(&mut simulation, other).is_empty());
+        assert!(samples(&mut simulation, "rtt").is_empty());
+    }
+}

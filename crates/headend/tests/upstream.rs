@@ -15,7 +15,7 @@ use headend::link::docsis::upstream::{Upstream, Wake};
 use headend::link::{Link, Visitor};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
-use headend::packet::Packet;
+use headend::packet::{Ecn, Packet};
 use headend::qdisc::{Queue, QueueConfig};
 use headend::rng::Rng;
 use headend::simulation::{AppSetup, Parts, Simulation};
@@ -193,6 +193,7 @@ impl Street {
                     }],
                     tcp: tcp::Config::default().into(),
                     dscp: 0,
+                    ecn: Ecn::NotEct,
                     tunnel: None,
                     port: 443,
                     name,

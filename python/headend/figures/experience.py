@@ -53,6 +53,7 @@ REASONS = {
     "discarded_flow_limit": "flow's share full",
     "discarded_not_registered": "modem not registered",
     "discarded_retry_limit": "retries used up",
+    "discarded_service_flow_deleted": "service flow deleted",
     "discarded_unresponsive": "unresponsive flow",
 }
 

@@ -44,6 +44,14 @@ def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _judge(texts, agrees=agrees, limits=limits)
 
 
+def check_setting(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """See that a setting gives what it was made for; that it does so reproduces nothing."""
+    finding = check_rtt(points, limits)
+    if finding.verdict is not Verdict.REPRODUCED:
+        return finding
+    return Finding(finding.measured, Verdict.UNTESTABLE, why=limits["why"])
+
+
 def _judge(texts: list[str], *, agrees: bool, limits: dict[str, Any]) -> Finding:
     """Give the verdict on several values, with the study's reason where they differ."""
     if not texts:

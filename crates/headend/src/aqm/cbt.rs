@@ -48,7 +48,7 @@ pub struct Config {
     /// RED: probability of an early drop just below `max_threshold`. Raising it controls more connections, and keeps fewer from filling the line.
     pub max_probability: Probability,
     /// Weight of the newest sample in all averages. Raising it follows the queue sooner, bursts included.
-    pub weight: f64,
+    pub weight: Probability,
     /// Size of a usual packet: what a pause is counted in.
     pub mean_packet: ByteCount,
     /// Average queue that RED is expected to keep: thresholds derived from rates are what a class brings while this drains. Raising it lets such
@@ -232,7 +232,7 @@ impl Cbt {
         let rules = Classes::new(matches)?;
         let state = |threshold| ClassState {
             queued: Depth::default(),
-            average: Average::new(config.weight, config.mean_packet),
+            average: Average::new(config.weight.0, config.mean_packet),
             threshold,
         };
         let mut classes = Vec::with_capacity(config.class.len() + 1);
@@ -522,7 +522,7 @@ mod tests {
 
     fn with_weight(weight: f64) -> Config {
         Config {
-            weight,
+            weight: Probability(weight),
             ..Config::default()
         }
     }
@@ -599,7 +599,7 @@ mod tests {
     #[test]
     fn with_red_only_for_tcp_the_average_counts_tcp_alone_and_no_other_is_tested() {
         let config = Config {
-            weight: 1.0,
+            weight: Probability(1.0),
             ..unbounded_only()
         };
         let mut scene = Scene::new(&config);

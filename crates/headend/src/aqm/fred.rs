@@ -42,7 +42,7 @@ pub struct Config {
     /// Probability of a random drop just below `max_threshold`. Raising it controls more connections, and keeps fewer from filling the line.
     pub max_probability: Probability,
     /// Weight of the newest sample in the average. Raising it follows the queue sooner, bursts included.
-    pub weight: f64,
+    pub weight: Probability,
     /// Packets that a flow may have without ever being dropped at random (`minq`). Raising it protects small windows and weakens the control.
     pub min_queue: u32,
     /// Extension for many flows: above `max_threshold` a flow may still have two packets, so that many small windows are not shut out together.
@@ -61,7 +61,7 @@ impl Default for Config {
             max_threshold: Limit::Packets(30),
             // Lin and Morris; their weight is 0.002.
             max_probability: Probability(0.02),
-            weight: 1.0 / 512.0,
+            weight: Probability(1.0 / 512.0),
             // Lin and Morris: 2 for small buffers, 4 for large ones.
             min_queue: 2,
             many_flows: true,
@@ -86,8 +86,8 @@ impl Config {
     ///
     /// A sentence about the first parameter that makes no sense.
     pub fn check(&self, rate: Rate) -> Result<(), String> {
-        if !(self.weight > 0.0 && self.weight <= 1.0) {
-            return Err("weight must be above 0 and at most 1".into());
+        if self.weight.0 <= 0.0 {
+            return Err("weight must be above 0".into());
         }
         if self.mean_packet.0 == 0 {
             return Err("mean_packet must be larger than zero".into());
@@ -145,7 +145,7 @@ impl Fred {
             max_probability: config.max_probability.0,
             min_queue: f64::from(config.min_queue),
             is_for_many: config.many_flows,
-            average: Average::new(config.weight, config.mean_packet),
+            average: Average::new(config.weight.0, config.mean_packet),
             avgcq: 1.0,
             count: None,
             active: 0,
@@ -495,7 +495,7 @@ mod tests {
     #[test]
     fn the_average_takes_a_sample_at_arrivals_and_at_departures() {
         let config = Config {
-            weight: 0.5,
+            weight: Probability(0.5),
             ..Config::default()
         };
         let mut scene = Scene::new(&config, 1);
@@ -540,7 +540,7 @@ mod tests {
             config.check(RATE).expect_err("it makes no sense")
         };
         assert_eq!(Config::default().check(RATE), Ok(()));
-        assert!(refusal(|config| config.weight = 1.5).contains("weight"));
+        assert!(refusal(|config| config.weight = Probability(0.0)).contains("weight"));
         assert!(refusal(|config| config.mean_packet = ByteCount(0)).contains("mean_packet"));
         assert!(refusal(|config| config.min_threshold = Limit::Packets(0)).contains("one packet"));
         assert!(refusal(|config| config.max_threshold = Limit::Packets(15)).contains("below"));

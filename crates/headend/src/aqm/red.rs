@@ -45,7 +45,7 @@ pub struct Config {
     /// Probability of an early drop just below `max_threshold`. Raising it controls more connections, and keeps fewer from filling the line.
     pub max_probability: Probability,
     /// Weight of the newest sample in the average. Raising it follows the queue sooner, bursts included.
-    pub weight: f64,
+    pub weight: Probability,
     /// Above `max_threshold` the probability rises in a line to 1 at twice that, in place of a forced drop of every arrival.
     pub gentle: bool,
     /// Byte mode of the drop test: the probability of an early drop grows with the packet's size over `mean_packet`. Spares small packets;
@@ -104,7 +104,7 @@ impl Default for Config {
             // Not in that paper; 1/10 as in the ALTQ routers it used, and as Floyd came to advise.
             max_probability: Probability(0.1),
             // The same paper, §2.1.
-            weight: 1.0 / 512.0,
+            weight: Probability(1.0 / 512.0),
             gentle: false,
             by_size: false,
             // ALTQ's default: a packet time of 800 µs at 10 Mbit/s.
@@ -142,8 +142,8 @@ impl Config {
     ///
     /// A sentence about the first parameter that makes no sense.
     pub fn check(&self, rate: Rate) -> Result<(), String> {
-        if !(self.weight > 0.0 && self.weight <= 1.0) {
-            return Err("weight must be above 0 and at most 1".into());
+        if self.weight.0 <= 0.0 {
+            return Err("weight must be above 0".into());
         }
         if self.max_probability.0 <= 0.0 {
             return Err("max_probability must be above 0".into());
@@ -163,7 +163,7 @@ impl Config {
             (
                 config.min_threshold,
                 config.max_threshold,
-                config.weight.to_bits(),
+                config.weight.0.to_bits(),
             )
         };
         if derived(self) != derived(&usual) {
@@ -268,7 +268,7 @@ impl Detector {
         let (_, max) = of(config.max_threshold);
         Self {
             unit,
-            average: Average::new(config.weight, config.mean_packet),
+            average: Average::new(config.weight.0, config.mean_packet),
             min,
             max,
             max_probability: config.max_probability.0,
@@ -872,8 +872,7 @@ mod tests {
     fn parameters_that_make_no_sense_are_refused() {
         assert_eq!(Config::default().check(RATE), Ok(()));
         assert_eq!(adaptive().check(RATE), Ok(()));
-        assert_refused("weight", |config| config.weight = 0.0);
-        assert_refused("weight", |config| config.weight = f64::NAN);
+        assert_refused("weight", |config| config.weight = Probability(0.0));
         assert_refused("max_probability", |config| {
             config.max_probability = Probability(0.0);
         });
@@ -892,7 +891,7 @@ mod tests {
         });
         assert_refused("leave them out", |config| {
             config.adaptive = Some(Adaptive::default());
-            config.weight = 0.1;
+            config.weight = Probability(0.1);
         });
         assert_refused("longer than zero", |config| {
             config.adaptive = Some(Adaptive {

@@ -3,7 +3,7 @@
 use super::{Command, Endpoint, News, Notice};
 use crate::context::Context;
 use crate::flow::is_ipv6;
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::tcp::IPV6_EXTRA;
 
 /// IPv4 and UDP header bytes.
@@ -11,9 +11,19 @@ const HEADER_BYTES: u16 = 28;
 /// The largest packet of an Ethernet.
 const MTU: u16 = 1500;
 
-/// One side of a datagram stream. It remembers nothing.
+/// One side of a datagram stream. It remembers nothing of what it sent.
 #[derive(Debug)]
-pub struct Udp;
+pub struct Udp {
+    /// ECN field of what it sends.
+    ecn: Ecn,
+}
+
+impl Udp {
+    /// A side whose datagrams leave with this ECN field.
+    pub fn new(ecn: Ecn) -> Self {
+        Self { ecn }
+    }
+}
 
 impl Endpoint for Udp {
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
@@ -54,7 +64,9 @@ impl Endpoint for Udp {
                 } else {
                     size
                 };
-                cx.emit(Packet::datagram(flow, side, number, size, payload));
+                let mut packet = Packet::datagram(flow, side, number, size, payload);
+                packet.ecn = self.ecn;
+                cx.emit(packet);
             }
             Command::Await { .. }
             | Command::Close

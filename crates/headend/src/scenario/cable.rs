@@ -75,7 +75,8 @@ pub struct BufferSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Upstream {
-    /// Maximum sustained traffic rate R: what the service tier promises. Default: whatever the channel carries.
+    /// Maximum sustained traffic rate R: what the service tier promises. It counts bytes from after the MAC header's check (HCS) to the CRC: 18 B
+    /// more than the IP packet. Default: whatever the channel carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P, at which a burst is let through. Default: no limit of its own.
@@ -94,7 +95,9 @@ pub struct Upstream {
     pub scheduling: Named<Scheduling>,
     /// What it may not do to get its grants.
     pub request_policy: RequestPolicy,
-    /// What the channel has to give, where that is less than the plant carries: a rate, or steps of one (neighbours, RF trouble).
+    /// What the channel has to give, where that is less than the plant carries: a rate, or steps of one (neighbours, RF trouble). It counts the
+    /// bytes of all minislots that are granted: MAC headers (`plant.upstream_mac_header`) and segment headers besides the PDUs, and what is left
+    /// of the last minislot. Request opportunities do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
     /// Share by which the capacity varies from MAP to MAP, evenly to either side: other customers' bursts, as the public ns-3 module
@@ -136,7 +139,7 @@ impl Default for Upstream {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Downstream {
-    /// Maximum sustained traffic rate R. Default: whatever the channel carries.
+    /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC. Default: whatever the channel carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P. Default: no limit of its own.
@@ -151,7 +154,8 @@ pub struct Downstream {
     pub minimum_reserved: Option<Rate>,
     /// Traffic priority, 0 to 7: a higher one is served first where the channel is short.
     pub priority: u8,
-    /// What the channel has to give, where that is less than the plant carries: a rate, or one that varies.
+    /// What the channel has to give, where that is less than the plant carries: a rate, or one that varies. It counts PDUs and their MAC headers
+    /// (`plant.downstream_mac_header`); MAPs do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
     /// AQM disabled for this service flow (TLV 25.40.1): its queue drops at its tail, and keeps the buffer that it has.
@@ -235,7 +239,7 @@ pub struct Modem {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnUpstream {
-    /// Maximum sustained traffic rate R.
+    /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P.
@@ -277,7 +281,7 @@ pub struct OwnUpstream {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnDownstream {
-    /// Maximum sustained traffic rate R.
+    /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P.
@@ -312,7 +316,7 @@ pub struct ServiceFlow {
     /// Which packets it takes: a table of conditions that must all hold, or a list of such tables of which one must.
     #[serde(default, rename = "match")]
     pub classifiers: Several<Classifier>,
-    /// Maximum sustained traffic rate R. Default: whatever the channel carries.
+    /// Maximum sustained traffic rate R, in bytes from after the HCS to the CRC. Default: whatever the channel carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P. Default: no limit of its own.
@@ -512,7 +516,7 @@ pub struct Change {
     /// used again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub delete: bool,
-    /// Maximum sustained traffic rate R from then on. Tokens are kept.
+    /// Maximum sustained traffic rate R from then on, in bytes from after the HCS to the CRC. Tokens are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Peak traffic rate P from then on.

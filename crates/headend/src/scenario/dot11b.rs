@@ -18,7 +18,8 @@ use crate::units::{ByteCount, Probability, Rate};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dot11b {
-    /// Data rate of stations that give none, 1, 2, 5.5 or 11 Mbit/s: what they send at, and what is sent to them at.
+    /// Data rate of stations that give none, 1, 2, 5.5 or 11 Mbit/s: what they send at, and what is sent to them at. It counts MPDU bytes, the IP
+    /// packet and `overhead`; preambles, gaps and acknowledgements take their own time.
     pub rate: Rate,
     /// What precedes every frame: `"long"` or `"short"`.
     pub preamble: Preamble,

@@ -148,7 +148,8 @@ pub struct PointToPoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkDirection {
-    /// How fast it sends, in IP bits: a rate, or a table with a rate that varies.
+    /// How fast it sends: a rate, or a table with a rate that varies. It counts the bytes of IP packets, header included: what frames add on a real
+    /// wire is not in it.
     pub rate: OrTable<Rate, VaryingRate>,
     /// Propagation delay.
     #[serde(default)]
@@ -194,6 +195,9 @@ pub struct Host {
     /// A network's host: round-trip time of the wide area between it and the customers' links, where a flow gives none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<OrTable<Duration, RttFrom>>,
+    /// Time the host takes for each packet it sends and for each it receives (interrupts, the network
+    /// stack, the wake-up of a program), in both roles: a round trip grows by twice this at either end.
+    pub processing: Duration,
     /// A customer's host: the tunnel that carries its flows, where a flow names none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
@@ -280,10 +284,26 @@ pub struct Flow {
     /// DSCP of its packets, 0 to 63.
     #[serde(default)]
     pub dscp: u8,
+    /// ECN field of its datagrams, both ways: with it queues that mark congestion mark them in place of
+    /// dropping them. The marks are counted; no application that sends datagrams here slows down for
+    /// them. Default: not ECN-capable. Not for applications that use TCP, where `tcp.ecn` decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Ect>,
     /// Name of the tunnel that carries it, such as a VPN. Flows in the same tunnel have the same outer header: queues that tell flows apart
     /// by a hash take them for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
+}
+
+/// The ECN field of an ECN-capable datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ect {
+    /// ECT(0): a sender that answers a mark as it answers a loss (RFC 3168).
+    Ect0,
+    /// ECT(1): a sender that expects frequent marks, L4S (RFC 9331). `dualpi2` puts it in its
+    /// low-latency queue.
+    Ect1,
 }
 
 fn one() -> u32 {
@@ -340,8 +360,9 @@ pub struct Path {
     /// One-way delay towards the customer. Default: half the round-trip time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub down: Option<Duration>,
-    /// Share of packets lost at random, each way.
-    pub loss: Probability,
+    /// Packets lost: the share lost at random, each way, or a table that tells the two ways apart or
+    /// loses every so many-th packet: `{ up = "1 %" }`, `{ every = 100 }`, `{ down = { every = 100 } }`.
+    pub loss: OrTable<Probability, PathLoss>,
     /// Share of the ECN-capable packets marked at random (CE), each way: how a congestion control answers marks, without a queue.
     #[serde(skip_serializing_if = "is_zero")]
     pub marks: Probability,
@@ -355,9 +376,33 @@ impl Default for Path {
         Self {
             up: None,
             down: None,
-            loss: Probability(0.0),
+            loss: OrTable::Plain(Probability(0.0)),
             marks: Probability(0.0),
             jitter: Duration::from_micros(100),
         }
     }
+}
+
+/// Losses of the wide area that differ by direction, or that are periodic.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PathLoss {
+    /// Away from the customer: a share lost at random, or `{ every = 100 }`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<OrTable<Probability, PeriodicLoss>>,
+    /// Towards the customer, likewise. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down: Option<OrTable<Probability, PeriodicLoss>>,
+    /// Each way the packets whose number is a multiple of this are lost, and no others: of 100, the
+    /// 100th, the 200th, and so on of each direction. In place of `up` and `down`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<u32>,
+}
+
+/// Losses at equal distances.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeriodicLoss {
+    /// The packets whose number is a multiple of this are lost, and no others.
+    pub every: u32,
 }

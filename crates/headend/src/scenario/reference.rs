@@ -41,7 +41,7 @@ Every key a scenario can hold. The grammar and its reasons: [decision record 001
 [scenario.schema.json](scenario.schema.json).
 
 Values carry units: durations `\"10 ms\"` (ns, us, ms, s, min, h), rates `\"10 Mbit/s\"` (bit/s, kbit/s, Mbit/s, Gbit/s), sizes `\"64 KiB\"` (B, kB, MB, GB by thousands; KiB, MiB, GiB by
-1024), shares `\"10 %\"` or `\"0.1\"`, buffer limits as a size, a duration at the line's rate, `\"60 packets\"` or `\"unlimited\"`. Where one of several kinds is
+1024), shares `\"10 %\"` or `0.1`, buffer limits as a size, a duration at the line's rate, `\"60 packets\"` or `\"unlimited\"`. Where one of several kinds is
 chosen, its name alone takes all defaults: `queue = \"codel\"` or `queue.codel.target = \"10 ms\"`. `NAME` stands for a name of your own.
 
 ## The scenario
@@ -106,10 +106,15 @@ impl<'a> Page<'a> {
                 continue;
             }
             for (name, parameters) in kind["properties"].as_object().into_iter().flatten() {
-                let form = self.form(&format!("{path}.{name}"), parameters);
-                let name = form
-                    .strip_prefix("table ")
-                    .map_or(format!("`{name}`"), str::to_owned);
+                let own = format!("{path}.{name}");
+                let form = self.form(&own, parameters);
+                // Two kinds may have the same parameters: the section is that of the first.
+                let name = match form.rsplit_once("](#") {
+                    Some((_, section)) if form.starts_with("table ") => {
+                        format!("[`{own}`](#{section}")
+                    }
+                    _ => format!("`{name}`"),
+                };
                 let _ = writeln!(self.text, "| {name} | {meaning} |");
             }
         }
@@ -289,6 +294,27 @@ mod tests {
             links += 1;
         }
         assert!(links > 20, "{links}");
+    }
+
+    #[test]
+    fn every_kind_of_a_choice_has_its_own_name_also_where_two_share_their_parameters() {
+        let page = reference();
+        let (mut kinds, mut section) = (Vec::new(), String::new());
+        for line in page.lines() {
+            if let Some(heading) = line.strip_prefix("## ") {
+                heading.clone_into(&mut section);
+                kinds.clear();
+            } else if line.starts_with("| [`") {
+                let kind = line.split('`').nth(1).expect("it is quoted").to_owned();
+                assert!(!kinds.contains(&kind), "{section} names {kind} twice");
+                kinds.push(kind);
+            }
+        }
+        let scheduling = "link.NAME.docsis.upstream.scheduling";
+        for polling in ["nrtps", "rtps"] {
+            let row = format!("| [`{scheduling}.{polling}`](#linknamedocsisupstreamscheduling");
+            assert_eq!(page.matches(&row).count(), 1, "{row}");
+        }
     }
 
     #[test]

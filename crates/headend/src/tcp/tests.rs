@@ -10,7 +10,7 @@ use super::*;
 use crate::aqm::DropTail;
 use crate::congestion::{bbr3, cubic, reno};
 use crate::flow::{FlowTable, Hop, Port};
-use crate::line::{Harm, Line};
+use crate::line::{Harm, Line, Loss};
 use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter, Visitor};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
@@ -165,6 +165,7 @@ impl Setup {
                 peers: vec![Peer { routes, address: 2 }],
                 tcp: self.tcp.into(),
                 dscp: 0,
+                ecn: Ecn::NotEct,
                 tunnel: None,
                 port: 443,
                 name: "transfer".to_owned(),
@@ -181,7 +182,7 @@ impl Setup {
                 self.one_way,
                 jitter,
                 Harm {
-                    loss: Probability(self.loss),
+                    loss: Loss::Random(Probability(self.loss)),
                     ..Harm::default()
                 },
                 rng,

@@ -1,5 +1,8 @@
 //! Isochronous probes: datagrams at even intervals, each returned at once, as irtt sends them.
 //!
+//! One way, in place of both, nothing is returned: the customer's host (`up`) or the remote host (`down`) sends the probes, and there is no
+//! round-trip time.
+//!
 //! One round-trip time for each (NaN without an answer in time), and each way's packet delay variation between two probes that follow each other (IPDV, RFC 3393). One-way
 //! delays and losses of each way are those of the flow's packets: clocks agree here, which irtt has to hope for.
 
@@ -24,7 +27,8 @@ pub struct Config {
     pub interval: Duration,
     /// Size of a probe and of its answer, IP bytes.
     pub size: ByteCount,
-    /// A probe without an answer by then is a sample without a value; a later answer is ignored.
+    /// A probe without an answer by then is a sample without a value; a later answer is ignored. Without
+    /// effect one way, where there are no answers.
     pub timeout: Duration,
 }
 
@@ -51,7 +55,7 @@ impl Definition for Config {
     }
 
     fn directions(&self) -> &'static [Direction] {
-        &[Direction::Both]
+        &[Direction::Both, Direction::Up, Direction::Down]
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -65,8 +69,8 @@ impl Definition for Config {
         )
     }
 
-    fn build(&self, _direction: Direction) -> Box<dyn Application> {
-        Box::new(Isochronous::new(self.clone()))
+    fn build(&self, direction: Direction) -> Box<dyn Application> {
+        Box::new(Isochronous::new(self.clone(), direction))
     }
 }
 
@@ -74,8 +78,12 @@ impl Definition for Config {
 #[derive(Debug)]
 pub struct Isochronous {
     config: Config,
+    direction: Direction,
     flow: Option<FlowId>,
+    /// Probes whose answers are due; both ways only.
     requests: Requests,
+    /// Probes sent; one way only.
+    sent: u64,
     /// The latest that arrived, by the side it arrived at: its number and delay.
     latest: [Option<(u64, Duration)>; 2],
     stopped: bool,
@@ -83,8 +91,10 @@ pub struct Isochronous {
 
 impl Isochronous {
     /// Probes that begin when they are started.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: Config, direction: Direction) -> Self {
         Self {
+            direction,
+            sent: 0,
             requests: Requests::new(config.interval, config.timeout, TIMEOUT),
             config,
             flow: None,
@@ -101,9 +111,19 @@ impl Isochronous {
     }
 
     fn probe(&mut self, flow: FlowId, cx: &mut AppContext<'_>) {
-        let number = self.requests.make(cx);
-        cx.datagram(flow, Side::Host, number, self.config.size.0 as u16);
+        let (from, number) = match self.direction {
+            Direction::Both => (Side::Host, self.requests.make(cx)),
+            Direction::Up => (Side::Host, self.count()),
+            Direction::Down => (Side::Peer, self.count()),
+        };
+        cx.datagram(flow, from, number, self.config.size.0 as u16);
         cx.wake_at(cx.now + self.config.interval, PROBE);
+    }
+
+    /// The number of the next probe, where none is answered.
+    fn count(&mut self) -> u64 {
+        self.sent += 1;
+        self.sent - 1
     }
 
     /// RFC 3393 §4.1 with packets that follow each other as the selection: the difference of their delays, without its sign.
@@ -145,6 +165,9 @@ impl Application for Isochronous {
                     },
             } => {
                 self.note_delay(at, number, delay, cx);
+                if self.direction != Direction::Both {
+                    return;
+                }
                 match at {
                     Side::Peer => cx.datagram(flow, Side::Peer, number, size),
                     Side::Host => self.requests.answered(number, cx),
@@ -168,7 +191,7 @@ mod tests {
 
     /// Probes for 1 s of 20 ms; `delays` gives each its delay up and down in ms, if it gets through.
     fn run(delays: impl Fn(u64) -> (Option<u64>, Option<u64>)) -> Desk {
-        let mut probes = Isochronous::new(Config::default());
+        let mut probes = Isochronous::new(Config::default(), Direction::Both);
         let mut desk = Desk::new(1);
         desk.tell(&mut probes, AppEvent::Started);
         let flow = FlowId(0);
@@ -227,6 +250,46 @@ mod tests {
             rtts.iter()
                 .all(|rtt| rtt.is_nan() || (rtt - 5e6).abs() < 1.0)
         );
+    }
+
+    #[test]
+    fn one_way_the_probes_are_numbered_and_nothing_is_returned() {
+        for (direction, from, measure) in [
+            (Direction::Up, Side::Host, "ipdv"),
+            (Direction::Down, Side::Peer, "ipdv_down"),
+        ] {
+            let mut probes = Isochronous::new(Config::default(), direction);
+            let mut desk = Desk::new(1);
+            desk.tell(&mut probes, AppEvent::Started);
+            for expected in 0..10 {
+                let (at, token) = desk.next_timer().expect("it goes on");
+                desk.now = at;
+                desk.tell(&mut probes, AppEvent::Timer { token });
+                let sent = Command::Datagram {
+                    number: expected,
+                    size: 88,
+                };
+                assert_eq!(desk.commands(), [(FlowId(0), from, sent)]);
+                let news = News::Delivered {
+                    at: from.other(),
+                    number: expected,
+                    size: 88,
+                    sent_at: at,
+                    delay: Duration::from_millis(3 + expected % 2),
+                    ecn: Ecn::NotEct,
+                };
+                desk.tell(
+                    &mut probes,
+                    AppEvent::Flow {
+                        flow: FlowId(0),
+                        news,
+                    },
+                );
+                assert_eq!(desk.commands(), [], "no answer");
+            }
+            assert_eq!(desk.samples(measure), [1e6; 9]);
+            assert!(desk.samples("rtt").is_empty());
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::event::{AppId, Source};
 use crate::flow::{FlowHeader, FlowId, GroupId, Hop, Protocol, RouteId, TunnelId};
 use crate::metrics::Measure;
 use crate::near::Step;
-use crate::packet::Side;
+use crate::packet::{Ecn, Side};
 use crate::rng::Rng;
 use crate::tcp;
 use crate::time::{Duration, Instant};
@@ -162,6 +162,8 @@ pub struct GroupSetup {
     pub tcp: Arc<tcp::Config>,
     /// DSCP of its packets.
     pub dscp: u8,
+    /// ECN field of its datagrams.
+    pub ecn: Ecn,
     /// The tunnel its packets travel in.
     pub tunnel: Option<TunnelId>,
     /// Port of the remote hosts.
@@ -244,9 +246,10 @@ impl AppContext<'_> {
 
     fn open_socket(&mut self, peer: usize, protocol: Protocol) -> FlowId {
         let flow = self.open_flow(peer, protocol);
+        let ecn = self.group.ecn;
         self.install(
             flow,
-            Side::BOTH.map(|_| -> Box<dyn Endpoint> { Box::new(Udp) }),
+            Side::BOTH.map(|_| -> Box<dyn Endpoint> { Box::new(Udp::new(ecn)) }),
         );
         flow
     }

@@ -86,7 +86,8 @@ impl Default for BufferRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ThroughputRule {
-    /// Share of the throughput that is used. Less leaves room for what comes worse.
+    /// What the measured throughput is multiplied by before a rate is chosen. Less leaves room for
+    /// what comes worse.
     pub safety: f64,
     /// How many segments the mean is of. More of them make the rate steadier, and later.
     pub segments: u32,

@@ -78,6 +78,7 @@ impl Desk {
                 peers: (0..peers).map(|address| Peer { routes, address }).collect(),
                 tcp: tcp::Config::default().into(),
                 dscp: 0,
+                ecn: Ecn::NotEct,
                 tunnel: None,
                 port: 443,
                 name: "test".to_owned(),

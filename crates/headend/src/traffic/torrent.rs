@@ -27,7 +27,7 @@ pub struct Config {
     pub burst: ByteCount,
     /// Connections, each to a peer of its own.
     pub connections: u32,
-    /// The cap: what all connections together are given.
+    /// The cap: what all connections together are given, in bytes of their streams.
     pub rate: Rate,
 }
 

@@ -183,6 +183,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
             }],
             tcp: tcp::Config::default().into(),
             dscp: source.dscp,
+            ecn: Ecn::NotEct,
             tunnel: None,
             port: 443,
             name: format!("source{index}"),

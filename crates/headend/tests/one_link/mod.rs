@@ -8,6 +8,7 @@ use headend::line::{Harm, Line};
 use headend::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
+use headend::packet::Ecn;
 use headend::qdisc::{BacklogLimit, Fifo, Framing, Queue};
 use headend::rng::Rng;
 use headend::simulation::{AppSetup, Parts, Simulation};
@@ -59,6 +60,7 @@ impl Setup {
                         .collect(),
                     tcp: tcp_config(),
                     dscp: 0,
+                    ecn: Ecn::NotEct,
                     tunnel: None,
                     port: 443,
                     name,

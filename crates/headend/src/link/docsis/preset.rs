@@ -169,6 +169,8 @@ pub struct Plant {
     pub modem_map_processing: Duration,
     /// See [`PlantConfig::token_interval`].
     pub token_interval: Duration,
+    /// See [`PlantConfig::cmts_forwarding`].
+    pub cmts_forwarding: Duration,
     /// See [`PlantConfig::elements_per_map`].
     pub elements_per_map: u64,
     /// See [`PlantConfig::upstream_mac_header`].
@@ -210,6 +212,12 @@ pub struct PlantConfig {
     /// or so, and lets what they then hold through at once. Zero adds them continuously.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_interval: Option<Duration>,
+    /// Time the CMTS takes to forward a packet between the cable and its network side, the same in each
+    /// direction: upstream after the burst has arrived, downstream before the packet enters its queue.
+    /// More of it makes every round trip longer by twice as much, and changes nothing else. Zero in every
+    /// preset, as no document gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cmts_forwarding: Option<Duration>,
     /// Information elements of an average MAP, this line's and its neighbours': their bytes are taken off the downstream's rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements_per_map: Option<u64>,
@@ -303,6 +311,7 @@ impl PlantConfig {
                 .modem_map_processing
                 .unwrap_or(plant.modem_map_processing),
             token_interval: self.token_interval.unwrap_or(plant.token_interval),
+            cmts_forwarding: self.cmts_forwarding.unwrap_or(plant.cmts_forwarding),
             elements_per_map: self.elements_per_map.unwrap_or(plant.elements_per_map),
             upstream_mac_header: self
                 .upstream_mac_header
@@ -356,6 +365,7 @@ impl From<Plant> for PlantConfig {
             cmts_map_processing: Some(plant.cmts_map_processing),
             modem_map_processing: Some(plant.modem_map_processing),
             token_interval: Some(plant.token_interval),
+            cmts_forwarding: Some(plant.cmts_forwarding),
             elements_per_map: Some(plant.elements_per_map),
             upstream_mac_header: Some(plant.upstream_mac_header),
             downstream_mac_header: Some(plant.downstream_mac_header),
@@ -395,6 +405,7 @@ impl Plant {
             // 600 µs + frame·(K+1)/K.
             modem_map_processing: Duration::from_nanos(757_500),
             token_interval: Duration::ZERO,
+            cmts_forwarding: Duration::ZERO,
             // The ns-3 module's average load: a tenth of the channel, in bursts of 150 B.
             elements_per_map: 111,
             upstream_mac_header: 10,

@@ -125,6 +125,8 @@ struct Builder {
     lines: Vec<Line>,
     /// By link.
     exits: Vec<Exits>,
+    /// By link: how long the CMTS takes to forward a packet; elsewhere nothing.
+    forwarding: Vec<Duration>,
     flows: FlowTable,
     apps: Vec<AppSetup>,
     group_infos: Vec<GroupInfo>,
@@ -139,6 +141,7 @@ impl Builder {
             links: Vec::new(),
             lines: Vec::new(),
             exits: Vec::new(),
+            forwarding: Vec::new(),
             flows: FlowTable::default(),
             apps: Vec::new(),
             group_infos: Vec::new(),
@@ -162,6 +165,10 @@ impl Builder {
             }
         };
         self.links.push(link);
+        self.forwarding.push(match &plan.medium {
+            Medium::Docsis(cable) => cable.plant.cmts_forwarding,
+            Medium::Dot11b(_) | Medium::PointToPoint(_) => Duration::ZERO,
+        });
         let customers = customers(plan);
         let [up, down] = ["up", "down"].map(|direction| {
             (customers == 1 || direction == "down").then(|| self.add_exit(&plan.name, direction))
@@ -266,7 +273,7 @@ impl Builder {
     fn add_group(&mut self, plan: &GroupPlan) {
         let peers = plan.peers.iter().enumerate();
         let peers = peers
-            .map(|(index, peer)| self.peer(&plan.name, index, peer))
+            .map(|(index, peer)| self.peer(&plan.name, plan.processing, index, peer))
             .collect();
         let application = &plan.application;
         self.group_infos.push(GroupInfo {
@@ -297,6 +304,7 @@ impl Builder {
                 peers,
                 tcp: Arc::new(plan.tcp.clone()),
                 dscp: plan.dscp,
+                ecn: plan.ecn,
                 tunnel: plan.tunnel,
                 port: plan.port,
                 name: plan.name.clone(),
@@ -308,21 +316,25 @@ impl Builder {
         });
     }
 
-    /// The routes to remote host `index` of a group, over wide-area lines of their own.
-    fn peer(&mut self, group: &str, index: usize, plan: &PeerPlan) -> Peer {
+    /// The routes to remote host `index` of a group, over wide-area lines of their own; `processing` is the customer's host's.
+    fn peer(&mut self, group: &str, processing: Duration, index: usize, plan: &PeerPlan) -> Peer {
         let name = match index {
             0 => format!("flow.{group}.path"),
             _ => format!("flow.{group}.path.{index}"),
         };
         let delays = draw_delays(&plan.path, &mut self.rng(format_args!("{name}.rtt")));
-        let wide = [("up", delays[0]), ("down", delays[1])].map(|(direction, delay)| {
+        let [up, down] = plan.path.harm;
+        let wide = [("up", delays[0], up), ("down", delays[1], down)];
+        let wide = wide.map(|(direction, delay, harm)| {
             let path = format!("{name}.{direction}");
-            self.add_line(delay, plan.path.jitter, plan.path.harm, &path)
+            self.add_line(delay, plan.path.jitter, harm, &path)
         });
         let before_up = plan.links_before_wide_area;
         let before_down = plan.down.len() - before_up;
-        let up = self.route(&plan.up, before_up, wide[Side::Host.index()]);
-        let down = self.route(&plan.down, before_down, wide[Side::Peer.index()]);
+        let mut up = self.route(&name, &plan.up, before_up, wide[Side::Host.index()]);
+        let mut down = self.route(&name, &plan.down, before_down, wide[Side::Peer.index()]);
+        self.enter_and_leave(&name, &mut up, [processing, plan.processing]);
+        self.enter_and_leave(&name, &mut down, [plan.processing, processing]);
         Peer {
             routes: [self.flows.add_route(up), self.flows.add_route(down)],
             address: plan.address,
@@ -330,14 +342,19 @@ impl Builder {
     }
 
     /// Links with the lines behind them. The wide area stands behind `before` links; where a link is last before it, in place of that link's
-    /// exit line.
-    fn route(&mut self, ports: &[(u16, Port)], before: usize, wide: u32) -> Vec<Hop> {
+    /// exit line. A CMTS that takes its time to forward a packet has a line on its network side.
+    fn route(&mut self, path: &str, ports: &[(u16, Port)], before: usize, wide: u32) -> Vec<Hop> {
         let mut hops = Vec::with_capacity(2 * ports.len() + 2);
         if before == 0 {
             hops.push(Hop::Line(wide));
         }
         for (index, &(link, port)) in ports.iter().enumerate() {
+            let forwarding = self.forwarding[usize::from(link)];
+            let cmts = self.line_of(forwarding, &format!("{path}.cmts"));
+            let is_down = port.0 % 2 == 1;
+            hops.extend(cmts.filter(|_| is_down));
             hops.push(Hop::Link { link, port });
+            hops.extend(cmts.filter(|_| !is_down));
             hops.push(Hop::Line(if index + 1 == before {
                 wide
             } else {
@@ -346,6 +363,24 @@ impl Builder {
         }
         hops.push(Hop::End);
         hops
+    }
+
+    /// Puts what the sending and the receiving host take for a packet at the ends of a route.
+    fn enter_and_leave(&mut self, path: &str, route: &mut Vec<Hop>, takes: [Duration; 2]) {
+        let [sender, receiver] = takes.map(|time| self.line_of(time, &format!("{path}.host")));
+        if let Some(line) = sender {
+            route.insert(0, line);
+        }
+        if let Some(line) = receiver {
+            route.insert(route.len() - 1, line);
+        }
+    }
+
+    /// A line of its own that only takes time; none where it takes none.
+    fn line_of(&mut self, time: Duration, path: &str) -> Option<Hop> {
+        let line =
+            |builder: &mut Self| builder.add_line(time, Duration::ZERO, Harm::default(), path);
+        (!time.is_zero()).then(|| Hop::Line(line(self)))
     }
 }
 

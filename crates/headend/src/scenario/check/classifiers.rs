@@ -283,7 +283,11 @@ pub(super) fn packets(group: &GroupPlan, peer: &PeerPlan, from: Side) -> Vec<See
 /// The ECN fields that packets of a flow may have: acknowledgements are not ECN-capable, and any queue may have marked the others.
 fn ecn_fields(group: &GroupPlan) -> &'static [Ecn] {
     if group.application.protocol() != Protocol::Tcp {
-        return &[Ecn::NotEct];
+        return match group.ecn {
+            Ecn::Ect0 => &[Ecn::Ect0, Ecn::Ce],
+            Ecn::Ect1 => &[Ecn::Ect1, Ecn::Ce],
+            Ecn::Ce | Ecn::NotEct => &[Ecn::NotEct],
+        };
     }
     match group.tcp.ecn() {
         EcnMode::Off => &[Ecn::NotEct],

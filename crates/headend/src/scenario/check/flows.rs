@@ -9,17 +9,19 @@ use super::links::{self, Attachment, LinkPlan, Medium, PortPlan, check_delay, fi
 use super::{LONGEST_RUN, unknown};
 use crate::congestion::CongestionConfig;
 use crate::flow::{IPV6_HOSTS, Ipv6Block, TunnelId};
-use crate::line::Harm;
+use crate::line::{Harm, Loss};
+use crate::packet::Ecn;
 use crate::rng::Rng;
 use crate::scenario::distance::RttFrom;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::header_fields::{Address, Network};
 use crate::scenario::named::{Named, OrTable};
-use crate::scenario::raw::{Flow, Host, Raw, StartRange, Starts};
+use crate::scenario::raw::{Ect, Flow, Host, PathLoss, PeriodicLoss, Raw, StartRange, Starts};
 use crate::tcp::{self, EcnMode, FastRecovery};
 use crate::time::Duration;
 use crate::traffic::periods::MOST_PERIODS;
 use crate::traffic::{ApplicationConfig, Direction, replay};
+use crate::units::Probability;
 
 /// One application with its hosts, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,8 @@ pub(in crate::scenario) struct GroupPlan {
     pub(in crate::scenario) direction: Direction,
     pub(in crate::scenario) tcp: tcp::Config,
     pub(in crate::scenario) dscp: u8,
+    /// ECN field of its datagrams.
+    pub(in crate::scenario) ecn: Ecn,
     pub(in crate::scenario) tunnel: Option<TunnelId>,
     /// Port of the remote hosts.
     pub(in crate::scenario) port: u16,
@@ -38,6 +42,8 @@ pub(in crate::scenario) struct GroupPlan {
     /// In place of both, where there is one.
     pub(in crate::scenario) periods: Vec<(Duration, Duration)>,
     pub(in crate::scenario) address: u32,
+    /// Time the customer's host takes for a packet.
+    pub(in crate::scenario) processing: Duration,
     pub(in crate::scenario) peers: Vec<PeerPlan>,
 }
 
@@ -51,6 +57,8 @@ pub(in crate::scenario) struct PeerPlan {
     pub(in crate::scenario) down: Vec<(u16, crate::flow::Port)>,
     /// Links passed before the wide area, on the way up.
     pub(in crate::scenario) links_before_wide_area: usize,
+    /// Time the remote host takes for a packet.
+    pub(in crate::scenario) processing: Duration,
     pub(in crate::scenario) path: PathPlan,
 }
 
@@ -60,7 +68,8 @@ pub(in crate::scenario) struct PathPlan {
     pub(in crate::scenario) rtt: OrTable<Duration, RttFrom>,
     pub(in crate::scenario) up: Option<Duration>,
     pub(in crate::scenario) down: Option<Duration>,
-    pub(in crate::scenario) harm: Harm,
+    /// Up and down.
+    pub(in crate::scenario) harm: [Harm; 2],
     pub(in crate::scenario) jitter: Duration,
 }
 
@@ -127,6 +136,7 @@ pub(in crate::scenario) struct HostPlan {
     pub(in crate::scenario) count: Option<u32>,
     via: Vec<Attachment>,
     rtt: Option<OrTable<Duration, RttFrom>>,
+    processing: Duration,
     tunnel: Option<String>,
 }
 
@@ -232,6 +242,7 @@ pub(super) fn find_host(hosts: &BTreeMap<String, HostPlan>, name: &str) -> Optio
         count: None,
         via: group.via.iter().map(single).collect(),
         rtt: group.rtt.clone(),
+        processing: group.processing,
         tunnel: group.tunnel.clone(),
     })
 }
@@ -256,6 +267,7 @@ fn plan_hosts(
         }
         check_vlan(name, host)?;
         check_rtt(&format!("host.{name}.rtt"), host.rtt.as_ref())?;
+        check_delay(&format!("host.{name}.processing"), host.processing)?;
         let plan = HostPlan {
             address: 0,
             ipv6: None,
@@ -263,6 +275,7 @@ fn plan_hosts(
             count: via.iter().find_map(|place| place.count),
             via,
             rtt: host.rtt.clone(),
+            processing: host.processing,
             tunnel: host.tunnel.clone(),
         };
         hosts.insert(name.clone(), plan);
@@ -531,12 +544,17 @@ impl Planner {
                     direction,
                     tcp: tcp.clone(),
                     dscp: flow.dscp,
+                    ecn: flow.ecn.map_or(Ecn::NotEct, |ect| match ect {
+                        Ect::Ect0 => Ecn::Ect0,
+                        Ect::Ect1 => Ecn::Ect1,
+                    }),
                     port: flow.port,
                     tunnel: self.tunnel(flow),
                     start,
                     stop: flow.stop,
                     periods: flow.periods.clone(),
                     address: customer.address + host - 1,
+                    processing: customer.processing,
                     peers: self.peers(&at, flow, &via, customer.ipv6.is_some())?,
                 });
             }
@@ -630,6 +648,7 @@ impl Planner {
                 count: only.count,
                 via: vec![*only],
                 rtt: None,
+                processing: Duration::ZERO,
                 tunnel: None,
             });
         }
@@ -701,7 +720,8 @@ impl Planner {
         } else {
             UNNAMED_SERVERS
         };
-        peer(first + self.servers - 1, flow, via, &[], None)
+        let address = first + self.servers - 1;
+        peer(address, flow, via, &[], None, Duration::ZERO)
     }
 
     fn named_peer(
@@ -731,7 +751,14 @@ impl Planner {
             return Err(ScenarioError::invalid(path, why));
         }
         let ports = host.ports(1);
-        Ok(peer(host.address, flow, via, &ports, host.rtt))
+        Ok(peer(
+            host.address,
+            flow,
+            via,
+            &ports,
+            host.rtt,
+            host.processing,
+        ))
     }
 
     /// Whether the flow's only named peers bring their own round-trip times.
@@ -866,6 +893,7 @@ fn peer(
     host: &[PortPlan],
     peer: &[PortPlan],
     rtt: Option<OrTable<Duration, RttFrom>>,
+    processing: Duration,
 ) -> PeerPlan {
     let out = |ports: &[PortPlan]| -> Vec<_> { ports.iter().map(|p| (p.link, p.up)).collect() };
     let into =
@@ -875,6 +903,7 @@ fn peer(
         up: [out(host), into(peer)].concat(),
         down: [out(peer), into(host)].concat(),
         links_before_wide_area: host.len(),
+        processing,
         path: PathPlan {
             rtt: flow
                 .rtt
@@ -883,12 +912,27 @@ fn peer(
                 .unwrap_or(OrTable::Plain(DEFAULT_RTT)),
             up: flow.path.up,
             down: flow.path.down,
-            harm: Harm {
-                loss: flow.path.loss,
+            harm: losses(&flow.path.loss).map(|loss| Harm {
+                loss,
                 marks: flow.path.marks,
-            },
+            }),
             jitter: flow.path.jitter,
         },
+    }
+}
+
+/// Which packets are lost on the way up and on the way down.
+fn losses(written: &OrTable<Probability, PathLoss>) -> [Loss; 2] {
+    match written {
+        OrTable::Plain(share) => [Loss::Random(*share); 2],
+        OrTable::Table(PathLoss {
+            every: Some(every), ..
+        }) => [Loss::Every(*every); 2],
+        OrTable::Table(PathLoss { up, down, .. }) => [up, down].map(|way| match way {
+            None => Loss::default(),
+            Some(OrTable::Plain(share)) => Loss::Random(*share),
+            Some(OrTable::Table(PeriodicLoss { every })) => Loss::Every(*every),
+        }),
     }
 }
 
@@ -930,18 +974,58 @@ fn check_path(at: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let why = "the delays of both ways are given already: path.up and path.down";
         return Err(ScenarioError::invalid(format!("{at}.rtt"), why));
     }
-    if flow.path.loss.0 >= 1.0 {
-        let why = "a path that loses every packet carries nothing";
-        return Err(ScenarioError::invalid(format!("{at}.path.loss"), why));
+    check_loss(&format!("{at}.path.loss"), &flow.path.loss)
+}
+
+fn check_loss(at: &str, loss: &OrTable<Probability, PathLoss>) -> Result<(), ScenarioError> {
+    if let OrTable::Table(PathLoss { up, down, every }) = loss {
+        if every.is_some() && (up.is_some() || down.is_some()) {
+            let why = "`every` counts each way: expected it alone, or `up` and `down`";
+            return Err(ScenarioError::invalid(format!("{at}.every"), why));
+        }
+        if up.is_none() && down.is_none() && every.is_none() {
+            let why = "expected `up`, `down` or `every`, found nothing";
+            return Err(ScenarioError::invalid(at, why));
+        }
+    }
+    let ways = match loss {
+        OrTable::Plain(_) | OrTable::Table(PathLoss { every: Some(_), .. }) => ["", ""],
+        OrTable::Table(_) => [".up", ".down"],
+    };
+    for (way, loss) in ways.into_iter().zip(losses(loss)) {
+        match loss {
+            Loss::Every(0) => {
+                let why = "expected the number of a packet, at least 2, found 0";
+                let inside = if way.is_empty() {
+                    at.to_owned()
+                } else {
+                    format!("{at}{way}")
+                };
+                return Err(ScenarioError::invalid(format!("{inside}.every"), why));
+            }
+            Loss::Random(Probability(1.0..)) | Loss::Every(1) => {
+                let why = "a path that loses every packet carries nothing";
+                return Err(ScenarioError::invalid(format!("{at}{way}"), why));
+            }
+            Loss::Random(_) | Loss::Every(_) => {}
+        }
     }
     Ok(())
 }
 
 /// Marks reach only what says that it can take them.
 fn check_marks(at: &str, flow: &Flow, tcp: &tcp::Config) -> Result<(), ScenarioError> {
-    let is_capable = flow.tcp.is_some() && tcp.ecn() != EcnMode::Off;
+    if let (Some(_), Some(_)) = (flow.ecn, &flow.tcp) {
+        let name = flow.application.0.name();
+        let why = format!(
+            "expected none: the application \"{name}\" sends no datagrams but uses TCP, where tcp.ecn decides"
+        );
+        return Err(ScenarioError::invalid(format!("{at}.ecn"), why));
+    }
+    let is_capable = flow.ecn.is_some() || flow.tcp.is_some() && tcp.ecn() != EcnMode::Off;
     if flow.path.marks.0 > 0.0 && !is_capable {
-        let why = "expected none: the flow's packets are not ECN-capable (tcp.ecn)";
+        let key = if flow.tcp.is_some() { "tcp.ecn" } else { "ecn" };
+        let why = format!("expected none: the flow's packets are not ECN-capable ({key})");
         return Err(ScenarioError::invalid(format!("{at}.path.marks"), why));
     }
     Ok(())

@@ -22,6 +22,7 @@ pub(super) fn check(path: &str, preset: Preset, plant: &Plant) -> Checked {
         ("map_interval", plant.map_interval, 200, 100_000),
         ("cmts_map_processing", plant.cmts_map_processing, 0, 20_000),
         ("token_interval", plant.token_interval, 0, 1_000_000),
+        ("cmts_forwarding", plant.cmts_forwarding, 0, 100_000),
         (
             "modem_map_processing",
             plant.modem_map_processing,
@@ -209,7 +210,7 @@ impl Table<'_> {
             12.0,
             "",
         )?;
-        self.within("code_rate", ofdma.code_rate, 0.1, 1.0, "")?;
+        self.within("code_rate", ofdma.code_rate.0, 0.1, 1.0, "")?;
         self.within("cyclic_prefix", ofdma.cyclic_prefix, 96, 640, " samples")?;
         self.within(
             "frames_per_opportunity",

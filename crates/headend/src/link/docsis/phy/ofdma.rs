@@ -5,6 +5,7 @@
 use super::channel;
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::time::Duration;
+use crate::units::Probability;
 
 channel! {
     /// An OFDMA upstream channel.
@@ -18,7 +19,7 @@ channel! {
         /// The profile: bits per subcarrier and symbol before coding, the mean over the subcarriers: 2 for QPSK to 12 for 4096-QAM.
         bits_per_subcarrier: f64,
         /// Share of those bits that is left after coding and pilots.
-        code_rate: f64,
+        code_rate: Probability,
         /// Cyclic prefix in samples of 102.4 MS/s: time that is lost on each symbol.
         cyclic_prefix: u32,
         /// Frames between two request opportunities. More leaves minislots to grants, and makes contention slower and fiercer.
@@ -42,7 +43,7 @@ impl Default for Ofdma {
             subcarriers: 1880,
             symbols_per_frame: 6,
             bits_per_subcarrier: 10.0,
-            code_rate: 0.8,
+            code_rate: Probability(0.8),
             cyclic_prefix: 256,
             frames_per_opportunity: 1,
             opportunity_minislots: 1,
@@ -85,7 +86,7 @@ impl Ofdma {
     fn minislot_bytes(&self) -> u64 {
         let subcarriers = f64::from(MINISLOT_KHZ) / f64::from(self.spacing_khz);
         let bits = subcarriers * f64::from(self.symbols_per_frame) * self.bits_per_subcarrier;
-        (bits * self.code_rate / 8.0 + 1e-9) as u64
+        (bits * self.code_rate.0 / 8.0 + 1e-9) as u64
     }
 }
 
