@@ -22,6 +22,7 @@ _DISCARDED = tuple(
         "not_registered",
         "overlimit",
         "retry_limit",
+        "service_flow_deleted",
         "unresponsive",
     )
 )

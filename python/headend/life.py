@@ -53,6 +53,7 @@ REASONS = {
     "not_registered": "the modem is not registered yet",
     "overlimit": "the buffer is full",
     "retry_limit": "retries used up",
+    "service_flow_deleted": "its service flow was deleted",
     "unresponsive": "the flow does not respond",
 }
 

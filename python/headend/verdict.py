@@ -69,6 +69,7 @@ LOSSES = {
     "filtered": "a classifier forbids those packets",
     "not_registered": "they came before the modem was registered",
     "retry_limit": "the medium gave up after too many tries: look at how many send at once",
+    "service_flow_deleted": "their service flow was deleted while they waited in it",
 }
 
 #: The same where those packets are TCP's, which slows down for it.

@@ -54,6 +54,7 @@ REASONS = {
     "discarded_forced": "average queue above the upper threshold",
     "discarded_not_registered": "modem not registered",
     "discarded_retry_limit": "retries used up",
+    "discarded_service_flow_deleted": "service flow deleted",
     "discarded_unresponsive": "unresponsive flow",
 }
 

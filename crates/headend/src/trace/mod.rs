@@ -31,6 +31,8 @@ pub enum DropReason {
     Overlimit,
     /// The medium gave up after too many tries.
     RetryLimit,
+    /// Its service flow was deleted while it waited there.
+    ServiceFlowDeleted,
     /// Its flow does not respond to congestion.
     Unresponsive,
 }
@@ -49,6 +51,7 @@ impl DropReason {
         Self::NotRegistered,
         Self::Overlimit,
         Self::RetryLimit,
+        Self::ServiceFlowDeleted,
         Self::Unresponsive,
     ];
 
@@ -64,6 +67,7 @@ impl DropReason {
             Self::NotRegistered => "not_registered",
             Self::Overlimit => "overlimit",
             Self::RetryLimit => "retry_limit",
+            Self::ServiceFlowDeleted => "service_flow_deleted",
             Self::Unresponsive => "unresponsive",
         }
     }

@@ -160,6 +160,7 @@ impl Capture {
                 let sketch = Sketch {
                     packet,
                     flow,
+                    ipv6: ipv6_addresses(around.flows, flow),
                     links_passed: around.flows.links_passed(packet),
                     tcp: self.tcp[flow.group.0 as usize],
                     sack: packet
@@ -218,6 +219,12 @@ impl Point {
     }
 }
 
+/// The IPv6 addresses of a flow's hosts, by side, if they have such.
+fn ipv6_addresses(flows: &FlowTable, flow: &FlowHeader) -> Option<[u128; 2]> {
+    let [host, peer] = flow.addresses.map(|number| flows.ipv6_address(number));
+    Some([host?, peer?])
+}
+
 /// What wrote the files.
 const APPLICATION: &str = concat!("headend ", env!("CARGO_PKG_VERSION"));
 /// Room made for a file at first: that of many packets.
@@ -239,6 +246,9 @@ fn explain(reason: DropReason) -> &'static str {
         DropReason::NotRegistered => "dropped: the modem is not registered yet (not_registered)",
         DropReason::Overlimit => "dropped: the buffer is full (overlimit)",
         DropReason::RetryLimit => "dropped: retries used up (retry_limit)",
+        DropReason::ServiceFlowDeleted => {
+            "dropped: its service flow was deleted (service_flow_deleted)"
+        }
         DropReason::Unresponsive => {
             "dropped: its flow does not respond to congestion (unresponsive)"
         }

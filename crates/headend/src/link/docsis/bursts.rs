@@ -180,6 +180,15 @@ impl Bursts {
         }
     }
 
+    /// The service flow is deleted: gives up what is in its hands. A burst that is granted in part is lost. No grant is left to be used.
+    pub fn abandon(&mut self, supply: &Supply, _: &UpstreamTiming, cx: &mut Context<'_>) -> u64 {
+        for packet in self.burst.drain(..).chain(self.next.take()) {
+            supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
+        }
+        *self = Self::new(self.limit);
+        0
+    }
+
     /// A MAP brought a grant, for the burst or a fragment of it: what it carries, and with the last one, what the burst did.
     pub fn granted(
         &mut self,

@@ -158,6 +158,33 @@ impl Continuous {
         self.forget(supply, gone - requested, cx.now);
     }
 
+    /// The service flow is deleted: gives up what is in its hands. A packet of which the CMTS has a part is lost, as the rest never comes. The bytes of grants that
+    /// are not used then.
+    pub fn abandon(
+        &mut self,
+        supply: &Supply,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> u64 {
+        for packet in self
+            .partial
+            .take()
+            .into_iter()
+            .chain(self.scheduled.drain(..))
+        {
+            supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
+        }
+        let unused = match self.dequeue_at {
+            DequeueAt::Burst => {
+                let asked_for = self.grants.iter().filter(|grant| grant.credit > 0);
+                asked_for.map(|grant| timing.room(grant.minislots)).sum()
+            }
+            DequeueAt::Map | DequeueAt::Request => 0,
+        };
+        *self = Self::new(self.dequeue_at);
+        unused
+    }
+
     /// A MAP brought a grant. If it is filled now: what it carries.
     pub fn granted(
         &mut self,

@@ -77,6 +77,13 @@ impl Periodic {
         }
     }
 
+    /// Whether the same is given as often, if perhaps at other times.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.given == other.given
+            && (self.interval, self.jitter, self.times)
+                == (other.interval, other.jitter, other.times)
+    }
+
     fn nominal(&self, n: u64) -> Instant {
         self.first + self.interval * n
     }

@@ -7,7 +7,7 @@ use super::bursts::Bursts;
 use super::cmts::Grant;
 use super::contention::Backoff;
 use super::continuous::Continuous;
-use super::qos::{RequestPolicy, Scheduling};
+use super::qos::{Qos, RequestPolicy, Scheduling};
 use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
@@ -148,6 +148,7 @@ pub struct ServiceFlow {
     /// When the interval of the latest MAP with a grant ends.
     granted_until: Instant,
     may_piggyback: bool,
+    is_deleted: bool,
     retries: u8,
     /// Nothing goes through the modem before.
     registered_at: Instant,
@@ -181,8 +182,6 @@ impl ServiceFlow {
         registered_at: Instant,
     ) -> Self {
         let policy = flow.qos.policy;
-        let is_ugs = matches!(flow.qos.scheduling, Scheduling::Ugs(_));
-        let is_polled = matches!(flow.qos.scheduling, Scheduling::RtPs(_));
         Self {
             beginning: [],
             supply: Supply {
@@ -200,10 +199,11 @@ impl ServiceFlow {
             asking: Asking::Nothing,
             backoff: Backoff::new(contention.data_start, contention.data_end),
             rng: flow.rng,
-            may_contend: !policy.no_contention && !is_ugs && !is_polled,
+            may_contend: may_contend(&flow.qos),
             may_contend_again: !policy.no_contention_while_outstanding,
             granted_until: Instant::ZERO,
-            may_piggyback: rules.piggyback && !policy.no_piggyback && !is_ugs,
+            may_piggyback: may_piggyback(&flow.qos, rules),
+            is_deleted: false,
             retries: contention.retries,
             registered_at,
         }
@@ -265,6 +265,34 @@ impl ServiceFlow {
     pub fn change(&mut self, limits: Limits, rate: Rate, cx: &mut Context<'_>) {
         self.supply.buckets.change(cx.now, limits);
         self.supply.rate = rate;
+    }
+
+    /// The CMTS treats it otherwise from now on: it asks as its scheduling type has it.
+    pub fn change_qos(&mut self, qos: &Qos, rules: &MacRules) {
+        self.may_contend = may_contend(qos);
+        self.may_piggyback = may_piggyback(qos, rules);
+    }
+
+    /// It is deleted: all that it holds is discarded, and grants under way are not used. What is in a burst already goes on its way.
+    pub fn delete(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) {
+        self.is_deleted = true;
+        self.asking = Asking::Nothing;
+        self.backoff.reset();
+        let unused = sending!(self, abandon(&self.supply, timing, cx));
+        let supply = &mut self.supply;
+        let queue = supply.queue.id();
+        cx.recorder().mac(queue).unused_grant_bytes += unused;
+        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
+        let reason = DropReason::ServiceFlowDeleted;
+        supply.queue.clear(reason, &line, cx);
+        supply.told = None;
+        let nobody_s = supply.buckets.waiting() + supply.buckets.cleared();
+        supply.buckets.remove(cx.now, nobody_s);
+    }
+
+    /// Whether it was deleted.
+    pub fn is_deleted(&self) -> bool {
+        self.is_deleted
     }
 
     /// Its queue is another discipline from now on, into which moves what waits.
@@ -471,6 +499,18 @@ impl ServiceFlow {
         let queue = self.supply.queue.id();
         cx.recorder().mac(queue).unused_grant_bytes += carried.unused;
     }
+}
+
+/// Whether a flow may ask in contention regions.
+fn may_contend(qos: &Qos) -> bool {
+    let is_given = matches!(qos.scheduling, Scheduling::Ugs(_) | Scheduling::RtPs(_));
+    !qos.policy.no_contention && !is_given
+}
+
+/// Whether its bursts may carry requests.
+fn may_piggyback(qos: &Qos, rules: &MacRules) -> bool {
+    let asks = !matches!(qos.scheduling, Scheduling::Ugs(_));
+    rules.piggyback && !qos.policy.no_piggyback && asks
 }
 
 /// What a queue has been told before the first MAP, if it looks at that.

@@ -53,6 +53,7 @@ struct Taken {
 #[derive(Debug)]
 pub struct Upstream {
     timing: UpstreamTiming,
+    rules: MacRules,
     flows: Vec<ServiceFlow>,
     rest: Rest,
     cmts: Cmts,
@@ -100,6 +101,7 @@ impl Upstream {
                 .neighbours
                 .map(|neighbours| NeighbourLoad::new(neighbours, &timing)),
             timing,
+            rules: setup.rules,
             taken: Taken::default(),
             next_map: None,
             unmade: 0,
@@ -137,6 +139,8 @@ impl Upstream {
     /// Handles a wake-up.
     pub fn wake(&mut self, wake: Wake, cx: &mut Context<'_>) {
         match wake {
+            // Its grants are not used.
+            Wake::Burst(flow) if self.flows[flow].is_deleted() => {}
             Wake::Burst(flow) => {
                 let (request, carried) = self.flows[flow].prepare_burst(&self.timing, cx);
                 self.count_carried(flow, carried);
@@ -158,7 +162,7 @@ impl Upstream {
         }
     }
 
-    /// A service flow's limits, nominal rate and priority are others from now on.
+    /// A service flow's limits, nominal rate and quality of service are others from now on.
     pub fn change(
         &mut self,
         flow: usize,
@@ -168,14 +172,27 @@ impl Upstream {
         cx: &mut Context<'_>,
     ) {
         self.rest.disturb(flow);
-        self.cmts.set_priority(flow, qos.priority);
+        let map = self.timing.first_map_after(cx.now).max(self.unmade);
+        self.cmts.change(flow, qos, (cx.now, map), &self.timing);
         self.cmts.set_limits(flow, limits);
         self.flows[flow].change(limits, rate, cx);
-        // A request that waits for tokens chooses its time anew: there may be more of them now.
-        if let Asking::Deferring { .. } = self.flows[flow].asking() {
+        self.flows[flow].change_qos(qos, &self.rules);
+        // A request that waits for tokens chooses its time anew: there may be more of them now. So does who waits for a grant that may not come any more.
+        if let Asking::Deferring { .. } | Asking::Expecting = self.flows[flow].asking() {
+            self.expecting.retain(|&other| other != flow);
             self.flows[flow].set_asking(Asking::Nothing);
             self.ask_when_ready(flow, cx);
         }
+    }
+
+    /// A service flow is deleted: what it holds is discarded, and the CMTS forgets what it was asked for.
+    pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
+        self.rest.disturb(flow);
+        let map = self.timing.first_map_after(cx.now).max(self.unmade);
+        self.cmts.delete(flow, map, &self.timing);
+        self.expecting.retain(|&other| other != flow);
+        self.flows[flow].delete(&self.timing, cx);
+        self.looks_at_grants[flow] = false;
     }
 
     /// A service flow's queue is another discipline from now on, into which moves what waits.
@@ -405,7 +422,7 @@ impl Upstream {
         for &Answer { attempt, heard } in &self.answers {
             let flow = &mut self.flows[attempt.flow];
             cx.recorder().answered(now, flow.id(), attempt.at, heard);
-            if heard {
+            if heard && !flow.is_deleted() {
                 flow.heard();
                 self.cmts.request(attempt.flow, attempt.at, attempt.bytes);
             }
@@ -418,6 +435,9 @@ impl Upstream {
         let answers = std::mem::take(&mut self.answers);
         for Answer { attempt, heard } in &answers {
             let flow = &mut self.flows[attempt.flow];
+            if flow.is_deleted() {
+                continue;
+            }
             if !heard && flow.collided(attempt.bytes, &self.timing, cx) {
                 cx.recorder().mac(flow.id()).requests_exceeded += 1;
             }

@@ -9,12 +9,14 @@ use crate::link::docsis::cmts::Capacity;
 use crate::link::docsis::downstream::{self, Downstream};
 use crate::link::docsis::qos::Qos;
 use crate::link::docsis::setup::{
-    DownstreamFlow, FlowChange, Neighbours, UpstreamFlow, UpstreamSetup,
+    DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
 };
 use crate::link::docsis::upstream::{self, Upstream};
 use crate::qdisc::{Framing, Queue};
 use crate::scenario::cable::{NeighbourLoad, OneWay};
-use crate::scenario::check::{CablePlan, ChangePlan, FlowPlan, HostPlan, ModemPlan, Profile, rule};
+use crate::scenario::check::{
+    CablePlan, ChangeKind, ChangePlan, FlowPlan, HostPlan, ModemPlan, Profile, RulePlan, rule,
+};
 use crate::time::Instant;
 
 /// A line while its modems are put together.
@@ -48,7 +50,9 @@ impl Builder {
             self.add_modem(&mut line, index as u32, modem);
         }
         let changes = plan.changes.iter();
-        let changes = changes.map(|change| self.change(&line, change)).collect();
+        let changes = changes
+            .map(|change| self.change(&line, change, hosts))
+            .collect();
         let up = Upstream::new(UpstreamSetup {
             timing: plan.plant.upstream_timing(),
             rules: plan.plant.rules,
@@ -80,7 +84,7 @@ impl Builder {
                 queue: self.service_flow((line.name, line.plan), &name, OneWay::Up, flow, token),
                 limits: flow.limits,
                 rate: flow.rate,
-                qos: flow.qos.clone(),
+                qos: qos_at_start(flow),
                 dequeue_at: flow.dequeue_at,
                 online_at: modem.online_at.map(|at| Instant::ZERO + at),
                 rng: self.rng(format_args!("link.{name}.modem")),
@@ -94,7 +98,7 @@ impl Builder {
                 queue: self.service_flow((line.name, line.plan), &name, OneWay::Down, flow, token),
                 limits: flow.limits,
                 rate: flow.rate,
-                qos: flow.qos.clone(),
+                qos: qos_at_start(flow),
             });
         }
         for (direction, primary) in primary.into_iter().enumerate() {
@@ -128,31 +132,46 @@ impl Builder {
         self.queue(&place, &flow.queue, token)
     }
 
-    fn change(&self, line: &Line<'_>, plan: &ChangePlan) -> FlowChange {
+    fn change(
+        &self,
+        line: &Line<'_>,
+        plan: &ChangePlan,
+        hosts: &BTreeMap<String, HostPlan>,
+    ) -> FlowChange {
         let modem = &line.plan.modems[plan.modem];
         let (direction, place) = plan.flow;
-        let flow = &line.plan.profiles[modem.profile].flows[direction][place];
+        let flow = &plan.plan;
         let queue = plan.queue.as_ref().map(|queue| {
             let name = modem.queue_name(line.name, &flow.name);
             let path = format!("link.{name}.queue.{}", plan.name);
-            let discipline = self.discipline(queue, plan.rate, &path);
+            let discipline = self.discipline(queue, flow.rate, &path);
             let mut queue = flow.ack_acceleration.before(discipline);
             if line.plan.modems.len() > 1 {
                 queue.be_frugal();
             }
             queue
         });
+        let port = 2 * plan.modem + direction;
+        let drops = &line.plan.profiles[modem.profile].drops;
         FlowChange {
             at: Instant::ZERO + plan.at,
             is_upstream: direction == OneWay::Up.index(),
-            flow: line.entrances[2 * plan.modem + direction].primary as usize + place,
-            limits: plan.limits,
-            rate: plan.rate,
-            qos: Qos {
-                priority: plan.priority,
-                ..flow.qos.clone()
+            flow: line.entrances[port].primary as usize + place,
+            kind: match plan.kind {
+                ChangeKind::Create => Kind::Create,
+                ChangeKind::Delete => Kind::Delete,
+                ChangeKind::Modify => Kind::Modify,
             },
+            limits: flow.limits,
+            rate: flow.rate,
+            qos: flow.qos.clone(),
             queue,
+            classifiers: plan.rules.as_ref().map(|rules| {
+                let rules = rules
+                    .iter()
+                    .map(|(place, rules)| (*place, rules.as_slice()));
+                (port, classifiers_of(drops, rules, direction, hosts))
+            }),
         }
     }
 
@@ -164,6 +183,18 @@ impl Builder {
             time_of_day: load.time_of_day.clone(),
             requests_per_second: load.requests_per_second,
             rng: self.rng(format_args!("link.{link}.up.neighbours")),
+        }
+    }
+}
+
+/// How a service flow is treated at the start: one that is created later has nothing of its own.
+fn qos_at_start(flow: &FlowPlan) -> Qos {
+    if flow.exists_at_start {
+        flow.qos.clone()
+    } else {
+        Qos {
+            policy: flow.qos.policy,
+            ..Qos::default()
         }
     }
 }
@@ -188,8 +219,21 @@ fn classifiers(
 }
 
 fn rules(profile: &Profile, direction: usize, hosts: &BTreeMap<String, HostPlan>) -> Classifiers {
+    let flows = profile.flows[direction].iter().enumerate();
+    let flows = flows.filter(|(_, flow)| flow.exists_at_start);
+    let rules = flows.map(|(place, flow)| (place, flow.rules.as_slice()));
+    classifiers_of(&profile.drops, rules, direction, hosts)
+}
+
+/// Drop classifiers, which are for the upstream, and those of service flows by place.
+fn classifiers_of<'a>(
+    drops: &[RulePlan],
+    flows: impl Iterator<Item = (usize, &'a [RulePlan])>,
+    direction: usize,
+    hosts: &BTreeMap<String, HostPlan>,
+) -> Classifiers {
     let drops = if direction == OneWay::Up.index() {
-        profile.drops.as_slice()
+        drops
     } else {
         &[]
     };
@@ -198,8 +242,8 @@ fn rules(profile: &Profile, direction: usize, hosts: &BTreeMap<String, HostPlan>
         let classifier = &plan.classifier;
         rules.push((classifier.priority, rule(classifier, hosts), Verdict::Drop));
     }
-    for (place, flow) in profile.flows[direction].iter().enumerate() {
-        for plan in &flow.rules {
+    for (place, plans) in flows {
+        for plan in plans {
             let classifier = &plan.classifier;
             let verdict = Verdict::Flow(place as u32);
             rules.push((classifier.priority, rule(classifier, hosts), verdict));

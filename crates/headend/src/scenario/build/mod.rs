@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::check::{
     DirectionPlan, GroupPlan, HostPlan, LONGEST_DELAY, LinkPlan, Medium, PathPlan, PeerPlan,
-    Scenario,
+    Scenario, ipv6_blocks,
 };
 use super::named::OrTable;
 use super::raw::StartRange;
@@ -87,6 +87,7 @@ impl Scenario {
         for link in &self.links {
             builder.add_link(link, &self.hosts);
         }
+        builder.flows.set_ipv6(ipv6_blocks(&self.hosts));
         for group in &self.groups {
             builder.add_group(group);
         }

@@ -50,8 +50,9 @@ fn flows<'a>(
     direction: OneWay,
 ) -> impl Iterator<Item = (u64, &'a FlowPlan)> {
     let of_profile = move |(profile, &count): (&'a Profile, &'a u64)| {
-        profile.flows[direction.index()]
-            .iter()
+        let flows = profile.flows[direction.index()].iter();
+        flows
+            .filter(|flow| flow.exists_at_start)
             .map(move |flow| (count, flow))
     };
     plan.profiles.iter().zip(members).flat_map(of_profile)

@@ -310,7 +310,12 @@ fn check_limit(
 }
 
 /// Whether a limit that is written has room for a packet.
-fn check_room(path: &str, limit: Limit, rate: Rate, framing: Framing) -> Result<(), ScenarioError> {
+pub(super) fn check_room(
+    path: &str,
+    limit: Limit,
+    rate: Rate,
+    framing: Framing,
+) -> Result<(), ScenarioError> {
     let least = framing.of_size(MTU);
     match BacklogLimit::at_rate(limit, rate) {
         BacklogLimit::Packets(0) => {

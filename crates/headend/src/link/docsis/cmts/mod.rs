@@ -143,6 +143,8 @@ pub struct Cmts {
     is_waiting: Vec<bool>,
     reservations: Vec<Reservation>,
     periodic: Vec<Periodic>,
+    /// How many flows have been given something regularly: each has a turn of its own.
+    places: u64,
     space: Space,
     placement: Placement,
     capacity: Option<Capacity>,
@@ -287,6 +289,7 @@ impl Cmts {
             is_waiting: Vec::new(),
             reservations: Vec::new(),
             periodic: Vec::new(),
+            places: 0,
             space: Space::default(),
             placement,
             capacity,
@@ -316,21 +319,16 @@ impl Cmts {
         timing: &UpstreamTiming,
     ) {
         let flow = self.flows.len();
-        let place = self.periodic.len() as u64;
-        let periodic = regular((flow, place), &qos.scheduling, from, timing).map(|periodic| {
+        let regular = regular((flow, self.places), &qos.scheduling, from, timing);
+        let periodic = regular.map(|periodic| {
+            self.places += 1;
             self.periodic.push(periodic);
             self.periodic.len() as u32 - 1
         });
         let reservation = (qos.minimum_reserved.0 > 0).then(|| {
-            self.reservations.push(Reservation {
-                rate: Rate(
-                    (u128::from(qos.minimum_reserved.0)
-                        * u128::from(MEAN_PACKET + timing.mac_header)
-                        / u128::from(MEAN_PACKET)) as u64,
-                ),
-                saved: 0,
-                counted: Instant::ZERO,
-            });
+            let rate = raised(qos.minimum_reserved, timing);
+            self.reservations
+                .push(Reservation::new(rate, Instant::ZERO));
             self.reservations.len() as u32 - 1
         });
         self.flows.push(FlowState {
@@ -359,6 +357,91 @@ impl Cmts {
         if self.is_waiting[flow] && earlier != usize::from(state.priority) {
             self.waiting[earlier].retain(|&other| other != flow);
             self.waiting[usize::from(state.priority)].push_back(flow);
+        }
+    }
+
+    /// The flow is treated so from `now` on; `map` is the first MAP that can say so. What it has asked for is granted as before. A reserved rate that is another begins
+    /// anew, and so does what is given regularly.
+    pub fn change(
+        &mut self,
+        flow: usize,
+        qos: &Qos,
+        (now, map): (Instant, u64),
+        timing: &UpstreamTiming,
+    ) {
+        self.set_priority(flow, qos.priority);
+        self.reserve(flow, qos.minimum_reserved, now, timing);
+        let wanted = regular((flow, self.places), &qos.scheduling, now, timing);
+        let current = self.flows[flow]
+            .periodic
+            .map(|place| &self.periodic[place as usize]);
+        let is_same = match (current, &wanted) {
+            (None, None) => true,
+            (Some(current), Some(wanted)) => current.is_like(wanted),
+            _ => false,
+        };
+        if is_same {
+            return;
+        }
+        self.end_regular(flow, map, timing);
+        if let Some(periodic) = wanted {
+            self.places += 1;
+            self.periodic.push(periodic);
+            self.flows[flow].periodic = Some(self.periodic.len() as u32 - 1);
+        }
+    }
+
+    /// The flow is there no more: what it has asked for is forgotten, and nothing is given to it from `map` on.
+    pub fn delete(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
+        self.end_regular(flow, map, timing);
+        self.requests.retain(|request| request.flow != flow);
+        for line in &mut self.waiting {
+            line.retain(|&other| other != flow);
+        }
+        self.is_waiting[flow] = false;
+        let state = &mut self.flows[flow];
+        state.backlog = 0;
+        state.allowed = 0;
+        state.is_fragmented = false;
+        self.passed_over = self.passed_over.filter(|&other| other != flow);
+    }
+
+    /// Reserves a rate for the flow from `now` on, if it has not had the same before.
+    fn reserve(&mut self, flow: usize, rate: Rate, now: Instant, timing: &UpstreamTiming) {
+        let rate = raised(rate, timing);
+        match self.flows[flow].reservation {
+            Some(place) => {
+                let reservation = &mut self.reservations[place as usize];
+                if reservation.rate != rate {
+                    *reservation = Reservation::new(rate, now);
+                }
+            }
+            None if rate.0 > 0 => {
+                self.reservations.push(Reservation::new(rate, now));
+                self.flows[flow].reservation = Some(self.reservations.len() as u32 - 1);
+            }
+            None => {}
+        }
+    }
+
+    /// Nothing is given to the flow regularly from `map` on; what MAPs that were not made would have carried until then is counted.
+    fn end_regular(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
+        let Some(place) = self.flows[flow].periodic.take() else {
+            return;
+        };
+        let mut ended = self.periodic.swap_remove(place as usize);
+        if let Some(moved) = self.periodic.get(place as usize) {
+            self.flows[moved.flow].periodic = Some(place);
+        }
+        let grants = ended.take_due(map, timing, &mut Vec::new());
+        if let Given::Grant { minislots } = ended.given
+            && grants > 0
+        {
+            self.missed.push(Missed {
+                flow,
+                grants,
+                minislots,
+            });
         }
     }
 
@@ -982,7 +1065,22 @@ impl FlowState {
     }
 }
 
+/// A reserved rate as the CMTS keeps it, with room for MAC headers.
+fn raised(rate: Rate, timing: &UpstreamTiming) -> Rate {
+    let with_header = u128::from(MEAN_PACKET + timing.mac_header);
+    Rate((u128::from(rate.0) * with_header / u128::from(MEAN_PACKET)) as u64)
+}
+
 impl Reservation {
+    /// Nothing is saved up at `now`.
+    fn new(rate: Rate, now: Instant) -> Self {
+        Self {
+            rate,
+            saved: 0,
+            counted: now,
+        }
+    }
+
     /// Bytes saved up by `now`, at most a packet and what two MAPs bring.
     fn count(&mut self, now: Instant, packet: u64, map_interval: Duration) -> u64 {
         let per_map = u128::from(self.rate.0) * u128::from(map_interval.as_nanos());
