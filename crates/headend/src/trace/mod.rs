@@ -39,7 +39,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// How many reasons there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
     /// All of them, in index order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::AckThinned,
