@@ -340,7 +340,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             discarded_corrupted=0,
             discarded_filtered=0,
             discarded_flow_limit=0,
-                discarded_forced=0,
+            discarded_forced=0,
             discarded_not_registered=0,
             discarded_retry_limit=0,
             discarded_service_flow_deleted=0,

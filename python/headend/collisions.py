@@ -76,7 +76,9 @@ def tell_meetings(result: Result, queue: str, discipline: str) -> list[str]:
         else:
             who = join_names(meeting.flows[:MOST_FLOWS])
         costs = "; ".join(
-            cost for flow in meeting.flows[:MOST_FLOWS] if (cost := _tell_cost(result, flow, meeting, met))
+            cost
+            for flow in meeting.flows[:MOST_FLOWS]
+            if (cost := _tell_cost(result, flow, meeting, met))
         )
         told.append(
             f"A hash put {who} into one queue of {discipline}'s, where {share} of the packets of"
@@ -97,7 +99,9 @@ def _tell_cost(result: Result, flow: str, meeting: Meeting, met: set[str]) -> st
     """Say what a flow gets that shares a queue, and what those of its kind get that do not."""
     import polars as pl
 
-    kind = result.flows.filter(pl.col("direction") == meeting.direction, pl.col("carries") == "data")
+    kind = result.flows.filter(
+        pl.col("direction") == meeting.direction, pl.col("carries") == "data"
+    )
     own = kind.filter(pl.col("flow") == flow)
     if own.is_empty():
         return ""
@@ -110,9 +114,7 @@ def _tell_cost(result: Result, flow: str, meeting: Meeting, met: set[str]) -> st
     return _compare(flow, alone, "delay_p99_ns", row["delay_p99_ns"], "time", "takes")
 
 
-def _compare(
-    flow: str, alone: pl.DataFrame, column: str, own: float, kind: str, verb: str
-) -> str:
+def _compare(flow: str, alone: pl.DataFrame, column: str, own: float, kind: str, verb: str) -> str:
     """Write a flow's figure beside the mean of those who are alone."""
     value = read_number(own)
     if value is None:
