@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ class ChannelState:
         How many queues share it.
     full_ratio
         Share of the time in which it had less to give than was asked for; in a cell, in which somebody had a frame to send.
+    granted_maps_ratio
+        Of a cable upstream: share of MAPs that carried a grant; NaN elsewhere.
     is_cell
         Whether it is a cell's, which all its queues share both ways.
     """
@@ -42,6 +45,7 @@ class ChannelState:
     neighbours_bps: float
     utilisation: float
     full_ratio: float
+    granted_maps_ratio: float = math.nan
     is_cell: bool = False
 
     @property

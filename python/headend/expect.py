@@ -16,8 +16,9 @@ statistic: ``rtt``, ``page_load_time``, ``mos``, ``late``, ``set_up_time``, ``ca
 ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
-``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``.
-Metrics of a channel that queues share: ``utilisation``, ``full``, ``capacity``, ``used``, ``neighbours``.
+``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``.
+Metrics of a channel that queues share: ``utilisation``, ``full``, ``capacity``, ``used``, ``neighbours``, of a cable upstream
+``granted_maps_ratio``.
 Metric of the run: ``jain_index``.
 
 A flow without a direction means the directions that carry its data. Where there are several, by direction or because the
@@ -153,6 +154,7 @@ QUEUE_METRICS: dict[str, Metric] = {
         )
     },
     "granted": Metric("granted_bytes", "size", adds_up=True),
+    "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
     "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True),
 }
 
@@ -162,6 +164,7 @@ CHANNEL_METRICS: dict[str, Metric] = {
     "capacity": Metric("capacity_bps", "rate"),
     "used": Metric("used_bps", "rate"),
     "neighbours": Metric("neighbours_bps", "rate"),
+    "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
 }
 
 RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number")}

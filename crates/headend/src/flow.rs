@@ -49,6 +49,27 @@ pub enum Hop {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port(pub u16);
 
+/// Hosts with an IPv6 address are known by a number from here on (240.0.0.0/4, which RFC 1112 §4 reserves: no IPv4 host has it), so that a flow's header
+/// keeps its size; which address that is, the [table](FlowTable::ipv6_address) knows.
+pub const IPV6_HOSTS: u32 = 0xf000_0000;
+
+/// Whether a host's number stands for an IPv6 address.
+#[inline]
+pub const fn is_ipv6(address: u32) -> bool {
+    address >= IPV6_HOSTS
+}
+
+/// IPv6 addresses of consecutive hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6Block {
+    /// Number of the first host.
+    pub first: u32,
+    /// Number of the last host.
+    pub last: u32,
+    /// Address of the first host; the others have the following ones.
+    pub address: u128,
+}
+
 /// Transport protocol, for classifiers and hashing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
@@ -74,7 +95,7 @@ pub struct FlowHeader {
     pub generation: u32,
     /// Transport protocol.
     pub protocol: Protocol,
-    /// Host addresses, by side.
+    /// Host addresses, by side; of IPv6 hosts [numbers](IPV6_HOSTS).
     pub addresses: [u32; 2],
     /// Ports, by side.
     pub ports: [u16; 2],
@@ -104,6 +125,7 @@ pub struct FlowTable {
     free: Vec<(Instant, FlowId)>,
     /// By slot: which sides are done with the flow.
     done: Vec<[bool; 2]>,
+    ipv6: Vec<Ipv6Block>,
 }
 
 impl FlowTable {
@@ -113,6 +135,18 @@ impl FlowTable {
         let id = RouteId(self.hops.len() as u32);
         self.hops.extend(hops);
         id
+    }
+
+    /// Says which IPv6 addresses hosts have.
+    pub fn set_ipv6(&mut self, blocks: Vec<Ipv6Block>) {
+        self.ipv6 = blocks;
+    }
+
+    /// The IPv6 address of the host with this number, if it has one.
+    pub fn ipv6_address(&self, host: u32) -> Option<u128> {
+        let mut blocks = self.ipv6.iter();
+        let block = blocks.find(|block| (block.first..=block.last).contains(&host))?;
+        Some(block.address + u128::from(host - block.first))
     }
 
     /// Every link's entrance on a route, with the hop behind it.

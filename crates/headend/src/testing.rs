@@ -170,6 +170,7 @@ fn recorder() -> Recorder {
         rate_bps: 0,
         limit_bytes: None,
         overhead_bytes: 0,
+        map_interval: None,
     };
     let second = Duration::from_secs(1);
     Recorder::new(vec![group], vec![queue], second, second)

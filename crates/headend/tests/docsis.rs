@@ -128,7 +128,7 @@ fn an_idle_line_costs_no_events() {
 #[test]
 fn a_saturated_upstream_carries_its_sustained_rate_in_every_combination() {
     for preset in ["docsis30", "docsis31"] {
-        for dequeue_at in ["map", "burst"] {
+        for dequeue_at in ["map", "burst", "request"] {
             for (rate, size) in [(1_000_000, 1500), (10_000_000, 300), (50_000_000, 1500)] {
                 let bits = (f64::from(size) + 18.0) * 8.0;
                 let rate_text = format!("{rate} bit/s");
@@ -161,7 +161,7 @@ fn a_saturated_upstream_carries_its_sustained_rate_in_every_combination() {
 
 #[test]
 fn everything_that_waits_is_delivered_in_the_end() {
-    for dequeue_at in ["map", "burst"] {
+    for dequeue_at in ["map", "burst", "request"] {
         let source = "{ gap = '800 us', size = '400 B', sizes = 'exponential' }";
         let (simulation, events) = run(
             1,

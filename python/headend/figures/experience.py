@@ -51,8 +51,10 @@ REASONS = {
     "discarded_corrupted": "lost on the path beyond",
     "discarded_filtered": "forbidden by a classifier",
     "discarded_flow_limit": "flow's share full",
+    "discarded_forced": "average queue above the upper threshold",
     "discarded_not_registered": "modem not registered",
     "discarded_retry_limit": "retries used up",
+    "discarded_service_flow_deleted": "service flow deleted",
     "discarded_unresponsive": "unresponsive flow",
 }
 

@@ -41,6 +41,8 @@ CHOICES = {
     "servers-100ms": "web servers at 100 ms",
     "pages-kept": "pages over kept connections",
     "de-jitter-60ms": "de-jitter buffer 60 ms",
+    "grants-first": "grants at the start of a MAP",
+    "dequeue-burst": "dequeued at the burst",
 }
 
 

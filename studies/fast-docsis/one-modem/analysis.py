@@ -43,7 +43,8 @@ WHY_LESS = (
     "α must cover what round trips exceed the smallest by while the line is not full. Here that is about 6 ms, one and a half packets, for all flows"
     " together: an acknowledgement waits 4 ms for the second segment, and 2 ms on average for request and grant. The document's table stands for 52 ms"
     " and more, which the abstract of the paper it builds on calls unexplained. fast-docsis/phantom shows what MAP interval, acknowledgements,"
-    " clock ticks and neighbours add: the requests of other modems on the channel would account for it"
+    " clock ticks, coarse shaping and neighbours add: the requests of other modems on the channel would account for it. A CMTS that adds tokens every"
+    " 10 to 200 ms does not: a tick's tokens let packets through at once, and α of 1 fills the line for every number of flows"
 )
 
 

@@ -2,10 +2,14 @@
 
 use super::{Command, Endpoint, News, Notice};
 use crate::context::Context;
+use crate::flow::is_ipv6;
 use crate::packet::{Ecn, Packet};
+use crate::tcp::IPV6_EXTRA;
 
 /// IPv4 and UDP header bytes.
 const HEADER_BYTES: u16 = 28;
+/// The largest packet of an Ethernet.
+const MTU: u16 = 1500;
 
 /// One side of a datagram stream. It remembers nothing of what it sent.
 #[derive(Debug)]
@@ -23,16 +27,21 @@ impl Udp {
 
 impl Endpoint for Udp {
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
-        let (app, group) = {
+        let (app, group, is_ipv6) = {
             let header = cx.header(packet.flow);
-            (header.app, header.group)
+            (header.app, header.group, is_ipv6(header.addresses[0]))
         };
         cx.recorder()
             .goodput(group, packet.from, u64::from(packet.payload));
         let news = News::Delivered {
             at: packet.from.other(),
             number: packet.seq,
-            size: packet.size,
+            // Applications count as if all headers were IPv4's.
+            size: if is_ipv6 {
+                packet.payload + HEADER_BYTES
+            } else {
+                packet.size
+            },
             sent_at: packet.sent_at,
             delay: cx.now - packet.sent_at,
             ecn: packet.ecn,
@@ -49,6 +58,12 @@ impl Endpoint for Udp {
             Command::Datagram { number, size } => {
                 let payload = size.saturating_sub(HEADER_BYTES);
                 let (flow, side) = cx.endpoint();
+                let size = if is_ipv6(cx.header(flow).addresses[0]) {
+                    // A longer header is no longer packet than links carry.
+                    (size + IPV6_EXTRA).min(size.max(MTU))
+                } else {
+                    size
+                };
                 let mut packet = Packet::datagram(flow, side, number, size, payload);
                 packet.ecn = self.ecn;
                 cx.emit(packet);

@@ -13,6 +13,10 @@ pub struct ChannelUse {
     pub neighbours_bits: f64,
     /// Nanoseconds in which it had less to give than was asked for.
     pub full_ns: f64,
+    /// Of an upstream: MAPs that carried a grant.
+    pub granted_maps: f64,
+    /// Of an upstream: all MAPs; zero elsewhere.
+    pub maps: f64,
 }
 
 impl ChannelUse {
@@ -22,6 +26,8 @@ impl ChannelUse {
             used_bits: self.used_bits - earlier.used_bits,
             neighbours_bits: self.neighbours_bits - earlier.neighbours_bits,
             full_ns: self.full_ns - earlier.full_ns,
+            granted_maps: self.granted_maps - earlier.granted_maps,
+            maps: self.maps - earlier.maps,
         }
     }
 }
@@ -77,6 +83,7 @@ impl Channels {
             ("neighbours_bps", FLOAT),
             ("utilisation", FLOAT),
             ("full_ratio", FLOAT),
+            ("granted_maps_ratio", FLOAT),
         ]);
         for channel in &self.0 {
             let seen = channel.so_far.since(&channel.at_warmup);
@@ -99,6 +106,7 @@ impl Channels {
             };
             table.float("utilisation", known(used));
             table.float("full_ratio", known(seen.full_ns / (measured * 1e9)));
+            table.float("granted_maps_ratio", known(seen.granted_maps / seen.maps));
         }
         table
     }

@@ -39,7 +39,8 @@ pub enum TransportName {
 }
 
 impl TransportName {
-    fn protocol(self) -> Protocol {
+    /// The protocol it names.
+    pub fn protocol(self) -> Protocol {
         match self {
             Self::Icmp => Protocol::Icmp,
             Self::Tcp => Protocol::Tcp,

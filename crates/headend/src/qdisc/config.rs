@@ -75,6 +75,16 @@ impl<T: LawParameters> Parameters for T {
     }
 }
 
+/// Sets a limit where there is one.
+macro_rules! set_limit {
+    ($config:expr, $value:expr) => {{
+        let _ = ($config, $value);
+    }};
+    ($config:expr, $value:expr, $limit:ident) => {
+        $config.$limit = $value
+    };
+}
+
 /// The list of queues; "with limit" are those whose `limit` is one of their parameters, the others implement [`Limited`] themselves.
 macro_rules! queues {
     ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal $(with $limit:ident)?,)+) => {
@@ -96,6 +106,15 @@ macro_rules! queues {
                 match self {
                     $(Self::$variant(_) => $name,)+
                 }
+            }
+
+            /// The same with another limit, where `limit` is one of its parameters.
+            #[must_use]
+            fn with_limit(mut self, limit: Limit) -> Self {
+                match &mut self {
+                    $(Self::$variant(config) => set_limit!(config, limit $(, $limit)?),)+
+                }
+                self
             }
 
             fn parameters(&self) -> &dyn Parameters {
@@ -202,6 +221,60 @@ impl QueueConfig {
         self.parameters().limit(rate).ok()?.bytes_at(rate)
     }
 
+    /// The same without active queue management: a FIFO that drops at its tail, with the buffer that it had. What has no law stays as it is, and
+    /// a scheduler that is given a law keeps its scheduling.
+    #[must_use]
+    pub fn without_aqm(&self) -> Self {
+        let plain = |law: &Self| Box::new(law.without_aqm());
+        match self {
+            Self::BufferControl(_)
+            | Self::Cbq(_)
+            | Self::DropFront(_)
+            | Self::DropTail(_)
+            | Self::None(_)
+            | Self::RandomDrop(_) => self.clone(),
+            Self::Drr(config) => Self::Drr(drr::Config {
+                law: plain(&config.law),
+                ..config.clone()
+            }),
+            Self::Sfq(config) => Self::Sfq(sfq::Config {
+                law: plain(&config.law),
+                ..config.clone()
+            }),
+            Self::StrictPriority(config) => Self::StrictPriority(strict_priority::Config {
+                law: plain(&config.law),
+                ..config.clone()
+            }),
+            Self::Cbt(_)
+            | Self::Cobalt(_)
+            | Self::Codel(_)
+            | Self::CodelDt(_)
+            | Self::CodelDtNs2(_)
+            | Self::DocsisPie(_)
+            | Self::Dualpi2(_)
+            | Self::FqCodel(_)
+            | Self::FqPie(_)
+            | Self::Fred(_)
+            | Self::Pie(_)
+            | Self::Red(_)
+            | Self::SfqCodel(_)
+            | Self::SfqPie(_) => {
+                let default = drop_tail::Config::default().limit;
+                let limit = self.written_limit().unwrap_or(default);
+                Self::DropTail(drop_tail::Config { limit })
+            }
+        }
+    }
+
+    /// The same with a buffer of `size`, whatever is written of that: what a modem runs that is told nothing of its buffer.
+    #[must_use]
+    pub fn with_buffer(&self, size: Limit) -> Self {
+        match self {
+            Self::BufferControl(_) => Self::DropTail(drop_tail::Config { limit: size }),
+            other => other.clone().with_limit(size),
+        }
+    }
+
     /// Its limit as it is written, if `limit` is one of its parameters.
     pub fn written_limit(&self) -> Option<Limit> {
         self.parameters().written_limit()
@@ -268,6 +341,55 @@ mod tests {
                 ("strict_priority", 312_500),
             ]
         );
+    }
+
+    #[test]
+    fn a_queue_without_its_law_drops_at_its_tail_and_keeps_its_buffer() {
+        let read = |text: &str| toml::from_str::<QueueConfig>(text).expect(text);
+        let without = |text: &str| read(text).without_aqm();
+        for (queue, plain) in [
+            ("docsis_pie.target = '5 ms'", "drop_tail.limit = '250 ms'"),
+            ("docsis_pie.limit = '32 KiB'", "drop_tail.limit = '32 KiB'"),
+            (
+                "fq_codel.limit = '500 packets'",
+                "drop_tail.limit = '500 packets'",
+            ),
+        ] {
+            assert_eq!(without(queue), read(plain), "{queue}");
+        }
+        let law = Box::new(QueueConfig::Codel(codel::Config::default()));
+        let fair = QueueConfig::Sfq(sfq::Config {
+            law,
+            ..sfq::Config::default()
+        });
+        let QueueConfig::Sfq(plain) = fair.without_aqm() else {
+            panic!("its scheduling stays")
+        };
+        assert_eq!(plain.law.name(), "drop_tail");
+        for kept in ["buffer_control", "drop_tail", "none", "cbq", "random_drop"] {
+            let kept = QueueConfig::named(kept).expect(kept);
+            assert_eq!(kept.without_aqm(), kept);
+        }
+        for queue in QueueConfig::all() {
+            let limit = queue.limit_bytes(RATE);
+            assert_eq!(
+                queue.without_aqm().limit_bytes(RATE),
+                limit,
+                "{}",
+                queue.name()
+            );
+        }
+    }
+
+    #[test]
+    fn a_queue_that_is_told_nothing_of_its_buffer_has_the_one_it_is_given() {
+        let size = Limit::Bytes(crate::units::ByteCount(100_000));
+        for queue in QueueConfig::all() {
+            let found = queue.with_buffer(size);
+            let has_one = queue.limit_bytes(RATE).is_some() || queue.written_limit().is_some();
+            let expected = has_one.then_some(100_000);
+            assert_eq!(found.limit_bytes(RATE), expected, "{}", queue.name());
+        }
     }
 
     #[test]

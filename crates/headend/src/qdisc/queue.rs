@@ -1,13 +1,14 @@
 //! A discipline in its place at a link: records what passes, and wakes the law when its update is due.
 
-use super::{BacklogLimit, Depth, LineView, QueueDiscipline};
+use super::{BacklogLimit, Depth, Fifo, LineView, QueueDiscipline};
+use crate::aqm::DropTail;
 use crate::context::{Context, QueueInternals};
 use crate::metrics::Recorder;
 use crate::near::Step;
 use crate::packet::Packet;
 use crate::slim::Slim;
 use crate::time::Instant;
-use crate::trace::QueueId;
+use crate::trace::{DropReason, QueueId};
 
 /// A queue of a link.
 #[derive(Debug)]
@@ -119,6 +120,23 @@ impl Queue {
         // Also those that it has thrown out again to make room for others.
         let moved = cx.recorder().packets_enqueued(self.id) - before;
         cx.recorder().moved(self.id, moved);
+        self.look(cx);
+    }
+
+    /// Discards all that waits. Its discipline is drop-tail from then on.
+    pub fn clear(&mut self, reason: DropReason, line: &LineView<'_>, cx: &mut Context<'_>) {
+        cx.enter_queue(self.id);
+        let empty = Box::new(Fifo::new(BacklogLimit::Unlimited, DropTail));
+        self.is_periodic = empty.is_periodic();
+        let mut earlier = std::mem::replace(&mut self.discipline, empty);
+        while let Some(packet) = earlier.release(line) {
+            cx.discard(packet, reason);
+        }
+        assert_eq!(
+            earlier.depth(),
+            Depth::default(),
+            "a queue that is cleared gives up every packet"
+        );
         self.look(cx);
     }
 

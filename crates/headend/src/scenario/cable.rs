@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::header_fields::{EtherType, IpProtocol, Network};
 use super::named::{Named, OrTable};
 use super::raw::{Queue, StartRange, VaryingRate};
 use super::span::{Several, Span};
@@ -18,7 +19,7 @@ use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
 use crate::qdisc::AckAcceleration;
 use crate::time::Duration;
-use crate::units::{ByteCount, Probability, Rate};
+use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +31,10 @@ pub struct Docsis {
     pub plant: PlantConfig,
     /// Where a MAP's grants begin.
     pub placement: Placement,
+    /// AQM disabled on all upstream service flows of every modem (TLV 76): their queues drop at their tail, and keep the buffers that they have.
+    pub upstream_aqm_disabled: bool,
+    /// What the CMTS does with the buffer sizes of upstream service flows (Buffer Control §6.3).
+    pub buffer_settings: BufferSettings,
     /// From the modem to the network. Of every modem, where there are several.
     pub upstream: Upstream,
     /// From the network to the modem. Of every modem, where there are several.
@@ -52,6 +57,18 @@ pub struct Docsis {
     /// Changes of service flows during the run, by name: what an operator's policy server makes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub change: BTreeMap<String, Change>,
+}
+
+/// What the CMTS does with the buffer sizes that the configuration has for upstream service flows: Buffer Control's, and the `limit` of a modem's queue.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BufferSettings {
+    /// The CMTS does not pass them on: every modem runs the buffer that it has by default, with its AQM, if it has any.
+    pub dropped: bool,
+    /// That buffer: a size, or a time at the sustained rate. Default: `"250 ms"` for generations whose modems have AQM (AQM paper §9), `"256 KiB"` before, whatever the rate
+    /// (Buffer Control §5.2.2: modems have 60 to 300 KiB).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_buffer: Option<Limit>,
 }
 
 /// The upstream service flow for what no other claims. Its rates count MAC PDU bytes: IP packet (46 B at least), Ethernet header and FCS.
@@ -83,10 +100,15 @@ pub struct Upstream {
     /// of the last minislot. Request opportunities do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// Share by which the capacity varies from MAP to MAP, evenly to either side: other customers' bursts, as the public ns-3 module
+    /// has them. More of it makes grants and their delays uneven.
+    pub capacity_variation: Probability,
     /// When the queue gives up the packets of a grant.
     pub dequeue_at: DequeueAt,
     /// What the modem does to TCP acknowledgements before its queue: downloads get faster while uploads go on.
     pub ack_acceleration: AckAcceleration,
+    /// AQM disabled for this service flow (TLV 24.40.1): its queue drops at its tail, and keeps the buffer that it has. A modem's `upstream_aqm_disabled` says it of all.
+    pub aqm_disabled: bool,
     /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -104,8 +126,10 @@ impl Default for Upstream {
             scheduling: Named::default(),
             request_policy: RequestPolicy::default(),
             capacity: None,
+            capacity_variation: Probability(0.0),
             dequeue_at: DequeueAt::default(),
             ack_acceleration: AckAcceleration::default(),
+            aqm_disabled: false,
             queue: None,
         }
     }
@@ -134,6 +158,8 @@ pub struct Downstream {
     /// (`plant.downstream_mac_header`); MAPs do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
+    /// AQM disabled for this service flow (TLV 25.40.1): its queue drops at its tail, and keeps the buffer that it has.
+    pub aqm_disabled: bool,
     /// The CMTS's queue.
     pub queue: Queue,
 }
@@ -148,6 +174,7 @@ impl Default for Downstream {
             minimum_reserved: None,
             priority: 0,
             capacity: None,
+            aqm_disabled: false,
             queue: Queue::default(),
         }
     }
@@ -160,6 +187,9 @@ pub(super) const DEFAULT_BURST: ByteCount = ByteCount(3044);
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServiceClass {
+    /// AQM disabled on all upstream service flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_aqm_disabled: Option<bool>,
     /// From the modem to the network.
     pub upstream: OwnUpstream,
     /// From the network to the modem.
@@ -190,6 +220,9 @@ pub struct Modem {
     /// registered is lost. Default: it is registered from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub online_at: Option<OrTable<Duration, StartRange>>,
+    /// AQM disabled on all upstream service flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_aqm_disabled: Option<bool>,
     /// From the modem to the network.
     pub upstream: OwnUpstream,
     /// From the network to the modem.
@@ -236,6 +269,9 @@ pub struct OwnUpstream {
     /// What the modem does to TCP acknowledgements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_acceleration: Option<AckAcceleration>,
+    /// AQM disabled for this service flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm_disabled: Option<bool>,
     /// The modem's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -263,6 +299,9 @@ pub struct OwnDownstream {
     /// Traffic priority, 0 to 7.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
+    /// AQM disabled for this service flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm_disabled: Option<bool>,
     /// The CMTS's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -307,6 +346,9 @@ pub struct ServiceFlow {
     /// Upstream: what the modem does to TCP acknowledgements.
     #[serde(default)]
     pub ack_acceleration: AckAcceleration,
+    /// AQM disabled for this service flow (TLVs 24.40.1 and 25.40.1): its queue drops at its tail, and keeps the buffer that it has.
+    #[serde(default)]
+    pub aqm_disabled: bool,
     /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants; else `drop_tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -348,36 +390,80 @@ impl OneWay {
     }
 }
 
-/// Which packets a service flow or a drop rule claims: all conditions must hold.
+/// Which packets a service flow or a drop rule claims: all conditions must hold. Source and destination are those of the packet, whichever way it goes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Classifier {
+    /// Where it goes: a host, or addresses: `"10.0.0.0/24"`, `"10.0.0.0/255.0.0.255"` (any mask), `"2001:db8::/32"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination: Option<Network>,
+    /// Port it goes to: a number, or a range such as `"5000-5999"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination_port: Option<Span<u16>>,
     /// DSCP: a number from 0 to 63, or a range such as `"40-47"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Span<u8>>,
+    /// ECN field, as the packet has it where it is classified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<EcnField>,
+    /// Ethernet type, in a tagged frame the one behind the tag: `"ipv4"`, `"ipv6"`, or a number such as `0x0806`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ethertype: Option<EtherType>,
     /// Host at either end. Of a host behind several modems, the one behind this modem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Port at either end: a number, or a range such as `"5000-5999"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<Span<u16>>,
-    /// Transport protocol.
+    /// IP protocol, in IPv6 the next header: a name, or a number from 0 to 255; 256 is any, 257 is TCP or UDP. The name `"icmp"` is 1 in IPv4 and 58 in IPv6.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<TransportName>,
+    pub protocol: Option<IpProtocol>,
+    /// Where it comes from, as `destination`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Network>,
+    /// Port it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_port: Option<Span<u16>>,
+    /// Type-of-service byte, in IPv6 the traffic class: DSCP in the upper six bits, ECN field in the lower two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tos: Option<TypeOfService>,
+    /// VLAN of the customer's host (`host.NAME.vlan`), from 1 to 4094.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
     /// A packet that several take goes to the highest priority, 0 to 255.
     pub priority: u8,
 }
 
-/// A transport protocol.
+/// A condition on the type-of-service byte: low ≤ byte AND mask ≤ high. Expedited forwarding, whatever the ECN field, is `{ low = 0xb8, high = 0xb8, mask = 0xfc }`;
+/// ECT(1) or CE, as low-latency DOCSIS asks, is `{ low = 1, high = 1, mask = 1 }`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TypeOfService {
+    /// The lowest.
+    pub low: u8,
+    /// The highest.
+    pub high: u8,
+    /// The bits that count.
+    #[serde(default = "all_bits")]
+    pub mask: u8,
+}
+
+fn all_bits() -> u8 {
+    u8::MAX
+}
+
+/// A value of the ECN field (RFC 3168 §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum TransportName {
-    /// ICMP.
-    Icmp,
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
+pub enum EcnField {
+    /// Congestion experienced.
+    Ce,
+    /// ECN-capable, ECT(0).
+    Ect0,
+    /// ECN-capable, ECT(1): L4S.
+    Ect1,
+    /// Not ECN-capable.
+    NotEct,
 }
 
 /// Other customers of the upstream, as a load without packets: they take grants and request opportunities.
@@ -411,7 +497,8 @@ impl Default for NeighbourLoad {
     }
 }
 
-/// A change of a service flow during the run. What it leaves out stays as it was.
+/// A change of a service flow during the run, as PacketCable Multimedia makes it. What it leaves out stays as it was. Changes of one moment are made in the order of
+/// their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -420,8 +507,15 @@ pub struct Change {
     /// Of which modem, or group of modems. Default: every modem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modem: Option<String>,
-    /// Which service flow: `up`, `down`, or the name of a further one.
+    /// Which service flow: `up`, `down`, or the name of a further one; of one that is created, its name.
     pub service_flow: String,
+    /// The service flow is created, with this table. It has its row in the results from the start, which stays empty until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create: Option<Box<ServiceFlow>>,
+    /// The service flow is deleted, with its classifiers. What waits in it is discarded (`discarded_service_flow_deleted`); later packets go where the other classifiers say. Its name is not
+    /// used again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub delete: bool,
     /// Maximum sustained traffic rate R from then on, in bytes from after the HCS to the CRC. Tokens are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -431,10 +525,30 @@ pub struct Change {
     /// Maximum traffic burst B from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<ByteCount>,
+    /// Minimum reserved traffic rate from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_reserved: Option<Rate>,
     /// Traffic priority from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
+    /// Upstream scheduling type from then on. What has been asked for is still granted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Named<Scheduling>>,
+    /// Which packets it takes from then on: in place of all its classifiers. What waits stays where it is.
+    #[serde(default, rename = "match", skip_serializing_if = "Several::is_empty")]
+    pub classifiers: Several<Classifier>,
+    /// Whether AQM is disabled for it from then on: what waits moves into the other queue, as with `queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm_disabled: Option<bool>,
     /// The queue from then on: packets that wait move into it in order, as far as there is room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
 }

@@ -100,6 +100,10 @@ pub struct Config {
     pub initial_rto: Duration,
     /// How often an unanswered SYN (or SYN-ACK) is sent again before the side gives up; the application learns that the connection is closed.
     pub syn_retries: u32,
+    /// Whether its packets are IPv6: what the address of the flow's host says, not a key.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub is_ipv6: bool,
 }
 
 impl Default for Config {
@@ -133,6 +137,7 @@ impl Default for Config {
             initial_rto: Duration::from_secs(1),
             // Linux's net.ipv4.tcp_syn_retries.
             syn_retries: 6,
+            is_ipv6: false,
         }
     }
 }
@@ -184,21 +189,29 @@ impl Config {
     pub fn options(&self) -> Options {
         let bits = u32::BITS - self.window().leading_zeros();
         Options {
-            mss: self.mtu.max(MIN_MTU) - IP_AND_TCP_BYTES,
+            mss: self.mtu.max(self.min_mtu()) - self.ip_and_tcp_bytes(),
             sack: self.sack,
             timestamps: self.timestamps,
             window_scale: (bits.saturating_sub(u16::BITS) as u8).min(MOST_SCALE),
         }
     }
 
-    /// Header bytes of a packet without SACK blocks: IPv4, TCP, timestamps.
+    fn ip_and_tcp_bytes(&self) -> u16 {
+        IP_AND_TCP_BYTES + if self.is_ipv6 { IPV6_EXTRA } else { 0 }
+    }
+
+    fn min_mtu(&self) -> u16 {
+        if self.is_ipv6 { MIN_IPV6_MTU } else { MIN_MTU }
+    }
+
+    /// Header bytes of a packet without SACK blocks: IP, TCP, timestamps.
     fn header(&self) -> u16 {
-        IP_AND_TCP_BYTES + if self.timestamps { TIMESTAMP_BYTES } else { 0 }
+        self.ip_and_tcp_bytes() + if self.timestamps { TIMESTAMP_BYTES } else { 0 }
     }
 
     /// Size of a SYN: MSS (4), window scale (3), SACK permitted (2), timestamps (10), padded to whole words.
     fn syn_size(&self) -> u16 {
-        IP_AND_TCP_BYTES
+        self.ip_and_tcp_bytes()
             + match (self.timestamps, self.sack) {
                 (true, _) => 20,
                 (false, true) => 12,
@@ -208,7 +221,7 @@ impl Config {
 
     /// Largest payload of a segment.
     fn mss(&self) -> u16 {
-        self.mtu.max(MIN_MTU) - self.header()
+        self.mtu.max(self.min_mtu()) - self.header()
     }
 
     /// What it asks for, or grants: never [`EcnMode::Auto`].
@@ -772,10 +785,14 @@ fn granted(mode: EcnMode, flags: Flags) -> EcnMode {
 
 /// IPv4 and TCP header without options.
 const IP_AND_TCP_BYTES: u16 = 40;
+/// What an IPv6 header (RFC 8200 §3) is longer than an IPv4 header.
+pub const IPV6_EXTRA: u16 = 20;
 /// RFC 7323 appendix A: the timestamp option with its padding.
 const TIMESTAMP_BYTES: u16 = 12;
 /// RFC 791: what every link carries.
 const MIN_MTU: u16 = 68;
+/// RFC 8200 §5: what every link carries.
+pub const MIN_IPV6_MTU: u16 = 1280;
 
 /// Tokens of wake-ups.
 const RETRANSMISSION: u32 = 0;

@@ -160,6 +160,7 @@ impl Capture {
                 let sketch = Sketch {
                     packet,
                     flow,
+                    ipv6: ipv6_addresses(around.flows, flow),
                     links_passed: around.flows.links_passed(packet),
                     tcp: self.tcp[flow.group.0 as usize],
                     sack: packet
@@ -218,6 +219,12 @@ impl Point {
     }
 }
 
+/// The IPv6 addresses of a flow's hosts, by side, if they have such.
+fn ipv6_addresses(flows: &FlowTable, flow: &FlowHeader) -> Option<[u128; 2]> {
+    let [host, peer] = flow.addresses.map(|number| flows.ipv6_address(number));
+    Some([host?, peer?])
+}
+
 /// What wrote the files.
 const APPLICATION: &str = concat!("headend ", env!("CARGO_PKG_VERSION"));
 /// Room made for a file at first: that of many packets.
@@ -233,9 +240,15 @@ fn explain(reason: DropReason) -> &'static str {
         DropReason::Corrupted => "lost in the wide area (corrupted)",
         DropReason::Filtered => "dropped: forbidden by a classifier (filtered)",
         DropReason::FlowLimit => "dropped: its flow's share of the buffer is full (flow_limit)",
+        DropReason::Forced => {
+            "dropped by the AQM: its average queue is at the upper threshold (forced)"
+        }
         DropReason::NotRegistered => "dropped: the modem is not registered yet (not_registered)",
         DropReason::Overlimit => "dropped: the buffer is full (overlimit)",
         DropReason::RetryLimit => "dropped: retries used up (retry_limit)",
+        DropReason::ServiceFlowDeleted => {
+            "dropped: its service flow was deleted (service_flow_deleted)"
+        }
         DropReason::Unresponsive => {
             "dropped: its flow does not respond to congestion (unresponsive)"
         }

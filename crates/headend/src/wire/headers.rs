@@ -6,8 +6,8 @@
 //! tunnel is shown without the tunnel's header.
 
 use etherparse::{
-    IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader,
-    UdpHeader,
+    IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type, IpDscp, IpEcn, IpNumber,
+    Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, UdpHeader,
 };
 
 use crate::flow::{FlowHeader, Protocol};
@@ -29,6 +29,8 @@ pub struct Sketch<'a> {
     pub packet: &'a Packet,
     /// Its flow.
     pub flow: &'a FlowHeader,
+    /// The IPv6 addresses of its hosts, by side, if it is an IPv6 packet.
+    pub ipv6: Option<[u128; 2]>,
     /// Links it has passed.
     pub links_passed: u8,
     /// What the ends of its connection agreed on, where it has one.
@@ -37,32 +39,59 @@ pub struct Sketch<'a> {
     pub sack: &'a [(u64, u64)],
 }
 
+/// Source and destination address.
+enum Ends {
+    V4([u8; 4], [u8; 4]),
+    V6([u8; 16], [u8; 16]),
+}
+
 impl Sketch<'_> {
     /// Writes the packet in place of what `out` holds: its headers, and of its data as much as makes `snaplen` bytes of it.
     pub fn write(&self, snaplen: usize, out: &mut Vec<u8>) {
         out.clear();
         let from = self.packet.from;
-        let [source, destination] = [from, from.other()].map(|side| self.address(side));
-        let ip = self.ip(source, destination);
-        out.extend_from_slice(&ip.to_bytes());
+        let ends = [from, from.other()].map(Side::index);
         let length = usize::from(self.packet.size);
-        let behind = length - Ipv4Header::MIN_LEN;
-        match self.flow.protocol {
-            Protocol::Icmp => out.extend_from_slice(&self.icmp(behind).to_bytes()),
-            Protocol::Tcp => {
-                let tcp = self.segment(behind, source, destination);
-                out.extend_from_slice(&tcp.to_bytes());
-            }
-            Protocol::Udp => {
-                let udp = self.udp(behind, source, destination);
-                out.extend_from_slice(&udp.to_bytes());
-            }
+        if let Some(addresses) = self.ipv6 {
+            let [source, destination] = ends.map(|end| addresses[end].to_be_bytes());
+            let ip = self.ipv6(source, destination);
+            out.extend_from_slice(&ip.to_bytes());
+            self.transport(
+                length - Ipv6Header::LEN,
+                &Ends::V6(source, destination),
+                out,
+            );
+        } else {
+            let addresses = self.flow.addresses;
+            let [source, destination] = ends.map(|end| addresses[end].to_be_bytes());
+            let ip = self.ip(source, destination);
+            out.extend_from_slice(&ip.to_bytes());
+            self.transport(
+                length - Ipv4Header::MIN_LEN,
+                &Ends::V4(source, destination),
+                out,
+            );
         }
         out.resize(length.min(snaplen), 0);
     }
 
-    fn address(&self, side: Side) -> [u8; 4] {
-        self.flow.addresses[side.index()].to_be_bytes()
+    /// Appends the header behind the IP header, of a packet with `behind` bytes there.
+    fn transport(&self, behind: usize, ends: &Ends, out: &mut Vec<u8>) {
+        match (self.flow.protocol, ends) {
+            (Protocol::Icmp, Ends::V4(..)) => {
+                out.extend_from_slice(&self.icmp(behind).to_bytes());
+            }
+            (Protocol::Icmp, &Ends::V6(source, destination)) => {
+                let icmp = self.icmpv6(behind, source, destination);
+                out.extend_from_slice(&icmp.to_bytes());
+            }
+            (Protocol::Tcp, ends) => {
+                out.extend_from_slice(&self.segment(behind, ends).to_bytes());
+            }
+            (Protocol::Udp, ends) => {
+                out.extend_from_slice(&self.udp(behind, ends).to_bytes());
+            }
+        }
     }
 
     fn ports(&self) -> [u16; 2] {
@@ -78,12 +107,7 @@ impl Sketch<'_> {
         };
         let mut header = Ipv4Header {
             dscp: IpDscp::try_new(self.flow.dscp).unwrap_or(IpDscp::ZERO),
-            ecn: match self.packet.ecn {
-                Ecn::Ce => IpEcn::CongestionExperienced,
-                Ecn::Ect0 => IpEcn::Ect0,
-                Ecn::Ect1 => IpEcn::Ect1,
-                Ecn::NotEct => IpEcn::NotEct,
-            },
+            ecn: self.ecn(),
             total_len: self.packet.size,
             identification,
             dont_fragment: true,
@@ -97,12 +121,54 @@ impl Sketch<'_> {
         header
     }
 
-    /// The customer's side asks, the other answers: pings have no other way.
-    fn icmp(&self, length: usize) -> Icmpv4Header {
-        let echo = IcmpEchoHeader {
+    fn ecn(&self) -> IpEcn {
+        match self.packet.ecn {
+            Ecn::Ce => IpEcn::CongestionExperienced,
+            Ecn::Ect0 => IpEcn::Ect0,
+            Ecn::Ect1 => IpEcn::Ect1,
+            Ecn::NotEct => IpEcn::NotEct,
+        }
+    }
+
+    fn ipv6(&self, source: [u8; 16], destination: [u8; 16]) -> Ipv6Header {
+        Ipv6Header {
+            traffic_class: self.flow.dscp << 2 | self.ecn().value(),
+            // RFC 6437 §3: a flow that is not labelled has 0.
+            flow_label: Ipv6FlowLabel::ZERO,
+            payload_length: self.packet.size - Ipv6Header::LEN as u16,
+            next_header: match self.flow.protocol {
+                Protocol::Icmp => IpNumber::IPV6_ICMP,
+                Protocol::Tcp => IpNumber::TCP,
+                Protocol::Udp => IpNumber::UDP,
+            },
+            hop_limit: TTL.saturating_sub(self.links_passed),
+            source,
+            destination,
+        }
+    }
+
+    /// As [`Self::icmp`].
+    fn icmpv6(&self, length: usize, source: [u8; 16], destination: [u8; 16]) -> Icmpv6Header {
+        let echo = self.echo();
+        let kind = match self.packet.from {
+            Side::Host => Icmpv6Type::EchoRequest(echo),
+            Side::Peer => Icmpv6Type::EchoReply(echo),
+        };
+        let data = length.saturating_sub(Icmpv6Header::MIN_LEN);
+        Icmpv6Header::with_checksum(kind, source, destination, &ZEROS[..data])
+            .expect("a packet is shorter than 4 GiB")
+    }
+
+    fn echo(&self) -> IcmpEchoHeader {
+        IcmpEchoHeader {
             id: self.flow.ports[Side::Host.index()],
             seq: self.packet.seq as u16,
-        };
+        }
+    }
+
+    /// The customer's side asks, the other answers: pings have no other way.
+    fn icmp(&self, length: usize) -> Icmpv4Header {
+        let echo = self.echo();
         let kind = match self.packet.from {
             Side::Host => Icmpv4Type::EchoRequest(echo),
             Side::Peer => Icmpv4Type::EchoReply(echo),
@@ -111,7 +177,7 @@ impl Sketch<'_> {
         Icmpv4Header::with_checksum(kind, &ZEROS[..data])
     }
 
-    fn udp(&self, length: usize, source: [u8; 4], destination: [u8; 4]) -> UdpHeader {
+    fn udp(&self, length: usize, ends: &Ends) -> UdpHeader {
         let [source_port, destination_port] = self.ports();
         let mut header = UdpHeader {
             source_port,
@@ -120,13 +186,19 @@ impl Sketch<'_> {
             checksum: 0,
         };
         let data = &ZEROS[..length.saturating_sub(UdpHeader::LEN)];
-        header.checksum = header
-            .calc_checksum_ipv4_raw(source, destination, data)
-            .expect("a packet is shorter than 64 KiB");
+        let checksum = match *ends {
+            Ends::V4(source, destination) => {
+                header.calc_checksum_ipv4_raw(source, destination, data)
+            }
+            Ends::V6(source, destination) => {
+                header.calc_checksum_ipv6_raw(source, destination, data)
+            }
+        };
+        header.checksum = checksum.expect("a packet is shorter than 64 KiB");
         header
     }
 
-    fn segment(&self, length: usize, source: [u8; 4], destination: [u8; 4]) -> TcpHeader {
+    fn segment(&self, length: usize, ends: &Ends) -> TcpHeader {
         let (flags, window) = (self.packet.flags, self.packet.window);
         let [source_port, destination_port] = self.ports();
         let is_syn = flags.has(Flags::SYN);
@@ -151,9 +223,15 @@ impl Sketch<'_> {
             .set_options_raw(&options[..taken])
             .expect("as many bytes as the modelled header has room for");
         let data = &ZEROS[..length.saturating_sub(header.header_len())];
-        header.checksum = header
-            .calc_checksum_ipv4_raw(source, destination, data)
-            .expect("a packet is shorter than 64 KiB");
+        let checksum = match *ends {
+            Ends::V4(source, destination) => {
+                header.calc_checksum_ipv4_raw(source, destination, data)
+            }
+            Ends::V6(source, destination) => {
+                header.calc_checksum_ipv6_raw(source, destination, data)
+            }
+        };
+        header.checksum = checksum.expect("a packet is shorter than 64 KiB");
         header
     }
 

@@ -254,6 +254,7 @@ fn queue_info(direction: &'static str) -> QueueInfo {
         rate_bps: RATE.0,
         limit_bytes: None,
         overhead_bytes: 0,
+        map_interval: None,
     }
 }
 

@@ -126,6 +126,7 @@ impl Setup {
             rate_bps: self.rate.0,
             limit_bytes: None,
             overhead_bytes: 0,
+            map_interval: None,
         }
     }
 }

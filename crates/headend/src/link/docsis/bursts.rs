@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::cmts::Grant;
-use super::service_flow::Supply;
+use super::service_flow::{Carried, Supply};
 use super::timing::UpstreamTiming;
 use crate::context::Context;
 use crate::packet::Packet;
@@ -180,46 +180,69 @@ impl Bursts {
         }
     }
 
-    /// A MAP brought a grant, for the burst or a fragment of it: its bytes that carry nothing.
+    /// The service flow is deleted: gives up what is in its hands. A burst that is granted in part is lost. No grant is left to be used.
+    pub fn abandon(&mut self, supply: &Supply, _: &UpstreamTiming, cx: &mut Context<'_>) -> u64 {
+        for packet in self.burst.drain(..).chain(self.next.take()) {
+            supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
+        }
+        *self = Self::new(self.limit);
+        0
+    }
+
+    /// A MAP brought a grant, for the burst or a fragment of it: what it carries, and with the last one, what the burst did.
     pub fn granted(
         &mut self,
         supply: &mut Supply,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> Option<u64> {
+    ) -> Option<Carried> {
         self.outstanding -= grant.credit;
+        let (mut credit, mut pdu) = (0, 0);
         if self.outstanding == 0 {
             self.begins = Some(timing.minislot_start(grant.map, grant.first));
             let last = grant.first + grant.minislots - 1;
-            self.send(supply, timing.delivery(grant.map, last), cx);
+            credit = self.bytes;
+            pdu = self.send(supply, timing.delivery(grant.map, last), cx);
         }
         let room = timing.room(grant.minislots);
         assert!(
             room >= grant.credit,
             "a grant has room for the bytes it answers"
         );
-        Some(room - grant.credit)
+        Some(Carried {
+            credit,
+            pdu,
+            unused: room - grant.credit,
+        })
     }
 
-    fn send(&mut self, supply: &mut Supply, at: Instant, cx: &mut Context<'_>) {
+    /// Sends the burst on its way; its PDU bytes.
+    fn send(&mut self, supply: &mut Supply, at: Instant, cx: &mut Context<'_>) -> u64 {
         self.bytes = 0;
+        let mut pdu = 0;
         for packet in self.burst.drain(..) {
+            pdu += Framing::ETHERNET.bytes(&packet);
             supply.send(packet, at, cx);
         }
+        pdu
     }
 
-    /// A grant came that was not asked for: packets that fit into it go as one burst; one that never would is given up.
+    /// A grant came that was not requested: packets that fit into it go as one burst; one that never would is given up. What it carries.
     pub fn given(
         &mut self,
         supply: &mut Supply,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> u64 {
+    ) -> Carried {
         let room = timing.room(grant.minislots);
         if self.outstanding > 0 || self.bytes > room {
-            return room;
+            return Carried {
+                credit: 0,
+                pdu: 0,
+                unused: room,
+            };
         }
         while let Some(too_long) = self.first_beyond(room, supply, timing, cx) {
             // Its tokens are for those that are sent.
@@ -234,8 +257,12 @@ impl Bursts {
         self.limit = limit;
         let used = self.bytes;
         let last = grant.first + grant.minislots - 1;
-        self.send(supply, timing.delivery(grant.map, last), cx);
-        room - used
+        let pdu = self.send(supply, timing.delivery(grant.map, last), cx);
+        Carried {
+            credit: 0,
+            pdu,
+            unused: room - used,
+        }
     }
 
     /// The packet to be sent next, if it is too long for `room`.
@@ -253,14 +280,14 @@ impl Bursts {
             .take_if(|packet| timing.mac_header + Framing::ETHERNET.bytes(packet) > room)
     }
 
-    /// The burst is being prepared: when it begins, and its bytes that carry nothing (they are known already).
+    /// The burst is being prepared: when it begins (what it carries is known already).
     pub fn prepare_burst(
         &mut self,
         _: &mut Supply,
         _: &UpstreamTiming,
         _: &mut Context<'_>,
-    ) -> (Instant, u64) {
+    ) -> (Instant, Option<Carried>) {
         let begins = self.begins.take();
-        (begins.expect("a burst is prepared for each grant"), 0)
+        (begins.expect("a burst is prepared for each grant"), None)
     }
 }

@@ -5,19 +5,80 @@
 
 use std::ops::RangeInclusive;
 
-use crate::flow::{FlowHeader, Protocol};
+use crate::flow::{FlowHeader, Protocol, is_ipv6};
+use crate::packet::{Ecn, Packet};
 
 /// A classifier: the conditions that all must hold. One that is not given holds.
+///
+/// Source and destination are those of the packet, whichever way it goes. Hosts stand for their IPv6 addresses and for their VLANs: what a scenario
+/// says of those has become the hosts it is true of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rule {
     /// Address at either end.
     pub addresses: Option<RangeInclusive<u32>>,
+    /// Address that the packet goes to.
+    pub destination: Option<Addresses>,
+    /// Port that the packet goes to.
+    pub destination_ports: Option<RangeInclusive<u16>>,
     /// DSCP.
     pub dscp: Option<RangeInclusive<u8>>,
+    /// ECN field.
+    pub ecn: Option<Ecn>,
+    /// Ethernet type.
+    pub ethertype: Option<u16>,
     /// Port at either end.
     pub ports: Option<RangeInclusive<u16>>,
-    /// Transport protocol.
-    pub protocol: Option<Protocol>,
+    /// IP protocol numbers, of IPv6 those of the next header.
+    pub protocols: Option<Vec<u8>>,
+    /// Address that the packet comes from.
+    pub source: Option<Addresses>,
+    /// Port that the packet comes from.
+    pub source_ports: Option<RangeInclusive<u16>>,
+    /// Type-of-service byte.
+    pub tos: Option<Tos>,
+    /// Hosts of which one is at either end: those in a VLAN.
+    pub vlan: Option<Vec<RangeInclusive<u32>>>,
+}
+
+/// A condition on one address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Addresses {
+    /// It is of one of these hosts.
+    Hosts(Vec<RangeInclusive<u32>>),
+    /// It is an IPv4 address that agrees with `address` in the bits of `mask`.
+    Masked {
+        /// The address.
+        address: u32,
+        /// The bits that count.
+        mask: u32,
+    },
+}
+
+/// A condition on the type-of-service byte (IPv6: traffic class), which is the DSCP and the ECN field: it holds where
+/// low ≤ byte & mask ≤ high (MULPI Annex C, TLVs 22.9.1 and 22.12.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tos {
+    /// The lowest.
+    pub low: u8,
+    /// The highest.
+    pub high: u8,
+    /// The bits that count.
+    pub mask: u8,
+}
+
+/// What classifiers look at in a packet; of a packet that is not there yet, what its ports can be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Source and destination address.
+    pub addresses: [u32; 2],
+    /// Source and destination port, where the protocol has any.
+    pub ports: Option<[RangeInclusive<u16>; 2]>,
+    /// IP protocol number.
+    pub protocol: u8,
+    /// DSCP.
+    pub dscp: u8,
+    /// ECN field.
+    pub ecn: Ecn,
 }
 
 /// What becomes of a packet that a rule takes.
@@ -44,23 +105,105 @@ pub struct Entrance {
     pub classifiers: Option<u32>,
 }
 
-impl Rule {
-    /// Whether it takes the packets with this header.
-    pub fn matches(&self, header: &FlowHeader) -> bool {
-        // A condition on ports takes nothing that has none.
-        let has_ports = header.protocol != Protocol::Icmp;
-        self.dscp
-            .as_ref()
-            .is_none_or(|dscp| dscp.contains(&header.dscp))
-            && (self.protocol).is_none_or(|protocol| protocol == header.protocol)
-            && holds_for_one(self.addresses.as_ref(), &header.addresses)
-            && (self.ports.is_none() || has_ports)
-            && holds_for_one(self.ports.as_ref(), &header.ports)
+/// Ethernet types of what the lines carry.
+pub const IPV4: u16 = 0x0800;
+/// See [`IPV4`].
+pub const IPV6: u16 = 0x86dd;
+
+/// IP protocol numbers.
+pub const ICMP: u8 = 1;
+/// See [`ICMP`].
+pub const TCP: u8 = 6;
+/// See [`ICMP`].
+pub const UDP: u8 = 17;
+/// See [`ICMP`]. ICMP for IPv6.
+pub const ICMPV6: u8 = 58;
+
+impl Seen {
+    /// A packet of a flow with this header.
+    pub fn of(header: &FlowHeader, packet: &Packet) -> Self {
+        let ends = [packet.from.index(), packet.from.other().index()];
+        let ports = ends.map(|end| header.ports[end]..=header.ports[end]);
+        let addresses = ends.map(|end| header.addresses[end]);
+        Self {
+            addresses,
+            ports: (header.protocol != Protocol::Icmp).then_some(ports),
+            protocol: number(header.protocol, is_ipv6(addresses[0])),
+            dscp: header.dscp,
+            ecn: packet.ecn,
+        }
     }
 }
 
-fn holds_for_one<T: PartialOrd>(range: Option<&RangeInclusive<T>>, ends: &[T; 2]) -> bool {
-    range.is_none_or(|range| ends.iter().any(|end| range.contains(end)))
+/// The IP protocol number of a transport protocol.
+pub fn number(protocol: Protocol, is_ipv6: bool) -> u8 {
+    match protocol {
+        Protocol::Icmp if is_ipv6 => ICMPV6,
+        Protocol::Icmp => ICMP,
+        Protocol::Tcp => TCP,
+        Protocol::Udp => UDP,
+    }
+}
+
+impl Rule {
+    /// Whether it takes this packet. Of ports that are not known yet: whether it may.
+    pub fn matches(&self, seen: &Seen) -> bool {
+        let [source, destination] = seen.addresses;
+        let ethertype = if is_ipv6(source) { IPV6 } else { IPV4 };
+        (self.dscp.as_ref()).is_none_or(|dscp| dscp.contains(&seen.dscp))
+            && self.tos.is_none_or(|tos| tos.holds(seen.dscp, seen.ecn))
+            && self.ecn.is_none_or(|ecn| ecn == seen.ecn)
+            && self.ethertype.is_none_or(|wanted| wanted == ethertype)
+            && (self.protocols.as_ref()).is_none_or(|some| some.contains(&seen.protocol))
+            && (self.addresses.as_ref())
+                .is_none_or(|range| range.contains(&source) || range.contains(&destination))
+            && (self.source.as_ref()).is_none_or(|some| some.contain(source))
+            && (self.destination.as_ref()).is_none_or(|some| some.contain(destination))
+            && (self.vlan.as_ref())
+                .is_none_or(|hosts| are_of(hosts, source) || are_of(hosts, destination))
+            && self.holds_for_ports(seen.ports.as_ref())
+    }
+
+    /// A condition on ports takes nothing that has none.
+    fn holds_for_ports(&self, ports: Option<&[RangeInclusive<u16>; 2]>) -> bool {
+        let wanted = [&self.ports, &self.source_ports, &self.destination_ports];
+        let Some([source, destination]) = ports else {
+            return wanted.iter().all(|wanted| wanted.is_none());
+        };
+        let [either, from, to] = wanted.map(Option::as_ref);
+        either.is_none_or(|some| meet(some, source) || meet(some, destination))
+            && from.is_none_or(|some| meet(some, source))
+            && to.is_none_or(|some| meet(some, destination))
+    }
+}
+
+fn meet(one: &RangeInclusive<u16>, other: &RangeInclusive<u16>) -> bool {
+    one.start() <= other.end() && other.start() <= one.end()
+}
+
+fn are_of(hosts: &[RangeInclusive<u32>], address: u32) -> bool {
+    hosts.iter().any(|range| range.contains(&address))
+}
+
+impl Addresses {
+    fn contain(&self, found: u32) -> bool {
+        match self {
+            Self::Hosts(hosts) => are_of(hosts, found),
+            Self::Masked { address, mask } => !is_ipv6(found) && (found ^ address) & mask == 0,
+        }
+    }
+}
+
+impl Tos {
+    fn holds(self, dscp: u8, ecn: Ecn) -> bool {
+        let ecn = match ecn {
+            Ecn::NotEct => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ect0 => 2,
+            Ecn::Ce => 3,
+        };
+        (self.low..=self.high).contains(&((dscp << 2 | ecn) & self.mask))
+    }
 }
 
 impl Classifiers {
@@ -79,10 +222,10 @@ impl Classifiers {
         self.rules.is_empty()
     }
 
-    /// What becomes of a packet with this header.
-    pub fn classify(&self, header: &FlowHeader) -> Verdict {
+    /// What becomes of this packet.
+    pub fn classify(&self, seen: &Seen) -> Verdict {
         let mut rules = self.rules.iter();
-        let found = rules.find(|(rule, _)| rule.matches(header));
+        let found = rules.find(|(rule, _)| rule.matches(seen));
         found.map_or(Verdict::Flow(0), |(_, verdict)| *verdict)
     }
 }
@@ -91,10 +234,12 @@ impl Classifiers {
 mod tests {
     use super::*;
     use crate::event::AppId;
-    use crate::flow::{GroupId, Hop, RouteId};
+    use crate::flow::{FlowId, GroupId, Hop, RouteId};
+    use crate::packet::Side;
 
-    const HOME: u32 = 10;
-    const SERVER: u32 = 20;
+    const HOME: u32 = 0x0a00_000a;
+    const SERVER: u32 = 0x0a14_0001;
+    const HOME_IPV6: u32 = 0xf000_0001;
 
     fn header(protocol: Protocol, dscp: u8, port: u16) -> FlowHeader {
         FlowHeader {
@@ -114,39 +259,59 @@ mod tests {
         }
     }
 
+    /// A packet that goes up.
+    fn up(protocol: Protocol, dscp: u8, port: u16) -> Seen {
+        let packet = Packet::datagram(FlowId(0), Side::Host, 0, 100, 72);
+        Seen::of(&header(protocol, dscp, port), &packet)
+    }
+
+    /// The same the other way.
+    fn down(protocol: Protocol, dscp: u8, port: u16) -> Seen {
+        let packet = Packet::datagram(FlowId(0), Side::Peer, 0, 100, 72);
+        Seen::of(&header(protocol, dscp, port), &packet)
+    }
+
+    fn with_ecn(ecn: Ecn, seen: Seen) -> Seen {
+        Seen { ecn, ..seen }
+    }
+
     #[test]
     fn all_conditions_must_hold_and_those_not_given_do() {
-        let call = header(Protocol::Udp, 46, 5004);
+        let call = up(Protocol::Udp, 46, 5004);
         let taken = |rule: Rule| rule.matches(&call);
         assert!(taken(Rule::default()));
         let rule = Rule {
             addresses: Some(HOME..=HOME),
             dscp: Some(40..=47),
             ports: Some(5000..=5999),
-            protocol: Some(Protocol::Udp),
+            protocols: Some(vec![UDP]),
+            source: Some(Addresses::Hosts(vec![1..=2, HOME..=HOME])),
+            destination_ports: Some(5004..=5004),
+            ethertype: Some(IPV4),
+            ecn: Some(Ecn::NotEct),
+            ..Rule::default()
         };
         assert!(taken(rule.clone()));
-        assert!(!taken(Rule {
-            addresses: Some(11..=19),
-            ..rule.clone()
-        }));
-        assert!(!taken(Rule {
-            dscp: Some(40..=45),
-            ..rule.clone()
-        }));
-        assert!(!taken(Rule {
-            ports: Some(5005..=5999),
-            ..rule.clone()
-        }));
-        assert!(!taken(Rule {
-            protocol: Some(Protocol::Tcp),
-            ..rule
-        }));
+        let wrong: [fn(&mut Rule); 8] = [
+            |rule| rule.addresses = Some(11..=19),
+            |rule| rule.dscp = Some(40..=45),
+            |rule| rule.ports = Some(5005..=5999),
+            |rule| rule.protocols = Some(vec![TCP, ICMP]),
+            |rule| rule.source = Some(Addresses::Hosts(vec![SERVER..=SERVER])),
+            |rule| rule.destination_ports = Some(49152..=49152),
+            |rule| rule.ethertype = Some(IPV6),
+            |rule| rule.ecn = Some(Ecn::Ect1),
+        ];
+        for change in wrong {
+            let mut rule = rule.clone();
+            change(&mut rule);
+            assert!(!taken(rule.clone()), "{rule:?}");
+        }
     }
 
     #[test]
     fn an_address_or_port_holds_at_either_end() {
-        let packet = header(Protocol::Tcp, 0, 443);
+        let packet = up(Protocol::Tcp, 0, 443);
         let address = |address| Rule {
             addresses: Some(address..=address),
             ..Rule::default()
@@ -161,13 +326,140 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_on_ports_takes_no_echo_request() {
-        let ping = header(Protocol::Icmp, 0, 443);
-        let any = Rule {
-            ports: Some(0..=u16::MAX),
+    fn source_and_destination_are_those_of_the_packet() {
+        let hosts = |address| Some(Addresses::Hosts(vec![address..=address]));
+        let from_home = Rule {
+            source: hosts(HOME),
+            source_ports: Some(49152..=u16::MAX),
+            destination: hosts(SERVER),
+            destination_ports: Some(440..=450),
             ..Rule::default()
         };
-        assert!(!any.matches(&ping));
+        assert!(from_home.matches(&up(Protocol::Tcp, 0, 443)));
+        assert!(!from_home.matches(&down(Protocol::Tcp, 0, 443)));
+        let to_home = Rule {
+            source: from_home.destination,
+            source_ports: from_home.destination_ports,
+            destination: from_home.source,
+            destination_ports: from_home.source_ports,
+            ..Rule::default()
+        };
+        assert!(to_home.matches(&down(Protocol::Tcp, 0, 443)));
+        assert!(!to_home.matches(&up(Protocol::Tcp, 0, 443)));
+    }
+
+    #[test]
+    fn the_bits_of_a_mask_alone_count_in_an_address() {
+        let packet = up(Protocol::Tcp, 0, 443);
+        let source = |address, mask| Rule {
+            source: Some(Addresses::Masked { address, mask }),
+            ..Rule::default()
+        };
+        assert!(source(0x0a00_00ff, 0xffff_ff00).matches(&packet));
+        assert!(
+            source(0xffff_ff0a, 0x0000_00ff).matches(&packet),
+            "no prefix"
+        );
+        assert!(source(0, 0).matches(&packet));
+        assert!(!source(0x0a00_00ff, 0xffff_fff0).matches(&packet));
+        let ipv6 = Seen {
+            addresses: [HOME_IPV6, HOME_IPV6 + 1],
+            ..packet
+        };
+        assert!(!source(0, 0).matches(&ipv6), "it has no IPv4 address");
+    }
+
+    #[test]
+    fn the_service_byte_holds_dscp_and_ecn_and_its_mask_says_which_bits_count() {
+        let tos = |low, high, mask| Rule {
+            tos: Some(Tos { low, high, mask }),
+            ..Rule::default()
+        };
+        let packet = |dscp, ecn| with_ecn(ecn, up(Protocol::Udp, dscp, 1));
+        // Expedited forwarding whatever its ECN field; ECT(1) and CE; ECT(1) alone.
+        let [ef, l4s, ect1] = [
+            tos(0xb8, 0xb8, 0xfc),
+            tos(0x01, 0x01, 0x01),
+            tos(0x01, 0x01, 0x03),
+        ];
+        assert!(ef.matches(&packet(46, Ecn::NotEct)) && ef.matches(&packet(46, Ecn::Ce)));
+        assert!(!ef.matches(&packet(45, Ecn::NotEct)));
+        let taken = |rule: &Rule| {
+            [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].map(|ecn| rule.matches(&packet(0, ecn)))
+        };
+        assert_eq!(taken(&l4s), [false, true, false, true]);
+        assert_eq!(taken(&ect1), [false, true, false, false]);
+        let range = tos(0x20, 0x60, 0xe0);
+        assert!(range.matches(&packet(8, Ecn::Ce)) && range.matches(&packet(31, Ecn::NotEct)));
+        assert!(!range.matches(&packet(7, Ecn::NotEct)) && !range.matches(&packet(32, Ecn::Ce)));
+    }
+
+    #[test]
+    fn an_ecn_field_is_the_packet_s_own() {
+        let marked = Rule {
+            ecn: Some(Ecn::Ce),
+            ..Rule::default()
+        };
+        let packet = up(Protocol::Tcp, 0, 443);
+        assert!(!marked.matches(&with_ecn(Ecn::Ect0, packet.clone())));
+        assert!(marked.matches(&with_ecn(Ecn::Ce, packet)));
+    }
+
+    #[test]
+    fn the_version_of_a_packet_decides_its_ethernet_type_and_its_icmp() {
+        let mut header = header(Protocol::Icmp, 0, 0);
+        let packet = Packet::datagram(FlowId(0), Side::Host, 0, 100, 72);
+        let v4 = Seen::of(&header, &packet);
+        header.addresses = [HOME_IPV6, HOME_IPV6 + 1];
+        let v6 = Seen::of(&header, &packet);
+        let taken = |rule: Rule| [&v4, &v6].map(|seen| rule.matches(seen));
+        let ethertype = |ethertype| Rule {
+            ethertype: Some(ethertype),
+            ..Rule::default()
+        };
+        let protocol = |protocol| Rule {
+            protocols: Some(vec![protocol]),
+            ..Rule::default()
+        };
+        assert_eq!(taken(ethertype(IPV4)), [true, false]);
+        assert_eq!(taken(ethertype(IPV6)), [false, true]);
+        assert_eq!(taken(ethertype(0x0806)), [false, false]);
+        assert_eq!(taken(protocol(1)), [true, false]);
+        assert_eq!(taken(protocol(58)), [false, true]);
+    }
+
+    #[test]
+    fn a_vlan_is_that_of_the_host_at_either_end() {
+        let vlan = |hosts| Rule {
+            vlan: Some(hosts),
+            ..Rule::default()
+        };
+        for packet in [up(Protocol::Udp, 0, 1), down(Protocol::Udp, 0, 1)] {
+            assert!(vlan(vec![1..=2, HOME..=HOME]).matches(&packet));
+            assert!(!vlan(vec![1..=2]).matches(&packet));
+        }
+    }
+
+    #[test]
+    fn a_condition_on_ports_takes_no_echo_request() {
+        let ping = up(Protocol::Icmp, 0, 443);
+        let any = Some(0..=u16::MAX);
+        for rule in [
+            Rule {
+                ports: any.clone(),
+                ..Rule::default()
+            },
+            Rule {
+                source_ports: any.clone(),
+                ..Rule::default()
+            },
+            Rule {
+                destination_ports: any,
+                ..Rule::default()
+            },
+        ] {
+            assert!(!rule.matches(&ping));
+        }
         assert!(Rule::default().matches(&ping));
     }
 
@@ -182,7 +474,7 @@ mod tests {
             (9, dscp(46, 46), Verdict::Flow(2)),
             (1, dscp(32, 47), Verdict::Flow(3)),
         ]);
-        let taken = |dscp| rules.classify(&header(Protocol::Udp, dscp, 1));
+        let taken = |dscp| rules.classify(&up(Protocol::Udp, dscp, 1));
         assert_eq!(taken(46), Verdict::Flow(2));
         assert_eq!(taken(40), Verdict::Flow(1), "the first of two equals");
         assert_eq!(taken(32), Verdict::Flow(3));
@@ -202,13 +494,8 @@ mod tests {
                 Verdict::Drop,
             ),
         ]);
-        assert_eq!(
-            rules.classify(&header(Protocol::Udp, 0, 138)),
-            Verdict::Drop
-        );
-        assert_eq!(
-            rules.classify(&header(Protocol::Udp, 0, 140)),
-            Verdict::Flow(1)
-        );
+        let taken = |port| rules.classify(&up(Protocol::Udp, 0, port));
+        assert_eq!(taken(138), Verdict::Drop);
+        assert_eq!(taken(140), Verdict::Flow(1));
     }
 }

@@ -1,11 +1,14 @@
 //! Continuous concatenation and fragmentation (DOCSIS 3.0 and later): what a modem asks for, and how it fills grants.
 //!
 //! A flow's bytes are a stream that grants cut anywhere; a packet is on its way once its last byte is. Several requests may be outstanding.
+//! Packets leave the queue when they are requested, when the MAP with their grant arrives, or when their burst is prepared.
 //! Bytes are cleared for request by the [token buckets](super::token_bucket) and only cleared bytes are sent, so what the
 //! rounding to minislots leaves over in a grant stays empty.
 
+use std::collections::VecDeque;
+
 use super::cmts::Grant;
-use super::service_flow::{DequeueAt, Supply};
+use super::service_flow::{Carried, DequeueAt, Supply};
 use super::timing::UpstreamTiming;
 use crate::context::Context;
 use crate::few::Few;
@@ -41,6 +44,10 @@ pub struct Continuous {
     grants: Few<Grant>,
     /// A packet of which a part is sent.
     partial: Option<Packet>,
+    /// The transmit queue: packets that were scheduled when they were requested. Empty but for [`DequeueAt::Request`].
+    scheduled: VecDeque<Packet>,
+    /// Its PDU bytes.
+    scheduled_pdu: u64,
 }
 
 impl Continuous {
@@ -56,17 +63,19 @@ impl Continuous {
             requested: 0,
             outstanding: 0,
             grants: Few::new(),
+            scheduled: VecDeque::new(),
+            scheduled_pdu: 0,
         }
     }
 
     /// Packets in its hands.
     pub fn held(&self) -> u64 {
-        u64::from(self.rest.pdu > 0)
+        u64::from(self.rest.pdu > 0) + self.scheduled.len() as u64
     }
 
-    /// Whether it waits for no grant.
-    pub fn is_idle(&self) -> bool {
-        self.outstanding == 0 && self.grants.is_empty()
+    /// Whether a request of it is not granted yet.
+    pub fn has_outstanding(&self) -> bool {
+        self.outstanding > 0
     }
 
     /// Whether a grant's burst is to be prepared.
@@ -97,11 +106,27 @@ impl Continuous {
         cx: &mut Context<'_>,
     ) -> Option<u64> {
         self.requested += supply.buckets.take_cleared(cx.now);
+        if self.dequeue_at == DequeueAt::Request {
+            self.schedule(supply, cx);
+        }
         let bytes = self
             .shortage(supply, timing.mac_header)
             .next_multiple_of(REQUEST_UNIT);
         self.outstanding += bytes;
         (bytes > 0).then_some(bytes)
+    }
+
+    /// Moves the packets that are about to be requested from the queue into the transmit queue.
+    fn schedule(&mut self, supply: &mut Supply, cx: &mut Context<'_>) {
+        while self.rest.pdu + self.scheduled_pdu < self.requested {
+            let before = supply.queued();
+            let packet = supply.take(cx);
+            let drawn = (packet.as_ref()).map_or(0, |packet| Framing::ETHERNET.bytes(packet));
+            self.scheduled_pdu += drawn;
+            self.forget(supply, before - supply.queued() - drawn, cx.now);
+            let Some(packet) = packet else { break };
+            self.scheduled.push_back(packet);
+        }
     }
 
     /// A request was not heard.
@@ -133,28 +158,55 @@ impl Continuous {
         self.forget(supply, gone - requested, cx.now);
     }
 
-    /// A MAP brought a grant. If it is filled now: its bytes that carry nothing.
+    /// The service flow is deleted: gives up what is in its hands. A packet of which the CMTS has a part is lost, as the rest never comes. The bytes of grants that
+    /// are not used then.
+    pub fn abandon(
+        &mut self,
+        supply: &Supply,
+        timing: &UpstreamTiming,
+        cx: &mut Context<'_>,
+    ) -> u64 {
+        for packet in self
+            .partial
+            .take()
+            .into_iter()
+            .chain(self.scheduled.drain(..))
+        {
+            supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
+        }
+        let unused = match self.dequeue_at {
+            DequeueAt::Burst => {
+                let asked_for = self.grants.iter().filter(|grant| grant.credit > 0);
+                asked_for.map(|grant| timing.room(grant.minislots)).sum()
+            }
+            DequeueAt::Map | DequeueAt::Request => 0,
+        };
+        *self = Self::new(self.dequeue_at);
+        unused
+    }
+
+    /// A MAP brought a grant. If it is filled now: what it carries.
     pub fn granted(
         &mut self,
         supply: &mut Supply,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> Option<u64> {
+    ) -> Option<Carried> {
         self.outstanding = self.outstanding.saturating_sub(grant.credit);
         self.grants.push_back(grant);
-        (self.dequeue_at == DequeueAt::Map)
+        (self.dequeue_at != DequeueAt::Burst)
             .then(|| self.fill(supply, (grant, grant.credit), timing, cx))
     }
 
-    /// A grant came that was not asked for: its bytes that carry nothing.
+    /// A grant came that was not requested: what it carries.
     pub fn given(
         &mut self,
         supply: &mut Supply,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> u64 {
+    ) -> Carried {
         self.requested += supply.buckets.take_cleared(cx.now);
         let room = timing.room(grant.minislots);
         self.fill(supply, (grant, room), timing, cx)
@@ -165,32 +217,30 @@ impl Continuous {
         self.grants.push_back(grant);
     }
 
-    /// The next burst is being prepared: draws its packets if that is when. When it begins, and its bytes that carry nothing.
+    /// The next burst is being prepared: draws its packets if that is when. When it begins, and what it carries if that was not known.
     pub fn prepare_burst(
         &mut self,
         supply: &mut Supply,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> (Instant, u64) {
+    ) -> (Instant, Option<Carried>) {
         let grant = self
             .grants
             .pop_front()
             .expect("a burst is prepared for each grant");
-        let mut unused = 0;
-        if self.dequeue_at == DequeueAt::Burst && grant.credit > 0 {
-            unused = self.fill(supply, (grant, grant.credit), timing, cx);
-        }
-        (timing.minislot_start(grant.map, grant.first), unused)
+        let carried = (self.dequeue_at == DequeueAt::Burst && grant.credit > 0)
+            .then(|| self.fill(supply, (grant, grant.credit), timing, cx));
+        (timing.minislot_start(grant.map, grant.first), carried)
     }
 
-    /// Fills a grant with up to `credit` bytes and sends what is complete on its way; the grant's bytes that carry nothing.
+    /// Fills a grant with up to `most` bytes and sends what is complete on its way; what the grant carries.
     fn fill(
         &mut self,
         supply: &mut Supply,
         (grant, most): (Grant, u64),
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> u64 {
+    ) -> Carried {
         let mut credit = most;
         let before = self.waiting_pdu(supply);
         let mut sent_pdu = 0;
@@ -216,15 +266,19 @@ impl Continuous {
         }
         // What the law dropped on the way out needs no tokens any more.
         self.forget(supply, before - sent_pdu - self.waiting_pdu(supply), cx.now);
-        timing.room(grant.minislots) - (most - credit)
+        Carried {
+            credit: grant.credit,
+            pdu: sent_pdu,
+            unused: timing.room(grant.minislots) - (most - credit),
+        }
     }
 
     /// PDU bytes waiting, those of a packet partly sent included.
     fn waiting_pdu(&self, supply: &Supply) -> u64 {
-        supply.queued() + self.rest.pdu
+        supply.queued() + self.scheduled_pdu + self.rest.pdu
     }
 
-    /// The packet of which a part is sent, or the next from the queue, of which nothing is; `rest` is its rest then.
+    /// The packet of which a part is sent, or the next one, of which nothing is; `rest` is its rest then.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -240,10 +294,16 @@ impl Continuous {
         if self.rest.pdu > 0 {
             return self.partial.take();
         }
-        let packet = supply.take(cx)?;
+        let scheduled = self.scheduled.pop_front();
+        let is_scheduled = scheduled.is_some();
+        let packet = scheduled.or_else(|| supply.take(cx))?;
+        let pdu = Framing::ETHERNET.of_size(packet.size);
+        if is_scheduled {
+            self.scheduled_pdu -= pdu;
+        }
         self.rest = Rest {
             header: timing.mac_header,
-            pdu: Framing::ETHERNET.of_size(packet.size),
+            pdu,
         };
         Some(packet)
     }
@@ -261,13 +321,14 @@ impl Continuous {
     fn shortage(&self, supply: &Supply, mac_header: u64) -> u64 {
         let depth = supply.queue.depth();
         let Rest { header, pdu } = self.rest;
-        let from_queue = self.requested.saturating_sub(pdu);
+        let from_queue = self.requested.saturating_sub(pdu + self.scheduled_pdu);
         // Of the queued packets, those that begin within the cleared bytes; estimated by the mean size while only a part is cleared.
-        let headers = if from_queue == depth.bytes {
+        let from_queue = if from_queue == depth.bytes {
             depth.packets
         } else {
             (depth.packets * from_queue).div_ceil(depth.bytes.max(1))
         };
+        let headers = self.scheduled.len() as u64 + from_queue;
         let need = if self.requested == 0 {
             0
         } else {
@@ -275,7 +336,7 @@ impl Continuous {
         };
         let granted: u64 = match self.dequeue_at {
             DequeueAt::Burst => self.grants.iter().map(|grant| grant.credit).sum(),
-            DequeueAt::Map => 0,
+            DequeueAt::Map | DequeueAt::Request => 0,
         };
         need.saturating_sub(self.outstanding + granted)
     }

@@ -42,9 +42,9 @@ use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
 
-use classifier::{Classifiers, Entrance, Verdict};
+use classifier::{Classifiers, Entrance, Seen, Verdict};
 use downstream::Downstream;
-use setup::FlowChange;
+use setup::{FlowChange, Kind};
 use upstream::Upstream;
 
 /// A cable line with its modems.
@@ -94,7 +94,8 @@ impl DocsisLink {
         let Some(classifiers) = entrance.classifiers else {
             return Some(entrance.primary as usize);
         };
-        match self.classifiers[classifiers as usize].classify(cx.header(packet.flow)) {
+        let seen = Seen::of(cx.header(packet.flow), packet);
+        match self.classifiers[classifiers as usize].classify(&seen) {
             Verdict::Drop => None,
             Verdict::Flow(flow) => Some((entrance.primary + flow) as usize),
         }
@@ -122,15 +123,27 @@ impl DocsisLink {
             queue,
             ..
         } = change;
-        if change.is_upstream {
-            self.upstream.change(flow, limits, rate, &qos, cx);
-            if let Some(queue) = queue {
-                self.upstream.replace_queue(flow, queue, cx);
+        // MULPI §7.5.1: a service flow's classifiers come and go with it, so that no packet is sent to one that is not there.
+        if let Some((port, classifiers)) = change.classifiers {
+            self.entrances[port].classifiers = (!classifiers.is_empty()).then(|| {
+                self.classifiers.push(classifiers);
+                self.classifiers.len() as u32 - 1
+            });
+        }
+        match (change.kind, change.is_upstream) {
+            (Kind::Delete, true) => self.upstream.delete(flow, cx),
+            (Kind::Delete, false) => self.downstream.delete(flow, cx),
+            (Kind::Create | Kind::Modify, true) => {
+                self.upstream.change(flow, limits, rate, &qos, cx);
+                if let Some(queue) = queue {
+                    self.upstream.replace_queue(flow, queue, cx);
+                }
             }
-        } else {
-            self.downstream.change(flow, limits, rate, &qos, cx);
-            if let Some(queue) = queue {
-                self.downstream.replace_queue(flow, queue, cx);
+            (Kind::Create | Kind::Modify, false) => {
+                self.downstream.change(flow, limits, rate, &qos, cx);
+                if let Some(queue) = queue {
+                    self.downstream.replace_queue(flow, queue, cx);
+                }
             }
         }
     }

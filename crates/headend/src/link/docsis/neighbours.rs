@@ -34,7 +34,8 @@ impl NeighbourLoad {
     /// Neighbours on an upstream.
     pub fn new(config: Neighbours, timing: &UpstreamTiming) -> Self {
         let spread = config.burstiness * config.burstiness;
-        let opportunities = timing.opportunities as f64 / timing.map_interval().as_secs_f64();
+        let length = timing.map_interval() * timing.longest_map;
+        let opportunities = timing.opportunities as f64 / length.as_secs_f64();
         let sigma = math::ln(1.0 + spread).sqrt();
         Self {
             sigma,

@@ -77,6 +77,13 @@ impl Periodic {
         }
     }
 
+    /// Whether the same is given as often, if perhaps at other times.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.given == other.given
+            && (self.interval, self.jitter, self.times)
+                == (other.interval, other.jitter, other.times)
+    }
+
     fn nominal(&self, n: u64) -> Instant {
         self.first + self.interval * n
     }
@@ -132,6 +139,13 @@ impl Periodic {
         }
         self.next = n;
         missed * self.times
+    }
+
+    /// Minislots due in `map`; MAPs are asked for in order.
+    pub fn minislots_in(&self, map: u64, timing: &UpstreamTiming) -> u64 {
+        let mut due = Vec::new();
+        self.clone().take_due(map, timing, &mut due);
+        due.iter().map(|due| due.minislots).sum()
     }
 
     /// The first MAP from `from` on in which one is due.

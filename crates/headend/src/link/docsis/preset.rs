@@ -161,10 +161,14 @@ pub struct Plant {
     pub distance_km: f64,
     /// See [`PlantConfig::map_interval`].
     pub map_interval: Duration,
+    /// See [`PlantConfig::shortest_map_interval`].
+    pub shortest_map_interval: Option<Duration>,
     /// See [`PlantConfig::cmts_map_processing`].
     pub cmts_map_processing: Duration,
     /// See [`PlantConfig::modem_map_processing`].
     pub modem_map_processing: Duration,
+    /// See [`PlantConfig::token_interval`].
+    pub token_interval: Duration,
     /// See [`PlantConfig::cmts_forwarding`].
     pub cmts_forwarding: Duration,
     /// See [`PlantConfig::elements_per_map`].
@@ -193,6 +197,10 @@ pub struct PlantConfig {
     /// Time between two MAPs; rounded to whole frames. A longer one makes every request wait longer and costs fewer events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_interval: Option<Duration>,
+    /// Makes the MAP interval vary with the load, from this to `map_interval`: a MAP lasts as long as its grants take. A short one
+    /// lets a lone request wait less. On one channel; bonded ones have MAPs of one length. Default: all MAPs last `map_interval`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortest_map_interval: Option<Duration>,
     /// Time the CMTS takes to make a MAP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cmts_map_processing: Option<Duration>,
@@ -200,6 +208,10 @@ pub struct PlantConfig {
     /// counts too. More of it makes every request wait longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modem_map_processing: Option<Duration>,
+    /// Time between two additions of tokens to the CMTS's token buckets, in both directions: a coarse shaper updates them every 10 ms
+    /// or so, and lets what they then hold through at once. Zero adds them continuously.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_interval: Option<Duration>,
     /// Time the CMTS takes to forward a packet between the cable and its network side, the same in each
     /// direction: upstream after the burst has arrived, downstream before the packet enters its queue.
     /// More of it makes every round trip longer by twice as much, and changes nothing else. Zero in every
@@ -291,12 +303,14 @@ impl PlantConfig {
         Plant {
             distance_km: self.distance_km.unwrap_or(plant.distance_km),
             map_interval: self.map_interval.unwrap_or(plant.map_interval),
+            shortest_map_interval: self.shortest_map_interval.or(plant.shortest_map_interval),
             cmts_map_processing: self
                 .cmts_map_processing
                 .unwrap_or(plant.cmts_map_processing),
             modem_map_processing: self
                 .modem_map_processing
                 .unwrap_or(plant.modem_map_processing),
+            token_interval: self.token_interval.unwrap_or(plant.token_interval),
             cmts_forwarding: self.cmts_forwarding.unwrap_or(plant.cmts_forwarding),
             elements_per_map: self.elements_per_map.unwrap_or(plant.elements_per_map),
             upstream_mac_header: self
@@ -347,8 +361,10 @@ impl From<Plant> for PlantConfig {
         Self {
             distance_km: Some(plant.distance_km),
             map_interval: Some(plant.map_interval),
+            shortest_map_interval: plant.shortest_map_interval,
             cmts_map_processing: Some(plant.cmts_map_processing),
             modem_map_processing: Some(plant.modem_map_processing),
+            token_interval: Some(plant.token_interval),
             cmts_forwarding: Some(plant.cmts_forwarding),
             elements_per_map: Some(plant.elements_per_map),
             upstream_mac_header: Some(plant.upstream_mac_header),
@@ -384,9 +400,11 @@ impl Plant {
         Self {
             distance_km: 8.0,
             map_interval: Duration::from_millis(2),
+            shortest_map_interval: None,
             cmts_map_processing: Duration::from_micros(200),
             // 600 µs + frame·(K+1)/K.
             modem_map_processing: Duration::from_nanos(757_500),
+            token_interval: Duration::ZERO,
             cmts_forwarding: Duration::ZERO,
             // The ns-3 module's average load: a tenth of the channel, in bursts of 150 B.
             elements_per_map: 111,
@@ -486,7 +504,7 @@ impl Plant {
             map_transmission: self.downstream.map_transmission(),
             propagation: self.propagation(),
             mac_header: self.upstream_mac_header,
-            ..self.upstream.timing(self.map_interval)
+            ..(self.upstream).timing(self.map_interval, self.shortest_map_interval)
         }
     }
 

@@ -103,6 +103,8 @@ pub struct RequestPolicy {
     pub no_concatenation: bool,
     /// No fragmentation (bit 6).
     pub no_fragmentation: bool,
+    /// No requests in contention while another request is outstanding (bit 10; DOCSIS 3.0 and later, before which it is always so).
+    pub no_contention_while_outstanding: bool,
 }
 
 impl Default for Polling {

@@ -7,7 +7,7 @@ use super::bursts::Bursts;
 use super::cmts::Grant;
 use super::contention::Backoff;
 use super::continuous::Continuous;
-use super::qos::{RequestPolicy, Scheduling};
+use super::qos::{Qos, RequestPolicy, Scheduling};
 use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
@@ -17,7 +17,7 @@ use crate::near::{Beginning, Near, Step, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, GrantView, LineView, Queue, QueueDiscipline, Shaper};
 use crate::rng::Rng;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
 
@@ -35,11 +35,27 @@ use crate::units::Rate;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DequeueAt {
-    /// When the burst is prepared, just before it is sent.
+    /// When the burst is prepared, just before it is sent. Simulators whose modem dequeues at that time compare with this one.
     Burst,
-    /// When the MAP with the grant arrives, as silicon does (AQM paper §3.2).
+    /// When the MAP with the grant arrives: the modem then assembles all bursts of the MAP, as silicon does (AQM paper §3.2). The
+    /// law does not see what a packet waits for its burst after that: the modem's MAP processing time, and up to a MAP interval.
     #[default]
     Map,
+    /// When it is requested: the discipline schedules packets into one transmit queue before the MAP arrives, from which bursts are
+    /// filled in order (AQM paper §3.2, of flow queues). The law does not see the time from request to grant either. Before DOCSIS
+    /// 3.0 this is always so, as a request is for an assembled burst.
+    Request,
+}
+
+/// What the burst of a grant carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carried {
+    /// Bytes of requests that the CMTS counts as granted and that are accounted for now; zero for an unsolicited grant.
+    pub credit: u64,
+    /// Bytes of PDU: what the rate limits count.
+    pub pdu: u64,
+    /// Bytes for MAC frames that held nothing.
+    pub unused: u64,
 }
 
 /// How a flow stands with the request it is about.
@@ -127,7 +143,12 @@ pub struct ServiceFlow {
     asking: Asking,
     backoff: Backoff,
     may_contend: bool,
+    /// It may contend while a request of it is outstanding.
+    may_contend_again: bool,
+    /// When the interval of the latest MAP with a grant ends.
+    granted_until: Instant,
     may_piggyback: bool,
+    is_deleted: bool,
     retries: u8,
     /// Nothing goes through the modem before.
     registered_at: Instant,
@@ -161,8 +182,6 @@ impl ServiceFlow {
         registered_at: Instant,
     ) -> Self {
         let policy = flow.qos.policy;
-        let is_ugs = matches!(flow.qos.scheduling, Scheduling::Ugs(_));
-        let is_polled = matches!(flow.qos.scheduling, Scheduling::RtPs(_));
         Self {
             beginning: [],
             supply: Supply {
@@ -180,8 +199,11 @@ impl ServiceFlow {
             asking: Asking::Nothing,
             backoff: Backoff::new(contention.data_start, contention.data_end),
             rng: flow.rng,
-            may_contend: !policy.no_contention && !is_ugs && !is_polled,
-            may_piggyback: rules.piggyback && !policy.no_piggyback && !is_ugs,
+            may_contend: may_contend(&flow.qos),
+            may_contend_again: !policy.no_contention_while_outstanding,
+            granted_until: Instant::ZERO,
+            may_piggyback: may_piggyback(&flow.qos, rules),
+            is_deleted: false,
             retries: contention.retries,
             registered_at,
         }
@@ -245,6 +267,34 @@ impl ServiceFlow {
         self.supply.rate = rate;
     }
 
+    /// The CMTS treats it otherwise from now on: it asks as its scheduling type has it.
+    pub fn change_qos(&mut self, qos: &Qos, rules: &MacRules) {
+        self.may_contend = may_contend(qos);
+        self.may_piggyback = may_piggyback(qos, rules);
+    }
+
+    /// It is deleted: all that it holds is discarded, and grants under way are not used. What is in a burst already goes on its way.
+    pub fn delete(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) {
+        self.is_deleted = true;
+        self.asking = Asking::Nothing;
+        self.backoff.reset();
+        let unused = sending!(self, abandon(&self.supply, timing, cx));
+        let supply = &mut self.supply;
+        let queue = supply.queue.id();
+        cx.recorder().mac(queue).unused_grant_bytes += unused;
+        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
+        let reason = DropReason::ServiceFlowDeleted;
+        supply.queue.clear(reason, &line, cx);
+        supply.told = None;
+        let nobody_s = supply.buckets.waiting() + supply.buckets.cleared();
+        supply.buckets.remove(cx.now, nobody_s);
+    }
+
+    /// Whether it was deleted.
+    pub fn is_deleted(&self) -> bool {
+        self.is_deleted
+    }
+
     /// Its queue is another discipline from now on, into which moves what waits.
     pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
@@ -268,15 +318,40 @@ impl ServiceFlow {
         }
     }
 
-    /// Whether something waits that is not asked for, and nothing is under way that would carry a request.
+    /// Whether something waits that is not requested, and no burst is known in which a request could ride.
     pub fn must_ask(&self) -> bool {
         self.asking == Asking::Nothing
             && match &self.sending {
                 Sending::Continuous(continuous) => {
-                    continuous.is_idle() && continuous.wants_request(&self.supply)
+                    !continuous.awaits_burst()
+                        && (self.may_contend_again || !continuous.has_outstanding())
+                        && continuous.wants_request(&self.supply)
                 }
                 Sending::Bursts(bursts) => bursts.is_idle() && bursts.wants_request(&self.supply),
             }
+    }
+
+    /// When it may contend at the earliest. While a request is outstanding, in the interval of a MAP that brings it no grant: the
+    /// burst of a grant would carry the request.
+    pub fn contends_from(&self) -> Instant {
+        match &self.sending {
+            Sending::Continuous(continuous) if continuous.has_outstanding() => self.granted_until,
+            _ => Instant::ZERO,
+        }
+    }
+
+    /// A grant has come while it waits for its opportunity to contend: its burst carries the request (MULPI: the modem ends the
+    /// contention resolution and uses the grant).
+    fn stop_contending(&mut self) {
+        if let Asking::Deferring {
+            opportunity: Some(_),
+            ..
+        } = self.asking
+            && self.may_piggyback
+        {
+            self.asking = Asking::Nothing;
+            self.backoff.reset();
+        }
     }
 
     /// When there will be something to ask for.
@@ -339,25 +414,30 @@ impl ServiceFlow {
         self.supply.told.is_some()
     }
 
-    /// A MAP brought this many bytes, and leaves this many pending.
-    pub fn told(&mut self, granted: u64, pending: u64, timing: &UpstreamTiming) {
+    /// A MAP over `interval` brought this many bytes, and leaves this many pending.
+    pub fn told(&mut self, granted: u64, pending: u64, interval: Duration) {
         if let Some(told) = &mut self.supply.told {
-            told.tell(granted, pending, timing.map_interval());
+            told.tell(granted, pending, interval);
         }
     }
 
-    /// A MAP brought a grant. When its burst is to be prepared, if a request may ride in it.
+    /// A MAP with a grant describes the time until `end`.
+    pub fn note_map(&mut self, end: Instant) {
+        self.granted_until = end;
+    }
+
+    /// A MAP brought a grant. When its burst is to be prepared, if a request may ride in it; and what it carries, if it is filled now.
     pub fn granted(
         &mut self,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> Option<Instant> {
-        let unused = sending!(self, granted(&mut self.supply, grant, timing, cx));
-        if let Some(unused) = unused {
-            let queue = self.supply.queue.id();
-            cx.recorder().mac(queue).unused_grant_bytes += unused;
+    ) -> (Option<Instant>, Option<Carried>) {
+        let carried = sending!(self, granted(&mut self.supply, grant, timing, cx));
+        if let Some(carried) = carried {
+            self.count_unused(carried, cx);
         }
+        self.stop_contending();
         let is_awaited = match &mut self.sending {
             Sending::Continuous(_) => true,
             Sending::Bursts(bursts) if self.may_piggyback => bursts.awaits_burst(),
@@ -366,46 +446,71 @@ impl ServiceFlow {
                 false
             }
         };
-        is_awaited.then(|| preparation(grant, timing, cx.now))
+        let prepare_at = is_awaited.then(|| preparation(grant, timing, cx.now));
+        (prepare_at, carried)
     }
 
-    /// A grant came that nobody asked for: what waits may use it. When its burst is to be prepared, if a request may ride in it.
+    /// A grant came that was not requested: what waits may use it. As of [`granted`](Self::granted).
     pub fn given(
         &mut self,
         grant: Grant,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> Option<Instant> {
-        let unused = sending!(self, given(&mut self.supply, grant, timing, cx));
-        let queue = self.supply.queue.id();
-        cx.recorder().mac(queue).unused_grant_bytes += unused;
-        match &mut self.sending {
+    ) -> (Option<Instant>, Option<Carried>) {
+        let carried = sending!(self, given(&mut self.supply, grant, timing, cx));
+        self.count_unused(carried, cx);
+        let prepare_at = match &mut self.sending {
             Sending::Continuous(continuous)
-                if self.may_piggyback && unused < timing.room(grant.minislots) =>
+                if self.may_piggyback && carried.unused < timing.room(grant.minislots) =>
             {
                 continuous.await_burst(grant);
                 Some(preparation(grant, timing, cx.now))
             }
             _ => None,
+        };
+        if prepare_at.is_some() {
+            self.stop_contending();
         }
+        (prepare_at, Some(carried))
     }
 
-    /// Its next burst is being prepared: the request that rides in it, and when it is sent.
+    /// Its next burst is being prepared: the request that rides in it, and when it is sent; and what the burst carries, if that was
+    /// not known.
     pub fn prepare_burst(
         &mut self,
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
-    ) -> Option<(u64, Instant)> {
-        let (sent, unused) = sending!(self, prepare_burst(&mut self.supply, timing, cx));
-        let queue = self.supply.queue.id();
-        cx.recorder().mac(queue).unused_grant_bytes += unused;
-        let now = cx.now;
-        cx.recorder().prepared(now, queue, sent);
-        if !self.may_piggyback {
-            return None;
+    ) -> (Option<(u64, Instant)>, Option<Carried>) {
+        let (sent, carried) = sending!(self, prepare_burst(&mut self.supply, timing, cx));
+        if let Some(carried) = carried {
+            self.count_unused(carried, cx);
         }
-        self.request(timing, cx).map(|bytes| (bytes, sent))
+        let (queue, now) = (self.supply.queue.id(), cx.now);
+        cx.recorder().prepared(now, queue, sent);
+        let request = if self.may_piggyback {
+            self.request(timing, cx).map(|bytes| (bytes, sent))
+        } else {
+            None
+        };
+        (request, carried)
     }
+
+    fn count_unused(&self, carried: Carried, cx: &mut Context<'_>) {
+        let queue = self.supply.queue.id();
+        cx.recorder().mac(queue).unused_grant_bytes += carried.unused;
+    }
+}
+
+/// Whether a flow may ask in contention regions.
+fn may_contend(qos: &Qos) -> bool {
+    let is_given = matches!(qos.scheduling, Scheduling::Ugs(_) | Scheduling::RtPs(_));
+    !qos.policy.no_contention && !is_given
+}
+
+/// Whether its bursts may carry requests.
+fn may_piggyback(qos: &Qos, rules: &MacRules) -> bool {
+    let asks = !matches!(qos.scheduling, Scheduling::Ugs(_));
+    rules.piggyback && !qos.policy.no_piggyback && asks
 }
 
 /// What a queue has been told before the first MAP, if it looks at that.

@@ -1,11 +1,11 @@
 //! What a cable line is put together from: its modems' service flows, the contention regions, the neighbours.
 
-use super::cmts::Placement;
+use super::classifier::Classifiers;
+use super::cmts::{Capacity, Placement};
 use super::qos::Qos;
 use super::service_flow::DequeueAt;
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
-use crate::link::RateSchedule;
 use crate::qdisc::{Queue, QueueDiscipline};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -24,8 +24,10 @@ pub struct UpstreamSetup {
     pub flows: Vec<UpstreamFlow>,
     /// Where grants begin.
     pub placement: Placement,
+    /// Time between two additions of tokens to the CMTS's buckets; zero: continuously.
+    pub token_interval: Duration,
     /// What the channel has to give over time, where that is less than it carries.
-    pub capacity: Option<RateSchedule>,
+    pub capacity: Option<Capacity>,
     /// Other customers, as a load.
     pub neighbours: Option<Neighbours>,
     /// The CMTS's random stream: where grants begin.
@@ -77,14 +79,29 @@ pub struct FlowChange {
     pub is_upstream: bool,
     /// Which of all service flows of that direction.
     pub flow: usize,
+    /// What happens to it.
+    pub kind: Kind,
     /// Its rate limits from then on.
     pub limits: Limits,
     /// Nominal rate of its queue from then on.
     pub rate: Rate,
-    /// Its priority and reserved rate from then on.
+    /// How the CMTS treats it from then on.
     pub qos: Qos,
     /// The queue that takes the place of its own.
     pub queue: Option<Box<dyn QueueDiscipline>>,
+    /// The classifiers from then on of one of the link's ports, if they are others.
+    pub classifiers: Option<(usize, Classifiers)>,
+}
+
+/// What happens to a service flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It is there from then on, with these limits and this quality of service.
+    Create,
+    /// It is not there any more.
+    Delete,
+    /// Its limits, its quality of service or its queue are others.
+    Modify,
 }
 
 /// How modems of a generation ask and send.

@@ -27,9 +27,9 @@ pub struct Space {
 }
 
 impl Space {
-    /// Everything is free, but for the first `taken` minislots of each channel.
-    pub fn clear(&mut self, timing: &UpstreamTiming, taken: u64) {
-        let per_channel = timing.minislots_per_channel();
+    /// Everything in `length` MAP intervals is free, but for the first `taken` minislots of each channel.
+    pub fn clear(&mut self, timing: &UpstreamTiming, length: u64, taken: u64) {
+        let per_channel = timing.minislots_per_channel() * length;
         self.runs.clear();
         self.runs.extend((0..timing.channels).map(|channel| Run {
             first: channel * per_channel + taken.min(per_channel),
@@ -52,7 +52,11 @@ impl Space {
     ) -> Option<u64> {
         let per_channel = timing.minislots_per_channel();
         let fit = |run: &Run| {
-            let channel = run.first / per_channel;
+            let channel = if timing.channels == 1 {
+                0
+            } else {
+                run.first / per_channel
+            };
             let first = run
                 .first
                 .max(timing.first_minislot(channel, *frames.start()));
@@ -164,7 +168,7 @@ mod tests {
 
     fn space(timing: &UpstreamTiming) -> Space {
         let mut space = Space::default();
-        space.clear(timing, 0);
+        space.clear(timing, 1, 0);
         space
     }
 

@@ -7,6 +7,9 @@
 //! The minislots of a MAP interval that can be granted are numbered in one row: those of the first channel in the order of time, then those
 //! of the second, and so on. Request opportunities are spread evenly over the interval; their minislots are not in the row, so a
 //! grant that runs across an opportunity is still one segment.
+//!
+//! Where the length of MAPs varies (one channel only), "a MAP" here is the shortest one: a longer one is several of them in one piece.
+//! Their minislots are then all in the row, and the CMTS's budget lacks those of the opportunities.
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -24,9 +27,11 @@ pub struct UpstreamTiming {
     pub minislot_bytes: u64,
     /// Bytes of a grant that carry no MAC frames: segment headers, and for SC-QAM preamble and guard time.
     pub segment_overhead: u64,
-    /// Frames between two MAPs.
+    /// Frames between two MAPs: of the shortest, where their length varies.
     pub frames_per_map: u64,
-    /// Request opportunities in the interval of a MAP, of all channels together; at least one.
+    /// MAPs last from one to so many of these intervals, as much as their grants take; 1: all are alike.
+    pub longest_map: u64,
+    /// Request opportunities in the interval of the longest MAP, of all channels together; at least one.
     pub opportunities: u64,
     /// Minislots of a request opportunity.
     pub opportunity_minislots: u64,
@@ -51,7 +56,7 @@ pub struct UpstreamTiming {
 }
 
 impl UpstreamTiming {
-    /// Time between two MAPs.
+    /// Time between two MAPs: two of the shortest.
     pub fn map_interval(&self) -> Duration {
         self.frame * self.frames_per_map
     }
@@ -108,10 +113,22 @@ impl UpstreamTiming {
     pub fn minislots_per_channel(&self) -> u64 {
         let all = self.frames_per_map * self.minislots_per_frame;
         let requests = self.opportunities * self.opportunity_minislots;
-        if self.channels == 1 {
+        if self.longest_map > 1 {
+            all
+        } else if self.channels == 1 {
             all.saturating_sub(requests).max(1)
         } else {
             ((all * self.channels).saturating_sub(requests) / self.channels).max(1)
+        }
+    }
+
+    /// Bytes that the request opportunities of a MAP take of its budget, beyond those that are not in the row.
+    pub fn opportunity_bytes(&self) -> u64 {
+        match self.longest_map {
+            1 => 0,
+            longest => {
+                self.opportunities * self.opportunity_minislots * self.minislot_bytes / longest
+            }
         }
     }
 
@@ -153,21 +170,23 @@ impl UpstreamTiming {
 
     /// When request opportunity `index` is, counted from the start of time over all MAPs.
     pub fn opportunity(&self, index: u64) -> Instant {
-        let (map, within) = (index / self.opportunities, index % self.opportunities);
-        let offset = self.map_interval().as_nanos() * within / self.opportunities;
-        self.allocation_start(map) + Duration::from_nanos(offset)
+        let (period, within) = (index / self.opportunities, index % self.opportunities);
+        let length = self.map_interval() * self.longest_map;
+        let offset = length.as_nanos() * within / self.opportunities;
+        Instant::ZERO + length * period + Duration::from_nanos(offset)
     }
 
     /// The first request opportunity at or after `at`.
     pub fn first_opportunity(&self, at: Instant) -> u64 {
-        let interval = self.map_interval().as_nanos();
-        let (map, within) = (at.as_nanos() / interval, at.as_nanos() % interval);
-        map * self.opportunities + (within * self.opportunities).div_ceil(interval)
+        let length = self.map_interval().as_nanos() * self.longest_map;
+        let (period, within) = (at.as_nanos() / length, at.as_nanos() % length);
+        period * self.opportunities + (within * self.opportunities).div_ceil(length)
     }
 
     /// What the channels carry, all minislots granted: bit/s.
     pub fn capacity(&self) -> Rate {
-        let bits = u128::from(self.minislot_bytes * self.minislots_per_map()) * 8_000_000_000;
+        let bytes = self.minislot_bytes * self.minislots_per_map() - self.opportunity_bytes();
+        let bits = u128::from(bytes) * 8_000_000_000;
         Rate((bits / u128::from(self.map_interval().as_nanos())) as u64)
     }
 }

@@ -107,6 +107,8 @@ pub struct TokenBuckets {
     sustained: Option<Bucket>,
     peak: Option<Bucket>,
     updated: Instant,
+    /// Tokens come at multiples of this; zero: continuously.
+    tick: Duration,
     waiting: u64,
     cleared: u64,
 }
@@ -122,8 +124,32 @@ impl TokenBuckets {
                 .peak
                 .map(|rate| Bucket::full(rate, limits.peak_burst)),
             updated: Instant::ZERO,
+            tick: Duration::ZERO,
             waiting: 0,
             cleared: 0,
+        }
+    }
+
+    /// Adds tokens only at multiples of `tick`, if that is not zero. The buckets then hold what a tick brings beyond their depth, so
+    /// that the rates can be reached.
+    #[must_use]
+    pub fn with_tick(mut self, tick: Duration) -> Self {
+        self.tick = tick;
+        self.deepen();
+        self
+    }
+
+    fn deepen(&mut self) {
+        let tick = self.tick;
+        self.each(|bucket| bucket.depth += Rate(bucket.rate.get()).bytes_in(tick));
+    }
+
+    /// The time up to which tokens have come at `at`.
+    #[inline]
+    fn last_tick(&self, at: Instant) -> Instant {
+        match self.tick.as_nanos() {
+            0 => at,
+            tick => Instant::from_nanos(at.as_nanos() / tick * tick),
         }
     }
 
@@ -148,14 +174,20 @@ impl TokenBuckets {
 
     /// Whether no bucket can hold more at `now`.
     pub fn are_full(&self, now: Instant) -> bool {
-        let elapsed = now.since(self.updated);
+        let elapsed = self.elapsed(now);
         let mut buckets = self.sustained.iter().chain(&self.peak);
         buckets.all(|bucket| bucket.after(elapsed) >= bucket.most())
     }
 
+    /// The time whose tokens have come since the last look.
+    #[inline]
+    fn elapsed(&self, now: Instant) -> Duration {
+        self.last_tick(now).since(self.last_tick(self.updated))
+    }
+
     /// Clears what both buckets allow up to `now`.
     pub fn advance(&mut self, now: Instant) {
-        let elapsed = now.since(self.updated);
+        let elapsed = self.elapsed(now);
         self.updated = self.updated.max(now);
         self.each(|bucket| bucket.tokens = bucket.after(elapsed));
         self.clear();
@@ -217,8 +249,11 @@ impl TokenBuckets {
             self.each(|bucket| bucket.spend(bytes));
             return self.updated;
         }
-        let at = self.updated + self.wait_for(bytes);
-        let elapsed = at.since(self.updated);
+        let mut at = self.last_tick(self.updated) + self.wait_for(bytes);
+        if self.last_tick(at) < at {
+            at = self.last_tick(at) + self.tick;
+        }
+        let elapsed = self.elapsed(at);
         self.each(|bucket| {
             // Not cut before the packet has left: a bucket shallower than the packet must still let it through in time.
             bucket.tokens = bucket.after(elapsed);
@@ -251,6 +286,7 @@ impl TokenBuckets {
         };
         self.sustained = refit(self.sustained, limits.sustained, limits.burst);
         self.peak = refit(self.peak, limits.peak, limits.peak_burst);
+        self.deepen();
     }
 
     fn wait_for(&self, bytes: u64) -> Duration {
@@ -273,7 +309,7 @@ impl Shaper for TokenBuckets {
     }
 
     fn tokens(&self, now: Instant) -> u64 {
-        let elapsed = now.since(self.updated);
+        let elapsed = self.elapsed(now);
         self.sustained.map_or(u64::MAX, |bucket| {
             Bucket::whole_bytes(bucket.after(elapsed).min(bucket.most()))
         })
@@ -349,6 +385,22 @@ mod tests {
         assert_eq!(buckets.tokens(at(100)), 8_700);
         buckets.change(at(100), limits(MBIT, 2_000));
         assert_eq!(buckets.tokens(at(100)), 2_000);
+    }
+
+    #[test]
+    fn tokens_that_come_in_ticks_let_a_ticks_bytes_through_together() {
+        // 1 B/us: 10,000 B every 10 ms, and what is in the buckets at first.
+        let tick = Duration::from_millis(10);
+        let mut buckets = buckets(8 * MBIT, 1500, 8 * MBIT).with_tick(tick);
+        let mut admitted = Vec::new();
+        let mut now = Instant::ZERO;
+        for _ in 0..20 {
+            now = buckets.admit(now, 1500);
+            admitted.push(now.as_nanos() / 1_000_000);
+        }
+        // Both buckets begin with their depth, 1500 and 1522 B.
+        let expected = [vec![0; 1], vec![10; 6], vec![20; 7], vec![30; 6]].concat();
+        assert_eq!(admitted, expected);
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! history) only when something is to be answered or given to somebody who waits for it; a MAP that is not made says nothing to anyone.
 
 use super::bursts::FRAGMENT_OVERHEAD;
+use super::cmts::shaper::Shaper;
 use super::cmts::{Cmts, Cut, Grant};
 use super::contention::{Answer, Attempt, RequestRegion};
 use super::neighbours::NeighbourLoad;
 use super::qos::{Qos, RequestPolicy};
 use super::ranging::{Newcomer, registered_at};
 use super::rest::Rest;
-use super::service_flow::{Asking, ServiceFlow};
+use super::service_flow::{Asking, Carried, ServiceFlow};
 use super::setup::{MacRules, UpstreamFlow, UpstreamSetup};
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
@@ -38,26 +39,21 @@ pub enum Wake {
     Update(usize),
 }
 
-/// Minislots that neighbours take: between two MAPs that are made, as many of each as of the first.
+/// What neighbours take: between two MAPs that are made, the same share of the channel as of the first.
 #[derive(Debug, Clone, Copy, Default)]
 struct Taken {
-    /// Of all MAPs before `map`.
-    before: u64,
-    map: u64,
-    /// Of each since.
-    of_each: u64,
-}
-
-impl Taken {
-    fn before(&self, map: u64) -> u64 {
-        self.before + self.of_each * map.saturating_sub(self.map)
-    }
+    /// Bits until `since`.
+    before: f64,
+    since: Instant,
+    /// Share of what the channel has to give, from then on.
+    share: f64,
 }
 
 /// The upstream.
 #[derive(Debug)]
 pub struct Upstream {
     timing: UpstreamTiming,
+    rules: MacRules,
     flows: Vec<ServiceFlow>,
     rest: Rest,
     cmts: Cmts,
@@ -88,7 +84,8 @@ impl Upstream {
         let mut cmts = Cmts::new(setup.placement, setup.capacity, setup.rng);
         for (flow, &from) in setup.flows.iter().zip(&registered) {
             let cut = cut(&setup.rules, flow.qos.policy);
-            cmts.add_flow(&flow.qos, cut, from, &timing);
+            let shaper = Shaper::new(flow.limits, setup.token_interval);
+            cmts.add_flow(&flow.qos, (cut, shaper), from, &timing);
         }
         let flows = setup.flows.into_iter().zip(registered);
         let flows: Vec<ServiceFlow> = flows
@@ -104,6 +101,7 @@ impl Upstream {
                 .neighbours
                 .map(|neighbours| NeighbourLoad::new(neighbours, &timing)),
             timing,
+            rules: setup.rules,
             taken: Taken::default(),
             next_map: None,
             unmade: 0,
@@ -141,16 +139,19 @@ impl Upstream {
     /// Handles a wake-up.
     pub fn wake(&mut self, wake: Wake, cx: &mut Context<'_>) {
         match wake {
+            // Its grants are not used.
+            Wake::Burst(flow) if self.flows[flow].is_deleted() => {}
             Wake::Burst(flow) => {
-                if let Some((bytes, sent)) = self.flows[flow].prepare_burst(&self.timing, cx) {
+                let (request, carried) = self.flows[flow].prepare_burst(&self.timing, cx);
+                self.count_carried(flow, carried);
+                if let Some((bytes, sent)) = request {
                     let queue = self.flows[flow].id();
                     let now = cx.now;
                     cx.recorder().requested(now, queue, bytes, sent, None);
                     self.cmts.request(flow, sent, bytes);
                     self.expect_map(self.timing.first_map_for(sent, cx.now), cx);
-                } else {
-                    self.ask_when_ready(flow, cx);
                 }
+                self.ask_when_ready(flow, cx);
             }
             Wake::Request(flow) => self.send_request(flow, cx),
             Wake::Map => self.receive_map(cx),
@@ -161,7 +162,7 @@ impl Upstream {
         }
     }
 
-    /// A service flow's limits, nominal rate and priority are others from now on.
+    /// A service flow's limits, nominal rate and quality of service are others from now on.
     pub fn change(
         &mut self,
         flow: usize,
@@ -171,13 +172,27 @@ impl Upstream {
         cx: &mut Context<'_>,
     ) {
         self.rest.disturb(flow);
-        self.cmts.set_priority(flow, qos.priority);
+        let map = self.timing.first_map_after(cx.now).max(self.unmade);
+        self.cmts.change(flow, qos, (cx.now, map), &self.timing);
+        self.cmts.set_limits(flow, limits);
         self.flows[flow].change(limits, rate, cx);
-        // A request that waits for tokens chooses its time anew: there may be more of them now.
-        if let Asking::Deferring { .. } = self.flows[flow].asking() {
+        self.flows[flow].change_qos(qos, &self.rules);
+        // A request that waits for tokens chooses its time anew: there may be more of them now. So does who waits for a grant that may not come any more.
+        if let Asking::Deferring { .. } | Asking::Expecting = self.flows[flow].asking() {
+            self.expecting.retain(|&other| other != flow);
             self.flows[flow].set_asking(Asking::Nothing);
             self.ask_when_ready(flow, cx);
         }
+    }
+
+    /// A service flow is deleted: what it holds is discarded, and the CMTS forgets what it was asked for.
+    pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
+        self.rest.disturb(flow);
+        let map = self.timing.first_map_after(cx.now).max(self.unmade);
+        self.cmts.delete(flow, map, &self.timing);
+        self.expecting.retain(|&other| other != flow);
+        self.flows[flow].delete(&self.timing, cx);
+        self.looks_at_grants[flow] = false;
     }
 
     /// A service flow's queue is another discipline from now on, into which moves what waits.
@@ -205,22 +220,49 @@ impl Upstream {
         let Some(flow) = self.flows.first() else {
             return;
         };
-        let bits = |minislots: f64| minislots * (self.timing.minislot_bytes * 8) as f64;
-        let interval = self.timing.map_interval().as_nanos();
-        let (given, full) = self.cmts.used_until(now, &self.timing);
-        let (map, within) = (now.as_nanos() / interval, now.as_nanos() % interval);
-        let [taken, next] = [map, map + 1].map(|map| self.taken.before(map) as f64);
-        let taken = taken + (next - taken) * (within as f64 / interval as f64);
+        let interval = self.timing.map_interval().as_nanos() as f64;
+        let used = self.cmts.used_until(now, &self.timing);
         let so_far = ChannelUse {
-            capacity_bits: self.cmts.capacity().map_or_else(
-                || RateSchedule::Constant(self.timing.capacity()).bits_until(now, Rate(u64::MAX)),
-                |capacity| capacity.bits_until(now, self.timing.capacity()),
-            ),
-            used_bits: bits(given),
-            neighbours_bits: bits(taken),
-            full_ns: full * interval as f64,
+            capacity_bits: self.capacity_until(now),
+            used_bits: used.given * (self.timing.minislot_bytes * 8) as f64,
+            neighbours_bits: self.taken_until(now),
+            full_ns: used.full * interval,
+            granted_maps: used.granted,
+            maps: now.as_nanos() as f64 / interval,
         };
+        self.check_capacity(&so_far);
         visit(flow.id(), so_far);
+    }
+
+    /// Bits that the channel had to give until `at`.
+    fn capacity_until(&self, at: Instant) -> f64 {
+        let plant = self.timing.capacity();
+        match self.cmts.capacity() {
+            Some(capacity) => capacity.bits_until(at, plant),
+            None => RateSchedule::Constant(plant).bits_until(at, plant),
+        }
+    }
+
+    /// Bits that neighbours took until `at`.
+    fn taken_until(&self, at: Instant) -> f64 {
+        let Taken {
+            before,
+            since,
+            share,
+        } = self.taken;
+        before + share * (self.capacity_until(at.max(since)) - self.capacity_until(since))
+    }
+
+    /// What was given and what neighbours took is never more than there was, but for what MAPs give ahead: at the end of the time
+    /// looked at, of a grant that runs on into the next interval, and of unsolicited grants, a MAP each.
+    fn check_capacity(&self, so_far: &ChannelUse) {
+        let map = self.timing.capacity().0 as f64 * self.timing.map_interval().as_secs_f64();
+        let taken = so_far.used_bits + so_far.neighbours_bits;
+        assert!(
+            taken <= so_far.capacity_bits * (1.0 + 1e-9) + 3.0 * map,
+            "an upstream gives no more than it has: {taken} of {} bits",
+            so_far.capacity_bits
+        );
     }
 
     /// Packets held.
@@ -252,7 +294,8 @@ impl Upstream {
 
     /// Asks in the next poll or in contention.
     fn ask_for_grants(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
-        let prepared = ready + self.timing.burst_preparation;
+        let earliest = self.flows[flow].contends_from();
+        let prepared = (ready + self.timing.burst_preparation).max(earliest);
         let poll = self.cmts.next_poll(flow, prepared, &self.timing);
         if !self.flows[flow].may_contend() {
             if let Some(at) = poll {
@@ -310,6 +353,7 @@ impl Upstream {
     }
 
     fn expect_map(&mut self, map: u64, cx: &mut Context<'_>) {
+        let map = map.max(self.unmade);
         if self.next_map.is_none_or(|next| map < next) {
             self.next_map = Some(map);
             cx.wake_at(self.timing.map_arrival(map).max(cx.now), Wake::Map.token());
@@ -323,23 +367,25 @@ impl Upstream {
         else {
             return;
         };
-        self.unmade = map + 1;
         let taken = self
             .neighbours
             .as_mut()
             .map_or(0, |neighbours| neighbours.minislots(map, &self.timing));
+        let since = self.timing.allocation_start(map);
         self.taken = Taken {
-            before: self.taken.before(map),
-            map,
-            of_each: taken,
+            before: self.taken_until(since),
+            since,
+            share: taken as f64 / self.timing.minislots_per_map() as f64,
         };
         self.answer_requests(map, cx);
         let mut grants = std::mem::take(&mut self.grants);
-        self.cmts.schedule(map, taken, &self.timing, &mut grants);
+        self.unmade = self.cmts.schedule(map, taken, &self.timing, &mut grants);
+        let length = self.unmade - map;
         self.count_missed(cx);
         for flow in self.cmts.waiting() {
             if self.looks_at_grants[flow] && self.cmts.share_of(flow) == 0 {
-                self.flows[flow].told(0, self.cmts.pending(flow), &self.timing);
+                let interval = self.timing.map_interval() * length;
+                self.flows[flow].told(0, self.cmts.pending(flow), interval);
             }
         }
         sort(&mut grants, &self.timing);
@@ -357,7 +403,7 @@ impl Upstream {
         grants.clear();
         self.grants = grants;
         self.try_again(cx);
-        self.expect_next(map, cx);
+        self.expect_next(cx);
     }
 
     /// Tells the modems whose requests `map` acknowledges, the CMTS those it has heard.
@@ -376,22 +422,23 @@ impl Upstream {
         for &Answer { attempt, heard } in &self.answers {
             let flow = &mut self.flows[attempt.flow];
             cx.recorder().answered(now, flow.id(), attempt.at, heard);
-            if heard {
+            if heard && !flow.is_deleted() {
                 flow.heard();
                 self.cmts.request(attempt.flow, attempt.at, attempt.bytes);
             }
         }
     }
 
-    /// Those whose requests collided back off, or give up.
+    /// Those whose requests collided back off, or give up; those whose requests were heard and that have no grant yet may have more to
+    /// request.
     fn try_again(&mut self, cx: &mut Context<'_>) {
         let answers = std::mem::take(&mut self.answers);
         for Answer { attempt, heard } in &answers {
             let flow = &mut self.flows[attempt.flow];
-            if *heard {
+            if flow.is_deleted() {
                 continue;
             }
-            if flow.collided(attempt.bytes, &self.timing, cx) {
+            if !heard && flow.collided(attempt.bytes, &self.timing, cx) {
                 cx.recorder().mac(flow.id()).requests_exceeded += 1;
             }
             if flow.must_ask() {
@@ -465,20 +512,25 @@ impl Upstream {
         let index = grants[0].flow;
         let credit = grants.iter().map(|grant| grant.credit).sum();
         let flow = &mut self.flows[index];
-        flow.told(credit, self.cmts.pending(index), &self.timing);
+        let length = self.unmade - grants[0].map;
+        let interval = self.timing.map_interval() * length;
+        flow.told(credit, self.cmts.pending(index), interval);
+        flow.note_map(self.timing.allocation_start(self.unmade));
         let queue = flow.id();
-        cx.recorder().mac(queue).maps += 1;
+        cx.recorder().mac(queue).maps += length;
         for &grant in grants {
             let bytes = grant.minislots * self.timing.minislot_bytes;
             let start = self.timing.minislot_start(grant.map, grant.first);
             let now = cx.now;
             cx.recorder().granted(now, queue, bytes, start);
-            let prepare = if grant.credit > 0 {
+            let flow = &mut self.flows[index];
+            let (prepare_at, carried) = if grant.credit > 0 {
                 flow.granted(grant, &self.timing, cx)
             } else {
                 flow.given(grant, &self.timing, cx)
             };
-            if let Some(at) = prepare {
+            self.count_carried(index, carried);
+            if let Some(at) = prepare_at {
                 cx.wake_at(at, Wake::Burst(index).token());
             }
         }
@@ -487,21 +539,28 @@ impl Upstream {
         }
     }
 
-    /// Finds the next MAP that matters after `map`.
-    fn expect_next(&mut self, map: u64, cx: &mut Context<'_>) {
+    /// The CMTS knows what a burst carried once it has it. Deviation: here when the modem fills the grant, a burst's time earlier.
+    fn count_carried(&mut self, flow: usize, carried: Option<Carried>) {
+        if let Some(carried) = carried {
+            self.cmts.carried(flow, carried.credit, carried.pdu);
+        }
+    }
+
+    /// Finds the next MAP that matters.
+    fn expect_next(&mut self, cx: &mut Context<'_>) {
         if self.cmts.has_backlog() {
-            return self.expect_map(map + 1, cx);
+            return self.expect_map(self.unmade, cx);
         }
         for at in [self.cmts.next_request(), self.region.earliest()]
             .into_iter()
             .flatten()
         {
-            self.expect_map(self.timing.first_map_for(at, cx.now).max(map + 1), cx);
+            self.expect_map(self.timing.first_map_for(at, cx.now), cx);
         }
         for index in 0..self.expecting.len() {
             let next = self
                 .cmts
-                .next_unsolicited(self.expecting[index], map + 1, &self.timing)
+                .next_unsolicited(self.expecting[index], self.unmade, &self.timing)
                 .expect("only flows that are given grants expect one");
             self.expect_map(next, cx);
         }

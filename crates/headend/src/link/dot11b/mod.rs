@@ -549,6 +549,7 @@ impl Link for Cell {
             used_bits: (self.sent_for - ahead).as_nanos() as f64 * rate,
             neighbours_bits: 0.0,
             full_ns: (self.waited_for + waits).as_nanos() as f64,
+            ..ChannelUse::default()
         };
         visit(self.nodes[ACCESS_POINT].queue.id(), channel);
     }

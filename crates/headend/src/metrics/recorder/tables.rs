@@ -55,6 +55,7 @@ pub fn columns() -> Vec<(&'static str, Vec<String>)> {
         rate_bps: 0,
         limit_bytes: None,
         overhead_bytes: 0,
+        map_interval: None,
     };
     let second = Duration::from_secs(1);
     // Some tables have their columns only with a row.
@@ -82,6 +83,7 @@ impl Recorder {
             ("flows", self.flows_table(measured)),
             ("queues", self.queues_table(measured)),
             ("channels", self.channels.table(measured)),
+            ("collisions", self.collisions_table()),
             ("measures", self.measures_table()),
             ("samples", self.samples_table()),
             ("flow_series", self.flow_series_table()),
@@ -90,6 +92,24 @@ impl Recorder {
             ("histograms", self.histograms_table()),
             ("summary", self.summary_table(now, events)),
         ]
+    }
+
+    fn collisions_table(&self) -> Table {
+        let mut table = Table::of(&[
+            ("queue", TEXT),
+            ("backlog", INTEGER),
+            ("flow", TEXT),
+            ("direction", TEXT),
+            ("packets", INTEGER),
+        ]);
+        for (&(queue, backlog, group, from), &packets) in &self.meetings {
+            table.text("queue", self.queue_name(queue));
+            table.integer("backlog", u64::from(backlog));
+            table.text("flow", &self.groups[group.0 as usize].name);
+            table.text("direction", direction(from));
+            table.integer("packets", packets);
+        }
+        table
     }
 
     fn flows_table(&self, measured: f64) -> Table {
@@ -172,6 +192,11 @@ impl Recorder {
             table.integer("granted_bytes", mac.granted_bytes);
             table.integer("unused_grant_bytes", mac.unused_grant_bytes);
             table.integer("maps", mac.maps);
+            let ratio = info.map_interval.map_or(f64::NAN, |interval| {
+                // The first MAP measured may have been made before.
+                (mac.maps as f64 * interval.as_secs_f64() / measured).min(1.0)
+            });
+            table.float("granted_maps_ratio", ratio);
         }
         table
     }

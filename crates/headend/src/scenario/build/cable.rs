@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use super::{Builder, QueuePlace};
 use crate::link::docsis::DocsisLink;
 use crate::link::docsis::classifier::{Classifiers, Entrance, Verdict};
+use crate::link::docsis::cmts::Capacity;
 use crate::link::docsis::downstream::{self, Downstream};
 use crate::link::docsis::qos::Qos;
 use crate::link::docsis::setup::{
-    DownstreamFlow, FlowChange, Neighbours, UpstreamFlow, UpstreamSetup,
+    DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
 };
 use crate::link::docsis::upstream::{self, Upstream};
 use crate::qdisc::{Framing, Queue};
 use crate::scenario::cable::{NeighbourLoad, OneWay};
-use crate::scenario::check::{CablePlan, ChangePlan, FlowPlan, HostPlan, ModemPlan, Profile, rule};
+use crate::scenario::check::{
+    CablePlan, ChangeKind, ChangePlan, FlowPlan, HostPlan, ModemPlan, Profile, RulePlan, rule,
+};
 use crate::time::Instant;
 
 /// A line while its modems are put together.
@@ -47,35 +50,41 @@ impl Builder {
             self.add_modem(&mut line, index as u32, modem);
         }
         let changes = plan.changes.iter();
-        let changes = changes.map(|change| self.change(&line, change)).collect();
+        let changes = changes
+            .map(|change| self.change(&line, change, hosts))
+            .collect();
         let up = Upstream::new(UpstreamSetup {
             timing: plan.plant.upstream_timing(),
             rules: plan.plant.rules,
             contention: plan.plant.contention,
             flows: line.up,
             placement: plan.placement,
-            capacity: plan.capacity[0].clone(),
+            token_interval: plan.plant.token_interval,
+            capacity: (plan.capacity[0].clone()).map(|schedule| {
+                let rng = self.rng(format_args!("link.{name}.up.capacity"));
+                Capacity::new(schedule).varied(plan.capacity_variation, rng)
+            }),
             neighbours: (plan.neighbours.as_ref()).map(|load| self.neighbours(name, load)),
             rng: self.rng(format_args!("link.{name}.up.cmts")),
         });
         let timing = plan.plant.downstream_timing();
-        let down = Downstream::new(timing, line.down, plan.capacity[1].clone());
+        let capacity = plan.capacity[1].clone();
+        let down = Downstream::new(timing, line.down, capacity, plan.plant.token_interval);
         DocsisLink::new(up, down, line.entrances, classifiers).with_changes(changes)
     }
 
     fn add_modem(&mut self, line: &mut Line<'_>, index: u32, modem: &ModemPlan) {
         let profile = &line.plan.profiles[modem.profile];
-        let is_one_of_many = line.plan.modems.len() > 1;
         let primary = [line.up.len() as u32, line.down.len() as u32];
         for flow in &profile.flows[0] {
             let token = upstream::Wake::Update(line.up.len()).token();
             let name = modem.queue_name(line.name, &flow.name);
             line.up.push(UpstreamFlow {
                 modem: index,
-                queue: self.service_flow(line.name, &name, OneWay::Up, flow, token, is_one_of_many),
+                queue: self.service_flow((line.name, line.plan), &name, OneWay::Up, flow, token),
                 limits: flow.limits,
                 rate: flow.rate,
-                qos: flow.qos.clone(),
+                qos: qos_at_start(flow),
                 dequeue_at: flow.dequeue_at,
                 online_at: modem.online_at.map(|at| Instant::ZERO + at),
                 rng: self.rng(format_args!("link.{name}.modem")),
@@ -86,17 +95,10 @@ impl Builder {
             let name = modem.queue_name(line.name, &flow.name);
             line.down.push(DownstreamFlow {
                 modem: index,
-                queue: self.service_flow(
-                    line.name,
-                    &name,
-                    OneWay::Down,
-                    flow,
-                    token,
-                    is_one_of_many,
-                ),
+                queue: self.service_flow((line.name, line.plan), &name, OneWay::Down, flow, token),
                 limits: flow.limits,
                 rate: flow.rate,
-                qos: flow.qos.clone(),
+                qos: qos_at_start(flow),
             });
         }
         for (direction, primary) in primary.into_iter().enumerate() {
@@ -109,13 +111,13 @@ impl Builder {
 
     fn service_flow(
         &mut self,
-        link: &str,
+        (link, plan): (&str, &CablePlan),
         name: &str,
         direction: OneWay,
         flow: &FlowPlan,
         token: u64,
-        is_one_of_many: bool,
     ) -> Queue {
+        let is_upstream = direction == OneWay::Up;
         self.fastest = self.fastest.max(flow.rate);
         let place = QueuePlace {
             link,
@@ -124,36 +126,52 @@ impl Builder {
             rate: flow.rate,
             framing: Framing::ETHERNET,
             acceleration: flow.ack_acceleration,
-            is_one_of_many,
+            is_one_of_many: plan.modems.len() > 1,
+            map_interval: is_upstream.then(|| plan.plant.upstream_timing().map_interval()),
         };
         self.queue(&place, &flow.queue, token)
     }
 
-    fn change(&self, line: &Line<'_>, plan: &ChangePlan) -> FlowChange {
+    fn change(
+        &self,
+        line: &Line<'_>,
+        plan: &ChangePlan,
+        hosts: &BTreeMap<String, HostPlan>,
+    ) -> FlowChange {
         let modem = &line.plan.modems[plan.modem];
         let (direction, place) = plan.flow;
-        let flow = &line.plan.profiles[modem.profile].flows[direction][place];
+        let flow = &plan.plan;
         let queue = plan.queue.as_ref().map(|queue| {
             let name = modem.queue_name(line.name, &flow.name);
             let path = format!("link.{name}.queue.{}", plan.name);
-            let discipline = self.discipline(queue, plan.rate, &path);
+            let discipline = self.discipline(queue, flow.rate, &path);
             let mut queue = flow.ack_acceleration.before(discipline);
             if line.plan.modems.len() > 1 {
                 queue.be_frugal();
             }
             queue
         });
+        let port = 2 * plan.modem + direction;
+        let drops = &line.plan.profiles[modem.profile].drops;
         FlowChange {
             at: Instant::ZERO + plan.at,
             is_upstream: direction == OneWay::Up.index(),
-            flow: line.entrances[2 * plan.modem + direction].primary as usize + place,
-            limits: plan.limits,
-            rate: plan.rate,
-            qos: Qos {
-                priority: plan.priority,
-                ..flow.qos.clone()
+            flow: line.entrances[port].primary as usize + place,
+            kind: match plan.kind {
+                ChangeKind::Create => Kind::Create,
+                ChangeKind::Delete => Kind::Delete,
+                ChangeKind::Modify => Kind::Modify,
             },
+            limits: flow.limits,
+            rate: flow.rate,
+            qos: flow.qos.clone(),
             queue,
+            classifiers: plan.rules.as_ref().map(|rules| {
+                let rules = rules
+                    .iter()
+                    .map(|(place, rules)| (*place, rules.as_slice()));
+                (port, classifiers_of(drops, rules, direction, hosts))
+            }),
         }
     }
 
@@ -165,6 +183,18 @@ impl Builder {
             time_of_day: load.time_of_day.clone(),
             requests_per_second: load.requests_per_second,
             rng: self.rng(format_args!("link.{link}.up.neighbours")),
+        }
+    }
+}
+
+/// How a service flow is treated at the start: one that is created later has nothing of its own.
+fn qos_at_start(flow: &FlowPlan) -> Qos {
+    if flow.exists_at_start {
+        flow.qos.clone()
+    } else {
+        Qos {
+            policy: flow.qos.policy,
+            ..Qos::default()
         }
     }
 }
@@ -189,8 +219,21 @@ fn classifiers(
 }
 
 fn rules(profile: &Profile, direction: usize, hosts: &BTreeMap<String, HostPlan>) -> Classifiers {
+    let flows = profile.flows[direction].iter().enumerate();
+    let flows = flows.filter(|(_, flow)| flow.exists_at_start);
+    let rules = flows.map(|(place, flow)| (place, flow.rules.as_slice()));
+    classifiers_of(&profile.drops, rules, direction, hosts)
+}
+
+/// Drop classifiers, which are for the upstream, and those of service flows by place.
+fn classifiers_of<'a>(
+    drops: &[RulePlan],
+    flows: impl Iterator<Item = (usize, &'a [RulePlan])>,
+    direction: usize,
+    hosts: &BTreeMap<String, HostPlan>,
+) -> Classifiers {
     let drops = if direction == OneWay::Up.index() {
-        profile.drops.as_slice()
+        drops
     } else {
         &[]
     };
@@ -199,8 +242,8 @@ fn rules(profile: &Profile, direction: usize, hosts: &BTreeMap<String, HostPlan>
         let classifier = &plan.classifier;
         rules.push((classifier.priority, rule(classifier, hosts), Verdict::Drop));
     }
-    for (place, flow) in profile.flows[direction].iter().enumerate() {
-        for plan in &flow.rules {
+    for (place, plans) in flows {
+        for plan in plans {
             let classifier = &plan.classifier;
             let verdict = Verdict::Flow(place as u32);
             rules.push((classifier.priority, rule(classifier, hosts), verdict));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::check::{
     DirectionPlan, GroupPlan, HostPlan, LONGEST_DELAY, LinkPlan, Medium, PathPlan, PeerPlan,
-    Scenario,
+    Scenario, ipv6_blocks,
 };
 use super::named::OrTable;
 use super::raw::StartRange;
@@ -44,6 +44,8 @@ struct QueuePlace<'a> {
     acceleration: AckAcceleration,
     /// Whether the link has the queues of several customers.
     is_one_of_many: bool,
+    /// Of a DOCSIS upstream: time between two MAPs.
+    map_interval: Option<Duration>,
 }
 
 /// The lines behind a link's exits.
@@ -85,6 +87,7 @@ impl Scenario {
         for link in &self.links {
             builder.add_link(link, &self.hosts);
         }
+        builder.flows.set_ipv6(ipv6_blocks(&self.hosts));
         for group in &self.groups {
             builder.add_group(group);
         }
@@ -213,6 +216,7 @@ impl Builder {
             framing: Framing::IP,
             acceleration: AckAcceleration::Off,
             is_one_of_many: false,
+            map_interval: None,
         };
         DirectionSetup {
             queue: self.queue(&place, &plan.queue, token),
@@ -233,6 +237,7 @@ impl Builder {
             framing,
             acceleration,
             is_one_of_many,
+            map_interval,
         } = *place;
         let id = QueueId(self.queue_infos.len() as u32);
         self.queue_infos.push(QueueInfo {
@@ -243,6 +248,7 @@ impl Builder {
             rate_bps: rate.0,
             limit_bytes: config.limit_bytes(rate),
             overhead_bytes: u64::from(framing.overhead),
+            map_interval,
         });
         let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
         let mut discipline = acceleration.before(discipline);

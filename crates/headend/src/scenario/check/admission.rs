@@ -50,8 +50,9 @@ fn flows<'a>(
     direction: OneWay,
 ) -> impl Iterator<Item = (u64, &'a FlowPlan)> {
     let of_profile = move |(profile, &count): (&'a Profile, &'a u64)| {
-        profile.flows[direction.index()]
-            .iter()
+        let flows = profile.flows[direction.index()].iter();
+        flows
+            .filter(|flow| flow.exists_at_start)
             .map(move |flow| (count, flow))
     };
     plan.profiles.iter().zip(members).flat_map(of_profile)
@@ -64,12 +65,12 @@ fn check_whole(
     members: &[u64],
     timing: &UpstreamTiming,
 ) -> Result<(), ScenarioError> {
-    let most = timing.minislots_per_channel();
+    let most = timing.minislots_per_channel() * timing.longest_map;
     let unasked = |(modems, flow): (u64, &FlowPlan)| {
         modems as f64 * unasked_minislots(&flow.qos.scheduling, timing)
     };
     let unasked: f64 = flows(plan, members, OneWay::Up).map(unasked).sum();
-    let regular = unasked * timing.map_interval().as_secs_f64();
+    let regular = unasked * (timing.map_interval() * timing.longest_map).as_secs_f64();
     for (modems, flow) in flows(plan, members, OneWay::Up) {
         let asks = !matches!(flow.qos.scheduling, Scheduling::Ugs(_));
         let policy = flow.qos.policy;

@@ -6,20 +6,25 @@ use std::collections::BTreeMap;
 
 use super::changes::{self, ChangePlan};
 use super::links::plan_rate;
-use super::service_flow::{Channel, FlowPlan, Layer, Layers, RulePlan, default_queue, modem_queue};
+use super::service_flow::{
+    Channel, DefaultBuffer, FlowPlan, Layer, Layers, RulePlan, default_queue, modem_queue,
+};
 use super::{LONGEST_DELAY, admission, plant, unknown};
 use crate::link::RateSchedule;
+use crate::link::docsis::classifier::{IPV4, IPV6};
 use crate::link::docsis::cmts::Placement;
-use crate::link::docsis::preset::{Feature, Plant, PlantConfig};
+use crate::link::docsis::preset::{Feature, Plant, PlantConfig, Preset};
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::scenario::cable::{
     Classifier, Docsis, Modem, NeighbourLoad, OneWay, OwnUpstream, ServiceClass, ServiceFlow,
-    TransportName,
+    TypeOfService,
 };
 use crate::scenario::error::ScenarioError;
+use crate::scenario::header_fields::{EtherType, IpProtocol, Network};
 use crate::scenario::named::OrTable;
+use crate::scenario::span::Several;
 use crate::time::Duration;
-use crate::units::Rate;
+use crate::units::{ByteCount, Limit, Rate};
 
 /// A cable line, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +33,8 @@ pub(in crate::scenario) struct CablePlan {
     pub(in crate::scenario) placement: Placement,
     /// What the channels have to give, up and down, where that is less than they carry.
     pub(in crate::scenario) capacity: [Option<RateSchedule>; 2],
+    /// Share by which the upstream's varies from MAP to MAP.
+    pub(in crate::scenario) capacity_variation: f64,
     pub(in crate::scenario) neighbours: Option<NeighbourLoad>,
     pub(in crate::scenario) profiles: Vec<Profile>,
     pub(in crate::scenario) modems: Vec<ModemPlan>,
@@ -123,6 +130,13 @@ pub(super) fn plan(
             why,
         ));
     }
+    if up.is_none() && line.upstream.capacity_variation.0 > 0.0 {
+        let why = "what varies is the capacity: expected `capacity` beside it";
+        return Err(ScenarioError::invalid(
+            format!("{path}.upstream.capacity_variation"),
+            why,
+        ));
+    }
     let down = plan_capacity(
         &format!("{path}.downstream"),
         line.downstream.capacity.as_ref(),
@@ -155,6 +169,7 @@ pub(super) fn plan(
     let mut plan = CablePlan {
         placement: line.placement,
         capacity: [up, down],
+        capacity_variation: line.upstream.capacity_variation.0,
         neighbours: line.neighbours.clone(),
         profiles,
         modems,
@@ -162,8 +177,16 @@ pub(super) fn plan(
         changes: Vec::new(),
         plant,
     };
-    plan.changes = changes::plan(path, line, &plan, rates, duration)?;
     admission::check(path, &plan, &timing, channels, rates, warnings)?;
+    let around = changes::Surroundings {
+        path,
+        line,
+        timing: &timing,
+        channels,
+        rates,
+        duration,
+    };
+    changes::plan(around, &mut plan, warnings)?;
     Ok(plan)
 }
 
@@ -185,6 +208,10 @@ fn plan_capacity(
 /// Writes out the queues that follow from the generation.
 fn fill_queues(line: &mut Docsis) {
     let preset = line.preset;
+    if line.buffer_settings.dropped {
+        let size = &mut line.buffer_settings.default_buffer;
+        size.get_or_insert_with(|| modem_buffer(preset));
+    }
     (line.upstream.queue).get_or_insert_with(|| modem_queue(preset));
     let classes = line
         .service_class
@@ -194,7 +221,8 @@ fn fill_queues(line: &mut Docsis) {
     let all = std::iter::once(&mut line.service_flow)
         .chain(classes)
         .chain(modems);
-    for flow in all.flat_map(BTreeMap::values_mut) {
+    let created = (line.change.values_mut()).filter_map(|change| change.create.as_deref_mut());
+    for flow in all.flat_map(BTreeMap::values_mut).chain(created) {
         if flow.queue.is_none() {
             flow.queue = Some(default_queue(preset, flow));
         }
@@ -436,9 +464,15 @@ impl<'a> Planner<'a> {
             )),
         ];
         let [up, down] = [up, down].map(|layers| Layers(layers.into_iter().flatten().collect()));
+        let modem_says = modem.and_then(|(_, modem)| modem.upstream_aqm_disabled);
+        let class_says = class.and_then(|(_, class)| class.upstream_aqm_disabled);
+        let is_aqm_disabled = modem_says
+            .or(class_says)
+            .unwrap_or(self.line.upstream_aqm_disabled);
+        let channel = |direction| self.channel(direction, is_aqm_disabled);
         let mut flows = [
-            vec![up.plan("up", self.channel(OneWay::Up))?],
-            vec![down.plan("down", self.channel(OneWay::Down))?],
+            vec![up.plan("up", channel(OneWay::Up))?],
+            vec![down.plan("down", channel(OneWay::Down))?],
         ];
         let mut further = by_name("service_flow", self.path, &self.line.service_flow);
         let mut drops = by_name("drop", self.path, &self.line.drop);
@@ -451,7 +485,7 @@ impl<'a> Planner<'a> {
             drops.extend(by_name("drop", path, &modem.drop));
         }
         for (name, (path, flow)) in further {
-            let plan = self.further_flow(name, &path, flow)?;
+            let plan = further_flow(name, &path, flow, channel(flow.direction))?;
             flows[flow.direction.index()].push(plan);
         }
         let drops = drops.into_values();
@@ -463,42 +497,76 @@ impl<'a> Planner<'a> {
         Ok(self.profiles.len() - 1)
     }
 
-    fn further_flow(
-        &self,
-        name: &str,
-        path: &str,
-        flow: &ServiceFlow,
-    ) -> Result<FlowPlan, ScenarioError> {
-        let layers = Layers(vec![Layer {
-            path: path.to_owned(),
-            own: flow.into(),
-        }]);
-        (self.line.preset.require(Feature::Classifiers))
-            .map_err(|why| ScenarioError::invalid(path, why))?;
-        let mut plan = layers.plan(name, self.channel(flow.direction))?;
-        let rules = &flow.classifiers.0;
-        if rules.is_empty() {
-            let why = "a further service flow takes no packet unless it says which: match = {…}";
-            return Err(ScenarioError::invalid(path, why));
-        }
-        let at = |index: usize| match rules.len() {
-            1 => format!("{path}.match"),
-            _ => format!("{path}.match[{index}]"),
-        };
-        let rules = rules.iter().enumerate();
-        let rules = rules.map(|(index, rule)| rule_plan(at(index), rule));
-        plan.rules = rules.collect::<Result<_, _>>()?;
-        Ok(plan)
-    }
-
-    fn channel(&self, direction: OneWay) -> Channel<'_> {
+    fn channel(&self, direction: OneWay, is_upstream_aqm_disabled: bool) -> Channel<'_> {
+        let is_upstream = direction == OneWay::Up;
         Channel {
             direction,
             preset: self.line.preset,
             rate: self.rates[direction.index()],
             timing: self.timing,
+            is_aqm_disabled: is_upstream && is_upstream_aqm_disabled,
+            default_buffer: default_buffer(self.path, self.line, direction),
         }
     }
+}
+
+/// What modems' buffers are if the CMTS drops what is written of them: only those of upstream flows are the modems'.
+pub(super) fn default_buffer<'a>(
+    path: &'a str,
+    line: &Docsis,
+    direction: OneWay,
+) -> Option<DefaultBuffer<'a>> {
+    let settings = &line.buffer_settings;
+    let is_dropped = settings.dropped && direction == OneWay::Up;
+    let size = settings.default_buffer.filter(|_| is_dropped)?;
+    Some(DefaultBuffer { size, line: path })
+}
+
+/// What a modem's buffer is that is told nothing of it: the AQM paper's §9 has a time, Buffer Control's §5.2.2 one size for all rates.
+fn modem_buffer(preset: Preset) -> Limit {
+    if preset.supports(Feature::ModemAqm) {
+        Limit::Time(Duration::from_millis(250))
+    } else {
+        Limit::Bytes(ByteCount(256 * 1024))
+    }
+}
+
+/// A service flow besides those that every modem has, checked.
+pub(super) fn further_flow(
+    name: &str,
+    path: &str,
+    flow: &ServiceFlow,
+    channel: Channel<'_>,
+) -> Result<FlowPlan, ScenarioError> {
+    let layers = Layers(vec![Layer {
+        path: path.to_owned(),
+        own: flow.into(),
+    }]);
+    (channel.preset.require(Feature::Classifiers))
+        .map_err(|why| ScenarioError::invalid(path, why))?;
+    let mut plan = layers.plan(name, channel)?;
+    if flow.classifiers.is_empty() {
+        let why = "a further service flow takes no packet unless it says which: match = {…}";
+        return Err(ScenarioError::invalid(path, why));
+    }
+    plan.rules = rule_plans(path, &flow.classifiers)?;
+    Ok(plan)
+}
+
+/// The classifiers that are written below `path`.
+pub(super) fn rule_plans(
+    path: &str,
+    classifiers: &Several<Classifier>,
+) -> Result<Vec<RulePlan>, ScenarioError> {
+    let rules = &classifiers.0;
+    let at = |index: usize| match rules.len() {
+        1 => format!("{path}.match"),
+        _ => format!("{path}.match[{index}]"),
+    };
+    let rules = rules.iter().enumerate();
+    rules
+        .map(|(index, rule)| rule_plan(at(index), rule))
+        .collect()
 }
 
 fn layer(path: &str, key: &str, own: OwnUpstream) -> Layer {
@@ -529,14 +597,84 @@ fn rule_plan(path: String, classifier: &Classifier) -> Result<RulePlan, Scenario
             format!("expected a DSCP from 0 to 63, found {dscp}"),
         );
     }
-    if classifier.port.is_some() && classifier.protocol == Some(TransportName::Icmp) {
-        let why = "matches nothing: ICMP has no ports";
-        return refuse("port", why.to_owned());
+    let has_no_ports = match classifier.protocol {
+        Some(IpProtocol::Icmp) => Some("ICMP".to_owned()),
+        Some(IpProtocol::Number(number)) if !HAVE_PORTS.contains(&number) => {
+            Some(format!("IP protocol {number}"))
+        }
+        _ => None,
+    };
+    let ports = [
+        ("port", classifier.port),
+        ("source_port", classifier.source_port),
+        ("destination_port", classifier.destination_port),
+    ];
+    if let (Some((key, _)), Some(protocol)) =
+        (ports.iter().find(|(_, port)| port.is_some()), has_no_ports)
+    {
+        return refuse(key, format!("matches nothing: {protocol} has no ports"));
     }
+    if let Some(tos) = &classifier.tos {
+        check_tos(&format!("{path}.tos"), tos)?;
+    }
+    if let Some(vlan) = classifier.vlan.filter(|vlan| !(1..=4094).contains(vlan)) {
+        return refuse(
+            "vlan",
+            format!("expected a VLAN from 1 to 4094, found {vlan}"),
+        );
+    }
+    check_versions(&path, classifier)?;
     Ok(RulePlan {
         classifier: classifier.clone(),
         path,
     })
+}
+
+/// IP protocol numbers whose packets have ports: TCP, UDP, any, TCP or UDP.
+const HAVE_PORTS: [u16; 4] = [6, 17, 256, 257];
+
+/// A byte can be found between the two bounds once its bits are chosen.
+fn check_tos(path: &str, tos: &TypeOfService) -> Result<(), ScenarioError> {
+    let TypeOfService { low, high, mask } = *tos;
+    if low > high {
+        let why = format!("the highest, {high:#04x}, is below the lowest, {low:#04x}");
+        return Err(ScenarioError::invalid(format!("{path}.high"), why));
+    }
+    if (0..=u8::MAX).any(|byte| (low..=high).contains(&(byte & mask))) {
+        return Ok(());
+    }
+    let why = format!(
+        "matches nothing: no byte has bits under the mask {mask:#04x} that come to {low:#04x} to {high:#04x}"
+    );
+    Err(ScenarioError::invalid(path, why))
+}
+
+/// Addresses and the Ethernet type are of one IP version.
+fn check_versions(path: &str, classifier: &Classifier) -> Result<(), ScenarioError> {
+    let of_network = |network: &Option<Network>| match network {
+        Some(Network::V4 { .. }) => Some(IPV4),
+        Some(Network::V6 { .. }) => Some(IPV6),
+        Some(Network::Host(_)) | None => None,
+    };
+    let given = [
+        ("source", of_network(&classifier.source)),
+        ("destination", of_network(&classifier.destination)),
+        (
+            "ethertype",
+            classifier.ethertype.map(|EtherType(number)| number),
+        ),
+    ];
+    let mut given = (given.into_iter()).filter_map(|(key, version)| Some((key, version?)));
+    let Some((first, version)) = given.next() else {
+        return Ok(());
+    };
+    match given.find(|(_, other)| *other != version) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let why = format!("matches nothing: expected the IP version of `{first}`");
+            Err(ScenarioError::invalid(format!("{path}.{key}"), why))
+        }
+    }
 }
 
 fn check_online(path: &str, modem: &Modem, duration: Duration) -> Result<(), ScenarioError> {

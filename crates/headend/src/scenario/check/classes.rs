@@ -3,16 +3,17 @@
 //! Classes that were written are looked at one by one. Of a discipline's own, which a scenario gets by the queue's name alone, it is enough that
 //! some flow belongs to one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::classifiers::{may_take, passes};
-use super::flows::GroupPlan;
+use super::classifiers::{packets, passes};
+use super::flows::{GroupPlan, PeerPlan};
 use super::links::{LinkPlan, Medium};
 use super::queue_path;
 use crate::aqm::cbt;
-use crate::qdisc::{Classifier, QueueConfig, TransportName, cbq, strict_priority};
-use crate::scenario::cable;
-use crate::scenario::span::Span;
+use crate::flow::is_ipv6;
+use crate::link::docsis::classifier::{Rule, number};
+use crate::packet::Side;
+use crate::qdisc::{Classifier, QueueConfig, cbq, strict_priority};
 
 /// A class that takes only packets that meet one of these, and where it is written below the queue's key.
 struct Class {
@@ -194,19 +195,17 @@ impl Sorter {
 impl Class {
     /// Whether some packet of the flow meets its conditions.
     fn may_take(&self, group: &GroupPlan) -> bool {
+        let packets = |peer: &PeerPlan| Side::BOTH.map(|from| packets(group, peer, from)).concat();
+        let packets: Vec<_> = group.peers.iter().flat_map(packets).collect();
         self.takes.iter().any(|classifier| {
-            let alike = cable::Classifier {
-                dscp: classifier.dscp.map(Span::of),
-                port: classifier.port.map(Span::of),
-                protocol: classifier.protocol.map(|name| match name {
-                    TransportName::Icmp => cable::TransportName::Icmp,
-                    TransportName::Tcp => cable::TransportName::Tcp,
-                    TransportName::Udp => cable::TransportName::Udp,
-                }),
-                ..cable::Classifier::default()
+            let is_ipv6 = packets.iter().any(|seen| is_ipv6(seen.addresses[0]));
+            let alike = Rule {
+                dscp: classifier.dscp.map(|dscp| dscp..=dscp),
+                ports: classifier.port.map(|port| port..=port),
+                protocols: (classifier.protocol).map(|name| vec![number(name.protocol(), is_ipv6)]),
+                ..Rule::default()
             };
-            // Classes of a queue name no hosts.
-            may_take(&alike, group, [0; 2], &BTreeMap::new())
+            packets.iter().any(|seen| alike.matches(seen))
         })
     }
 }

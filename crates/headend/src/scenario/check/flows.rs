@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 
 use super::links::{self, Attachment, LinkPlan, Medium, PortPlan, check_delay, find_file};
 use super::{LONGEST_RUN, unknown};
 use crate::congestion::CongestionConfig;
-use crate::flow::TunnelId;
+use crate::flow::{IPV6_HOSTS, Ipv6Block, TunnelId};
 use crate::line::{Harm, Loss};
 use crate::packet::Ecn;
 use crate::rng::Rng;
 use crate::scenario::distance::RttFrom;
 use crate::scenario::error::ScenarioError;
+use crate::scenario::header_fields::{Address, Network};
 use crate::scenario::named::{Named, OrTable};
 use crate::scenario::raw::{Ect, Flow, Host, PathLoss, PeriodicLoss, Raw, StartRange, Starts};
 use crate::tcp::{self, EcnMode, FastRecovery};
@@ -80,6 +82,18 @@ const MOST_FLOWS: u64 = 10_000;
 const NAMED_HOSTS: u32 = 0x0a00_0001;
 const UNNAMED_CUSTOMERS: u32 = 0x0a01_0001;
 const UNNAMED_SERVERS: u32 = 0xc612_0001;
+/// Addresses that no named host may have, both included: those above, and what is no host's (RFC 1112 §4, §7.2).
+const KEPT: [(u32, u32); 3] = [
+    (UNNAMED_CUSTOMERS, 0x0aff_ffff),
+    (UNNAMED_SERVERS - 1, UNNAMED_SERVERS + 0x0001_ffff),
+    (0xe000_0000, u32::MAX),
+];
+/// Servers of the flows of IPv6 hosts: their numbers, and their addresses in 2001:db8:ffff::/48 (RFC 3849).
+const IPV6_SERVERS: Ipv6Block = Ipv6Block {
+    first: IPV6_HOSTS + 0x0800_0000,
+    last: u32::MAX,
+    address: 0x2001_0db8_ffff << 80 | 1,
+};
 
 /// Hosts by name, and flows in order: by name, then by host, then by number.
 pub(super) fn plan(
@@ -112,8 +126,12 @@ pub(super) fn plan(
 /// A named host, resolved: one, or one behind each of several modems.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct HostPlan {
-    /// Of the first; the others have the following ones.
+    /// Of the first; the others have the following ones. Of an IPv6 host its [number](IPV6_HOSTS).
     pub(in crate::scenario) address: u32,
+    /// The IPv6 address of the first, if it has one.
+    pub(in crate::scenario) ipv6: Option<u128>,
+    /// The VLAN its packets are tagged with.
+    pub(in crate::scenario) vlan: Option<u16>,
     /// How many there are, where there is one behind each modem.
     pub(in crate::scenario) count: Option<u32>,
     via: Vec<Attachment>,
@@ -155,10 +173,48 @@ impl HostPlan {
         (self.address, self.address + self.count.unwrap_or(1) - 1)
     }
 
+    /// The IPv6 addresses of all of them, if they have any.
+    fn ipv6_block(&self) -> Option<Ipv6Block> {
+        let (first, last) = self.addresses();
+        let address = self.ipv6?;
+        Some(Ipv6Block {
+            first,
+            last,
+            address,
+        })
+    }
+
     /// The ports of host `number`, from it outwards.
     fn ports(&self, number: u32) -> Vec<PortPlan> {
         self.via.iter().map(|place| place.port(number)).collect()
     }
+}
+
+/// The IPv6 addresses of all hosts.
+pub(in crate::scenario) fn ipv6_blocks(hosts: &BTreeMap<String, HostPlan>) -> Vec<Ipv6Block> {
+    let named = hosts.values().filter_map(HostPlan::ipv6_block);
+    let mut blocks: Vec<Ipv6Block> = named.collect();
+    if !blocks.is_empty() {
+        blocks.push(IPV6_SERVERS);
+    }
+    blocks
+}
+
+/// The hosts, by their numbers, whose IPv6 addresses are in a network.
+pub(super) fn in_network(
+    network: &Network,
+    hosts: &BTreeMap<String, HostPlan>,
+) -> Vec<RangeInclusive<u32>> {
+    let Some((low, high)) = network.ipv6_range() else {
+        return Vec::new();
+    };
+    let both = |block: Ipv6Block| {
+        let count = u128::from(block.last - block.first);
+        let from = low.max(block.address) - block.address;
+        let to = count.min(high.checked_sub(block.address)?);
+        (from <= to).then(|| block.first + from as u32..=block.first + to as u32)
+    };
+    ipv6_blocks(hosts).into_iter().filter_map(both).collect()
 }
 
 /// The host called `name`: as it is written, or with its number one of several.
@@ -181,6 +237,8 @@ pub(super) fn find_host(hosts: &BTreeMap<String, HostPlan>, name: &str) -> Optio
     };
     Some(HostPlan {
         address: group.address + number - 1,
+        ipv6: group.ipv6.map(|first| first + u128::from(number - 1)),
+        vlan: group.vlan,
         count: None,
         via: group.via.iter().map(single).collect(),
         rtt: group.rtt.clone(),
@@ -195,7 +253,6 @@ fn plan_hosts(
     cells: &[u16],
 ) -> Result<BTreeMap<String, HostPlan>, ScenarioError> {
     let mut hosts: BTreeMap<String, HostPlan> = BTreeMap::new();
-    let mut address = NAMED_HOSTS;
     for (name, host) in &raw.host {
         let via = plan_via(name, host, attachments)?;
         check_order(name, &via, cells, &hosts)?;
@@ -208,21 +265,97 @@ fn plan_hosts(
                 "tunnels are those of customers: a host in the network has none (its flows may)";
             return Err(ScenarioError::invalid(format!("host.{name}.tunnel"), why));
         }
+        check_vlan(name, host)?;
         check_rtt(&format!("host.{name}.rtt"), host.rtt.as_ref())?;
         check_delay(&format!("host.{name}.processing"), host.processing)?;
-        let count = via.iter().find_map(|place| place.count);
         let plan = HostPlan {
-            address,
-            count,
+            address: 0,
+            ipv6: None,
+            vlan: host.vlan,
+            count: via.iter().find_map(|place| place.count),
             via,
             rtt: host.rtt.clone(),
             processing: host.processing,
             tunnel: host.tunnel.clone(),
         };
         hosts.insert(name.clone(), plan);
-        address += count.unwrap_or(1);
     }
+    give_addresses(raw, &mut hosts)?;
     Ok(hosts)
+}
+
+fn check_vlan(name: &str, host: &Host) -> Result<(), ScenarioError> {
+    let refuse = |why: String| Err(ScenarioError::invalid(format!("host.{name}.vlan"), why));
+    match host.vlan {
+        // IEEE 802.1Q: 0 is no VLAN, 4095 is reserved.
+        Some(vlan) if !(1..=4094).contains(&vlan) => {
+            refuse(format!("expected a VLAN from 1 to 4094, found {vlan}"))
+        }
+        Some(_) if host.via.is_empty() => refuse(
+            "VLANs are those of customers' networks: a host in the network has none".to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Gives every host its addresses: first those that are written, then the others, in the order of names.
+fn give_addresses(raw: &Raw, hosts: &mut BTreeMap<String, HostPlan>) -> Result<(), ScenarioError> {
+    let mut taken: Vec<(u32, u32, String)> = Vec::new();
+    let mut taken_ipv6: Vec<(u128, u128, String)> = Vec::new();
+    let mut number = IPV6_HOSTS;
+    for (name, plan) in hosts.iter_mut() {
+        let more = plan.count.unwrap_or(1) - 1;
+        let path = || format!("host.{name}.address");
+        let both = |other: &str| {
+            let why = format!("the host \"{other}\" has such an address already");
+            Err(ScenarioError::invalid(path(), why))
+        };
+        match raw.host[name].address {
+            None => {}
+            Some(Address::V4(address)) => {
+                let last = address.saturating_add(more);
+                let is_kept = |&(from, to): &(u32, u32)| from <= last && address <= to;
+                if address >> 24 == 0 || KEPT.iter().any(is_kept) {
+                    let why = "expected a host's address outside of 0.0.0.0/8, 10.1.0.0 to 10.255.255.255, 198.18.0.0/15 and 224.0.0.0/3, which are kept for other uses";
+                    return Err(ScenarioError::invalid(path(), why));
+                }
+                let meets = |(from, to, _): &&(u32, u32, String)| *from <= last && address <= *to;
+                if let Some((.., other)) = taken.iter().find(meets) {
+                    return both(other);
+                }
+                taken.push((address, last, name.clone()));
+                plan.address = address;
+            }
+            Some(Address::V6(address)) => {
+                let last = address.saturating_add(u128::from(more));
+                let kept = IPV6_SERVERS.address;
+                if address == 0 || address >> 120 == 0xff || last >> 80 == kept >> 80 {
+                    let why = "expected the address of one host outside of 2001:db8:ffff::/48, which is kept for flows' own servers";
+                    return Err(ScenarioError::invalid(path(), why));
+                }
+                let meets = |(from, to, _): &&(u128, u128, String)| *from <= last && address <= *to;
+                if let Some((.., other)) = taken_ipv6.iter().find(meets) {
+                    return both(other);
+                }
+                taken_ipv6.push((address, last, name.clone()));
+                plan.ipv6 = Some(address);
+                plan.address = number;
+                number += more + 1;
+            }
+        }
+    }
+    let mut next = NAMED_HOSTS;
+    for (_, plan) in hosts.iter_mut().filter(|(_, plan)| plan.address == 0) {
+        let more = plan.count.unwrap_or(1) - 1;
+        while let Some((_, to, _)) =
+            (taken.iter()).find(|(from, to, _)| *from <= next + more && next <= *to)
+        {
+            next = to + 1;
+        }
+        plan.address = next;
+        next += more + 1;
+    }
+    Ok(())
 }
 
 fn plan_via(
@@ -381,6 +514,18 @@ impl Planner {
             .direction
             .expect("planning the application fills it in");
         let customer = self.customer(&at, flow)?;
+        let tcp = tcp::Config {
+            is_ipv6: customer.ipv6.is_some(),
+            ..tcp
+        };
+        if tcp.is_ipv6 && tcp.mtu < tcp::MIN_IPV6_MTU {
+            let why = format!(
+                "expected {} to 1500 bytes for the IPv6 packets of the flow's host, found {}",
+                tcp::MIN_IPV6_MTU,
+                tcp.mtu
+            );
+            return Err(ScenarioError::invalid(format!("{at}.tcp.mtu"), why));
+        }
         let numbers = choose_hosts(&at, name, flow, customer.count)?;
         check_count(
             &at,
@@ -410,7 +555,7 @@ impl Planner {
                     periods: flow.periods.clone(),
                     address: customer.address + host - 1,
                     processing: customer.processing,
-                    peers: self.peers(&at, flow, &via)?,
+                    peers: self.peers(&at, flow, &via, customer.ipv6.is_some())?,
                 });
             }
         }
@@ -498,6 +643,8 @@ impl Planner {
         if let (Some(only), None) = (attachments.next(), attachments.next()) {
             return Ok(HostPlan {
                 address: UNNAMED_CUSTOMERS,
+                ipv6: None,
+                vlan: None,
                 count: only.count,
                 via: vec![*only],
                 rtt: None,
@@ -537,6 +684,7 @@ impl Planner {
         at: &str,
         flow: &Flow,
         via: &[PortPlan],
+        is_ipv6: bool,
     ) -> Result<Vec<PeerPlan>, ScenarioError> {
         let named: Vec<(String, &String)> = match (&flow.peer, flow.peers.is_empty()) {
             (Some(_), false) => {
@@ -555,17 +703,24 @@ impl Planner {
         };
         if named.is_empty() {
             let wanted = flow.application.0.peers_wanted();
-            let servers = (0..wanted).map(|_| self.own_server(flow, via)).collect();
+            let servers = (0..wanted)
+                .map(|_| self.own_server(flow, via, is_ipv6))
+                .collect();
             return Ok(servers);
         }
         (named.into_iter())
-            .map(|(path, name)| self.named_peer(&path, name, flow, via))
+            .map(|(path, name)| self.named_peer(&path, name, flow, via, is_ipv6))
             .collect()
     }
 
-    fn own_server(&mut self, flow: &Flow, via: &[PortPlan]) -> PeerPlan {
+    fn own_server(&mut self, flow: &Flow, via: &[PortPlan], is_ipv6: bool) -> PeerPlan {
         self.servers += 1;
-        let address = UNNAMED_SERVERS + self.servers - 1;
+        let first = if is_ipv6 {
+            IPV6_SERVERS.first
+        } else {
+            UNNAMED_SERVERS
+        };
+        let address = first + self.servers - 1;
         peer(address, flow, via, &[], None, Duration::ZERO)
     }
 
@@ -575,6 +730,7 @@ impl Planner {
         name: &str,
         flow: &Flow,
         via: &[PortPlan],
+        is_ipv6: bool,
     ) -> Result<PeerPlan, ScenarioError> {
         if flow.host.as_deref() == Some(name) {
             let why = format!("\"{name}\" cannot be its own peer");
@@ -583,6 +739,15 @@ impl Planner {
         let host = self.host(path, name)?;
         if let Some(count) = host.count {
             let why = format!("\"{name}\" are {count} hosts; a peer is one, such as \"{name}.1\"");
+            return Err(ScenarioError::invalid(path, why));
+        }
+        if host.ipv6.is_some() != is_ipv6 {
+            let version = |is_ipv6: bool| if is_ipv6 { "IPv6" } else { "IPv4" };
+            let why = format!(
+                "\"{name}\" has an {} address and the flow's host an {} one: expected two of one version (host.NAME.address)",
+                version(!is_ipv6),
+                version(is_ipv6)
+            );
             return Err(ScenarioError::invalid(path, why));
         }
         let ports = host.ports(1);

@@ -25,11 +25,11 @@ use crate::time::Duration;
 pub(super) use cable::{CablePlan, ModemPlan, Profile};
 pub(super) use capture::CapturePlan;
 pub(super) use cell::CellPlan;
-pub(super) use changes::ChangePlan;
+pub(super) use changes::{ChangeKind, ChangePlan};
 pub(super) use classifiers::rule;
-pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan};
+pub(super) use flows::{GroupPlan, HostPlan, PathPlan, PeerPlan, ipv6_blocks};
 pub(super) use links::{DirectionPlan, LinkPlan, Medium};
-pub(super) use service_flow::FlowPlan;
+pub(super) use service_flow::{FlowPlan, RulePlan};
 
 /// A scenario that makes sense.
 #[derive(Debug, Clone, PartialEq)]

@@ -21,6 +21,7 @@ pub(super) fn check(path: &str, preset: Preset, plant: &Plant) -> Checked {
     let spans = [
         ("map_interval", plant.map_interval, 200, 100_000),
         ("cmts_map_processing", plant.cmts_map_processing, 0, 20_000),
+        ("token_interval", plant.token_interval, 0, 1_000_000),
         ("cmts_forwarding", plant.cmts_forwarding, 0, 100_000),
         (
             "modem_map_processing",
@@ -31,6 +32,19 @@ pub(super) fn check(path: &str, preset: Preset, plant: &Plant) -> Checked {
     ];
     for (key, span, least, most) in spans {
         at.lasts(key, span, least, most)?;
+    }
+    if let Some(shortest) = plant.shortest_map_interval {
+        let key = "shortest_map_interval";
+        let least = Duration::from_micros(100);
+        let expected = format!("{least} to map_interval, which is {}", plant.map_interval);
+        let holds = shortest >= least && shortest <= plant.map_interval;
+        at.expect(holds, key, &expected, shortest)?;
+        if plant.upstream.channels() > 1 {
+            return at.refuse(
+                key,
+                "bonded channels have MAPs of one length: expected one channel",
+            );
+        }
     }
     at.within("elements_per_map", plant.elements_per_map, 0, 240, "")?;
     at.within(
@@ -168,7 +182,8 @@ impl Table<'_> {
     /// Whether grants have room beside the request opportunities.
     fn room(&self, plant: &Plant) -> Checked {
         let timing = plant.upstream_timing();
-        let all = timing.channels * timing.minislots_per_frame * timing.frames_per_map;
+        let frames = timing.frames_per_map * timing.longest_map;
+        let all = timing.channels * timing.minislots_per_frame * frames;
         let taken = timing.opportunities * timing.opportunity_minislots;
         if taken * 2 <= all {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Service flows: what modem, class and line say of one, put together and checked.
 
-use super::links::{check_rate, plan_queue};
+use super::links::{check_rate, check_room, plan_queue};
 use crate::aqm::docsis_pie;
 use crate::link::docsis::preset::{Feature, Preset};
 use crate::link::docsis::qos::{ProactiveGrants, Qos, Scheduling};
@@ -16,7 +16,7 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::named::Named;
 use crate::scenario::raw::Queue;
 use crate::time::Duration;
-use crate::units::{ByteCount, Rate};
+use crate::units::{ByteCount, Limit, Rate};
 
 /// A service flow of a modem, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +40,12 @@ pub(in crate::scenario) struct FlowPlan {
     pub(in crate::scenario) dequeue_at: DequeueAt,
     pub(in crate::scenario) ack_acceleration: AckAcceleration,
     pub(in crate::scenario) queue: QueueConfig,
+    /// It is there from the start; else a change creates it.
+    pub(in crate::scenario) exists_at_start: bool,
+    /// What the places of the scenario say of it, for changes to add to.
+    pub(super) layers: Layers,
+    /// AQM is disabled on all of the modem's service flows in its direction.
+    pub(super) is_modem_aqm_disabled: bool,
     /// Which packets it takes; the flow for what no other claims has none.
     pub(in crate::scenario) rules: Vec<RulePlan>,
 }
@@ -59,14 +65,26 @@ pub(super) struct Channel<'a> {
     /// What it has to give.
     pub(super) rate: Rate,
     pub(super) timing: &'a UpstreamTiming,
+    /// AQM is disabled on all of the modem's service flows in this direction.
+    pub(super) is_aqm_disabled: bool,
+    /// What modems' buffers are if the CMTS drops what is written of them.
+    pub(super) default_buffer: Option<DefaultBuffer<'a>>,
+}
+
+/// The buffer that a line's modems have by default.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DefaultBuffer<'a> {
+    pub(super) size: Limit,
+    /// The path of the line.
+    pub(super) line: &'a str,
 }
 
 /// What the places of a scenario say of a service flow, the innermost first.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layers(pub(super) Vec<Layer>);
 
 /// What one place says of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layer {
     pub(super) path: String,
     pub(super) own: OwnUpstream,
@@ -82,7 +100,16 @@ impl Layers {
         let (queue, path) = self
             .find("queue", |own| own.queue.clone())
             .expect("queues that are left out have been written out");
-        let queue = plan_queue(&path, &queue, rate, Framing::ETHERNET)?.clone();
+        let mut queue = plan_queue(&path, &queue, rate, Framing::ETHERNET)?.clone();
+        if let Some(DefaultBuffer { size, line }) = channel.default_buffer {
+            let path = format!("{line}.buffer_settings.default_buffer");
+            check_room(&path, size, rate, Framing::ETHERNET)?;
+            queue = queue.with_buffer(size);
+        }
+        let is_disabled = self.value(|own| own.aqm_disabled).unwrap_or_default();
+        if is_disabled || channel.is_aqm_disabled {
+            queue = queue.without_aqm();
+        }
         Ok(FlowPlan {
             queue_path: path,
             name: name.to_owned(),
@@ -96,6 +123,9 @@ impl Layers {
             dequeue_at: self.value(|own| own.dequeue_at).unwrap_or_default(),
             ack_acceleration: self.ack_acceleration(channel)?,
             queue,
+            exists_at_start: true,
+            layers: self.clone(),
+            is_modem_aqm_disabled: channel.is_aqm_disabled,
             rules: Vec::new(),
         })
     }
@@ -210,7 +240,7 @@ impl Layers {
 }
 
 /// Traffic priorities have three bits.
-pub(super) fn check_priority(path: &str, priority: u8) -> Result<(), ScenarioError> {
+fn check_priority(path: &str, priority: u8) -> Result<(), ScenarioError> {
     if priority <= 7 {
         return Ok(());
     }
@@ -219,7 +249,7 @@ pub(super) fn check_priority(path: &str, priority: u8) -> Result<(), ScenarioErr
 }
 
 /// A bucket shallower than a packet would let none through.
-pub(super) fn check_burst(path: &str, burst: ByteCount) -> Result<(), ScenarioError> {
+fn check_burst(path: &str, burst: ByteCount) -> Result<(), ScenarioError> {
     if burst.0 >= PEAK_BURST {
         return Ok(());
     }
@@ -338,7 +368,7 @@ fn check_proactive(
 
 /// Bytes of the largest grant in one piece.
 fn largest_grant(timing: &UpstreamTiming) -> u64 {
-    timing.room(timing.minislots_per_channel())
+    timing.room(timing.minislots_per_channel() * timing.longest_map)
 }
 
 /// An unsolicited grant carries a packet, and fits into a MAP's interval.
@@ -407,6 +437,7 @@ impl From<&Upstream> for OwnUpstream {
             request_policy: Some(line.request_policy),
             dequeue_at: Some(line.dequeue_at),
             ack_acceleration: Some(line.ack_acceleration),
+            aqm_disabled: Some(line.aqm_disabled),
             queue: line.queue.clone(),
         }
     }
@@ -421,6 +452,7 @@ impl From<&Downstream> for OwnUpstream {
             peak_burst: Some(line.peak_burst),
             minimum_reserved: line.minimum_reserved,
             priority: Some(line.priority),
+            aqm_disabled: Some(line.aqm_disabled),
             queue: Some(line.queue.clone()),
             ..Self::default()
         }
@@ -436,6 +468,7 @@ impl From<&OwnDownstream> for OwnUpstream {
             peak_burst: own.peak_burst,
             minimum_reserved: own.minimum_reserved,
             priority: own.priority,
+            aqm_disabled: own.aqm_disabled,
             queue: own.queue.clone(),
             ..Self::default()
         }
@@ -455,6 +488,7 @@ impl From<&ServiceFlow> for OwnUpstream {
             request_policy: Some(flow.request_policy),
             dequeue_at: Some(flow.dequeue_at),
             ack_acceleration: Some(flow.ack_acceleration),
+            aqm_disabled: Some(flow.aqm_disabled),
             queue: flow.queue.clone(),
         }
     }

@@ -9,8 +9,12 @@
 //!
 //! Priority is strict: a request that must not be cut gets nothing while what comes before it leaves too little of every MAP.
 //!
-//! A request counts once the MAP's acknowledgement time has reached it. Grants are whole minislots; they are cut where the flow allows
-//! it, and each piece pays the overhead of a segment. What the [capacity](super::setup::UpstreamSetup::capacity) and the neighbours leave is the budget.
+//! A request counts once the MAP's acknowledgement time has reached it. Of what a flow has outstanding, a MAP grants what the flow's
+//! rate limits allow ([`shaper`]); the rest stays outstanding. Grants are whole minislots; they are cut where the flow allows it, and
+//! each piece pays the overhead of a segment. What the [capacity](super::setup::UpstreamSetup::capacity) and the neighbours leave is
+//! the budget. Unsolicited grants have their times whatever the budget: what they take beyond it, later budgets lack.
+
+pub mod shaper;
 
 use std::collections::VecDeque;
 
@@ -18,10 +22,13 @@ use super::periodic::{Due, Given, Periodic};
 use super::qos::{Qos, Scheduling};
 use super::space::Space;
 use super::timing::UpstreamTiming;
+use super::token_bucket::Limits;
 use crate::link::RateSchedule;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+
+use shaper::Shaper;
 
 /// Where a MAP's grants begin.
 #[derive(
@@ -104,8 +111,11 @@ struct FlowState {
     /// Which of the reservations and of what is given regularly is its own.
     reservation: Option<u32>,
     periodic: Option<u32>,
-    /// Bytes asked for and not granted.
+    shaper: Shaper,
+    /// Bytes requested and not granted.
     backlog: u64,
+    /// Those of them that the MAP being made may grant by the flow's rate limits.
+    allowed: u64,
     /// A part of the request has been granted.
     is_fragmented: bool,
     /// Minislots it gets in the MAP that is being made.
@@ -133,11 +143,16 @@ pub struct Cmts {
     is_waiting: Vec<bool>,
     reservations: Vec<Reservation>,
     periodic: Vec<Periodic>,
+    /// How many flows have been given something regularly: each has a turn of its own.
+    places: u64,
     space: Space,
     placement: Placement,
-    capacity: Option<RateSchedule>,
-    /// Bits × 10⁹ of capacity left over from rounding to minislots, or saved up for a request that must be answered whole.
-    carried: u128,
+    capacity: Option<Capacity>,
+    /// Bits × 10⁹ of capacity left over from rounding to minislots, or saved up for a request that must be answered whole; negative
+    /// where unsolicited grants took more than there was.
+    carried: i128,
+    /// The MAP after the latest one made.
+    next: u64,
     /// Minislots of the MAP after the last that a grant which could not be cut runs on into.
     overhang: (u64, u64),
     /// The MAP that is being made may be filled to its end.
@@ -154,12 +169,111 @@ pub struct Cmts {
     /// Flows with a share in the MAP, in the order of their grants.
     served: Vec<usize>,
     hungry: Vec<(u64, usize)>,
-    /// MAPs so far that had less to give than was asked for.
-    full: u64,
-    /// Minislots given so far, asked for or not.
+    /// Of all MAPs so far.
+    total: Tally,
+    /// The latest MAPs that were made, and what is counted of each.
+    latest: VecDeque<(Span, Tally)>,
+}
+
+/// What an upstream channel has to give, where that is less than it carries.
+#[derive(Debug, Clone)]
+pub struct Capacity {
+    /// Over time.
+    pub schedule: RateSchedule,
+    /// Each MAP has that times a factor drawn evenly from 1 − `variation` to 1 + `variation`.
+    pub variation: f64,
+    /// The stream of these draws, one for each MAP.
+    pub rng: Rng,
+    /// Bits that the MAPs so far had beyond the schedule, for the draws.
+    pub drawn: f64,
+}
+
+impl Capacity {
+    /// What is given over time, without variation.
+    pub fn new(schedule: RateSchedule) -> Self {
+        Self {
+            schedule,
+            variation: 0.0,
+            rng: Rng::for_path(0, "capacity"),
+            drawn: 0.0,
+        }
+    }
+
+    /// Makes it vary from MAP to MAP.
+    #[must_use]
+    pub fn varied(mut self, variation: f64, rng: Rng) -> Self {
+        self.variation = variation;
+        self.rng = rng;
+        self
+    }
+
+    /// Bits until `at`, where nothing above `most` counts.
+    pub fn bits_until(&self, at: Instant, most: Rate) -> f64 {
+        self.schedule.bits_until(at, most) + self.drawn
+    }
+
+    /// Bits × 10⁹ for a MAP, before which `skipped` intervals had none.
+    fn of_map(&mut self, skipped: u64, map: Span, timing: &UpstreamTiming) -> i128 {
+        let [start, end] = map.times(timing);
+        let bits = match &self.schedule {
+            RateSchedule::Constant(rate) => {
+                i128::from(rate.0) * i128::from(end.since(start).as_nanos())
+            }
+            varying => {
+                let [start, end] = [start, end].map(|at| varying.bits_until(at, Rate(u64::MAX)));
+                ((end - start) * 1e9) as i128
+            }
+        };
+        if self.variation == 0.0 {
+            return bits;
+        }
+        // A draw for each interval, whether a MAP of it is made or not, so that what others request does not shift the capacity.
+        let mut factor = 1.0;
+        for _ in 0..skipped + map.length {
+            factor = 1.0 + self.variation * (2.0 * self.rng.uniform() - 1.0);
+            self.drawn += bits as f64 / 1e9 / map.length as f64 * (factor - 1.0);
+        }
+        (bits as f64 * factor) as i128
+    }
+}
+
+/// A MAP: the first of its intervals, and how many it has (one, where all are alike).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    first: u64,
+    length: u64,
+}
+
+impl Span {
+    fn end(self) -> u64 {
+        self.first + self.length
+    }
+
+    fn times(self, timing: &UpstreamTiming) -> [Instant; 2] {
+        [self.first, self.end()].map(|map| timing.allocation_start(map))
+    }
+}
+
+/// What is counted of MAPs, in intervals.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    /// Minislots given, requested or not.
     given: u64,
-    /// The latest MAPs that were made: which, minislots given in it, and whether it had less to give than was asked for.
-    latest: VecDeque<(u64, u64, bool)>,
+    /// MAPs that had less to give than was requested.
+    full: u64,
+    /// MAPs that carried a grant.
+    granted: u64,
+}
+
+/// What the MAPs up to a time have given. MAPs are made ahead: of one whose interval is not over, what lies before that time counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Used {
+    /// Minislots, with those of polls, and of grants in MAPs that were not made.
+    pub given: f64,
+    /// MAP intervals that had less to give than was requested.
+    pub full: f64,
+    /// MAP intervals with a grant.
+    pub granted: f64,
 }
 
 /// MAPs are made at most so many intervals before theirs begins.
@@ -167,7 +281,7 @@ const MOST_AHEAD: usize = 64;
 
 impl Cmts {
     /// A scheduler without service flows.
-    pub fn new(placement: Placement, capacity: Option<RateSchedule>, rng: Rng) -> Self {
+    pub fn new(placement: Placement, capacity: Option<Capacity>, rng: Rng) -> Self {
         Self {
             requests: VecDeque::with_capacity(16),
             flows: Vec::new(),
@@ -175,10 +289,12 @@ impl Cmts {
             is_waiting: Vec::new(),
             reservations: Vec::new(),
             periodic: Vec::new(),
+            places: 0,
             space: Space::default(),
             placement,
             capacity,
             carried: 0,
+            next: 0,
             overhang: (0, 0),
             is_unlimited: false,
             most: 0,
@@ -189,30 +305,30 @@ impl Cmts {
             unplaced: Vec::new(),
             served: Vec::new(),
             hungry: Vec::new(),
-            full: 0,
-            given: 0,
+            total: Tally::default(),
             latest: VecDeque::with_capacity(MOST_AHEAD),
         }
     }
 
     /// Adds a service flow, the next by index; what is given to it regularly begins within an interval from `from` on.
-    pub fn add_flow(&mut self, qos: &Qos, cut: Cut, from: Instant, timing: &UpstreamTiming) {
+    pub fn add_flow(
+        &mut self,
+        qos: &Qos,
+        (cut, shaper): (Cut, Shaper),
+        from: Instant,
+        timing: &UpstreamTiming,
+    ) {
         let flow = self.flows.len();
-        let place = self.periodic.len() as u64;
-        let periodic = regular((flow, place), &qos.scheduling, from, timing).map(|periodic| {
+        let regular = regular((flow, self.places), &qos.scheduling, from, timing);
+        let periodic = regular.map(|periodic| {
+            self.places += 1;
             self.periodic.push(periodic);
             self.periodic.len() as u32 - 1
         });
         let reservation = (qos.minimum_reserved.0 > 0).then(|| {
-            self.reservations.push(Reservation {
-                rate: Rate(
-                    (u128::from(qos.minimum_reserved.0)
-                        * u128::from(MEAN_PACKET + timing.mac_header)
-                        / u128::from(MEAN_PACKET)) as u64,
-                ),
-                saved: 0,
-                counted: Instant::ZERO,
-            });
+            let rate = raised(qos.minimum_reserved, timing);
+            self.reservations
+                .push(Reservation::new(rate, Instant::ZERO));
             self.reservations.len() as u32 - 1
         });
         self.flows.push(FlowState {
@@ -220,7 +336,9 @@ impl Cmts {
             cut,
             reservation,
             periodic,
+            shaper,
             backlog: 0,
+            allowed: 0,
             is_fragmented: false,
             share: 0,
         });
@@ -239,6 +357,106 @@ impl Cmts {
         if self.is_waiting[flow] && earlier != usize::from(state.priority) {
             self.waiting[earlier].retain(|&other| other != flow);
             self.waiting[usize::from(state.priority)].push_back(flow);
+        }
+    }
+
+    /// The flow is treated so from `now` on; `map` is the first MAP that can say so. What it has asked for is granted as before. A reserved rate that is another begins
+    /// anew, and so does what is given regularly.
+    pub fn change(
+        &mut self,
+        flow: usize,
+        qos: &Qos,
+        (now, map): (Instant, u64),
+        timing: &UpstreamTiming,
+    ) {
+        self.set_priority(flow, qos.priority);
+        self.reserve(flow, qos.minimum_reserved, now, timing);
+        let wanted = regular((flow, self.places), &qos.scheduling, now, timing);
+        let current = self.flows[flow]
+            .periodic
+            .map(|place| &self.periodic[place as usize]);
+        let is_same = match (current, &wanted) {
+            (None, None) => true,
+            (Some(current), Some(wanted)) => current.is_like(wanted),
+            _ => false,
+        };
+        if is_same {
+            return;
+        }
+        self.end_regular(flow, map, timing);
+        if let Some(periodic) = wanted {
+            self.places += 1;
+            self.periodic.push(periodic);
+            self.flows[flow].periodic = Some(self.periodic.len() as u32 - 1);
+        }
+    }
+
+    /// The flow is there no more: what it has asked for is forgotten, and nothing is given to it from `map` on.
+    pub fn delete(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
+        self.end_regular(flow, map, timing);
+        self.requests.retain(|request| request.flow != flow);
+        for line in &mut self.waiting {
+            line.retain(|&other| other != flow);
+        }
+        self.is_waiting[flow] = false;
+        let state = &mut self.flows[flow];
+        state.backlog = 0;
+        state.allowed = 0;
+        state.is_fragmented = false;
+        self.passed_over = self.passed_over.filter(|&other| other != flow);
+    }
+
+    /// Reserves a rate for the flow from `now` on, if it has not had the same before.
+    fn reserve(&mut self, flow: usize, rate: Rate, now: Instant, timing: &UpstreamTiming) {
+        let rate = raised(rate, timing);
+        match self.flows[flow].reservation {
+            Some(place) => {
+                let reservation = &mut self.reservations[place as usize];
+                if reservation.rate != rate {
+                    *reservation = Reservation::new(rate, now);
+                }
+            }
+            None if rate.0 > 0 => {
+                self.reservations.push(Reservation::new(rate, now));
+                self.flows[flow].reservation = Some(self.reservations.len() as u32 - 1);
+            }
+            None => {}
+        }
+    }
+
+    /// Nothing is given to the flow regularly from `map` on; what MAPs that were not made would have carried until then is counted.
+    fn end_regular(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
+        let Some(place) = self.flows[flow].periodic.take() else {
+            return;
+        };
+        let mut ended = self.periodic.swap_remove(place as usize);
+        if let Some(moved) = self.periodic.get(place as usize) {
+            self.flows[moved.flow].periodic = Some(place);
+        }
+        let grants = ended.take_due(map, timing, &mut Vec::new());
+        if let Given::Grant { minislots } = ended.given
+            && grants > 0
+        {
+            self.missed.push(Missed {
+                flow,
+                grants,
+                minislots,
+            });
+        }
+    }
+
+    /// The flow's rate limits from now on.
+    pub fn set_limits(&mut self, flow: usize, limits: Limits) {
+        self.flows[flow].shaper.change(limits);
+    }
+
+    /// The bursts of grants of `credit` requested bytes (zero: unsolicited ones) carried `pdu` bytes that the rate limits count.
+    pub fn carried(&mut self, flow: usize, credit: u64, pdu: u64) {
+        let shaper = &mut self.flows[flow].shaper;
+        if pdu <= credit {
+            shaper.give_back(credit - pdu);
+        } else {
+            shaper.take(pdu - credit);
         }
     }
 
@@ -280,24 +498,34 @@ impl Cmts {
     }
 
     /// What there is to give over time, where that is less than the channel carries.
-    pub fn capacity(&self) -> Option<&RateSchedule> {
+    pub fn capacity(&self) -> Option<&Capacity> {
         self.capacity.as_ref()
     }
 
-    /// Minislots given up to now, with those of polls, and of grants in MAPs that were not made; and MAP intervals that had less to give than was
-    /// asked for. MAPs are made ahead: of one whose interval is not over, what lies before now counts.
-    pub fn used_until(&self, now: Instant, timing: &UpstreamTiming) -> (f64, f64) {
-        let (mut given, mut full) = (self.given as f64, self.full as f64);
-        for &(map, minislots, is_full) in self.latest.iter().rev() {
-            let over = now.since(timing.allocation_start(map)).as_nanos() as f64;
-            let ahead = 1.0 - over / timing.map_interval().as_nanos() as f64;
+    /// What the MAPs up to now have given.
+    pub fn used_until(&self, now: Instant, timing: &UpstreamTiming) -> Used {
+        let Tally {
+            given,
+            full,
+            granted,
+        } = self.total;
+        let mut used = Used {
+            given: given as f64,
+            full: full as f64,
+            granted: granted as f64,
+        };
+        for &(map, tally) in self.latest.iter().rev() {
+            let [start, end] = map.times(timing);
+            let over = now.since(start).as_nanos() as f64;
+            let ahead = 1.0 - over / end.since(start).as_nanos() as f64;
             if ahead <= 0.0 {
                 break;
             }
-            given -= ahead * minislots as f64;
-            full -= ahead * f64::from(u8::from(is_full));
+            used.given -= ahead * tally.given as f64;
+            used.full -= ahead * tally.full as f64;
+            used.granted -= ahead * tally.granted as f64;
         }
-        (given, full)
+        used
     }
 
     /// Grants of MAPs that were not made since this was last asked.
@@ -310,39 +538,97 @@ impl Cmts {
         &self.unplaced
     }
 
-    /// Makes MAP `map`, of which the neighbours take `taken` minislots: its grants, appended to `grants`. MAPs are made in order.
+    /// Makes MAP `map`, of each of whose intervals the neighbours take `taken` minislots: its grants, appended to `grants`. MAPs are made
+    /// in order. The next one it may be.
     pub fn schedule(
         &mut self,
         map: u64,
         taken: u64,
         timing: &UpstreamTiming,
         grants: &mut Vec<Grant>,
-    ) {
+    ) -> u64 {
+        let granted_before = grants.len();
         self.consider(map, timing);
+        let map = self.measure(map, timing);
+        let skipped = map.first - std::mem::replace(&mut self.next, map.end());
         let overhang = match self.overhang {
-            (of, minislots) if of == map => minislots,
+            (of, minislots) if of == map.first => minislots,
             _ => 0,
         };
-        self.space.clear(timing, overhang);
+        self.space.clear(timing, map.length, overhang);
         let most = self.space.free();
+        let taken = taken * map.length;
         let free = most.saturating_sub(taken);
-        let regular = self.give_regularly(map, timing, grants);
-        let budget = self.budget(map, [free, most], timing);
-        let budget = budget.saturating_sub(regular).min(self.space.free());
+        let per_minislot = i128::from(timing.minislot_bytes) * i128::from(BYTE);
+        let offered = self.offered((skipped, map), [free, taken], timing);
+        if self.carried < 0 {
+            // The intervals of MAPs that were not made had something to give too.
+            self.carried = (self.carried + offered * i128::from(skipped)).min(0);
+        }
+        self.carried += offered;
+        let overdraft = (self.carried / per_minislot) as i64 + most as i64;
+        let overdraft = overdraft.max(0) as u64;
+        // Polls have their times too, and are too short to matter beyond that.
+        let regular = (self.give_regularly(map, overdraft, timing, grants)).min(overdraft);
+        self.count_missed(skipped, (offered / per_minislot) as u64);
+        self.carried -= i128::from(regular) * per_minislot;
+        // Only what a MAP could not give for rounding is carried over: unused capacity is gone.
+        let available = (self.carried / per_minislot).max(0);
+        self.carried -= available * per_minislot;
+        let budget = (available as u64).min(most).min(self.space.free());
         self.is_unlimited = budget == self.space.free();
         self.most = most.saturating_sub(regular).min(self.space.free());
         let before = grants.len();
-        let left = self.share(timing.allocation_start(map), budget, timing);
+        let left = self.share(map, budget, timing);
         self.place(map, budget, timing, grants);
-        let asked_for = grants[before..].iter().map(|grant| grant.minislots);
-        let given = regular + asked_for.sum::<u64>();
-        let is_full = left == 0 && self.has_backlog();
-        self.given += given;
-        self.full += u64::from(is_full);
+        let requested = grants[before..].iter().map(|grant| grant.minislots);
+        let tally = Tally {
+            given: regular + requested.sum::<u64>(),
+            full: map.length * u64::from(left == 0 && self.has_backlog()),
+            granted: map.length * u64::from(grants.len() > granted_before),
+        };
+        self.count(map, tally);
+        map.end()
+    }
+
+    /// How long the MAP that begins with interval `first` is: as long as what it has to give takes. Finds how much of its requests each
+    /// flow may be granted in it.
+    fn measure(&mut self, first: u64, timing: &UpstreamTiming) -> Span {
+        let mut map = Span { first, length: 1 };
+        self.allow(map, timing);
+        if timing.longest_map > 1 {
+            let waiting = self.waiting.iter().flatten();
+            let wanted = waiting.map(|&flow| self.flows[flow].wanted(timing));
+            let periodic = self.periodic.iter();
+            let due = periodic.map(|periodic| periodic.minislots_in(first, timing));
+            let wanted = wanted.sum::<u64>() + due.sum::<u64>();
+            map.length = wanted
+                .div_ceil(timing.minislots_per_map())
+                .clamp(1, timing.longest_map);
+            self.allow(map, timing);
+        }
+        map
+    }
+
+    fn count(&mut self, map: Span, tally: Tally) {
+        self.total.given += tally.given;
+        self.total.full += tally.full;
+        self.total.granted += tally.granted;
         if self.latest.len() == MOST_AHEAD {
             self.latest.pop_front();
         }
-        self.latest.push_back((map, given, is_full));
+        self.latest.push_back((map, tally));
+    }
+
+    /// Counts what was given in `skipped` intervals without a MAP that was made, of which each had `available` minislots.
+    fn count_missed(&mut self, skipped: u64, available: u64) {
+        let (mut minislots, mut grants) = (0, 0);
+        for missed in &self.missed {
+            minislots += missed.grants * missed.minislots;
+            grants += missed.grants;
+        }
+        self.total.given += minislots.min(skipped * available);
+        self.total.granted += grants.min(skipped);
     }
 
     /// Takes in the requests that the MAP's acknowledgement time has reached.
@@ -365,10 +651,11 @@ impl Cmts {
         });
     }
 
-    /// Places what is given without being asked for; minislots it takes.
+    /// Places what is given without a request, as long as it takes `most` minislots at most; minislots it takes.
     fn give_regularly(
         &mut self,
-        map: u64,
+        map: Span,
+        most: u64,
         timing: &UpstreamTiming,
         grants: &mut Vec<Grant>,
     ) -> u64 {
@@ -377,7 +664,9 @@ impl Cmts {
         self.unplaced.clear();
         for periodic in &mut self.periodic {
             let known = self.due.len();
-            let missed = periodic.take_due(map, timing, &mut self.due);
+            let missed = (map.first..map.end())
+                .map(|map| periodic.take_due(map, timing, &mut self.due))
+                .sum();
             match periodic.given {
                 // Polls are where they are; their minislots are no more there for grants.
                 Given::Poll => {
@@ -388,7 +677,6 @@ impl Cmts {
                         .sum::<u64>();
                 }
                 Given::Grant { minislots } if missed > 0 => {
-                    self.given += missed * minislots;
                     self.missed.push(Missed {
                         flow: periodic.flow,
                         grants: missed,
@@ -401,20 +689,20 @@ impl Cmts {
         self.due
             .sort_unstable_by_key(|due| (due.deadline, due.flow));
         for due in &self.due {
-            let frames = due.frames(map, timing);
-            let late = *frames.start()..=timing.frames_per_map;
+            let frames = due.frames(map.first, timing);
+            let late = *frames.start()..=timing.frames_per_map * map.length;
             let first = self
                 .space
                 .take_within(due.minislots, &frames, timing)
                 .or_else(|| self.space.take_within(due.minislots, &late, timing));
-            let Some(first) = first else {
+            let Some(first) = first.filter(|_| taken + due.minislots <= most) else {
                 self.unplaced.push(due.flow);
                 continue;
             };
             taken += due.minislots;
             grants.push(Grant {
                 flow: due.flow,
-                map,
+                map: map.first,
                 first,
                 minislots: due.minislots,
                 credit: 0,
@@ -423,26 +711,39 @@ impl Cmts {
         taken
     }
 
-    /// Minislots there are to give in this MAP, of `free` ones that the neighbours leave and at most of `most`.
-    fn budget(&mut self, map: u64, [free, most]: [u64; 2], timing: &UpstreamTiming) -> u64 {
-        if self.capacity.is_none() && self.carried == 0 {
-            return free;
+    /// Finds how much of its requests each flow may be granted in this MAP.
+    fn allow(&mut self, map: Span, timing: &UpstreamTiming) {
+        let times = map.times(timing);
+        for &index in self.waiting.iter().flatten() {
+            let flow = &mut self.flows[index];
+            let is_cut = flow.cut == Cut::Anywhere;
+            flow.allowed = flow.shaper.allowed(flow.backlog, is_cut, times);
         }
-        let per_minislot = u128::from(timing.minislot_bytes) * u128::from(BYTE);
-        let mut offered = u128::from(free) * per_minislot;
-        if let Some(capacity) = &self.capacity {
-            let rate = capacity.at(timing.allocation_start(map));
-            offered =
-                offered.min(u128::from(rate.0) * u128::from(timing.map_interval().as_nanos()));
-        }
-        // Only what a MAP could not give for rounding is carried over: unused capacity is gone.
-        let available = offered + self.carried;
-        self.carried = available % per_minislot;
-        most.min((available / per_minislot) as u64)
+    }
+
+    /// Bits × 10⁹ that the channel has to give in a MAP, of whose minislots `free` are left where neighbours take `taken`; `skipped`
+    /// intervals before it had no MAP. Neighbours take the same share of a capacity.
+    fn offered(
+        &mut self,
+        (skipped, map): (u64, Span),
+        [free, taken]: [u64; 2],
+        timing: &UpstreamTiming,
+    ) -> i128 {
+        let per_minislot = i128::from(timing.minislot_bytes) * i128::from(BYTE);
+        let requests = i128::from(timing.opportunity_bytes() * map.length) * i128::from(BYTE);
+        let left = (i128::from(free) * per_minislot - requests).max(0);
+        let Some(capacity) = &mut self.capacity else {
+            return left;
+        };
+        let all = i128::from(timing.minislots_per_map() * map.length);
+        let given = capacity
+            .of_map(skipped, map, timing)
+            .min(all * per_minislot);
+        left.min(given * (all - i128::from(taken)).max(0) / all)
     }
 
     /// Shares the budget among those that wait; what is left.
-    fn share(&mut self, start: Instant, budget: u64, timing: &UpstreamTiming) -> u64 {
+    fn share(&mut self, map: Span, budget: u64, timing: &UpstreamTiming) -> u64 {
         for &flow in &self.served {
             self.flows[flow].share = 0;
         }
@@ -450,18 +751,20 @@ impl Cmts {
         if budget == 0 {
             return 0;
         }
-        let left = self.give_reserved(start, budget, timing);
+        let left = self.give_reserved(map, budget, timing);
         (0..8).rev().fold(left, |left, priority| {
-            self.share_among(priority, left, timing)
+            self.share_among((priority, map.length), left, timing)
         })
     }
 
     /// Gives each flow what its reserved rate has saved up, while there is something; what is left.
-    fn give_reserved(&mut self, now: Instant, mut budget: u64, timing: &UpstreamTiming) -> u64 {
+    fn give_reserved(&mut self, map: Span, mut budget: u64, timing: &UpstreamTiming) -> u64 {
         if self.reservations.is_empty() {
             return budget;
         }
         let full = FULL_PACKET + timing.mac_header;
+        let now = timing.allocation_start(map.first);
+        let interval = timing.map_interval() * timing.longest_map;
         for line in self.waiting.iter().rev() {
             for &index in line {
                 let flow = &mut self.flows[index];
@@ -469,14 +772,14 @@ impl Cmts {
                     continue;
                 };
                 let reservation = &mut self.reservations[reservation as usize];
-                let saved = reservation.count(now, full, timing.map_interval());
+                let saved = reservation.count(now, full, interval);
                 // Not a crumb in every MAP, but packets.
-                if saved < flow.backlog.min(full) {
+                if saved < flow.allowed.min(full) {
                     continue;
                 }
                 let wanted = match flow.cut {
                     Cut::Never => flow.wanted(timing),
-                    _ => timing.minislots_for(saved.min(flow.backlog)),
+                    _ => timing.minislots_for(saved.min(flow.allowed)),
                 };
                 if flow.cut == Cut::Never && wanted > budget {
                     continue;
@@ -492,11 +795,16 @@ impl Cmts {
     }
 
     /// Shares what is left among the flows of a priority; what is left then.
-    fn share_among(&mut self, priority: usize, budget: u64, timing: &UpstreamTiming) -> u64 {
+    fn share_among(
+        &mut self,
+        (priority, length): (usize, u64),
+        budget: u64,
+        timing: &UpstreamTiming,
+    ) -> u64 {
         if self.waiting[priority].is_empty() || budget == 0 {
             return budget;
         }
-        let (looked_at, whole) = self.admit(priority, budget, timing);
+        let (looked_at, whole) = self.admit((priority, length), budget, timing);
         let mut left = budget - whole;
         // Grants come in the order of the line, which changes, so that nobody is always the last to be placed.
         for &(_, index) in &self.hungry {
@@ -525,9 +833,14 @@ impl Cmts {
 
     /// Finds those at the head of the line among whom the budget is shared, so that each gets a packet's worth at least: into `hungry`. Requests that
     /// must be answered whole are: the minislots they take. And how many of the line were looked at.
-    fn admit(&mut self, priority: usize, budget: u64, timing: &UpstreamTiming) -> (usize, u64) {
+    fn admit(
+        &mut self,
+        (priority, length): (usize, u64),
+        budget: u64,
+        timing: &UpstreamTiming,
+    ) -> (usize, u64) {
         let packet = timing.minislots_for(FULL_PACKET + timing.mac_header);
-        let largest = timing.minislots_per_channel();
+        let largest = timing.minislots_per_channel() * length;
         let can_overhang = timing.channels == 1 && self.periodic.is_empty();
         let (mut least, mut whole) = (0, 0);
         self.hungry.clear();
@@ -554,7 +867,7 @@ impl Cmts {
                 }
                 if least == 0 {
                     // First in line, and too long for what this MAP has: save up for it.
-                    self.carried += u128::from(left * timing.minislot_bytes) * u128::from(BYTE);
+                    self.carried += i128::from(left * timing.minislot_bytes) * i128::from(BYTE);
                     return (0, budget);
                 }
                 return (position, whole);
@@ -577,7 +890,7 @@ impl Cmts {
     }
 
     /// Cuts the grants of all shares out of the interval.
-    fn place(&mut self, map: u64, budget: u64, timing: &UpstreamTiming, grants: &mut Vec<Grant>) {
+    fn place(&mut self, map: Span, budget: u64, timing: &UpstreamTiming, grants: &mut Vec<Grant>) {
         let used: u64 = self.served.iter().map(|&flow| self.flows[flow].share).sum();
         let room = self.space.free().saturating_sub(used);
         self.space.start_at(match self.placement {
@@ -588,14 +901,22 @@ impl Cmts {
         for &index in &self.served {
             let flow = &mut self.flows[index];
             let before = flow.backlog;
-            let is_whole =
-                flow.share >= flow.wanted(timing) && flow.share <= timing.minislots_per_channel();
+            let is_whole = flow.share >= flow.wanted(timing)
+                && flow.share <= timing.minislots_per_channel() * map.length;
             if flow.cut == Cut::Never && is_whole {
                 self.overhang = place_whole(flow, (index, map), &mut self.space, timing, grants)
                     .unwrap_or(self.overhang);
             } else {
-                left = place_pieces(flow, (index, map), left, &mut self.space, timing, grants);
+                left = place_pieces(
+                    flow,
+                    (index, map.first),
+                    left,
+                    &mut self.space,
+                    timing,
+                    grants,
+                );
             }
+            flow.shaper.spend(before - flow.backlog, map.times(timing));
             if let Some(reservation) = flow.reservation {
                 self.reservations[reservation as usize].spend(before - flow.backlog);
             }
@@ -658,7 +979,7 @@ fn give(flow: &mut FlowState, minislots: u64, index: usize, served: &mut Vec<usi
 /// Places a grant that must not be cut: the minislots of the next MAP that it runs on into, if it does.
 fn place_whole(
     flow: &mut FlowState,
-    (index, map): (usize, u64),
+    (index, map): (usize, Span),
     space: &mut Space,
     timing: &UpstreamTiming,
     grants: &mut Vec<Grant>,
@@ -668,13 +989,13 @@ fn place_whole(
         Some(first) => (first, None),
         None if timing.channels == 1 => {
             let (first, length) = space.cut_last()?;
-            (first, Some((map + 1, minislots - length)))
+            (first, Some((map.end(), minislots - length)))
         }
         None => return None,
     };
     grants.push(Grant {
         flow: index,
-        map,
+        map: map.first,
         first,
         minislots,
         credit: flow.backlog,
@@ -692,12 +1013,12 @@ fn place_pieces(
     timing: &UpstreamTiming,
     grants: &mut Vec<Grant>,
 ) -> u64 {
-    let whole = timing.minislots_for(flow.backlog) <= flow.share && !flow.is_fragmented;
+    let whole = timing.minislots_for(flow.allowed) <= flow.share && !flow.is_fragmented;
     let mut wanted = match flow.cut {
         Cut::Fragments(overhead) if !whole => timing.room(flow.share).saturating_sub(overhead),
         _ => timing.room(flow.share),
     }
-    .min(flow.backlog);
+    .min(flow.allowed);
     while wanted > 0 {
         let overhead = match flow.cut {
             Cut::Fragments(overhead) if flow.is_fragmented || wanted < flow.backlog => overhead,
@@ -734,7 +1055,7 @@ fn place_pieces(
 impl FlowState {
     /// Minislots it wants for all it waits for.
     fn wanted(&self, timing: &UpstreamTiming) -> u64 {
-        match (self.backlog, self.cut) {
+        match (self.allowed, self.cut) {
             (0, _) => 0,
             (bytes, Cut::Fragments(overhead)) if self.is_fragmented => {
                 timing.minislots_for(bytes + overhead)
@@ -744,7 +1065,22 @@ impl FlowState {
     }
 }
 
+/// A reserved rate as the CMTS keeps it, with room for MAC headers.
+fn raised(rate: Rate, timing: &UpstreamTiming) -> Rate {
+    let with_header = u128::from(MEAN_PACKET + timing.mac_header);
+    Rate((u128::from(rate.0) * with_header / u128::from(MEAN_PACKET)) as u64)
+}
+
 impl Reservation {
+    /// Nothing is saved up at `now`.
+    fn new(rate: Rate, now: Instant) -> Self {
+        Self {
+            rate,
+            saved: 0,
+            counted: now,
+        }
+    }
+
     /// Bytes saved up by `now`, at most a packet and what two MAPs bring.
     fn count(&mut self, now: Instant, packet: u64, map_interval: Duration) -> u64 {
         let per_map = u128::from(self.rate.0) * u128::from(map_interval.as_nanos());

@@ -10,6 +10,13 @@ use crate::link::docsis::qos::UnsolicitedGrants;
 use crate::rng::Rng;
 use crate::units::ByteCount;
 
+const UNLIMITED: Limits = Limits {
+    sustained: None,
+    burst: 0,
+    peak: None,
+    peak_burst: 0,
+};
+
 fn ofdma() -> UpstreamTiming {
     Plant::docsis31().upstream_timing()
 }
@@ -20,11 +27,12 @@ fn bonded() -> UpstreamTiming {
 
 /// A scheduler for these flows, all of which may be cut like this.
 fn cmts(flows: &[Qos], cut: Cut, capacity: Option<u64>, timing: &UpstreamTiming) -> Cmts {
-    let capacity = capacity.map(|rate| RateSchedule::Constant(Rate(rate)));
+    let capacity = capacity.map(|rate| Capacity::new(RateSchedule::Constant(Rate(rate))));
     let rng = Rng::for_path(1, "cmts");
     let mut cmts = Cmts::new(Placement::First, capacity, rng);
     for qos in flows {
-        cmts.add_flow(qos, cut, Instant::ZERO, timing);
+        let shaper = Shaper::new(UNLIMITED, Duration::ZERO);
+        cmts.add_flow(qos, (cut, shaper), Instant::ZERO, timing);
     }
     cmts
 }
@@ -116,6 +124,88 @@ fn a_capacity_schedule_is_kept_exactly_over_many_maps() {
         .map(|grant| grant.minislots * timing.minislot_bytes)
         .sum();
     assert!(bytes.abs_diff(1_234_567 * 2_025 / 8 / 1_000) <= timing.minislot_bytes);
+}
+
+#[test]
+fn a_map_grants_what_the_flows_rate_limits_allow_and_the_rest_stays_outstanding() {
+    let timing = ofdma();
+    let limits = Limits {
+        sustained: Some(Rate(50_000_000)),
+        burst: 3044,
+        ..UNLIMITED
+    };
+    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
+    cmts.set_limits(0, limits);
+    cmts.request(0, Instant::ZERO, 60_000);
+    let mut grants = Vec::new();
+    for map in 10..20 {
+        cmts.schedule(map, 0, &timing, &mut grants);
+    }
+    // 2.025 ms at 50 Mb/s are 12 656 B.
+    let credits: Vec<u64> = grants.iter().map(|grant| grant.credit).collect();
+    assert_eq!(credits, [15_700, 12_656, 12_656, 12_657, 6331]);
+}
+
+#[test]
+fn bytes_that_were_no_pdu_may_be_granted_again() {
+    let timing = ofdma();
+    let limits = Limits {
+        sustained: Some(Rate(50_000_000)),
+        burst: 3044,
+        ..UNLIMITED
+    };
+    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
+    cmts.set_limits(0, limits);
+    cmts.request(0, Instant::ZERO, 60_000);
+    let mut grants = Vec::new();
+    cmts.schedule(10, 0, &timing, &mut grants);
+    cmts.carried(0, grants[0].credit, grants[0].credit - 100);
+    cmts.schedule(11, 0, &timing, &mut grants);
+    assert_eq!(grants[1].credit, 12_756);
+}
+
+#[test]
+fn what_unsolicited_grants_take_beyond_the_capacity_is_paid_back() {
+    let timing = ofdma();
+    let ugs = Qos {
+        scheduling: Scheduling::Ugs(UnsolicitedGrants::default()),
+        ..Qos::default()
+    };
+    // 115 calls take 39.7 of 40 Mb/s; how many are due in a MAP varies.
+    let mut flows = vec![ugs; 115];
+    flows.push(Qos::default());
+    let mut cmts = cmts(&flows, Cut::Anywhere, Some(40_000_000), &timing);
+    cmts.request(115, Instant::ZERO, 1 << 40);
+    let mut grants = Vec::new();
+    let maps = 10..5_010;
+    for map in maps.clone() {
+        cmts.schedule(map, 0, &timing, &mut grants);
+    }
+    let given: u64 = grants.iter().map(|grant| grant.minislots).sum();
+    let bits = given as f64 * (timing.minislot_bytes * 8) as f64;
+    let seconds = maps.count() as f64 * timing.map_interval().as_secs_f64();
+    assert!(bits <= 40e6 * seconds + 668e6 * 0.002, "{}", bits / seconds);
+    assert!(bits > 39.9e6 * seconds, "{}", bits / seconds);
+}
+
+#[test]
+fn a_capacity_that_varies_has_its_mean_whichever_maps_are_made() {
+    let timing = ofdma();
+    let capacity = || {
+        let schedule = RateSchedule::Constant(Rate(100_000_000));
+        Capacity::new(schedule).varied(0.2, Rng::for_path(1, "capacity"))
+    };
+    let of_map = |capacity: &mut Capacity, [skipped, first]: [u64; 2]| {
+        capacity.of_map(skipped, Span { first, length: 1 }, &timing) as f64 / 1e9
+    };
+    let mean = 100e6 * timing.map_interval().as_secs_f64();
+    let mut all = capacity();
+    let bits: Vec<f64> = (0..2000).map(|map| of_map(&mut all, [0, map])).collect();
+    assert!((bits.iter().sum::<f64>() / 2000.0 / mean - 1.0).abs() < 0.01);
+    assert!(bits.iter().all(|bits| (0.8..=1.2).contains(&(bits / mean))));
+    let mut few = capacity();
+    assert_eq!(of_map(&mut few, [4, 4]).to_bits(), bits[4].to_bits());
+    assert_eq!(of_map(&mut few, [2, 7]).to_bits(), bits[7].to_bits());
 }
 
 #[test]

@@ -16,8 +16,8 @@ use crate::metrics::channel::ChannelUse;
 use crate::near::{Beginning, Near, Step, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
-use crate::time::Instant;
-use crate::trace::QueueId;
+use crate::time::{Duration, Instant};
+use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
 
 /// What a downstream wake-up is for.
@@ -43,6 +43,7 @@ struct ServiceFlow {
     admitted: Instant,
     /// It waits for them.
     is_held_back: bool,
+    is_deleted: bool,
     /// A packet is in hand: said here, so that it need not be touched.
     has_in_hand: bool,
     /// Taken from the queue: waits for tokens, or has them and waits for the channel. Last, as few packets do.
@@ -68,11 +69,13 @@ pub struct Downstream {
 }
 
 impl Downstream {
-    /// An idle downstream of these service flows; `capacity` limits the channel over time.
+    /// An idle downstream of these service flows; `capacity` limits the channel over time, and tokens are added every
+    /// `token_interval` (zero: continuously).
     pub fn new(
         timing: DownstreamTiming,
         flows: Vec<DownstreamFlow>,
         capacity: Option<RateSchedule>,
+        token_interval: Duration,
     ) -> Self {
         let schedule = capacity.unwrap_or(RateSchedule::Constant(timing.rate));
         let shares = flows
@@ -82,7 +85,9 @@ impl Downstream {
             timing,
             scheduler: DownstreamScheduler::new(shares),
             rest: Rest::new(flows.len()),
-            flows: flows.into_iter().map(ServiceFlow::new).collect(),
+            flows: (flows.into_iter())
+                .map(|flow| ServiceFlow::new(flow, token_interval))
+                .collect(),
             channel: Transmitter::new(schedule),
             busy_until: Instant::ZERO,
             is_awaited: false,
@@ -141,6 +146,7 @@ impl Downstream {
     /// Handles a wake-up.
     pub fn wake(&mut self, wake: Wake, cx: &mut Context<'_>) {
         match wake {
+            Wake::Admitted(flow) if self.flows[flow].is_deleted => {}
             Wake::Admitted(flow) => {
                 self.flows[flow].is_held_back = false;
                 self.scheduler.ready(flow, cx.now);
@@ -175,6 +181,13 @@ impl Downstream {
         one.buckets.change(cx.now, limits);
         one.rate = rate;
         (self.scheduler).change(flow, qos.priority, qos.minimum_reserved, cx.now);
+    }
+
+    /// A service flow is deleted: what it holds is discarded. What the channel is sending goes on its way.
+    pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
+        self.rest.disturb(flow);
+        self.scheduler.withdraw(flow);
+        self.flows[flow].delete(cx);
     }
 
     /// A service flow's queue is another discipline from now on, into which moves what waits.
@@ -220,6 +233,7 @@ impl Downstream {
             used_bits: self.sent as f64 * 8.0 - to_go,
             neighbours_bits: 0.0,
             full_ns: (self.full_ns - ahead) as f64,
+            ..ChannelUse::default()
         };
         visit(flow.queue.id(), so_far);
     }
@@ -307,14 +321,15 @@ impl Downstream {
 near!(ServiceFlow, up to in_hand);
 
 impl ServiceFlow {
-    fn new(flow: DownstreamFlow) -> Self {
+    fn new(flow: DownstreamFlow, token_interval: Duration) -> Self {
         Self {
             beginning: [],
             queue: flow.queue,
-            buckets: TokenBuckets::new(flow.limits),
+            buckets: TokenBuckets::new(flow.limits).with_tick(token_interval),
             rate: flow.rate,
             admitted: Instant::ZERO,
             is_held_back: false,
+            is_deleted: false,
             has_in_hand: false,
             in_hand: None,
         }
@@ -349,6 +364,19 @@ impl ServiceFlow {
     fn keep(&mut self, packet: Packet) {
         self.in_hand = Some(packet);
         self.has_in_hand = true;
+    }
+
+    fn delete(&mut self, cx: &mut Context<'_>) {
+        self.is_deleted = true;
+        self.is_held_back = false;
+        self.has_in_hand = false;
+        if let Some(packet) = self.in_hand.take() {
+            cx.enter_queue(self.queue.id());
+            cx.discard(packet, DropReason::ServiceFlowDeleted);
+        }
+        let line = line(self.rate, &self.buckets);
+        let reason = DropReason::ServiceFlowDeleted;
+        self.queue.clear(reason, &line, cx);
     }
 
     fn update(&mut self, cx: &mut Context<'_>) {

@@ -90,7 +90,7 @@ impl Plain {
         let capacity = RateSchedule::Constant(Rate(capacity));
         let timing = Plant::docsis30().downstream_timing();
         Self {
-            downstream: Downstream::new(timing, flows, Some(capacity)),
+            downstream: Downstream::new(timing, flows, Some(capacity), Duration::ZERO),
             world,
             now: Instant::ZERO,
             sources,
@@ -206,6 +206,7 @@ fn recorder(queues: usize) -> Recorder {
         rate_bps: 0,
         limit_bytes: None,
         overhead_bytes: 18,
+        map_interval: None,
     };
     let queues = (0..queues).map(queue).collect();
     Recorder::new(vec![group], queues, SECOND, SECOND)

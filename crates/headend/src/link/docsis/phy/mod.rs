@@ -113,8 +113,9 @@ impl UpstreamChannel {
         }
     }
 
-    /// What the channel's parameters say of its timing, with MAPs about `map_interval` apart; the rest is the plant's.
-    pub fn timing(&self, map_interval: Duration) -> UpstreamTiming {
+    /// What the channel's parameters say of its timing, with MAPs about `map_interval` apart, or from `shortest` on where that is
+    /// given; the rest is the plant's.
+    pub fn timing(&self, map_interval: Duration, shortest: Option<Duration>) -> UpstreamTiming {
         let mut timing = match self {
             Self::Ofdma(ofdma) => ofdma.timing(),
             Self::ScQam(qam) => qam.timing(),
@@ -127,6 +128,12 @@ impl UpstreamChannel {
             }
             Self::ScQam(qam) => u64::from(qam.channels * qam.opportunities),
         };
+        if let Some(shortest) = shortest {
+            let frames = shortest.as_nanos() as f64 / timing.frame.as_nanos() as f64;
+            let frames = (frames.round() as u64).clamp(1, timing.frames_per_map);
+            timing.longest_map = timing.frames_per_map / frames;
+            timing.frames_per_map = frames;
+        }
         timing
     }
 }
@@ -227,6 +234,7 @@ impl UpstreamTiming {
             minislot_bytes: 0,
             segment_overhead: 0,
             frames_per_map: 0,
+            longest_map: 1,
             opportunities: 0,
             opportunity_minislots: 0,
             modem_map_processing: Duration::ZERO,

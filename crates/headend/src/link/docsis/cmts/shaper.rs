@@ -1,0 +1,257 @@
+//! How many bytes of a service flow's requests a MAP may grant: the CMTS's side of the flow's rate limits.
+//!
+//! MULPI Annex C has both ends keep the limits: the modem requests no more than they allow (token_bucket.rs), and the CMTS, which
+//! does not trust it, defers grants that would exceed them. Here as there over any number of consecutive MAP intervals of length
+//! *T* the bytes granted are at most `R·n·T + B` and at most `P·n·T + 1522`. A request that finds too few tokens stays outstanding;
+//! its rest is granted in the MAPs that follow.
+//!
+//! The limits count MAC PDU bytes, and a request counts MAC headers too. The CMTS takes the tokens of all granted bytes when it
+//! makes the MAP, and gives back those of headers and of bytes that carried nothing once it knows what the burst carried.
+
+use crate::link::docsis::token_bucket::Limits;
+use crate::time::{Duration, Instant};
+
+/// Tokens are counted in 10⁻⁹ bit, so that a rate in bit/s times nanoseconds is whole tokens.
+const PER_BYTE: i128 = 8_000_000_000;
+
+/// One bucket of the CMTS for a service flow.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    /// Bit/s.
+    rate: u64,
+    /// Tokens it holds at most between two MAPs.
+    depth: i128,
+    tokens: i128,
+}
+
+impl Bucket {
+    /// What `time` brings.
+    fn brought(&self, time: Duration) -> i128 {
+        i128::from(self.rate) * i128::from(time.as_nanos())
+    }
+
+    /// Tokens that a MAP may use: those held, and those of its own interval.
+    fn of_map(&self, times: Times) -> i128 {
+        (self.tokens + self.brought(times.before)).min(self.depth) + self.brought(times.within)
+    }
+}
+
+/// Time that counts for the tokens of a MAP: what passed since the MAP before, and the MAP's own interval.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    before: Duration,
+    within: Duration,
+}
+
+/// The CMTS's token buckets of one upstream service flow.
+#[derive(Debug, Clone)]
+pub struct Shaper {
+    buckets: [Option<Bucket>; 2],
+    /// Time between two additions of tokens; zero: they come continuously.
+    tick: Duration,
+    /// Up to when tokens have been added.
+    until: Instant,
+}
+
+impl Shaper {
+    /// Full buckets.
+    pub fn new(limits: Limits, tick: Duration) -> Self {
+        let mut shaper = Self {
+            buckets: [None; 2],
+            tick,
+            until: Instant::ZERO,
+        };
+        shaper.change(limits);
+        shaper
+    }
+
+    /// Other limits hold from now on; tokens are kept as far as the buckets hold them.
+    pub fn change(&mut self, limits: Limits) {
+        let bounds = [
+            limits.sustained.map(|rate| (rate, limits.burst)),
+            limits.peak.map(|rate| (rate, limits.peak_burst)),
+        ];
+        for (bucket, bound) in self.buckets.iter_mut().zip(bounds) {
+            *bucket = bound.map(|(rate, depth)| {
+                let depth = i128::from(depth) * PER_BYTE;
+                Bucket {
+                    rate: rate.0,
+                    depth,
+                    tokens: bucket.map_or(depth, |bucket| bucket.tokens.min(depth)),
+                }
+            });
+        }
+    }
+
+    /// Bytes of `wanted` that a MAP over `start` to `end` may grant. Of a request that is not to be cut, all or nothing: all once
+    /// each bucket holds its bytes, or is full.
+    pub fn allowed(&self, wanted: u64, is_cut: bool, [start, end]: [Instant; 2]) -> u64 {
+        let times = self.times([start, end]);
+        let mut allowed = wanted;
+        for bucket in self.buckets.iter().flatten() {
+            let tokens = bucket.of_map(times);
+            if tokens >= i128::from(allowed) * PER_BYTE {
+                continue;
+            }
+            if is_cut {
+                allowed = (tokens.max(0) / PER_BYTE) as u64;
+            } else if tokens < bucket.depth {
+                return 0;
+            }
+        }
+        allowed
+    }
+
+    /// A MAP over `start` to `end` grants `bytes`.
+    pub fn spend(&mut self, bytes: u64, [start, end]: [Instant; 2]) {
+        let times = self.times([start, end]);
+        for bucket in self.buckets.iter_mut().flatten() {
+            let left = bucket.of_map(times) - i128::from(bytes) * PER_BYTE;
+            bucket.tokens = left.min(bucket.depth);
+        }
+        self.until = self.until.max(end);
+    }
+
+    /// Of the bytes granted so many were no PDU bytes.
+    pub fn give_back(&mut self, bytes: u64) {
+        for bucket in self.buckets.iter_mut().flatten() {
+            bucket.tokens = (bucket.tokens + i128::from(bytes) * PER_BYTE).min(bucket.depth);
+        }
+    }
+
+    /// An unsolicited grant carried `bytes` of PDU.
+    pub fn take(&mut self, bytes: u64) {
+        for bucket in self.buckets.iter_mut().flatten() {
+            bucket.tokens -= i128::from(bytes) * PER_BYTE;
+        }
+    }
+
+    fn times(&self, [start, end]: [Instant; 2]) -> Times {
+        let at = |at: Instant| match self.tick.as_nanos() {
+            0 => at,
+            tick => Instant::from_nanos(at.as_nanos() / tick * tick),
+        };
+        let until = self.until.max(start);
+        Times {
+            before: at(until).since(at(self.until)),
+            within: at(end).since(at(until)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::units::Rate;
+
+    const T: u64 = 2_000_000;
+
+    fn limits(sustained: u64, burst: u64, peak: Option<u64>) -> Limits {
+        Limits {
+            sustained: Some(Rate(sustained)),
+            burst,
+            peak: peak.map(Rate),
+            peak_burst: 1522,
+        }
+    }
+
+    fn map(n: u64) -> [Instant; 2] {
+        [n, n + 1].map(|n| Instant::from_nanos(n * T))
+    }
+
+    /// What each of `maps` grants while there is always more to grant.
+    fn granted(shaper: &mut Shaper, maps: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let grant = |n| {
+            let bytes = shaper.allowed(1 << 40, true, map(n));
+            shaper.spend(bytes, map(n));
+            bytes
+        };
+        maps.into_iter().map(grant).collect()
+    }
+
+    #[test]
+    fn a_backlog_gets_the_burst_and_then_the_sustained_rate_in_every_map() {
+        // 8 Mb/s are 2000 B in 2 ms.
+        let mut shaper = Shaper::new(limits(8_000_000, 3044, None), Duration::ZERO);
+        assert_eq!(granted(&mut shaper, 0..4), [5044, 2000, 2000, 2000]);
+        assert_eq!(
+            granted(&mut shaper, [5]),
+            [4000],
+            "the MAP left out is saved up"
+        );
+        assert_eq!(granted(&mut shaper, [100]), [5044], "up to the burst");
+    }
+
+    #[test]
+    fn no_map_holds_more_than_the_peak_rate_brings_and_a_packet() {
+        let limits = limits(8_000_000, 20_000, Some(16_000_000));
+        let mut shaper = Shaper::new(limits, Duration::ZERO);
+        let maps = granted(&mut shaper, 0..12);
+        assert_eq!(maps[..3], [4000 + 1522, 4000, 4000]);
+        // 20000 + 2000·n = 1522 + 4000·n at n = 9.2.
+        assert_eq!(maps[9..], [2478, 2000, 2000]);
+    }
+
+    #[test]
+    fn tokens_that_come_in_ticks_come_all_at_once() {
+        let tick = Duration::from_millis(10);
+        let mut shaper = Shaper::new(limits(8_000_000, 3044, None), tick);
+        let maps = granted(&mut shaper, 0..12);
+        assert_eq!(maps[..6], [3044, 0, 0, 0, 10_000, 0]);
+        assert_eq!(maps[6..], [0, 0, 0, 10_000, 0, 0]);
+    }
+
+    #[test]
+    fn a_burst_that_is_not_cut_waits_for_all_its_tokens_or_for_full_buckets() {
+        let mut shaper = Shaper::new(limits(800_000, 1522, None), Duration::ZERO);
+        // 200 B in a MAP: a burst beyond the bucket's depth is granted from a full one.
+        assert_eq!(shaper.allowed(3000, false, map(0)), 3000);
+        shaper.spend(3000, map(0));
+        let waits = (1..30).take_while(|&n| shaper.allowed(1000, false, map(n)) == 0);
+        assert_eq!(
+            waits.count(),
+            11,
+            "1278 B too many and 1000 B at 200 B in a MAP"
+        );
+    }
+
+    #[test]
+    fn headers_and_empty_bytes_do_not_count() {
+        let mut shaper = Shaper::new(limits(8_000_000, 3044, None), Duration::ZERO);
+        granted(&mut shaper, 0..3);
+        shaper.give_back(100);
+        assert_eq!(granted(&mut shaper, [3]), [2100]);
+    }
+
+    proptest! {
+        /// The limits hold over all runs of consecutive MAPs, whatever is wanted when.
+        #[test]
+        fn grants_keep_both_limits_over_every_number_of_maps(
+            sustained in 100_000_u64..300_000_000,
+            extra in 0_u64..300_000_000,
+            burst in 1522_u64..200_000,
+            wanted in prop::collection::vec(0_u64..300_000, 1..60),
+        ) {
+            let limits = limits(sustained, burst, Some(sustained + extra));
+            let mut shaper = Shaper::new(limits, Duration::ZERO);
+            let mut sums = vec![0_u64];
+            for (n, wanted) in (0..).zip(wanted) {
+                let bytes = shaper.allowed(wanted, true, map(n));
+                prop_assert!(bytes <= wanted);
+                shaper.spend(bytes, map(n));
+                sums.push(sums[sums.len() - 1] + bytes);
+            }
+            for (i, before) in sums.iter().enumerate() {
+                for (maps, after) in (0..).zip(&sums[i..]) {
+                    let sent = i128::from(after - before) * PER_BYTE;
+                    let span = i128::from(maps * T);
+                    let most = |rate, depth| i128::from(rate) * span + i128::from(depth) * PER_BYTE;
+                    prop_assert!(sent <= most(sustained, burst));
+                    prop_assert!(sent <= most(sustained + extra, 1522));
+                }
+            }
+        }
+    }
+}
