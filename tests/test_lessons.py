@@ -144,6 +144,27 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             > least(runs["plain"], "call.up.video_rate.p50")
         ),
     },
+    "game-console": {
+        # "Half of the buffer, half the waiting, the same clips; with a quarter the clips pay."
+        "headend compare game-console --vary link.cable.docsis.service_flow.game.queue.buffer_control.target=16 KiB,8 KiB,4 KiB": lambda runs: (
+            list(runs) == ["16 KiB", "8 KiB", "4 KiB"]
+            and worst(runs["8 KiB"], "cable.game.delay.p99")
+            < 0.6 * worst(runs["16 KiB"], "cable.game.delay.p99")
+            and worst(runs["8 KiB"], "cable.game.delay.p50")
+            < 0.6 * worst(runs["16 KiB"], "cable.game.delay.p50")
+            and least(runs["8 KiB"], "clip.goodput")
+            > 0.95 * least(runs["16 KiB"], "clip.goodput")
+            and least(runs["4 KiB"], "clip.goodput")
+            < 0.75 * least(runs["16 KiB"], "clip.goodput")
+        ),
+        # "The modem's own 256 KiB, a second of waiting."
+        "headend run game-console --set link.cable.docsis.buffer_settings.dropped=true": lambda runs: (
+            runs["set"].queues.filter(queue="cable.game")["limit_bytes"].item() == 256 * 1024
+            and runs["set"].queues.filter(queue="cable.up")["limit_bytes"].item() == 256 * 1024
+            and 0.9e9 < worst(runs["set"], "cable.game.delay.p99") < 1.1e9
+            and worst(runs["plain"], "cable.game.delay.p99") < 0.07e9
+        ),
+    },
     "generations": {
         # "Nothing changes."
         "--set link.then.docsis.upstream.rate=20 Mbit/s": lambda runs: all(
