@@ -363,6 +363,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             granted_bytes=12_000_000,
             unused_grant_bytes=100,
             maps=30_000,
+            granted_maps_ratio=0.97,
         )
         spread(delays, "queue", name, direction)
         for time_ns in times:

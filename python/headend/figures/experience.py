@@ -59,7 +59,7 @@ REASONS = {
 }
 
 #: One for each reason.
-_REASON_TONES = (*PALETTE, "#3B3B3B")
+_REASON_TONES = (*PALETTE, "#3B3B3B", "#B8A200")
 
 
 def draw_voice(results: Sequence[Result]) -> Figure | None:
