@@ -152,10 +152,8 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             < 0.6 * worst(runs["16 KiB"], "cable.game.delay.p99")
             and worst(runs["8 KiB"], "cable.game.delay.p50")
             < 0.6 * worst(runs["16 KiB"], "cable.game.delay.p50")
-            and least(runs["8 KiB"], "clip.goodput")
-            > 0.95 * least(runs["16 KiB"], "clip.goodput")
-            and least(runs["4 KiB"], "clip.goodput")
-            < 0.75 * least(runs["16 KiB"], "clip.goodput")
+            and least(runs["8 KiB"], "clip.goodput") > 0.95 * least(runs["16 KiB"], "clip.goodput")
+            and least(runs["4 KiB"], "clip.goodput") < 0.75 * least(runs["16 KiB"], "clip.goodput")
         ),
         # "The modem's own 256 KiB, a second of waiting."
         "headend run game-console --set link.cable.docsis.buffer_settings.dropped=true": lambda runs: (

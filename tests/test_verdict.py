@@ -784,8 +784,8 @@ def test_flows_that_share_a_hashed_queue_are_named_with_what_that_costs() -> Non
     met = run("hashed")
     names = set(met.collisions.filter(direction="up")["flow"].to_list())
     assert len(names & {"upload.1", "upload.2", "upload.3"}) >= 2
-    assert "into one queue of fq_codel's" in met.verdict.paragraph
-    assert "--set queue.fq_codel.hash.isolation=perfect nobody" in met.verdict.paragraph
+    assert "into one queue of fq_codel, for " in met.verdict.paragraph
+    assert "--set queue.fq_codel.hash.isolation=perfect nobody meets" in met.verdict.paragraph
     apart = run("perfect")
     assert apart.collisions.is_empty()
     assert "hash" not in apart.verdict.paragraph

@@ -11,8 +11,6 @@ from headend.throttling import GREEDY
 from headend.wording import join_names
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from headend.result import Result
 
 #: Share of a flow's packets that must have joined a queue with others' for that to be told: below, it is no matter of the run.
@@ -70,19 +68,13 @@ def tell_meetings(result: Result, queue: str, discipline: str) -> list[str]:
     met = {flow for meeting in meetings for flow in meeting.flows}
     told = []
     for meeting in meetings[:MOST_MEETINGS]:
+        named = meeting.flows[:MOST_FLOWS]
+        who = join_names(named) if len(named) > 1 else f"connections of {named[0]}"
         share = write_quantity(meeting.share, "ratio")
-        if len(meeting.flows) == 1:
-            who = f"connections of {meeting.flows[0]}"
-        else:
-            who = join_names(meeting.flows[:MOST_FLOWS])
-        costs = "; ".join(
-            cost
-            for flow in meeting.flows[:MOST_FLOWS]
-            if (cost := _tell_cost(result, flow, meeting, met))
-        )
+        costs = "; ".join(_tell_costs(result, meeting, met))
         told.append(
-            f"A hash put {who} into one queue of {discipline}'s, where {share} of the packets of"
-            f" {meeting.flows[0]} joined those of others: they share one turn{': ' if costs else ''}{costs}."
+            f"A hash put {who} into one queue of {discipline}, for {share} of the packets of {named[0]}: they have one share"
+            f" of the line together{f', {costs}' if costs else ''}."
         )
     more = len(meetings) - MOST_MEETINGS
     if more > 0:
@@ -90,39 +82,39 @@ def tell_meetings(result: Result, queue: str, discipline: str) -> list[str]:
     key = name_queue_key(result, queue)
     if key:
         told.append(
-            f"Another seed puts others together; --set {key}.{discipline}.hash.isolation=perfect nobody."
+            f"Another seed puts others together; with --set {key}.{discipline}.hash.isolation=perfect nobody meets."
         )
     return told
 
 
-def _tell_cost(result: Result, flow: str, meeting: Meeting, met: set[str]) -> str:
-    """Say what a flow gets that shares a queue, and what those of its kind get that do not."""
+def _tell_costs(result: Result, meeting: Meeting, met: set[str]) -> list[str]:
+    """Say what those get that share a queue, transfers first, and what others of their kind get that are alone."""
     import polars as pl
 
-    kind = result.flows.filter(
+    flows = result.flows.filter(
         pl.col("direction") == meeting.direction, pl.col("carries") == "data"
     )
-    own = kind.filter(pl.col("flow") == flow)
-    if own.is_empty():
-        return ""
-    row = own.row(0, named=True)
-    alone = kind.filter(
-        pl.col("application") == row["application"], ~pl.col("flow").is_in(list(met))
-    )
-    if row["application"] in GREEDY:
-        return _compare(flow, alone, "goodput_bps", row["goodput_bps"], "rate", "has")
-    return _compare(flow, alone, "delay_p99_ns", row["delay_p99_ns"], "time", "takes")
-
-
-def _compare(flow: str, alone: pl.DataFrame, column: str, own: float, kind: str, verb: str) -> str:
-    """Write a flow's figure beside the mean of those who are alone."""
-    value = read_number(own)
-    if value is None:
-        return ""
-    what = "" if kind == "rate" else " one way at the 99th percentile"
-    text = f"{flow} {verb} {write_quantity(value, kind)}{what}"
-    mean = read_number(alone[column].drop_nans().mean()) if not alone.is_empty() else None
-    if mean is None:
-        return text
-    who = alone["flow"][0] if alone.height == 1 else f"each of {alone.height} alike"
-    return f"{text}, {who} alone {write_quantity(mean, kind)}"
+    own = flows.filter(pl.col("flow").is_in(list(meeting.flows[:MOST_FLOWS])))
+    costs = []
+    for greedy in (True, False):
+        members = own.filter(pl.col("application").is_in(GREEDY) == greedy)
+        if members.is_empty():
+            continue
+        column, kind = ("goodput_bps", "rate") if greedy else ("delay_p99_ns", "time")
+        told = [
+            f"{row['flow']} {write_quantity(value, kind)}"
+            for row in members.iter_rows(named=True)
+            if (value := read_number(row[column])) is not None
+        ]
+        if not told:
+            continue
+        alone = flows.filter(
+            pl.col("application").is_in(members["application"].to_list()),
+            ~pl.col("flow").is_in(list(met)),
+        )[["flow", column]].drop_nans()
+        text = join_names(told) + ("" if greedy else " one way at the 99th percentile")
+        if not alone.is_empty():
+            who = alone["flow"][0] if alone.height == 1 else f"each of {alone.height} others"
+            text += f", where {who} alone has {write_quantity(alone[column].mean(), kind)}"
+        costs.append(text)
+    return costs

@@ -49,7 +49,8 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes requests_contention "
         "requests_piggyback collisions request_retries requests_exceeded grants granted_bytes unused_grant_bytes maps "
         + " ".join(_DISCARDED),
-        "rate_bps limit_bytes utilisation standing_ratio backlog_mean_bytes granted_maps_ratio " + " ".join(_DELAYS),
+        "rate_bps limit_bytes utilisation standing_ratio backlog_mean_bytes granted_maps_ratio "
+        + " ".join(_DELAYS),
     ),
     "channels": _define(
         "channel link direction",

@@ -491,12 +491,12 @@ def _write_paragraph(
     sentences += map(tell_channel, channels)
     if queue:
         sentences.append(_tell_queue(queue))
+        sentences += tell_meetings(result, queue.queue, queue.discipline)
         if is_behind:
             sentences += _explain_shortage(result, queue)
         else:
             harm = _gather_harm(suffering)
             sentences += _explain_queue(result, queue, throttled, harm, suffers=bool(suffering))
-        sentences += tell_meetings(result, queue.queue, queue.discipline)
         sentences += _tell_other_bottleneck(result, queue)
     return " ".join(sentences)
 
