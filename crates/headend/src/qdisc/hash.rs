@@ -180,7 +180,7 @@ impl FlowHash {
         } else {
             self.queue_in_set(flow, tenancy)
         };
-        if self.join(queue, flow, tenancy) {
+        if Self::join(queue, flow, tenancy) {
             self.collisions += 1;
             cx.note_met(packet, queue);
         }
@@ -238,7 +238,7 @@ impl FlowHash {
 
     /// A queue belongs to the first flow that finds it empty, and is shared from the moment another joins until it is empty again: whether it is.
     #[inline]
-    fn join(&self, queue: usize, flow: u64, tenancy: &mut impl Tenancy) -> bool {
+    fn join(queue: usize, flow: u64, tenancy: &mut impl Tenancy) -> bool {
         let is_empty = tenancy.is_empty(queue);
         let tenant = tenancy.tenant(queue);
         if is_empty {

@@ -450,6 +450,10 @@ fn thresholds(congestion: CongestionConfig, sack: bool) -> [f64; 3] {
 /// RFC 5681, equation 4: the threshold comes from what is sent and not cumulatively acknowledged.
 /// With SACK all of it but the repair has arrived by then, and next to nothing is in flight.
 #[test]
+#[expect(
+    clippy::float_cmp,
+    reason = "thresholds are whole bytes, or half of them"
+)]
 fn every_control_keeps_its_threshold_when_a_lost_repair_ends_in_a_timeout() {
     let all = (HELD * SEGMENT) as f64;
     for congestion in CongestionConfig::all() {

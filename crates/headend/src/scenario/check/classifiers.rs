@@ -163,6 +163,9 @@ fn check_names(
 /// The classifiers of a modem in one direction for some time, by service flow.
 type RuleSet<'a> = Vec<(&'a str, &'a [RulePlan])>;
 
+/// The rules of a modem's service flows in one direction, each with its flow's place, as a change leaves them.
+type Rules<'a> = &'a [(usize, Vec<RulePlan>)];
+
 /// A classifier that takes a flow's packets: its priority, and its service flow.
 type Taker<'a> = (u8, &'a str, &'a RulePlan);
 
@@ -175,7 +178,7 @@ fn check_line(
 ) -> Result<(), ScenarioError> {
     let idle = all_rules(cable).map(|rule| rule.path.as_str());
     let mut idle: BTreeSet<&str> = idle.collect();
-    let mut later: BTreeMap<(usize, usize), Vec<&[(usize, Vec<RulePlan>)]>> = BTreeMap::new();
+    let mut later: BTreeMap<(usize, usize), Vec<Rules<'_>>> = BTreeMap::new();
     for change in &cable.changes {
         if let Some(rules) = &change.rules {
             let sets = later.entry((change.modem, change.flow.0)).or_default();

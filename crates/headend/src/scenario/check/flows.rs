@@ -88,7 +88,7 @@ const KEPT: [(u32, u32); 3] = [
     (UNNAMED_SERVERS - 1, UNNAMED_SERVERS + 0x0001_ffff),
     (0xe000_0000, u32::MAX),
 ];
-/// Servers of the flows of IPv6 hosts: their numbers, and their addresses in 2001:db8:ffff::/48 (RFC 3849).
+/// Servers of the flows of IPv6 hosts: their numbers, and their addresses in `2001:db8:ffff::/48` (RFC 3849).
 const IPV6_SERVERS: Ipv6Block = Ipv6Block {
     first: IPV6_HOSTS + 0x0800_0000,
     last: u32::MAX,

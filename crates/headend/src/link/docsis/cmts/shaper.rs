@@ -1,6 +1,6 @@
 //! How many bytes of a service flow's requests a MAP may grant: the CMTS's side of the flow's rate limits.
 //!
-//! MULPI Annex C has both ends keep the limits: the modem requests no more than they allow (token_bucket.rs), and the CMTS, which
+//! MULPI Annex C has both ends keep the limits: the modem requests no more than they allow (`token_bucket.rs`), and the CMTS, which
 //! does not trust it, defers grants that would exceed them. Here as there over any number of consecutive MAP intervals of length
 //! *T* the bytes granted are at most `R·n·T + B` and at most `P·n·T + 1522`. A request that finds too few tokens stays outstanding;
 //! its rest is granted in the MAPs that follow.
