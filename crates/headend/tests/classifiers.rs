@@ -201,7 +201,10 @@ fn datagrams_are_matched_by_the_ecn_field_that_they_are_sent_with() {
     let tables = Tables::run(&text, 1);
     let [up, down] = taken(&tables);
     let [sent_up, sent_down] = sent_by(&tables, &["lone"]);
-    assert!(up > 40 && up <= sent_up && down > 40 && down <= sent_down, "{up} {down}");
+    assert!(
+        up > 40 && up <= sent_up && down > 40 && down <= sent_down,
+        "{up} {down}"
+    );
     assert_eq!(parse(&text).expect("it can run").warnings(), [""; 0]);
 }
 
