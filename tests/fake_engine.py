@@ -238,6 +238,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
                 discarded_corrupted=0,
                 discarded_filtered=0,
                 discarded_flow_limit=0,
+                discarded_forced=0,
                 discarded_not_registered=0,
                 discarded_retry_limit=0,
                 discarded_service_flow_deleted=0,
@@ -339,6 +340,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             discarded_corrupted=0,
             discarded_filtered=0,
             discarded_flow_limit=0,
+            discarded_forced=0,
             discarded_not_registered=0,
             discarded_retry_limit=0,
             discarded_service_flow_deleted=0,
@@ -361,6 +363,7 @@ def _tables(scenario: Scenario, now: int, random: np.random.Generator) -> dict[s
             granted_bytes=12_000_000,
             unused_grant_bytes=100,
             maps=30_000,
+            granted_maps_ratio=0.97,
         )
         spread(delays, "queue", name, direction)
         for time_ns in times:

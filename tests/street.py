@@ -37,6 +37,7 @@ def make_street(
         "flows": _complete("flows", [_flow(name, kind, way, waits[name]) for name, kind, _ in flows for way in ("up", "down")]),
         "queues": _complete("queues", [_queue(name, way, waits[name]) for name, way, _ in queues]),
         "channels": _complete("channels", [_channel(way) for way in ("up", "down")]),
+        "collisions": pl.DataFrame(schema=TABLES["collisions"]),
         "measures": _complete("measures", [row for name, kind, _ in flows for row in _measures(name, kind, waits[name])]),
         "samples": _samples(flows, waits),
         "flow_series": _series("flow_series", [(name, way) for name, _, _ in flows for way in ("up", "down")], times, waits),
@@ -46,7 +47,7 @@ def make_street(
         "summary": _complete("summary", [{"simulated_ns": DURATION, "events": 1, "packets_delivered": 1, "data_packets_delivered": 1}]),
     }  # fmt: skip
     manifest: dict[str, Any] = {
-        "headend": "0.0.0", "format": 2, "kind": "run", "name": label, "title": f"A street of {homes} homes",
+        "headend": "0.0.0", "format": 3, "kind": "run", "name": label, "title": f"A street of {homes} homes",
         "description": "", "seed": 1, "duration_ns": DURATION, "simulated_ns": DURATION, "warmup_ns": 0,
         "partial": False, "bottleneck": None, "expectations": [], "warnings": [],
         "scenario": {"link": {"cable": {"docsis": {"modem": {"home": {"count": homes}}}}}},

@@ -46,7 +46,9 @@ CASES = [(rate, "cubic") for rate in (10, 20, 50, 200)] + [(rate, "reno") for ra
 
 
 @pytest.mark.parametrize(("rate", "congestion"), CASES)
-def test_docsis_pie_holds_six_uploads_within_a_quarter_of_its_target(rate: int, congestion: str) -> None:
+def test_docsis_pie_holds_six_uploads_within_a_quarter_of_its_target(
+    rate: int, congestion: str
+) -> None:
     queues = [_queue(headend.run(_six_uploads(rate, congestion), seed=seed)) for seed in (1, 2, 3)]
     median = sum(queue["delay_p50_ns"] for queue in queues) / 3e6
     assert median == pytest.approx(10, rel=0.25)

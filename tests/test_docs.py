@@ -118,7 +118,7 @@ def _document_columns() -> Iterator[tuple[str, set[str]]]:
     yield "queues", _spell_out(queues - SHORT.keys()) | same | _spell_out(queues & SHORT.keys())
     lists = {**_lists(sections["measures"]), **_lists(sections["Series"])}
     yield from lists.items()
-    for table in ("channels", "histograms", "summary"):
+    for table in ("channels", "collisions", "histograms", "summary"):
         text = re.sub(r"\([^)]*\)", "", sections[table])
         yield table, _code(text)
 

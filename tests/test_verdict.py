@@ -770,3 +770,32 @@ def test_a_comparison_is_by_queues_that_differ() -> None:
     line["host"] = {"pc": {"via": ["line"]}}
     targets = [{"codel": {"target": target}} for target in ("5 ms", "50 ms")]
     assert find_shared_bottleneck(compare(line, {"queue": targets}).results) == "line.up"
+
+
+def test_flows_that_share_a_hashed_queue_are_named_with_what_that_costs() -> None:
+    # Three uploads in two queues: two of them, or all three, must meet.
+    def run(isolation: str) -> Result:
+        queue = {"fq_codel": {"queues": 2, "hash": {"isolation": isolation, "seed": 1}}}
+        upload = {"application": "bulk", "count": 3, "rtt": "20 ms"}
+        call = {"application": "voice"}
+        flows = {"call": call, "upload": upload}
+        return headend.run(make_line({**TEN, "queue": queue}, TEN, flow=flows))
+
+    met = run("hashed")
+    names = set(met.collisions.filter(direction="up")["flow"].to_list())
+    assert len(names & {"upload.1", "upload.2", "upload.3"}) >= 2
+    assert "into one queue of fq_codel, for " in met.verdict.paragraph
+    assert "--set queue.fq_codel.hash.isolation=perfect nobody meets" in met.verdict.paragraph
+    apart = run("perfect")
+    assert apart.collisions.is_empty()
+    assert "hash" not in apart.verdict.paragraph
+
+
+def test_what_a_forced_drop_means_is_said_in_its_own_words() -> None:
+    flood = {"application": {"cbr": {"rate": "20 Mbit/s"}}, "direction": "up"}
+    up = {**TEN, "queue": {"red": {"ecn": False}}}
+    verdict = judge(headend.run(make_line(up, TEN, flow={"flood": flood})))
+    assert verdict.queue is not None
+    assert verdict.queue.reason == "forced"
+    assert LOSSES["forced"] in verdict.paragraph
+    assert LOSSES["congested"] not in verdict.paragraph

@@ -18,6 +18,7 @@ _DISCARDED = tuple(
         "corrupted",
         "filtered",
         "flow_limit",
+        "forced",
         "not_registered",
         "overlimit",
         "retry_limit",
@@ -48,12 +49,14 @@ TABLES: dict[str, dict[str, pl.DataType]] = {
         "packets_enqueued packets_dequeued bytes_dequeued marked backlog_max_bytes requests_contention "
         "requests_piggyback collisions request_retries requests_exceeded grants granted_bytes unused_grant_bytes maps "
         + " ".join(_DISCARDED),
-        "rate_bps limit_bytes utilisation standing_ratio backlog_mean_bytes granted_maps_ratio " + " ".join(_DELAYS),
+        "rate_bps limit_bytes utilisation standing_ratio backlog_mean_bytes granted_maps_ratio "
+        + " ".join(_DELAYS),
     ),
     "channels": _define(
         "channel link direction",
         real="capacity_bps used_bps neighbours_bps utilisation full_ratio granted_maps_ratio",
     ),
+    "collisions": _define("queue flow direction", "backlog packets"),
     "measures": _define("flow measure unit", "count", "mean min p5 p25 p50 p75 p90 p95 p99 max"),
     "samples": _define("flow measure", "time_ns", "value"),
     "flow_series": _define(

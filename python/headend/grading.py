@@ -68,7 +68,7 @@ AUDIBLE_LOSS = 0.005
 
 
 #: Why a queue discards packets for want of room, or because its law says so.
-BY_QUEUES = ("overlimit", "congested", "flow_limit", "unresponsive")
+BY_QUEUES = ("overlimit", "congested", "forced", "flow_limit", "unresponsive")
 
 #: What is said of a flow that sent and got nothing through.
 NOTHING_ARRIVED = "no packet arrived"

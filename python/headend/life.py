@@ -49,6 +49,7 @@ REASONS = {
     "corrupted": "damaged on the way",
     "filtered": "forbidden by a classifier",
     "flow_limit": "the flow's share is full",
+    "forced": "dropped by the AQM: the average queue is at its upper threshold",
     "not_registered": "the modem is not registered yet",
     "overlimit": "the buffer is full",
     "retry_limit": "retries used up",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from headend.verdict import Verdict
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
-RESULT_FORMAT = 2
+RESULT_FORMAT = 3
 
 
 @dataclass(repr=False)
@@ -86,6 +86,11 @@ class Result:
     def channels(self) -> pl.DataFrame:
         """A row per channel that the queues of a cable line share."""
         return self.tables["channels"]
+
+    @property
+    def collisions(self) -> pl.DataFrame:
+        """A row per flow direction and hashed queue of a scheduler that it shared with other flows."""
+        return self.tables["collisions"]
 
     @property
     def measures(self) -> pl.DataFrame:

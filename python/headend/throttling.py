@@ -16,7 +16,7 @@ GREEDY = ("bulk", "speed_test")
 
 #: What a queue does to slow senders down: for want of room, and because its law says so.
 BY_LIMIT = ("discarded_overlimit", "discarded_flow_limit")
-BY_LAW = ("discarded_congested", "discarded_unresponsive", "marked")
+BY_LAW = ("discarded_congested", "discarded_forced", "discarded_unresponsive", "marked")
 
 #: Share of the time in which they must have had something under way, for a line's use over all of the time to tell anything.
 MOST_OF_THE_TIME = 0.5

@@ -22,6 +22,7 @@ from headend.bottleneck import (
     weigh_queues,
 )
 from headend.channels import ChannelState, gather_channels, tell_channel
+from headend.collisions import tell_meetings
 from headend.grading import ORDER, Finding, Grade, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
 from headend.parameters import find_value
@@ -62,6 +63,7 @@ LAWLESS = ("drop_front", "drop_tail", "random_drop")
 LOSSES = {
     "overlimit": "look at its limit and at the rates asked for",
     "congested": "its AQM means to, and what comes does not slow down for that: look at the rates asked for",
+    "forced": "its average queue stood at the law's upper threshold, from which every arrival costs a packet: look at max_threshold and at the rates asked for",
     "flow_limit": "each flow or class has a share of it: look at their limits and at the rates asked for",
     "unresponsive": "its law takes them for flows that do not slow down: look at the rates asked for",
     "filtered": "a classifier forbids those packets",
@@ -74,6 +76,7 @@ LOSSES = {
 LOSSES_OF_TCP = {
     "overlimit": "it overran the buffer, as it does at the start of a transfer and whenever it has grown that far",
     "congested": "that is how its AQM tells it to slow down",
+    "forced": "its average queue stood at the law's upper threshold, from which every arrival costs a packet, whoever slows down",
 }
 
 #: Share of its buffer up to which DOCSIS-PIE sleeps (RFC 8034).
@@ -488,6 +491,7 @@ def _write_paragraph(
     sentences += map(tell_channel, channels)
     if queue:
         sentences.append(_tell_queue(queue))
+        sentences += tell_meetings(result, queue.queue, queue.discipline)
         if is_behind:
             sentences += _explain_shortage(result, queue)
         else:

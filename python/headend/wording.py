@@ -20,3 +20,14 @@ def list_names(names: Sequence[str], most: int, separator: str = ", ") -> str:
     if more <= 1:
         return separator.join(names)
     return f"{separator.join(names[:most])} and {more} more"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Write names as a sentence lists them.
+
+    Examples
+    --------
+    >>> join_names(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

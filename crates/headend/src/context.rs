@@ -348,6 +348,15 @@ impl<'a> Context<'a> {
         self.world.recorder.marked_on_path(packet, group);
     }
 
+    /// A packet joins one of the many backlogs of the queue this call is in, and shares it with another flow's: a hash has put them together.
+    #[cold]
+    pub fn note_met(&mut self, packet: &Packet, backlog: usize) {
+        if let Some(queue) = self.queue {
+            let group = self.group(packet);
+            (self.world.recorder).met(queue, backlog as u32, group, packet.from);
+        }
+    }
+
     /// A packet was taken into the queue this call is in.
     #[inline]
     pub fn note_enqueued(&mut self, packet: &Packet) {

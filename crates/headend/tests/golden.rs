@@ -75,8 +75,7 @@ fn table(link: &str) -> String {
         let text = format!("{link}{FLOWS}");
         let tables = Tables::finish(scenario(&text, &[("queue", &name)]).build(1));
         let queues = |column| tables.floats("queues", column)[0];
-        let counted = |column| tables.integers("queues", column)[0];
-        let drops = counted("discarded_congested") + counted("discarded_overlimit");
+        let drops = counted_drops(&tables);
         let row = [
             queues("delay_p50_ns") / 1e5,
             queues("delay_p99_ns") / 1e5,
@@ -84,7 +83,7 @@ fn table(link: &str) -> String {
             tables.floats("summary", "jain_index")[0] * 1e3,
         ];
         let [p50, p99, utilisation, jain] = row.map(|figure| figure.round() as u64);
-        let marks = counted("marked");
+        let marks = tables.integers("queues", "marked")[0];
         writeln!(
             rows,
             "{:<15} {p50:>7} {p99:>7} {utilisation:>11} {jain:>5} {drops:>6} {marks:>6}",
@@ -93,6 +92,12 @@ fn table(link: &str) -> String {
         .expect("text can be written to");
     }
     rows
+}
+
+/// Packets that the queue dropped by its law or for want of room.
+fn counted_drops(tables: &Tables) -> u64 {
+    let counted = |reason: &str| tables.integers("queues", reason)[0];
+    counted("discarded_congested") + counted("discarded_forced") + counted("discarded_overlimit")
 }
 
 fn assert_table(name: &str, table: &str) {
@@ -157,8 +162,7 @@ fn competition(beside: Option<&str>) -> String {
                 .collect();
             let share = (goodputs[0] / (goodputs[0] + goodputs[1]) * 1e3).round();
             let delay = (tables.floats("queues", "delay_p50_ns")[0] / 1e5).round();
-            let counted = |column| tables.integers("queues", column)[0];
-            let drops = counted("discarded_congested") + counted("discarded_overlimit");
+            let drops = counted_drops(&tables);
             write!(rows, " {share:>5} {delay:>5} {drops:>4}").expect("text can be written to");
         }
     }

@@ -1552,3 +1552,29 @@ fn groups_that_cannot_be_are_refused_with_path_and_line() {
         assert!(found.contains("(line 1"), "{keys}: {found}");
     }
 }
+
+/// Nobody can know when a packet will leave a queue whose line others share, or whose rate changes.
+#[test]
+fn only_the_queue_of_a_plain_link_of_constant_rate_can_be_omniscient() {
+    let law = "{ codel_dt = { delay_estimate = \"omniscient\" } }";
+    right(PLAIN, &[("queue", law)]);
+    let in_turn = format!("{{ sfq = {{ law = {law} }} }}");
+    let refused = error_with("queue", &in_turn);
+    assert!(
+        refused.contains("sfq.law.codel_dt.delay_estimate"),
+        "{refused}"
+    );
+    assert!(refused.contains("expected departure_rate"), "{refused}");
+    let cable = parse(CABLE, &[("queue", law)]).expect_err("a cable line");
+    let cable = cable.to_string();
+    assert!(cable.contains("codel_dt.delay_estimate"), "{cable}");
+    let steps = PLAIN.replace(
+        "up.rate = \"1 Mbit/s\"",
+        "up.rate.steps = [[\"0 s\", \"1 Mbit/s\"], [\"1 s\", \"2 Mbit/s\"]]",
+    );
+    let varying = parse(&steps, &[("queue", law)]).expect_err("a rate that changes");
+    let varying = varying.to_string();
+    assert!(varying.contains("constant rate"), "{varying}");
+    let pie = error_with("queue", "{ pie = { delay_estimate = \"omniscient\" } }");
+    assert!(pie.contains("for codel_dt alone"), "{pie}");
+}

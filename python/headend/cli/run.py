@@ -213,6 +213,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "flows": result.flows.to_dicts(),
         "queues": result.queues.to_dicts(),
         "channels": result.channels.to_dicts(),
+        "collisions": result.collisions.to_dicts(),
         "measures": result.measures.to_dicts(),
         "fairness": [share.to_dict() for share in measure_fairness(result)],
         "summary": result.summary.to_dicts()[0],

@@ -55,7 +55,11 @@ REASONS = {
     "discarded_retry_limit": "retries used up",
     "discarded_service_flow_deleted": "service flow deleted",
     "discarded_unresponsive": "unresponsive flow",
+    "discarded_forced": "average queue above the upper threshold",
 }
+
+#: One for each reason.
+_REASON_TONES = (*PALETTE, "#3B3B3B", "#B8A200")
 
 
 def draw_voice(results: Sequence[Result]) -> Figure | None:
@@ -506,7 +510,7 @@ def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = Non
             ),
             color=alt.Color(
                 "reason:N",
-                scale=alt.Scale(domain=reasons, range=list(PALETTE[: len(reasons)])),
+                scale=alt.Scale(domain=reasons, range=list(_REASON_TONES[: len(reasons)])),
                 legend=alt.Legend(title=None, values=present),
             ),
             tooltip=[

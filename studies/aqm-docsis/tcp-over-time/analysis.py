@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: What decides between two queues in the first half minute.
 WHY_CHANCE = (
-    "slow start ends in a burst of losses where the buffer overflows; a repair that is lost again waits for the timer, and the test begins anew from one segment with a small threshold. Which queue's tests that hits, and which seeds', moves a mean rate by"
-    " more than the queue does. Senders that find lost repairs hardly see it; the paper names none"
+    "slow start ends in a burst of losses where the buffer overflows. A repair that is lost again waits for the timer, and the test goes on in slow start, up to half of what was outstanding. Which queue's tests that hits, and which seeds', moves a mean rate by"
+    " more than the queue does: the intervals over four seeds say by how much. Senders that find lost repairs by time (RACK) do not wait for the timer; how the paper's senders recovered is not said"
 )
 
 #: Between two values of the series, s; results.interval of the study.

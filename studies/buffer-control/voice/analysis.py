@@ -128,7 +128,7 @@ def check_degraded_by_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Find
             found.append(
                 f"{small} KiB, {added} ms added: {mos:.2f} against {good['mos']:.2f},"
                 f" loss {format_quantity(loss, 'ratio')} against {format_quantity(good['loss'], 'ratio')},"
-                f" wait {max(wait, 0):.0f} ms"
+                f" mean delay {delay:.0f} ms, {limits['base_ms']} without a wait"
             )
             if not (mos < good["mos"] and loss > good["loss"] and wait <= limits["wait_ms"]):
                 odd.append(f"{small} KiB, {added} ms added (scores {good['mos'] - mos:+.3f} apart)")

@@ -46,10 +46,11 @@ def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return Finding("no such run", Verdict.UNTESTABLE)
     inside = pl.col("share").is_between(limits["least"], limits["most"])
     outside = rows.filter(~inside)["queue"].to_list()
+    reason = limits.get("why", "no reason is known")
     return Finding(
         ", ".join(f"{row['share']:.0%} ({row['queue']})" for row in rows.iter_rows(named=True)),
         decide(not outside),
-        why=f"outside through {', '.join(outside)}" if outside else "",
+        why=f"outside through {', '.join(outside)}: {reason}" if outside else "",
     )
 
 

@@ -109,11 +109,28 @@ def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return Finding("no such run", Verdict.UNTESTABLE)
     shares = (rows["lost"] / (LINE * (1 - rows["p"]))).to_list()
     text = ", ".join(
-        f"{share:.0%} ({percent:g} %)"
+        f"{share:.1%} ({percent:g} %)"
         for share, percent in zip(shares, rows["percent"], strict=True)
     )
     agrees = min(shares) >= limits["least"]
-    return Finding(text, decide(agrees), why="" if agrees else limits.get("why", ""))
+    return Finding(text, decide(agrees), why="" if agrees else _tell_least(points, limits))
+
+
+def _tell_least(points: pl.DataFrame, limits: dict[str, Any]) -> str:
+    """Say where a control keeps least of the line, how far its seeds are apart there, and why that is, if it is known."""
+    shares = points.filter(
+        pl.col("control") == limits["control"], pl.col("percent") <= limits["most"]
+    ).select("percent", share=pl.col("lost") / (LINE * (1 - pl.col("percent") / 100)))
+    means = shares.group_by("percent").agg(pl.col("share").mean())
+    percent = means.sort("share").row(0, named=True)["percent"]
+    own = shares.filter(percent=percent)["share"].to_list()
+    seeds = (
+        "one seed"
+        if len(own) == 1
+        else f"from {min(own):.1%} to {max(own):.1%} over {len(own)} seeds"
+    )
+    reason = limits.get("why", "no reason is known")
+    return f"least at {percent:g} % of losses, {seeds}: {reason}"
 
 
 def draw_losses(points: pl.DataFrame) -> list[Panel]:

@@ -338,7 +338,7 @@ impl Cbt {
             .observe(self.red.unit().of(self.tested), cx.now, line);
         let size = line.framing.of_size(packet.size);
         match self.red.judge(size, &mut self.rng) {
-            Verdict::Forced => self.force(class, backlog, packet, DropReason::Congested, line, cx),
+            Verdict::Forced => self.force(class, backlog, packet, DropReason::Forced, line, cx),
             Verdict::Early if self.ecn && backlog.fits(&packet, line) && cx.mark(&mut packet) => {
                 self.take_in(class, backlog, packet, line, cx);
             }
@@ -593,7 +593,7 @@ mod tests {
         assert_eq!(scene.cbt.internals().average_packets, Some(15.0));
         scene.hold_red(30.0);
         let cost = scene.arrive(UNTAGGED, 1);
-        assert!(matches!(cost[..], [(_, DropReason::Congested)]), "{cost:?}");
+        assert!(matches!(cost[..], [(_, DropReason::Forced)]), "{cost:?}");
     }
 
     #[test]
@@ -610,7 +610,7 @@ mod tests {
         assert_eq!(scene.arrive(TAGGED, 5), []);
         let tcp = scene.flows[TCP];
         for _ in 0..50 {
-            assert_eq!(scene.arrive(TCP, 1), [(tcp, DropReason::Congested)]);
+            assert_eq!(scene.arrive(TCP, 1), [(tcp, DropReason::Forced)]);
         }
         assert_eq!(scene.backlog.depth().packets, 18);
         assert_eq!(scene.cbt.tested.packets, 8);

@@ -7,6 +7,10 @@
 //! Written from the AQM paper, which asks for "the identical drop decision logic as CoDel", and from the pseudo-code of RFC 8289 §5 that it names. The
 //! published ns-2 code differs: see [`codel_dt_ns2`](super::codel_dt_ns2).
 //!
+//! With a prediction that comes true (`delay_estimate = "omniscient"`), the law reads the clock of the predicted departure: the paper says that CoDel and CoDel-DT
+//! then produce identical results. What no prediction of delays tells is whether anything will wait behind the packet when it leaves, on which CoDel's
+//! second condition looks; here it is what waits before it.
+//!
 //! Deviation: CoDel drops several packets at one departure when its schedule is behind; here only one arrives at a time, so that the next arrivals are
 //! dropped until the schedule is caught up with. With `ecn`, an ECN-capable packet is marked in place of its drop.
 
@@ -41,7 +45,7 @@ pub struct Config {
     pub ecn: bool,
     /// The inverse square root of the control law: `exact`, or as implementations approximate it, by `newton` steps or from a `table`.
     pub inverse_sqrt: InverseSqrt,
-    /// Where the prediction comes from: `departure_rate` as in the paper, `departure_time`, or `token_buckets`.
+    /// Where the prediction comes from: `departure_rate` as in the paper, `departure_time`, `token_buckets`, or on a plain link of constant rate `omniscient`, with which CoDel-DT does what CoDel does.
     pub delay_estimate: DelayEstimate,
     /// Bytes whose departure makes a measurement, for `departure_rate` and `departure_time`. Raising it smooths, and needs a longer queue to measure at all.
     pub departure_threshold: ByteCount,
@@ -69,9 +73,10 @@ impl Default for Config {
 impl LawParameters for Config {
     type Law = CodelDt;
 
-    fn law(&self, _rate: Rate, _rng: Rng) -> Result<CodelDt, String> {
+    fn law(&self, rate: Rate, _rng: Rng) -> Result<CodelDt, String> {
         self.check()?;
-        Ok(CodelDt::new(self.clone()))
+        let law = CodelDt::new(self.clone(), rate);
+        Ok(law)
     }
 }
 
@@ -89,12 +94,12 @@ impl Config {
         match self.delay_estimate {
             DelayEstimate::Timestamps => Err(
                 "delay_estimate must predict: timestamps tell what a packet waited that has left; \
-                 expected departure_rate, departure_time or token_buckets"
+                 expected departure_rate, departure_time, token_buckets or omniscient"
                     .into(),
             ),
             DelayEstimate::Grants => Err(
                 "delay_estimate \"grants\" needs periodic updates, which this law has none of; \
-                 expected departure_rate, departure_time or token_buckets"
+                 expected departure_rate, departure_time, token_buckets or omniscient"
                     .into(),
             ),
             _ => Ok(()),
@@ -110,15 +115,21 @@ pub struct CodelDt {
     schedule: DropSchedule,
     /// Predicted for the packet that arrived last.
     delay: Duration,
+    /// Omniscient: a packet was dropped, and whether the schedule goes on is found out with the next one, as at CoDel's departures.
+    goes_on: bool,
 }
 
 impl CodelDt {
-    /// CoDel-DT before its first packet.
-    pub fn new(config: Config) -> Self {
+    /// CoDel-DT before its first packet, and before a line of this rate.
+    pub fn new(config: Config, rate: Rate) -> Self {
         Self {
-            estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
+            estimator: match config.delay_estimate {
+                DelayEstimate::Omniscient => Estimator::omniscient(rate),
+                method => Estimator::new(method, config.departure_threshold.0),
+            },
             schedule: DropSchedule::new(config.interval, config.inverse_sqrt),
             delay: Duration::ZERO,
+            goes_on: false,
             config,
         }
     }
@@ -134,12 +145,13 @@ impl Aqm for CodelDt {
     ) {
         if !backlog.fits(&packet, line) {
             cx.discard(packet, DropReason::Overlimit);
-        } else if self.drops(backlog.depth().bytes, line, cx.now)
-            && !(self.config.ecn && cx.mark(&mut packet))
-        {
-            cx.discard(packet, DropReason::Congested);
-        } else {
+        } else if !self.drops(backlog.depth().bytes, line, cx.now) {
             backlog.push(packet, line, cx);
+        } else if self.config.ecn && cx.mark(&mut packet) {
+            self.go_on();
+            backlog.push(packet, line, cx);
+        } else {
+            cx.discard(packet, DropReason::Congested);
         }
     }
 
@@ -175,30 +187,44 @@ impl Aqm for CodelDt {
 impl CodelDt {
     /// RFC 8289 §5.5, for a packet that arrives behind `waiting` bytes.
     fn drops(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) -> bool {
-        if !self.is_standing(waiting, line, now) {
-            self.schedule.stop();
-            return false;
-        }
-        if !self.schedule.dropping {
-            self.schedule.enter(now);
-            return true;
-        }
-        let is_due = self.schedule.is_due(now);
-        if is_due {
-            self.schedule.count_drop();
-            self.schedule.move_on();
-        }
-        is_due
-    }
-
-    /// RFC 8289 §5.6, with the predicted delay.
-    fn is_standing(&mut self, waiting: u64, line: &LineView<'_>, now: Instant) -> bool {
         // While nothing can be said the last prediction stands.
         if let Some(delay) = self.estimator.delay(waiting, line, now) {
             self.delay = delay;
         }
+        // CoDel's clock is that of departures; an estimate of them would run to and fro.
+        let clock = if self.estimator.is_omniscient() {
+            now + self.delay
+        } else {
+            now
+        };
+        // RFC 8289 §5.6, with the predicted delay.
         let is_excess = self.delay >= self.config.target && waiting > line.max_packet();
-        self.schedule.is_standing(is_excess, now)
+        if !self.schedule.is_standing(is_excess, clock) {
+            self.schedule.stop();
+            self.goes_on = false;
+            return false;
+        }
+        self.go_on();
+        if !self.schedule.dropping {
+            self.schedule.enter(clock);
+            return true;
+        }
+        let is_due = self.schedule.is_due(clock);
+        if is_due {
+            self.schedule.count_drop();
+            self.goes_on = true;
+            if !self.estimator.is_omniscient() {
+                self.go_on();
+            }
+        }
+        is_due
+    }
+
+    /// The next drop is due an interval over the root of the count after the last was.
+    fn go_on(&mut self) {
+        if std::mem::take(&mut self.goes_on) {
+            self.schedule.move_on();
+        }
     }
 }
 
@@ -250,7 +276,7 @@ mod tests {
                 bench,
                 flow,
                 backlog,
-                law: CodelDt::new(config),
+                law: CodelDt::new(config, LINE.rate),
             }
         }
 

@@ -1,12 +1,14 @@
 //! How long a packet that arrives now will wait: the estimates that PIE, DOCSIS-PIE and CoDel-DT steer by.
 //!
-//! Five answers to one question, each from its source:
+//! Six answers to one question, each from its source:
 //!
 //! - [`Timestamps`](DelayEstimate::Timestamps): how long the packet waited that left last (RFC 8033 §4.3);
 //! - [`DepartureTime`](DelayEstimate::DepartureTime): backlog × mean time that a threshold of bytes takes to leave (RFC 8033 §5.2, appendix B);
 //! - [`DepartureRate`](DelayEstimate::DepartureRate): backlog ÷ mean rate of such measurements (draft-pan-aqm-pie; the ns-2 code smooths by half);
 //! - [`TokenBuckets`](DelayEstimate::TokenBuckets): backlog against the buckets that shape a cable service flow (RFC 8034 §4.2);
-//! - [`Grants`](DelayEstimate::Grants): the same, with the rates bounded by what the MAPs have granted while requests were pending (AQM paper, Appendix A).
+//! - [`Grants`](DelayEstimate::Grants): the same, with the rates bounded by what the MAPs have granted while requests were pending (AQM paper, Appendix A);
+//! - [`Omniscient`](DelayEstimate::Omniscient): the delay that the packet will have (AQM paper §4.3), on a plain link of constant rate, where arithmetic
+//!   can know it.
 
 use crate::qdisc::{GrantView, LineView, Shaper};
 use crate::time::{Duration, Instant};
@@ -24,10 +26,30 @@ pub enum DelayEstimate {
     DepartureTime,
     /// As `token_buckets`, with both rates bounded by what a congested channel has granted; without grants the same as `token_buckets`.
     Grants,
+    /// The delay that the packet will have, to the nanosecond: what waits and what is being sent, at the link's rate. For `codel_dt` alone, as the queue of a plain link of constant rate: when a cable modem gets its grants, or a station the channel, depends on others and on chance.
+    Omniscient,
     /// How long the packet waited that left last; an empty queue has no delay.
     Timestamps,
     /// Backlog over the rates of the line's token buckets as they stand; on a line without, over its rate.
     TokenBuckets,
+}
+
+impl DelayEstimate {
+    /// Why a law that looks at the delay now and then cannot use it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the estimate.
+    pub(super) fn check_periodic(self) -> Result<(), String> {
+        if self == Self::Omniscient {
+            return Err(
+                "delay_estimate \"omniscient\" is for codel_dt alone: it tells what the packet that \
+                 arrives will have waited; expected another estimate"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
 }
 
 /// A delay estimate at work. The usual ones are small: a law stands in few cache lines.
@@ -36,17 +58,29 @@ pub(crate) enum Estimator {
     DepartureRate(Box<Departures>),
     DepartureTime(Box<Departures>),
     Grants(Box<Grants>),
+    Omniscient(Box<Foresight>),
     Timestamps { latest: Duration },
     TokenBuckets,
 }
 
 impl Estimator {
+    /// Foresight before a line of this constant rate.
+    pub(crate) fn omniscient(rate: Rate) -> Self {
+        Self::Omniscient(Box::new(Foresight::new(rate)))
+    }
+
+    /// Whether its estimates come true.
+    pub(crate) fn is_omniscient(&self) -> bool {
+        matches!(self, Self::Omniscient(_))
+    }
+
     /// Before the first packet. `threshold` bytes make a measurement of departures.
     pub(crate) fn new(method: DelayEstimate, threshold: u64) -> Self {
         match method {
             DelayEstimate::DepartureRate => Self::DepartureRate(Departures::boxed(threshold)),
             DelayEstimate::DepartureTime => Self::DepartureTime(Departures::boxed(threshold)),
             DelayEstimate::Grants => Self::Grants(Box::default()),
+            DelayEstimate::Omniscient => unreachable!("it needs the rate of a plain link"),
             DelayEstimate::Timestamps => Self::Timestamps {
                 latest: Duration::ZERO,
             },
@@ -77,6 +111,7 @@ impl Estimator {
                 }
             }
             Self::Timestamps { latest } => *latest = sojourn,
+            Self::Omniscient(foresight) => foresight.departed(bytes, now),
             Self::Grants(_) | Self::TokenBuckets => {}
         }
     }
@@ -107,6 +142,7 @@ impl Estimator {
                 Some(Duration::from_nanos((thresholds * time + 0.5) as u64))
             }
             Self::Grants(grants) => grants.delay(waiting, line, now),
+            Self::Omniscient(foresight) => Some(foresight.departure(waiting, now) - now),
             Self::Timestamps { .. } if waiting == 0 => Some(Duration::ZERO),
             Self::Timestamps { latest } => Some(*latest),
             Self::TokenBuckets => in_buckets(waiting, line, now, |rate| rate),
@@ -122,7 +158,7 @@ impl Estimator {
                 departures.mean.map(|time| bits / time)
             }
             Self::Grants(grants) => grants.rate,
-            Self::Timestamps { .. } | Self::TokenBuckets => None,
+            Self::Omniscient(_) | Self::Timestamps { .. } | Self::TokenBuckets => None,
         }
     }
 
@@ -156,6 +192,46 @@ fn in_buckets(
         waiting.min(shaper.tokens(now))
     };
     Some(sustained.time_for_or_zero(waiting - covered) + peak.time_for_or_zero(covered))
+}
+
+/// When a packet will leave a queue that alone feeds a line of constant rate: the line sends back to back while anything waits, and carries fractions of
+/// nanoseconds on from packet to packet.
+#[derive(Debug)]
+pub(crate) struct Foresight {
+    rate: Rate,
+    /// When the line began to send without a pause.
+    busy_since: Instant,
+    /// Bytes it was given since.
+    sent: u64,
+}
+
+impl Foresight {
+    fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            busy_since: Instant::ZERO,
+            sent: 0,
+        }
+    }
+
+    /// A packet of `bytes` left for the line.
+    fn departed(&mut self, bytes: u64, now: Instant) {
+        if self.free_after(0) != now {
+            (self.busy_since, self.sent) = (now, 0);
+        }
+        self.sent += bytes;
+    }
+
+    /// When a packet leaves that arrives at `now` behind `waiting` bytes, if nothing of them is dropped.
+    fn departure(&self, waiting: u64, now: Instant) -> Instant {
+        self.free_after(waiting).max(now)
+    }
+
+    /// When the line has sent what it was given, and `more` bytes.
+    fn free_after(&self, more: u64) -> Instant {
+        let bits = u128::from(self.sent + more) * 8_000_000_000;
+        self.busy_since + Duration::from_nanos((bits / u128::from(self.rate.0)) as u64)
+    }
 }
 
 /// RFC 8033 appendix B: measures how fast bytes leave, while enough of them wait for the measurement to see no idle time.
@@ -387,6 +463,50 @@ mod tests {
         assert_eq!(estimator.delay(3000, &LINE, at(6)), Some(ms(20)));
         assert_eq!(estimator.delay(0, &LINE, at(6)), Some(Duration::ZERO));
         assert_eq!(estimator.latest(3000), Some(ms(20)));
+    }
+
+    // Foresight.
+
+    #[test]
+    fn who_knows_the_line_knows_when_a_packet_leaves_also_in_the_middle_of_another() {
+        // 1000 B take 800 µs.
+        let us = |micros: u64| Instant::ZERO + Duration::from_micros(micros);
+        let mut estimator = Estimator::omniscient(Rate(10_000_000));
+        let delay = |estimator: &Estimator, waiting, now| estimator.delay(waiting, &LINE, now);
+        assert_eq!(delay(&estimator, 0, us(500)), Some(Duration::ZERO), "idle");
+        estimator.departed(1000, Duration::ZERO, 0, us(500));
+        assert_eq!(
+            delay(&estimator, 0, us(500)),
+            Some(Duration::from_micros(800))
+        );
+        assert_eq!(
+            delay(&estimator, 2000, us(700)),
+            Some(Duration::from_micros(2200))
+        );
+        estimator.departed(1000, Duration::ZERO, 1000, us(1300));
+        assert_eq!(
+            delay(&estimator, 1000, us(1300)),
+            Some(Duration::from_micros(1600))
+        );
+        assert_eq!(
+            delay(&estimator, 0, us(5000)),
+            Some(Duration::ZERO),
+            "idle again"
+        );
+    }
+
+    #[test]
+    fn fractions_of_a_nanosecond_are_carried_on_as_the_line_does() {
+        // 1 B takes 2.67 ns: 2, 5 and 8 ns after the start.
+        let mut estimator = Estimator::omniscient(Rate(3_000_000_000));
+        let nanos = Duration::from_nanos;
+        let start = at(1);
+        for departure in [0, 2, 5, 8].map(|nanos_later| start + nanos(nanos_later)) {
+            if departure > start {
+                assert_eq!(estimator.delay(0, &LINE, start), Some(departure - start));
+            }
+            estimator.departed(1, Duration::ZERO, 9, departure);
+        }
     }
 
     // Departures.

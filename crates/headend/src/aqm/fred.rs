@@ -170,8 +170,8 @@ impl Aqm for Fred {
         if let Some(reason) = self.manage_non_adaptive(packet.flow) {
             return cx.discard(packet, reason);
         }
-        if self.drops_at_random(packet.flow) {
-            return cx.discard(packet, DropReason::Congested);
+        if let Some(reason) = self.drop_reason(packet.flow) {
+            return cx.discard(packet, reason);
         }
         if !backlog.fits(&packet, line) {
             return cx.discard(packet, DropReason::Overlimit);
@@ -257,30 +257,31 @@ impl Fred {
         })
     }
 
-    /// "Operate in random drop mode": whether the arrival is dropped.
-    fn drops_at_random(&mut self, id: FlowId) -> bool {
+    /// "Operate in random drop mode" and "in drop-tail mode": why the arrival is dropped, if it is.
+    fn drop_reason(&mut self, id: FlowId) -> Option<DropReason> {
         let average = self.average.value();
         if average < self.min_threshold {
             self.count = None;
-            return false;
+            return None;
         }
         if average >= self.max_threshold {
             // Drop-tail mode. With the extension only flows below two packets have come so far, and they may enter.
             self.count = Some(0);
-            return !self.is_for_many;
+            return (!self.is_for_many).then_some(DropReason::Forced);
         }
         let count = self.count.map_or(0, |count| count + 1);
         self.count = Some(count);
         // "Only random drop from robust flows."
         let robust = self.min_queue.max(self.avgcq);
         if f64::from(self.flow(id).qlen) < robust {
-            return false;
+            return None;
         }
         let drops = self.rng.uniform() < spread(self.base_probability(), count);
-        if drops {
-            self.count = Some(0);
+        if !drops {
+            return None;
         }
-        drops
+        self.count = Some(0);
+        Some(DropReason::Congested)
     }
 
     /// `p_b`.
@@ -443,7 +444,7 @@ mod tests {
             ..Config::default()
         };
         let mut scene = Scene::new(&config, 2).hold(30.0);
-        assert_eq!(scene.arrive_one(0), Some(DropReason::Congested));
+        assert_eq!(scene.arrive_one(0), Some(DropReason::Forced));
         assert_eq!(scene.state(0), (0, 0), "that is no strike");
     }
 
@@ -460,7 +461,7 @@ mod tests {
         }
         // avgcq: 36 over nine flows. 8 is not more than twice that, 9 would be.
         scene = scene.hold(36.0);
-        assert_eq!(scene.arrive_one(0), Some(DropReason::Congested));
+        assert_eq!(scene.arrive_one(0), Some(DropReason::Forced));
         scene.flows.swap(0, 1);
         scene.fred.flow(scene.flows[0]).qlen = 9;
         assert_eq!(scene.arrive_one(0), LIMITED);

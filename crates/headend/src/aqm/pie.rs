@@ -122,6 +122,7 @@ impl Config {
     pub fn check(&self) -> Result<(), String> {
         Updates::check(self.update_interval)?;
         self.gains().check()?;
+        self.delay_estimate.check_periodic()?;
         if self.mean_packet.0 == 0 || self.departure_threshold.0 == 0 {
             return Err("mean_packet and departure_threshold must be larger than zero".into());
         }

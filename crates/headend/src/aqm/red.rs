@@ -495,7 +495,7 @@ impl Aqm for Red {
         }
         let size = line.framing.of_size(packet.size);
         match self.detector.judge(size, &mut self.rng) {
-            Verdict::Forced => self.force(backlog, packet, DropReason::Congested, line, cx),
+            Verdict::Forced => self.force(backlog, packet, DropReason::Forced, line, cx),
             Verdict::Early if self.ecn && backlog.fits(&packet, line) && cx.mark(&mut packet) => {
                 backlog.push(packet, line, cx);
             }
@@ -740,7 +740,7 @@ mod tests {
             let mut scene = Scene::new(&Config::default(), 9, 30.0);
             scene.red.rng = Rng::for_path(u64::from(victims.iter().sum::<u32>()), "victims");
             let cost = scene.arrive(Ecn::Ect0);
-            let [(victim, DropReason::Congested)] = cost[..] else {
+            let [(victim, DropReason::Forced)] = cost[..] else {
                 panic!("one packet falls: {cost:?}");
             };
             victims[victim as usize] += 1;
@@ -760,7 +760,7 @@ mod tests {
             ..Config::default()
         };
         let mut scene = Scene::new(&config, 9, 30.0);
-        assert_eq!(scene.arrive(Ecn::NotEct), [(9, DropReason::Congested)]);
+        assert_eq!(scene.arrive(Ecn::NotEct), [(9, DropReason::Forced)]);
     }
 
     #[test]

@@ -230,12 +230,12 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         self.remember_loss();
         self.hystart = None;
-        // §4.6. In flight, not cwnd: an idle window is no evidence.
+        // §4.6. What is outstanding, not cwnd: an idle window is no evidence.
         let beta = match signal {
             CongestionSignal::Ecn if self.config.abe => ABE_BETA.max(self.config.beta.0),
             _ => self.config.beta.0,
         };
-        let kept = (ack.prior_in_flight as f64 * beta) as u64;
+        let kept = (ack.flight_size as f64 * beta) as u64;
         self.ssthresh = kept.max(2 * self.mss);
         self.epoch = None;
         self.fraction = 0.0;
@@ -291,7 +291,7 @@ mod tests {
 
     fn loss(in_flight: u64) -> AckSample {
         AckSample {
-            prior_in_flight: in_flight,
+            flight_size: in_flight,
             mss: MSS,
             ..AckSample::default()
         }

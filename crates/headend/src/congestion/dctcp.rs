@@ -160,7 +160,7 @@ mod tests {
         AckSample {
             newly_acked: 10 * MSS,
             ce_bytes,
-            prior_in_flight: 40 * MSS,
+            flight_size: 40 * MSS,
             round,
             mss: MSS,
             ..AckSample::default()

@@ -213,7 +213,7 @@ mod tests {
             srtt: Some(Duration::from_secs_f64(rtt_ms / 1000.0)),
             // The handshake's: not for FAST.
             min_rtt: Some(Duration::from_millis(1)),
-            prior_in_flight: 20 * MSS,
+            flight_size: 20 * MSS,
             cwnd_limited: true,
             mss: MSS,
             ..AckSample::default()

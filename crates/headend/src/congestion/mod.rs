@@ -249,8 +249,11 @@ pub struct AckSample {
     pub newly_lost: u64,
     /// Bytes newly reported as CE-marked (Accurate ECN); always 0 under RFC 3168, whose echo does not count.
     pub ce_bytes: u64,
-    /// Bytes in flight before this acknowledgement.
+    /// Bytes in flight before this acknowledgement, as far as is known: neither those selectively acknowledged nor those lost.
     pub prior_in_flight: u64,
+    /// RFC 5681's FlightSize, of which equation 4 takes half: bytes sent and not cumulatively acknowledged before it, without those of
+    /// limited transmit, and during a recovery no more than at its start.
+    pub flight_size: u64,
     /// Bytes in flight after it.
     pub in_flight: u64,
     /// Time since the most recently sent of the segments it newly acknowledges was sent, if that was sent once.

@@ -148,11 +148,11 @@ impl CongestionControl for Prague {
             CongestionSignal::Ecn => {
                 // Marks are echoed, not counted: a classic connection (RFC 9331 §4.2).
                 self.virtual_rtt = Duration::ZERO;
-                self.fall_to(ack.prior_in_flight as f64 / 2.0);
+                self.fall_to(ack.flight_size as f64 / 2.0);
             }
-            CongestionSignal::Loss { .. } => self.fall_to(ack.prior_in_flight as f64 / 2.0),
+            CongestionSignal::Loss { .. } => self.fall_to(ack.flight_size as f64 / 2.0),
             CongestionSignal::Timeout => {
-                self.fall_to(ack.prior_in_flight as f64 / 2.0);
+                self.fall_to(ack.flight_size as f64 / 2.0);
                 self.cwnd = self.mss as f64;
                 self.slow_start.after_timeout();
             }
@@ -194,7 +194,7 @@ mod tests {
             newly_acked: 2 * MSS,
             ce_bytes,
             srtt: Some(Duration::from_millis(rtt_ms)),
-            prior_in_flight: 40 * MSS,
+            flight_size: 40 * MSS,
             cwnd_limited: true,
             mss: MSS,
             ..AckSample::default()

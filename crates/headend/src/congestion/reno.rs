@@ -99,11 +99,11 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
-        // RFC 5681 §3.1, equation 4. In flight, not cwnd: an idle window is no evidence.
+        // RFC 5681 §3.1, equation 4. What is outstanding, not cwnd: an idle window is no evidence.
         let kept = match signal {
             // RFC 8511 §3.1.
-            CongestionSignal::Ecn if self.abe => ack.prior_in_flight * 4 / 5,
-            _ => ack.prior_in_flight / 2,
+            CongestionSignal::Ecn if self.abe => ack.flight_size * 4 / 5,
+            _ => ack.flight_size / 2,
         };
         self.ssthresh = kept.max(2 * self.mss);
         self.acked = 0;
@@ -152,7 +152,7 @@ mod tests {
 
     fn in_flight(bytes: u64) -> AckSample {
         AckSample {
-            prior_in_flight: bytes,
+            flight_size: bytes,
             in_flight: bytes,
             mss: MSS,
             ..AckSample::default()

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_loss_starts_over_with_one_segment_and_a_mark_halves() {
         let in_flight = AckSample {
-            prior_in_flight: 20 * MSS,
+            flight_size: 20 * MSS,
             mss: MSS,
             ..AckSample::default()
         };
@@ -110,7 +110,7 @@ mod tests {
         let mut tahoe = Tahoe::new(&Config::default(), MSS, 16 * MSS);
         let ack = AckSample {
             newly_acked: MSS,
-            prior_in_flight: 16 * MSS,
+            flight_size: 16 * MSS,
             cwnd_limited: true,
             mss: MSS,
             ..AckSample::default()

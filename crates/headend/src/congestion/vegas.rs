@@ -169,7 +169,7 @@ mod tests {
             newly_acked: 2 * MSS,
             rtt: Some(Duration::from_millis(rtt_ms)),
             min_rtt: Some(Duration::from_millis(BASE)),
-            prior_in_flight: 20 * MSS,
+            flight_size: 20 * MSS,
             cwnd_limited: true,
             round,
             mss: MSS,

@@ -102,11 +102,11 @@ impl Westwood {
     }
 
     /// `BWE · RTT_min` in bytes, two segments at least.
-    fn pipe(&self, in_flight: u64) -> u64 {
+    fn pipe(&self, flight_size: u64) -> u64 {
         let pipe = match self.bandwidth {
             Some(bandwidth) => (bandwidth * self.min_rtt.as_secs_f64()) as u64,
             // Nothing measured yet: like NewReno.
-            None => in_flight / 2,
+            None => flight_size / 2,
         };
         pipe.max(2 * self.mss)
     }
@@ -120,7 +120,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
-        let pipe = self.pipe(ack.prior_in_flight);
+        let pipe = self.pipe(ack.flight_size);
         // §2: the estimate never makes the window larger than it was.
         let before = self.growth.cwnd();
         self.growth.on_congestion(signal, ack);
@@ -162,7 +162,7 @@ mod tests {
             newly_acked,
             srtt: Some(Duration::from_millis(150)),
             min_rtt: Some(Duration::from_millis(100)),
-            prior_in_flight: 75 * MSS,
+            flight_size: 75 * MSS,
             in_flight: 75 * MSS,
             cwnd_limited: true,
             mss: MSS,

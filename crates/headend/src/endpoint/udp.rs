@@ -58,13 +58,13 @@ impl Endpoint for Udp {
             Command::Datagram { number, size } => {
                 let payload = size.saturating_sub(HEADER_BYTES);
                 let (flow, side) = cx.endpoint();
-                let size = if is_ipv6(cx.header(flow).addresses[0]) {
+                let ip_bytes = if is_ipv6(cx.header(flow).addresses[0]) {
                     // A longer header is no longer packet than links carry.
                     (size + IPV6_EXTRA).min(size.max(MTU))
                 } else {
                     size
                 };
-                let mut packet = Packet::datagram(flow, side, number, size, payload);
+                let mut packet = Packet::datagram(flow, side, number, ip_bytes, payload);
                 packet.ecn = self.ecn;
                 cx.emit(packet);
             }

@@ -126,7 +126,7 @@ impl Drr {
     }
 
     /// The queue of a packet that arrives.
-    pub(super) fn place(&mut self, packet: &Packet, cx: &Context<'_>) -> usize {
+    pub(super) fn place(&mut self, packet: &Packet, cx: &mut Context<'_>) -> usize {
         self.flows.place(packet, cx)
     }
 

@@ -42,7 +42,7 @@ impl Flows {
     }
 
     /// The queue of a packet that arrives.
-    pub(super) fn place(&mut self, packet: &Packet, cx: &Context<'_>) -> usize {
+    pub(super) fn place(&mut self, packet: &Packet, cx: &mut Context<'_>) -> usize {
         let Self { bundle, hash } = self;
         let queue = hash.place(packet, cx, bundle);
         if queue >= bundle.queues() {

@@ -167,23 +167,24 @@ impl FlowHash {
     pub(super) fn place(
         &mut self,
         packet: &Packet,
-        cx: &Context<'_>,
+        cx: &mut Context<'_>,
         tenancy: &mut impl Tenancy,
     ) -> usize {
         let header = cx.header(packet.flow);
-        match self.isolation {
-            Isolation::Hashed => {
-                let flow = self.hash(header, packet.from);
-                let queue = scale(flow, self.queues);
-                self.join(queue, flow, tenancy);
-                queue
-            }
-            Isolation::Perfect => self.own_queue(packet, header),
-            Isolation::SetAssociative => {
-                let flow = self.hash(header, packet.from);
-                self.queue_in_set(flow, tenancy)
-            }
+        if self.isolation == Isolation::Perfect {
+            return self.own_queue(packet, header);
         }
+        let flow = self.hash(header, packet.from);
+        let queue = if self.isolation == Isolation::Hashed {
+            scale(flow, self.queues)
+        } else {
+            self.queue_in_set(flow, tenancy)
+        };
+        if self.join(queue, flow, tenancy) {
+            self.collisions += 1;
+            cx.note_met(packet, queue);
+        }
+        queue
     }
 
     /// The five-tuple as the sender writes it, or what stands for a tunnel's outer header.
@@ -220,7 +221,7 @@ impl FlowHash {
     }
 
     /// A flow that has packets in a queue always gets that one: its own, or while it is a guest, the one its hash names.
-    fn queue_in_set(&mut self, flow: u64, tenancy: &mut impl Tenancy) -> usize {
+    fn queue_in_set(&self, flow: u64, tenancy: &mut impl Tenancy) -> usize {
         let first = scale(flow, self.queues / self.ways) * self.ways;
         let set = first..first + self.ways;
         let home = first + flow as usize % self.ways;
@@ -228,18 +229,16 @@ impl FlowHash {
             .clone()
             .find(|&queue| tenancy.tenant(queue).is_owned_by(flow));
         let is_guest = tenancy.tenant(home).is_shared() && !tenancy.is_empty(home);
-        let queue = owned.unwrap_or_else(|| {
+        owned.unwrap_or_else(|| {
             let mut ways = std::iter::once(home).chain(set);
             let free = ways.find(|&queue| tenancy.is_empty(queue));
             free.filter(|_| !is_guest).unwrap_or(home)
-        });
-        self.join(queue, flow, tenancy);
-        queue
+        })
     }
 
-    /// A queue belongs to the first flow that finds it empty, and is shared from the moment another joins until it is empty again.
+    /// A queue belongs to the first flow that finds it empty, and is shared from the moment another joins until it is empty again: whether it is.
     #[inline]
-    fn join(&mut self, queue: usize, flow: u64, tenancy: &mut impl Tenancy) {
+    fn join(&self, queue: usize, flow: u64, tenancy: &mut impl Tenancy) -> bool {
         let is_empty = tenancy.is_empty(queue);
         let tenant = tenancy.tenant(queue);
         if is_empty {
@@ -247,7 +246,7 @@ impl FlowHash {
         } else if !tenant.is_owned_by(flow) {
             tenant.share();
         }
-        self.collisions += u64::from(tenant.is_shared());
+        tenant.is_shared()
     }
 }
 
@@ -311,7 +310,7 @@ mod tests {
     fn place(table: &mut Table, bench: &mut Bench, flow: FlowId, busy: &[usize]) -> usize {
         let packet = bench.packet(flow, 1000);
         let Table { hash, tenants } = table;
-        let queue = hash.place(&packet, &bench.cx(), &mut Queues { tenants, busy });
+        let queue = hash.place(&packet, &mut bench.cx(), &mut Queues { tenants, busy });
         bench.end(packet);
         queue
     }

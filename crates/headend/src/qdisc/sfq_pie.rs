@@ -262,7 +262,7 @@ mod tests {
         let mut queue = build(&apart());
         let place = |queue: &mut SfqPie, bench: &mut Bench, flow| {
             let packet = bench.packet(flow, 500);
-            let place = queue.queues.place(&packet, &bench.cx());
+            let place = queue.queues.place(&packet, &mut bench.cx());
             bench.end(packet);
             share(&mut queue.queues, place)
         };

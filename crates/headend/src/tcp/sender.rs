@@ -157,6 +157,10 @@ pub(super) struct Sender {
     send_quantum: u64,
     /// Without SACK: bytes that duplicate acknowledgements say have left the network (RFC 5681 §3.2 inflates cwnd instead).
     departed: u64,
+    /// From here on limited transmit sends: SND.NXT at the first duplicate since SND.UNA last moved, and what it acknowledged besides.
+    limited_from: u64,
+    /// FlightSize at the start of the recovery under way.
+    recovery_flight: u64,
     /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
     recover: Slim<u64>,
     /// Pacing: not before.
@@ -206,6 +210,8 @@ impl Sender {
             recovery: Recovery::None,
             dup_acks: 0,
             departed: 0,
+            limited_from: 0,
+            recovery_flight: 0,
             repair_first: false,
             recover: Slim::NONE,
             responded_until: Slim::NONE,
@@ -497,6 +503,7 @@ impl Sender {
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, now: Instant) {
         let prior_una = self.board.una();
         let prior_in_flight = self.in_flight();
+        let flight_size = self.flight_size();
         let was_fast = matches!(self.recovery, Recovery::Fast { .. });
         let mut delivery = Delivery::default();
         if ack.next > prior_una {
@@ -512,12 +519,17 @@ impl Sender {
         }
         let advanced = self.board.una() > prior_una;
         let duplicate = self.is_duplicate(ack, advanced, &delivery);
+        if duplicate && (advanced || self.dup_acks == 0) {
+            // The first duplicate may acknowledge something too, which lets out as much as any acknowledgement.
+            self.limited_from = self.board.nxt() + (self.board.una() - prior_una);
+        }
         let mut ece = self.ecn == EcnMode::On && ack.flags.has(Flags::ECE);
         if !advanced && !duplicate && delivery.bytes == 0 && !ece {
             return;
         }
         let mut sample = self.measure(ack, advanced, &delivery, now);
         sample.prior_in_flight = prior_in_flight;
+        sample.flight_size = flight_size;
         if self.ecn == EcnMode::Accurate {
             sample.ce_bytes = self.count_marks(ack.flags.ace(), delivery.bytes);
             ece = sample.ce_bytes > 0;
@@ -712,6 +724,8 @@ impl Sender {
         self.repair_first = false;
         self.departed = 0;
         sample.in_flight = self.in_flight();
+        // Another loss is one of what is outstanding now.
+        sample.flight_size = self.flight_size();
         self.control.on_recovered(sample);
         // What was sent during recovery may have losses of its own. RFC 6675 waits for the next duplicate; there may be none.
         if duplicate || self.rack.is_some() || self.setup.sack && self.board.first_is_lost() {
@@ -777,6 +791,7 @@ impl Sender {
         let point = self.board.nxt();
         self.recover = Slim::some(point);
         let first = self.board.una();
+        self.recovery_flight = sample.flight_size;
         self.recovery = Recovery::Fast {
             point,
             rescue_after: first + self.setup.mss.min(point - first),
@@ -808,6 +823,7 @@ impl Sender {
 
     /// Everything outstanding is lost, and to be sent again in slow start; the bytes newly so.
     fn lose_all(&mut self) -> u64 {
+        self.recovery_flight = self.flight_size();
         if let Some(rack) = &mut self.rack {
             rack.give_up();
         }
@@ -849,15 +865,17 @@ impl Sender {
     }
 
     /// The retransmission timer has expired: RFC 6298 §5.4 to §5.6, RFC 5681 §3.1.
+    ///
+    /// A repair that is lost as well is another sign of congestion, for which ssthresh falls again (RFC 5681 §4.3): equation 4 counts
+    /// what is outstanding at the timeout, not the pipe, which is all but empty by then. Linux leaves ssthresh alone in that case.
     fn on_timeout(&mut self, now: Instant) {
-        let prior_in_flight = self.in_flight();
+        let before = self.sample_without_news(now);
         let lost = self.lose_all();
         // RFC 5681 §3.1: ssthresh stays if the same segment has timed out before.
         if self.rtt.backoff() == 0 {
             let sample = AckSample {
                 newly_lost: lost,
-                prior_in_flight,
-                ..self.sample_without_news(now)
+                ..before
             };
             self.control
                 .on_congestion(CongestionSignal::Timeout, &sample);
@@ -970,6 +988,7 @@ impl Sender {
         AckSample {
             now,
             prior_in_flight: self.in_flight(),
+            flight_size: self.flight_size(),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
             delivered: self.rate.total(),
@@ -999,6 +1018,27 @@ impl Sender {
     #[inline]
     pub(super) fn in_flight(&self) -> u64 {
         self.board.pipe().saturating_sub(self.departed)
+    }
+
+    /// RFC 5681's FlightSize, for equation 4: what is sent and not cumulatively acknowledged. It leaves out what limited transmit has
+    /// sent (RFC 5681 §3.2), and during a recovery what exceeds FlightSize at its start: a recovery that stalls goes on sending while
+    /// selective acknowledgements arrive, and a second sign of congestion must not raise the threshold. Reno's recovery ends with more
+    /// outstanding than the window: the systems that had it took the smaller of the two.
+    #[inline]
+    fn flight_size(&self) -> u64 {
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        let flight = match self.recovery {
+            Recovery::None if self.dup_acks > 0 => self.limited_from.min(nxt) - una,
+            Recovery::None => nxt - una,
+            Recovery::Fast { .. } | Recovery::Timeout { .. } => {
+                (nxt - una).min(self.recovery_flight)
+            }
+        };
+        if self.setup.reno {
+            flight.min(self.cwnd)
+        } else {
+            flight
+        }
     }
 
     /// Whether the FIN is acknowledged.
@@ -1487,6 +1527,81 @@ mod tests {
             [3, 4, 5],
             "one more each acknowledgement"
         );
+    }
+
+    /// NewReno, ten segments of which the first is lost with its repair, and new data as long as
+    /// selective acknowledgements arrive.
+    fn with_a_lost_repair() -> Sender {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        for top in 2..=10 {
+            ack(&mut sender, 98 + top, 0, &[(1, top)]);
+        }
+        assert!(matches!(sender.recovery, Recovery::Fast { .. }));
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (5 * MSS, Some(5 * MSS)));
+        sender
+    }
+
+    #[test]
+    fn a_timeout_in_fast_recovery_neither_counts_the_pipe_nor_raises_the_threshold() {
+        let mut sender = with_a_lost_repair();
+        // Two segments of limited transmit, and two new ones once the pipe is below the window.
+        assert_eq!(sender.board.nxt(), 14 * MSS);
+        for top in 11..=14 {
+            ack(&mut sender, 200 + top, 0, &[(1, top)]);
+        }
+        assert_eq!(sender.board.nxt(), 18 * MSS);
+        assert_eq!(sender.in_flight(), 5 * MSS);
+        let deadline = sender.rto_deadline().expect("the timer runs");
+        sender.on_timeout(deadline);
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (MSS, Some(5 * MSS)));
+    }
+
+    #[test]
+    fn a_timeout_after_a_partial_acknowledgement_halves_what_is_still_outstanding() {
+        let mut sender = sender_with_setup(setup(true), 12 * MSS);
+        drain(&mut sender, at(0));
+        // 0 and 4 are lost, and the repair of 4.
+        for top in [2, 3, 4] {
+            ack(&mut sender, 98 + top, 0, &[(1, top)]);
+        }
+        for top in 6..=10 {
+            ack(&mut sender, 98 + top, 0, &[(5, top), (1, 4)]);
+        }
+        ack(&mut sender, 200, 4, &[(5, 12)]);
+        assert_eq!(sender.board.nxt(), 12 * MSS);
+        assert!(sender.in_flight() <= 2 * MSS);
+        let deadline = sender.rto_deadline().expect("the timer runs");
+        sender.on_timeout(deadline);
+        // Eight are outstanding, seven of them selectively acknowledged.
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (MSS, Some(4 * MSS)));
+    }
+
+    #[test]
+    fn a_second_timeout_of_the_same_segment_leaves_the_threshold_and_one_of_the_next_halves_what_is_left()
+     {
+        let mut sender = sender(true);
+        drain(&mut sender, at(0));
+        sender.on_timeout(at(1000));
+        drain(&mut sender, at(1000));
+        sender.on_timeout(at(3000));
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (MSS, Some(5 * MSS)));
+        drain(&mut sender, at(3000));
+        ack(&mut sender, 3100, 1, &[]);
+        let deadline = sender.rto_deadline().expect("the timer runs");
+        sender.on_timeout(deadline);
+        // Nine of ten are not acknowledged, two of them in flight.
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (MSS, Some(4500)));
+    }
+
+    #[test]
+    fn where_limited_transmit_has_nothing_to_send_a_loss_halves_all_that_is_outstanding() {
+        let mut sender = sender_with_setup(setup(true), 10 * MSS);
+        drain(&mut sender, at(0));
+        for top in [2, 3, 4] {
+            ack(&mut sender, 98 + top, 0, &[(1, top)]);
+        }
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (5 * MSS, Some(5 * MSS)));
     }
 
     #[test]

@@ -122,6 +122,8 @@ struct Setup {
     one_way: Duration,
     loss: f64,
     duration: Duration,
+    /// Of the tables' series; a tenth of the duration where nothing is said.
+    interval: Option<Duration>,
     seed: u64,
 }
 
@@ -135,6 +137,7 @@ impl Default for Setup {
             one_way: Duration::from_millis(20),
             loss: 0.0,
             duration: Duration::from_secs(300),
+            interval: None,
             seed: 1,
         }
     }
@@ -192,7 +195,7 @@ impl Setup {
             links: vec![self.link],
             lines: lines.into(),
             apps: vec![app],
-            recorder: recorder(self.duration),
+            recorder: recorder(self.interval.unwrap_or(self.duration / 10), self.duration),
             flows,
             window: 1 << 20,
             bucket: Duration::from_micros(100),
@@ -214,7 +217,7 @@ impl Setup {
     }
 }
 
-fn recorder(duration: Duration) -> Recorder {
+fn recorder(interval: Duration, duration: Duration) -> Recorder {
     let group = GroupInfo {
         name: "transfer".to_owned(),
         application: "exchange",
@@ -232,7 +235,7 @@ fn recorder(duration: Duration) -> Recorder {
         overhead_bytes: 0,
         map_interval: None,
     });
-    Recorder::new(vec![group], queues.into(), duration / 10, duration)
+    Recorder::new(vec![group], queues.into(), interval, duration)
 }
 
 /// A bottleneck of `rate` with a drop-tail queue of `buffer` IP bytes in each direction.
@@ -381,6 +384,95 @@ proptest! {
             prop_assert_eq!(total(&mut simulation, "flows", "goodput_bytes"), up + down);
             // No livelock: some hundred segments need no more than a few events each, and those of the series.
             prop_assert!(simulation.events() < 5_000, "{} events", simulation.events());
+        }
+    }
+}
+
+/// Segments that the receiver's window holds in [`thresholds`].
+const HELD: u64 = 64;
+const SEGMENT: u64 = 1448;
+
+/// A sender whose window is full of [`HELD`] segments loses one of them, and its repair as well:
+/// the congestion window before the loss, the threshold in fast recovery (where there is one) and
+/// the threshold after the timeout, when the window is one segment. All in bytes.
+fn thresholds(congestion: CongestionConfig, sack: bool) -> [f64; 3] {
+    let (mut sent, mut lost_seq, mut copies) = (0, None, 0);
+    let setup = Setup {
+        link: scripted(move |packet| {
+            if packet.payload == 0 {
+                return Fate::Pass;
+            }
+            sent += 1;
+            if sent == 3000 {
+                lost_seq = Some(packet.seq);
+            }
+            if Some(packet.seq) != lost_seq {
+                return Fate::Pass;
+            }
+            copies += 1;
+            if copies <= 2 { Fate::Lose } else { Fate::Pass }
+        }),
+        tcp: Config {
+            congestion,
+            sack,
+            delayed_ack: Duration::ZERO,
+            receive_window: ByteCount(HELD * SEGMENT),
+            ..Config::default()
+        },
+        bytes: [0, u64::MAX],
+        duration: Duration::from_secs(15),
+        interval: Some(Duration::from_millis(10)),
+        ..Setup::default()
+    };
+    let (mut simulation, _) = setup.run();
+    let tables = simulation.tables();
+    let (_, rows) = (tables.iter())
+        .find(|(name, _)| *name == "connection_series")
+        .expect("a run has that table");
+    let Some(Column::Integer(windows)) = rows.get("cwnd_bytes") else {
+        panic!("windows are whole");
+    };
+    let Some(Column::Float(thresholds)) = rows.get("ssthresh_bytes") else {
+        panic!("a threshold may be missing");
+    };
+    // The timer expires 200 ms or a little more after the loss was seen; a round trip of 40 ms later
+    // the second repair is acknowledged, and the window leaves one segment for good.
+    let timeout = (windows.iter())
+        .rposition(|&window| window == SEGMENT)
+        .expect("a window of one segment");
+    [
+        windows[timeout - 40] as f64,
+        thresholds[timeout - 10],
+        thresholds[timeout],
+    ]
+}
+
+/// RFC 5681, equation 4: the threshold comes from what is sent and not cumulatively acknowledged.
+/// With SACK all of it but the repair has arrived by then, and next to nothing is in flight.
+#[test]
+fn every_control_keeps_its_threshold_when_a_lost_repair_ends_in_a_timeout() {
+    let all = (HELD * SEGMENT) as f64;
+    for congestion in CongestionConfig::all() {
+        for sack in [true, false] {
+            let name = congestion.name();
+            let [window, recovery, timeout] = thresholds(congestion.clone(), sack);
+            let what = format!("{name}, SACK {sack}: {window} {recovery} {timeout}");
+            match name {
+                "reno" | "tahoe" | "vegas" | "fast" | "dctcp" | "prague" => {
+                    assert_eq!([recovery, timeout], [all / 2.0; 2], "{what}");
+                }
+                "cubic" => assert_eq!([recovery, timeout], [(all * 0.7).floor(); 2], "{what}"),
+                // From the measured bandwidth, not from the window.
+                "westwood" => assert!(timeout > all / 2.0, "{what}"),
+                // Half of its own window, at the loss and once more at the timeout.
+                "ledbat_plus_plus" => {
+                    assert_eq!([recovery, timeout], [window / 2.0, window / 4.0], "{what}");
+                }
+                "ledbat" | "bbr" | "bbr3" => {
+                    assert!(recovery.is_nan() && timeout.is_nan(), "{what}");
+                }
+                other => panic!("what does {other} do after a timeout?"),
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct QueueId(pub u32);
 pub enum DropReason {
     /// A TCP acknowledgement that a newer one made superfluous: the modem thinned it out.
     AckThinned,
-    /// The queue's control law decided so.
+    /// The queue's control law decided so, early: before it had to.
     Congested,
     /// Lost in the wide area.
     Corrupted,
@@ -23,6 +23,8 @@ pub enum DropReason {
     Filtered,
     /// Its flow or class held more than its share.
     FlowLimit,
+    /// The average queue was at its upper threshold or above, where a law of RED's kind drops a packet for each that arrives.
+    Forced,
     /// The modem was not registered yet.
     NotRegistered,
     /// The queue was full, or the packet larger than any grant it could have.
@@ -37,7 +39,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// How many reasons there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
     /// All of them, in index order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::AckThinned,
@@ -45,6 +47,7 @@ impl DropReason {
         Self::Corrupted,
         Self::Filtered,
         Self::FlowLimit,
+        Self::Forced,
         Self::NotRegistered,
         Self::Overlimit,
         Self::RetryLimit,
@@ -60,6 +63,7 @@ impl DropReason {
             Self::Corrupted => "corrupted",
             Self::Filtered => "filtered",
             Self::FlowLimit => "flow_limit",
+            Self::Forced => "forced",
             Self::NotRegistered => "not_registered",
             Self::Overlimit => "overlimit",
             Self::RetryLimit => "retry_limit",

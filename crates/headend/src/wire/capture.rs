@@ -240,6 +240,9 @@ fn explain(reason: DropReason) -> &'static str {
         DropReason::Corrupted => "lost in the wide area (corrupted)",
         DropReason::Filtered => "dropped: forbidden by a classifier (filtered)",
         DropReason::FlowLimit => "dropped: its flow's share of the buffer is full (flow_limit)",
+        DropReason::Forced => {
+            "dropped by the AQM: its average queue is at the upper threshold (forced)"
+        }
         DropReason::NotRegistered => "dropped: the modem is not registered yet (not_registered)",
         DropReason::Overlimit => "dropped: the buffer is full (overlimit)",
         DropReason::RetryLimit => "dropped: retries used up (retry_limit)",

@@ -299,8 +299,13 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             }
             run.carry_out(Operation::Wait(Duration::from_millis(1)));
         }
-        let [congested, overlimit] =
-            [DropReason::Congested, DropReason::Overlimit].map(|reason| run.discards(reason) > 0);
+        let [early, forced, overlimit] = [
+            DropReason::Congested,
+            DropReason::Forced,
+            DropReason::Overlimit,
+        ]
+        .map(|reason| run.discards(reason) > 0);
+        let congested = early || forced;
         let expected = match config {
             QueueConfig::BufferControl(_)
             | QueueConfig::Cbq(_)

@@ -8,6 +8,8 @@ mod series;
 mod stats;
 mod tables;
 
+use std::collections::BTreeMap;
+
 use prefetch_index::prefetch_index;
 
 use self::series::Series;
@@ -293,6 +295,8 @@ pub struct Recorder {
     /// Of all histograms.
     pages: PageStore,
     macs: Vec<MacCounters>,
+    /// Packets that shared a backlog of a queue with another flow's, by queue, backlog, group and sender.
+    meetings: BTreeMap<(QueueId, u32, GroupId, Side), u64>,
     channels: Channels,
     measuring_since: Instant,
     interval: Duration,
@@ -353,6 +357,7 @@ impl Recorder {
             queue_histograms: Histograms::new(queues.len(), are_few),
             pages: PageStore::default(),
             macs: vec![MacCounters::default(); queues.len()],
+            meetings: BTreeMap::new(),
             groups,
             queue_infos: queues,
             channels: Channels::default(),
@@ -602,6 +607,13 @@ impl Recorder {
         }
     }
 
+    /// A packet joined a backlog of `queue` in which, since it was last empty, several flows have been.
+    pub fn met(&mut self, queue: QueueId, backlog: u32, group: GroupId, from: Side) {
+        *(self.meetings)
+            .entry((queue, backlog, group, from))
+            .or_default() += 1;
+    }
+
     /// A packet was given CE in the wide area.
     pub fn marked_on_path(&mut self, packet: &Packet, group: GroupId) {
         (self.flow_records[direction(group, packet.from)].ends).mark();
@@ -837,6 +849,7 @@ impl Recorder {
             (record.stood_ns, record.stood_until) = (0, at);
         }
         self.macs.fill(MacCounters::default());
+        self.meetings.clear();
         (self.delivered, self.data_delivered) = (0, 0);
     }
 

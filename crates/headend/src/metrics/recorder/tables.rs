@@ -83,6 +83,7 @@ impl Recorder {
             ("flows", self.flows_table(measured)),
             ("queues", self.queues_table(measured)),
             ("channels", self.channels.table(measured)),
+            ("collisions", self.collisions_table()),
             ("measures", self.measures_table()),
             ("samples", self.samples_table()),
             ("flow_series", self.flow_series_table()),
@@ -91,6 +92,24 @@ impl Recorder {
             ("histograms", self.histograms_table()),
             ("summary", self.summary_table(now, events)),
         ]
+    }
+
+    fn collisions_table(&self) -> Table {
+        let mut table = Table::of(&[
+            ("queue", TEXT),
+            ("backlog", INTEGER),
+            ("flow", TEXT),
+            ("direction", TEXT),
+            ("packets", INTEGER),
+        ]);
+        for (&(queue, backlog, group, from), &packets) in &self.meetings {
+            table.text("queue", self.queue_name(queue));
+            table.integer("backlog", u64::from(backlog));
+            table.text("flow", &self.groups[group.0 as usize].name);
+            table.text("direction", direction(from));
+            table.integer("packets", packets);
+        }
+        table
     }
 
     fn flows_table(&self, measured: f64) -> Table {

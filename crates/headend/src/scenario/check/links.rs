@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::cable::{self, CablePlan};
 use super::cell::{self, CellPlan};
 use super::{LONGEST_DELAY, queue_path};
+use crate::aqm::delay_estimate::DelayEstimate;
 use crate::flow::Port;
 use crate::link::RateSchedule;
 use crate::qdisc::{BacklogLimit, Framing, QueueConfig, drr, sfq, strict_priority};
@@ -203,13 +204,13 @@ fn plan_point_to_point(path: &str, link: &mut PointToPoint) -> Result<Medium, Sc
 fn plan_direction(path: &str, direction: &LinkDirection) -> Result<DirectionPlan, ScenarioError> {
     let schedule = plan_rate(&format!("{path}.rate"), &direction.rate)?;
     check_delay(&format!("{path}.delay"), direction.delay)?;
-    let queue = plan_queue(
-        &format!("{path}.queue"),
-        &direction.queue,
-        schedule.nominal(),
-        Framing::IP,
-    )?
-    .clone();
+    let Named(queue) = &direction.queue;
+    let path_of_queue = format!("{path}.queue");
+    check_queue(&path_of_queue, queue, schedule.nominal(), Framing::IP)?;
+    if !(matches!(schedule, RateSchedule::Constant(_)) && is_omniscient(queue)) {
+        refuse_foresight(&path_of_queue, queue)?;
+    }
+    let queue = queue.clone();
     Ok(DirectionPlan {
         schedule,
         delay: direction.delay,
@@ -224,11 +225,48 @@ pub(super) fn plan_queue<'a>(
     rate: Rate,
     framing: Framing,
 ) -> Result<&'a QueueConfig, ScenarioError> {
+    check_queue(path, config, rate, framing)?;
+    refuse_foresight(path, config)?;
+    Ok(config)
+}
+
+fn check_queue(
+    path: &str,
+    config: &QueueConfig,
+    rate: Rate,
+    framing: Framing,
+) -> Result<(), ScenarioError> {
     if let Err(why) = config.build(rate, Rng::for_path(0, path)) {
         return Err(ScenarioError::invalid(path, why));
     }
-    check_limit(path, config, rate, framing)?;
-    Ok(config)
+    check_limit(path, config, rate, framing)
+}
+
+/// Whether it is a law that knows when each packet will leave.
+fn is_omniscient(config: &QueueConfig) -> bool {
+    matches!(config, QueueConfig::CodelDt(law) if law.delay_estimate == DelayEstimate::Omniscient)
+}
+
+/// Only the queue of a plain link of constant rate can know the delay to come: not one of several queues, nor one before a medium that many share.
+fn refuse_foresight(path: &str, config: &QueueConfig) -> Result<(), ScenarioError> {
+    let path = format!("{path}.{}", config.name());
+    match config {
+        QueueConfig::Drr(drr::Config { law, .. })
+        | QueueConfig::Sfq(sfq::Config { law, .. })
+        | QueueConfig::StrictPriority(strict_priority::Config { law, .. }) => {
+            refuse_foresight(&format!("{path}.law"), law)
+        }
+        _ if is_omniscient(config) => {
+            let why = "\"omniscient\" needs the only queue of a point_to_point link of constant rate: \
+                       elsewhere nobody can know when a packet will leave; expected departure_rate, \
+                       departure_time or token_buckets";
+            Err(ScenarioError::invalid(
+                format!("{path}.delay_estimate"),
+                why,
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The largest packet that links carry, IP bytes.
