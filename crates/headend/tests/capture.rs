@@ -4,7 +4,9 @@ mod from_text;
 
 use std::collections::BTreeMap;
 
-use etherparse::{IpNumber, Ipv4Header, SlicedPacket, TcpOptionElement, TransportSlice};
+use etherparse::{
+    IpNumber, Ipv4Header, Ipv6Header, SlicedPacket, TcpOptionElement, TransportSlice,
+};
 use from_text::Tables;
 use headend::scenario::{Format, Scenario};
 use headend::time::Instant;
@@ -158,6 +160,48 @@ fn every_packet_is_whole_and_its_checksums_are_right() {
         }
     }
     assert_eq!(seen, [true; 9]);
+}
+
+#[test]
+fn packets_of_a_host_with_an_ipv6_address_are_ipv6_and_whole() {
+    let text = LINE.replace("[host.pc]\n", "[host.pc]\naddress = \"2001:db8:1::10\"\n");
+    let (_, files) = capture(&text, "points = ['pc']\nsnaplen = '65535 B'");
+    let packets = packets(&files["pc"]);
+    assert!(packets.len() > 5000, "{}", packets.len());
+    let host = [
+        0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+    ];
+    let mut seen = [false; 4];
+    for packet in &packets {
+        let bytes = packet.bytes;
+        let (ip, rest) = Ipv6Header::from_slice(bytes).expect("an IPv6 packet");
+        assert_eq!(usize::from(ip.payload_length), rest.len());
+        assert!(bytes.len() <= 1500, "{}", bytes.len());
+        assert!(ip.source == host || ip.destination == host);
+        let length = (rest.len() as u32).to_be_bytes();
+        let next = [0, 0, 0, ip.next_header.0];
+        let pseudo = [&ip.source[..], &ip.destination, &length, &next].concat();
+        assert_eq!(
+            sum(&[&pseudo, rest]),
+            0xffff,
+            "the transport's checksum is right"
+        );
+        seen[0] |= ip.next_header == IpNumber::IPV6_ICMP;
+        seen[1] |= ip.next_header == IpNumber::UDP;
+        seen[2] |= ip.traffic_class == 10 << 2 | 1;
+        if let Some(TransportSlice::Tcp(tcp)) = SlicedPacket::from_ip(bytes)
+            .expect("every header is whole")
+            .transport
+        {
+            for option in tcp.options_iterator() {
+                if let TcpOptionElement::MaximumSegmentSize(mss) = option.expect("well-formed") {
+                    assert_eq!(mss, 1440);
+                    seen[3] = true;
+                }
+            }
+        }
+    }
+    assert_eq!(seen, [true; 4]);
 }
 
 #[test]

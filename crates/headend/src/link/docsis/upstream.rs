@@ -350,6 +350,8 @@ impl Upstream {
             }
         }
         self.expect_map(self.timing.first_map_for(at, cx.now), cx);
+        // What has no tokens yet can be requested while the poll's request is outstanding.
+        self.ask_when_ready(flow, cx);
     }
 
     fn expect_map(&mut self, map: u64, cx: &mut Context<'_>) {
