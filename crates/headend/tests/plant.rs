@@ -320,7 +320,7 @@ fn a_change_of_queue_moves_what_waits_and_drops_what_does_not_fit() {
         let of_queue = discarded.filter(|(name, _)| *name == "cable.up");
         *of_queue
             .map(|(_, discarded)| discarded)
-            .nth(6)
+            .nth(4)
             .expect("six seconds have twelve rows")
     };
     assert!(
