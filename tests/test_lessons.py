@@ -190,7 +190,7 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
         ),
         # "Six calls do not fit into three grants."
         "--set flow.call.count=6": lambda runs: (
-            least(runs["set"], f"{'cable.office.voice'}.delay.p50") > 0.1e9
+            least(runs["set"], "cable.office.voice.delay.p50") > 0.1e9
             and least(runs["set"], "call.mos.p50") < 2
             and least(runs["plain"], "call.mos.p5") > 4
         ),

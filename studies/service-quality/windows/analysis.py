@@ -76,7 +76,7 @@ def check_tuned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" the next larger {found.next_share:.0%}"
     )
     agrees = found.share <= limits["most"]
-    return Finding(text, decide(agrees), why=limits.get("note" if agrees else "why", ""))
+    return Finding(text, decide(agrees), why="" if agrees else limits.get("why", ""))
 
 
 def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
