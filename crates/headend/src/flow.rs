@@ -49,8 +49,9 @@ pub enum Hop {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port(pub u16);
 
-/// Hosts with an IPv6 address are known by a number from here on (240.0.0.0/4, which RFC 1112 §4 reserves: no IPv4 host has it), so that a flow's header
-/// keeps its size; which address that is, the [table](FlowTable::ipv6_address) knows.
+/// Hosts with an IPv6 address are known by a number from here on (240.0.0.0/4, which RFC 1112 §4
+/// reserves: no IPv4 host has it), so that a flow's header keeps its size; which address that is,
+/// the [table](FlowTable::ipv6_address) knows.
 pub const IPV6_HOSTS: u32 = 0xf000_0000;
 
 /// Whether a host's number stands for an IPv6 address.

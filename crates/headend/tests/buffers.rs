@@ -1,4 +1,5 @@
-//! A modem's buffer and its AQM from outside: AQM disabled for a service flow or a modem, and a CMTS that drops buffer settings.
+//! A modem's buffer and its AQM from outside: AQM disabled for a service flow or a modem, and a
+//! CMTS that drops buffer settings.
 
 mod from_text;
 

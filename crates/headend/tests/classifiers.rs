@@ -1,4 +1,5 @@
-//! Classifiers from outside: every condition against packets that meet it and packets that do not, and what is said of those that cannot be met.
+//! Classifiers from outside: every condition against packets that meet it and packets that do not,
+//! and what is said of those that cannot be met.
 
 mod from_text;
 
@@ -7,7 +8,8 @@ use std::collections::BTreeMap;
 use from_text::Tables;
 use headend::scenario::{Format, Scenario};
 
-/// A modem with a service flow each way whose classifier the tests write, and the flows of three hosts.
+/// A modem with a service flow each way whose classifier the tests write, and the flows of three
+/// hosts.
 const LINE: &str = r#"
 duration = "2 s"
 [link.cable.docsis]
@@ -80,7 +82,8 @@ fn sent_by(tables: &Tables, flows: &[&str]) -> [u64; 2] {
     })
 }
 
-/// Whether a classifier takes all that these flows send, and nothing else. The last packets may still be on their way to the modem.
+/// Whether a classifier takes all that these flows send, and nothing else. The last packets may
+/// still be on their way to the modem.
 #[track_caller]
 fn takes(conditions: &str, up: &[&str], down: &[&str]) {
     let tables = run(conditions);

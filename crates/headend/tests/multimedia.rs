@@ -1,4 +1,5 @@
-//! PacketCable Multimedia from outside: service flows that come and go during a run, and whose quality of service changes.
+//! PacketCable Multimedia from outside: service flows that come and go during a run, and whose
+//! quality of service changes.
 
 mod from_text;
 
@@ -160,7 +161,8 @@ delete = true
 
 #[test]
 fn a_service_flow_can_be_deleted_at_any_point_of_its_request_and_grant() {
-    // A request takes some 6 ms from its contention to its burst: each 0.4 ms of that, in each scheduling type, beside others that contend.
+    // A request takes some 6 ms from its contention to its burst: each 0.4 ms of that, in each
+    // scheduling type, beside others that contend.
     let types = ["best_effort", "ugs", "rtps", "nrtps", "pgs"];
     let mut lost = 0;
     for (place, preset) in ["docsis31", "docsis30", "docsis20", "docsis11"]

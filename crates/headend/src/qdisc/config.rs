@@ -221,8 +221,9 @@ impl QueueConfig {
         self.parameters().limit(rate).ok()?.bytes_at(rate)
     }
 
-    /// The same without active queue management: a FIFO that drops at its tail, with the buffer that it had. What has no law stays as it is, and
-    /// a scheduler that is given a law keeps its scheduling.
+    /// The same without active queue management: a FIFO that drops at its tail, with the buffer
+    /// that it had. What has no law stays as it is, and a scheduler that is given a law keeps its
+    /// scheduling.
     #[must_use]
     pub fn without_aqm(&self) -> Self {
         let plain = |law: &Self| Box::new(law.without_aqm());
@@ -266,7 +267,8 @@ impl QueueConfig {
         }
     }
 
-    /// The same with a buffer of `size`, whatever is written of that: what a modem runs that is told nothing of its buffer.
+    /// The same with a buffer of `size`, whatever is written of that: what a modem runs that is
+    /// told nothing of its buffer.
     #[must_use]
     pub fn with_buffer(&self, size: Limit) -> Self {
         match self {

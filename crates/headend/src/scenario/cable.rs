@@ -31,7 +31,8 @@ pub struct Docsis {
     pub plant: PlantConfig,
     /// Where a MAP's grants begin.
     pub placement: Placement,
-    /// AQM disabled on all upstream service flows of every modem (TLV 76): their queues drop at their tail, and keep the buffers that they have.
+    /// AQM disabled on all upstream service flows of every modem (TLV 76): their queues drop at
+    /// their tail, and keep the buffers that they have.
     pub upstream_aqm_disabled: bool,
     /// What the CMTS does with the buffer sizes of upstream service flows (Buffer Control §6.3).
     pub buffer_settings: BufferSettings,
@@ -59,14 +60,17 @@ pub struct Docsis {
     pub change: BTreeMap<String, Change>,
 }
 
-/// What the CMTS does with the buffer sizes that the configuration has for upstream service flows: Buffer Control's, and the `limit` of a modem's queue.
+/// What the CMTS does with the buffer sizes that the configuration has for upstream service flows:
+/// Buffer Control's, and the `limit` of a modem's queue.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferSettings {
-    /// The CMTS does not pass them on: every modem runs the buffer that it has by default, with its AQM, if it has any.
+    /// The CMTS does not pass them on: every modem runs the buffer that it has by default, with its
+    /// AQM, if it has any.
     pub dropped: bool,
-    /// That buffer: a size, or a time at the sustained rate. Default: `"250 ms"` for generations whose modems have AQM (AQM paper §9), `"256 KiB"` before, whatever the rate
-    /// (Buffer Control §5.2.2: modems have 60 to 300 KiB).
+    /// That buffer: a size, or a time at the sustained rate. Default: `"250 ms"` for generations
+    /// whose modems have AQM (AQM paper §9), `"256 KiB"` before, whatever the rate (Buffer Control
+    /// §5.2.2: modems have 60 to 300 KiB).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_buffer: Option<Limit>,
 }
@@ -107,7 +111,8 @@ pub struct Upstream {
     pub dequeue_at: DequeueAt,
     /// What the modem does to TCP acknowledgements before its queue: downloads get faster while uploads go on.
     pub ack_acceleration: AckAcceleration,
-    /// AQM disabled for this service flow (TLV 24.40.1): its queue drops at its tail, and keeps the buffer that it has. A modem's `upstream_aqm_disabled` says it of all.
+    /// AQM disabled for this service flow (TLV 24.40.1): its queue drops at its tail, and keeps the
+    /// buffer that it has. A modem's `upstream_aqm_disabled` says it of all.
     pub aqm_disabled: bool,
     /// The modem's queue. Default: what the generation asks of modems, `docsis_pie` from DOCSIS 3.1 on and `drop_tail` before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,7 +163,8 @@ pub struct Downstream {
     /// (`plant.downstream_mac_header`); MAPs do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<OrTable<Rate, VaryingRate>>,
-    /// AQM disabled for this service flow (TLV 25.40.1): its queue drops at its tail, and keeps the buffer that it has.
+    /// AQM disabled for this service flow (TLV 25.40.1): its queue drops at its tail, and keeps the
+    /// buffer that it has.
     pub aqm_disabled: bool,
     /// The CMTS's queue.
     pub queue: Queue,
@@ -346,7 +352,8 @@ pub struct ServiceFlow {
     /// Upstream: what the modem does to TCP acknowledgements.
     #[serde(default)]
     pub ack_acceleration: AckAcceleration,
-    /// AQM disabled for this service flow (TLVs 24.40.1 and 25.40.1): its queue drops at its tail, and keeps the buffer that it has.
+    /// AQM disabled for this service flow (TLVs 24.40.1 and 25.40.1): its queue drops at its tail,
+    /// and keeps the buffer that it has.
     #[serde(default)]
     pub aqm_disabled: bool,
     /// Its queue. Default: what the generation asks of modems, for flows that ask for their grants; else `drop_tail`.
@@ -390,11 +397,13 @@ impl OneWay {
     }
 }
 
-/// Which packets a service flow or a drop rule claims: all conditions must hold. Source and destination are those of the packet, whichever way it goes.
+/// Which packets a service flow or a drop rule claims: all conditions must hold. Source and
+/// destination are those of the packet, whichever way it goes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Classifier {
-    /// Where it goes: a host, or addresses: `"10.0.0.0/24"`, `"10.0.0.0/255.0.0.255"` (any mask), `"2001:db8::/32"`.
+    /// Where it goes: a host, or addresses: `"10.0.0.0/24"`, `"10.0.0.0/255.0.0.255"` (any mask),
+    /// `"2001:db8::/32"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination: Option<Network>,
     /// Port it goes to: a number, or a range such as `"5000-5999"`.
@@ -406,7 +415,8 @@ pub struct Classifier {
     /// ECN field, as the packet has it where it is classified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<EcnField>,
-    /// Ethernet type, in a tagged frame the one behind the tag: `"ipv4"`, `"ipv6"`, or a number such as `0x0806`.
+    /// Ethernet type, in a tagged frame the one behind the tag: `"ipv4"`, `"ipv6"`, or a number
+    /// such as `0x0806`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ethertype: Option<EtherType>,
     /// Host at either end. Of a host behind several modems, the one behind this modem.
@@ -415,7 +425,8 @@ pub struct Classifier {
     /// Port at either end: a number, or a range such as `"5000-5999"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<Span<u16>>,
-    /// IP protocol, in IPv6 the next header: a name, or a number from 0 to 255; 256 is any, 257 is TCP or UDP. The name `"icmp"` is 1 in IPv4 and 58 in IPv6.
+    /// IP protocol, in IPv6 the next header: a name, or a number from 0 to 255; 256 is any, 257 is
+    /// TCP or UDP. The name `"icmp"` is 1 in IPv4 and 58 in IPv6.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<IpProtocol>,
     /// Where it comes from, as `destination`.
@@ -424,7 +435,8 @@ pub struct Classifier {
     /// Port it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_port: Option<Span<u16>>,
-    /// Type-of-service byte, in IPv6 the traffic class: DSCP in the upper six bits, ECN field in the lower two.
+    /// Type-of-service byte, in IPv6 the traffic class: DSCP in the upper six bits, ECN field in
+    /// the lower two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tos: Option<TypeOfService>,
     /// VLAN of the customer's host (`host.NAME.vlan`), from 1 to 4094.
@@ -434,8 +446,9 @@ pub struct Classifier {
     pub priority: u8,
 }
 
-/// A condition on the type-of-service byte: low ≤ byte AND mask ≤ high. Expedited forwarding, whatever the ECN field, is `{ low = 0xb8, high = 0xb8, mask = 0xfc }`;
-/// ECT(1) or CE, as low-latency DOCSIS asks, is `{ low = 1, high = 1, mask = 1 }`.
+/// A condition on the type-of-service byte: low ≤ byte AND mask ≤ high. Expedited forwarding,
+/// whatever the ECN field, is `{ low = 0xb8, high = 0xb8, mask = 0xfc }`; ECT(1) or CE, as
+/// low-latency DOCSIS asks, is `{ low = 1, high = 1, mask = 1 }`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TypeOfService {
@@ -497,8 +510,8 @@ impl Default for NeighbourLoad {
     }
 }
 
-/// A change of a service flow during the run, as PacketCable Multimedia makes it. What it leaves out stays as it was. Changes of one moment are made in the order of
-/// their names.
+/// A change of a service flow during the run, as PacketCable Multimedia makes it. What it leaves
+/// out stays as it was. Changes of one moment are made in the order of their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -507,13 +520,16 @@ pub struct Change {
     /// Of which modem, or group of modems. Default: every modem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modem: Option<String>,
-    /// Which service flow: `up`, `down`, or the name of a further one; of one that is created, its name.
+    /// Which service flow: `up`, `down`, or the name of a further one; of one that is created, its
+    /// name.
     pub service_flow: String,
-    /// The service flow is created, with this table. It has its row in the results from the start, which stays empty until then.
+    /// The service flow is created, with this table. It has its row in the results from the start,
+    /// which stays empty until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create: Option<Box<ServiceFlow>>,
-    /// The service flow is deleted, with its classifiers. What waits in it is discarded (`discarded_service_flow_deleted`); later packets go where the other classifiers say. Its name is not
-    /// used again.
+    /// The service flow is deleted, with its classifiers. What waits in it is discarded
+    /// (`discarded_service_flow_deleted`); later packets go where the other classifiers say. Its
+    /// name is not used again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub delete: bool,
     /// Maximum sustained traffic rate R from then on, in bytes from after the HCS to the CRC. Tokens are kept.
@@ -534,10 +550,12 @@ pub struct Change {
     /// Upstream scheduling type from then on. What has been asked for is still granted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<Named<Scheduling>>,
-    /// Which packets it takes from then on: in place of all its classifiers. What waits stays where it is.
+    /// Which packets it takes from then on: in place of all its classifiers. What waits stays where
+    /// it is.
     #[serde(default, rename = "match", skip_serializing_if = "Several::is_empty")]
     pub classifiers: Several<Classifier>,
-    /// Whether AQM is disabled for it from then on: what waits moves into the other queue, as with `queue`.
+    /// Whether AQM is disabled for it from then on: what waits moves into the other queue, as with
+    /// `queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm_disabled: Option<bool>,
     /// The queue from then on: packets that wait move into it in order, as far as there is room.

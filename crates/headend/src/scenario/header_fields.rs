@@ -1,4 +1,5 @@
-//! Fields of packet headers, as classifiers and hosts write them: addresses, IP protocols, Ethernet types.
+//! Fields of packet headers, as classifiers and hosts write them: addresses, IP protocols, Ethernet
+//! types.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +21,8 @@ pub enum Address {
     V6(u128),
 }
 
-/// Which addresses a condition holds for: `"laptop"`, `"10.0.0.0/24"`, `"10.0.0.1/255.0.0.255"`, `"2001:db8::/32"`.
+/// Which addresses a condition holds for: `"laptop"`, `"10.0.0.0/24"`, `"10.0.0.1/255.0.0.255"`,
+/// `"2001:db8::/32"`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Network {
     /// Those of the host of this name.
@@ -41,7 +43,8 @@ pub enum Network {
     },
 }
 
-/// An IP protocol: `"icmp"`, `"tcp"`, `"udp"`, or its number; 256 is any, 257 is TCP or UDP (MULPI Annex C, TLV 22.9.2).
+/// An IP protocol: `"icmp"`, `"tcp"`, `"udp"`, or its number; 256 is any, 257 is TCP or UDP (MULPI
+/// Annex C, TLV 22.9.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IpProtocol {
     /// ICMP, of whichever IP version.

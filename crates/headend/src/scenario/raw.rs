@@ -184,8 +184,10 @@ pub type Queue = Named<QueueConfig>;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Host {
-    /// Its address, such as `"192.168.1.10"` or `"2001:db8::10"`, for classifiers; of several hosts the first one's, the others have the following ones. A host with an
-    /// IPv6 address sends IPv6 packets, and so does who answers it: their headers are 20 B longer. Default: an IPv4 address in 10.0.0.0/8.
+    /// Its address, such as `"192.168.1.10"` or `"2001:db8::10"`, for classifiers; of several hosts
+    /// the first one's, the others have the following ones. A host with an IPv6 address sends IPv6
+    /// packets, and so does who answers it: their headers are 20 B longer. Default: an IPv4 address
+    /// in 10.0.0.0/8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
     /// A customer's host: the link ports from it out to the network, such as `["wifi.laptop", "cable"]`. Behind modems of which there are several
@@ -201,7 +203,8 @@ pub struct Host {
     /// A customer's host: the tunnel that carries its flows, where a flow names none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
-    /// A customer's host: the VLAN (IEEE 802.1Q) that its packets are tagged with at the modem, 1 to 4094, for classifiers. The tag's 4 B are not counted. Default: untagged.
+    /// A customer's host: the VLAN (IEEE 802.1Q) that its packets are tagged with at the modem, 1
+    /// to 4094, for classifiers. The tag's 4 B are not counted. Default: untagged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
     /// Emulation: a real host takes its place. Not available in this version.

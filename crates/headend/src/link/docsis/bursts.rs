@@ -180,7 +180,8 @@ impl Bursts {
         }
     }
 
-    /// The service flow is deleted: gives up what is in its hands. A burst that is granted in part is lost. No grant is left to be used.
+    /// The service flow is deleted: gives up what is in its hands. A burst that is granted in part
+    /// is lost. No grant is left to be used.
     pub fn abandon(&mut self, supply: &Supply, _: &UpstreamTiming, cx: &mut Context<'_>) -> u64 {
         for packet in self.burst.drain(..).chain(self.next.take()) {
             supply.discard(packet, DropReason::ServiceFlowDeleted, cx);

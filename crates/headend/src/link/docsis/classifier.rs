@@ -10,8 +10,9 @@ use crate::packet::{Ecn, Packet};
 
 /// A classifier: the conditions that all must hold. One that is not given holds.
 ///
-/// Source and destination are those of the packet, whichever way it goes. Hosts stand for their IPv6 addresses and for their VLANs: what a scenario
-/// says of those has become the hosts it is true of.
+/// Source and destination are those of the packet, whichever way it goes. Hosts stand for their
+/// IPv6 addresses and for their VLANs: what a scenario says of those has become the hosts it is
+/// true of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rule {
     /// Address at either end.
@@ -54,8 +55,8 @@ pub enum Addresses {
     },
 }
 
-/// A condition on the type-of-service byte (IPv6: traffic class), which is the DSCP and the ECN field: it holds where
-/// low ≤ byte & mask ≤ high (MULPI Annex C, TLVs 22.9.1 and 22.12.1).
+/// A condition on the type-of-service byte (IPv6: traffic class), which is the DSCP and the ECN
+/// field: it holds where low ≤ byte & mask ≤ high (MULPI Annex C, TLVs 22.9.1 and 22.12.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tos {
     /// The lowest.

@@ -158,8 +158,8 @@ impl Continuous {
         self.forget(supply, gone - requested, cx.now);
     }
 
-    /// The service flow is deleted: gives up what is in its hands. A packet of which the CMTS has a part is lost, as the rest never comes. The bytes of grants that
-    /// are not used then.
+    /// The service flow is deleted: gives up what is in its hands. A packet of which the CMTS has a
+    /// part is lost, as the rest never comes. The bytes of grants that are not used then.
     pub fn abandon(
         &mut self,
         supply: &Supply,

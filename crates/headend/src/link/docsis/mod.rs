@@ -123,7 +123,8 @@ impl DocsisLink {
             queue,
             ..
         } = change;
-        // MULPI §7.5.1: a service flow's classifiers come and go with it, so that no packet is sent to one that is not there.
+        // MULPI §7.5.1: a service flow's classifiers come and go with it, so that no packet is sent
+        // to one that is not there.
         if let Some((port, classifiers)) = change.classifiers {
             self.entrances[port].classifiers = (!classifiers.is_empty()).then(|| {
                 self.classifiers.push(classifiers);

@@ -273,7 +273,8 @@ impl ServiceFlow {
         self.may_piggyback = may_piggyback(qos, rules);
     }
 
-    /// It is deleted: all that it holds is discarded, and grants under way are not used. What is in a burst already goes on its way.
+    /// It is deleted: all that it holds is discarded, and grants under way are not used. What is in
+    /// a burst already goes on its way.
     pub fn delete(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) {
         self.is_deleted = true;
         self.asking = Asking::Nothing;

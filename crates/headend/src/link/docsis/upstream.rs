@@ -177,7 +177,8 @@ impl Upstream {
         self.cmts.set_limits(flow, limits);
         self.flows[flow].change(limits, rate, cx);
         self.flows[flow].change_qos(qos, &self.rules);
-        // A request that waits for tokens chooses its time anew: there may be more of them now. So does who waits for a grant that may not come any more.
+        // A request that waits for tokens chooses its time anew: there may be more of them now. So
+        // does who waits for a grant that may not come any more.
         if let Asking::Deferring { .. } | Asking::Expecting = self.flows[flow].asking() {
             self.expecting.retain(|&other| other != flow);
             self.flows[flow].set_asking(Asking::Nothing);
@@ -185,7 +186,8 @@ impl Upstream {
         }
     }
 
-    /// A service flow is deleted: what it holds is discarded, and the CMTS forgets what it was asked for.
+    /// A service flow is deleted: what it holds is discarded, and the CMTS forgets what it was
+    /// asked for.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
         let map = self.timing.first_map_after(cx.now).max(self.unmade);

@@ -510,7 +510,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// What modems' buffers are if the CMTS drops what is written of them: only those of upstream flows are the modems'.
+/// What modems' buffers are if the CMTS drops what is written of them: only those of upstream flows
+/// are the modems'.
 pub(super) fn default_buffer<'a>(
     path: &'a str,
     line: &Docsis,
@@ -522,7 +523,8 @@ pub(super) fn default_buffer<'a>(
     Some(DefaultBuffer { size, line: path })
 }
 
-/// What a modem's buffer is that is told nothing of it: the AQM paper's §9 has a time, Buffer Control's §5.2.2 one size for all rates.
+/// What a modem's buffer is that is told nothing of it: the AQM paper's §9 has a time, Buffer
+/// Control's §5.2.2 one size for all rates.
 fn modem_buffer(preset: Preset) -> Limit {
     if preset.supports(Feature::ModemAqm) {
         Limit::Time(Duration::from_millis(250))

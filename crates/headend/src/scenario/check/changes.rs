@@ -1,7 +1,8 @@
 //! Changes of service flows during the run: of which, to what, and which come and go.
 //!
-//! A change is one more place that says something of a service flow, the innermost one: what it comes to is checked as what a modem says itself. A service
-//! flow that is created has its place among its modem's from the start.
+//! A change is one more place that says something of a service flow, the innermost one: what it
+//! comes to is checked as what a modem says itself. A service flow that is created has its place
+//! among its modem's from the start.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,7 +31,8 @@ pub(in crate::scenario) struct ChangePlan {
     pub(in crate::scenario) plan: FlowPlan,
     /// The queue that takes the place of its own.
     pub(in crate::scenario) queue: Option<QueueConfig>,
-    /// All classifiers of the modem in that direction from then on, with the places of their service flows, if they are others.
+    /// All classifiers of the modem in that direction from then on, with the places of their
+    /// service flows, if they are others.
     pub(in crate::scenario) rules: Option<Vec<(usize, Vec<RulePlan>)>>,
 }
 
@@ -172,7 +174,8 @@ fn members(group: &ModemGroup) -> Range<usize> {
     first..first + group.count.unwrap_or(1) as usize
 }
 
-/// Gives a service flow that is created its place at its modems: they have a profile of their own from then on.
+/// Gives a service flow that is created its place at its modems: they have a profile of their own
+/// from then on.
 fn add_places(
     path: &str,
     change: &Change,

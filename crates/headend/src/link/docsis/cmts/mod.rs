@@ -360,8 +360,9 @@ impl Cmts {
         }
     }
 
-    /// The flow is treated so from `now` on; `map` is the first MAP that can say so. What it has asked for is granted as before. A reserved rate that is another begins
-    /// anew, and so does what is given regularly.
+    /// The flow is treated so from `now` on; `map` is the first MAP that can say so. What it has
+    /// asked for is granted as before. A reserved rate that is another begins anew, and so does
+    /// what is given regularly.
     pub fn change(
         &mut self,
         flow: usize,
@@ -391,7 +392,8 @@ impl Cmts {
         }
     }
 
-    /// The flow is there no more: what it has asked for is forgotten, and nothing is given to it from `map` on.
+    /// The flow is there no more: what it has asked for is forgotten, and nothing is given to it
+    /// from `map` on.
     pub fn delete(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
         self.end_regular(flow, map, timing);
         self.requests.retain(|request| request.flow != flow);
@@ -424,7 +426,8 @@ impl Cmts {
         }
     }
 
-    /// Nothing is given to the flow regularly from `map` on; what MAPs that were not made would have carried until then is counted.
+    /// Nothing is given to the flow regularly from `map` on; what MAPs that were not made would
+    /// have carried until then is counted.
     fn end_regular(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
         let Some(place) = self.flows[flow].periodic.take() else {
             return;

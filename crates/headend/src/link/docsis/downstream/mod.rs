@@ -183,7 +183,8 @@ impl Downstream {
         (self.scheduler).change(flow, qos.priority, qos.minimum_reserved, cx.now);
     }
 
-    /// A service flow is deleted: what it holds is discarded. What the channel is sending goes on its way.
+    /// A service flow is deleted: what it holds is discarded. What the channel is sending goes on
+    /// its way.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
         self.scheduler.withdraw(flow);
