@@ -27,7 +27,7 @@ from headend.grading import ORDER, Finding, Grade, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
 from headend.parameters import find_value
 from headend.throttling import Throttled, find_throttled
-from headend.wording import list_names
+from headend.wording import join_names, list_names
 
 if TYPE_CHECKING:
     from headend.result import Result
@@ -354,7 +354,9 @@ def summarise_comparison(
     lines += _tell_full_channels(labels, verdicts)
     lines += _tell_shared_queue(results)
     partial = [result.label for result in results if result.is_partial]
-    return [*lines, f"Partial, stopped before its end: {_join(partial)}."] if partial else lines
+    return (
+        [*lines, f"Partial, stopped before its end: {join_names(partial)}."] if partial else lines
+    )
 
 
 def _tell_culprits(labels: Sequence[str], verdicts: Sequence[Verdict]) -> str:
@@ -372,7 +374,7 @@ def _tell_culprits(labels: Sequence[str], verdicts: Sequence[Verdict]) -> str:
         return ""
     if list(map(len, blamed.values())) == [len(labels)]:
         return f" That is the doing of {next(iter(blamed))}."
-    return f" That is the doing of {_join([f'{name} under {_join(where)}' for name, where in blamed.items()])}."
+    return f" That is the doing of {join_names([f'{name} under {join_names(where)}' for name, where in blamed.items()])}."
 
 
 def _does_harm(queue: QueueState) -> bool:
@@ -390,7 +392,7 @@ def _tell_fates(fates: list[tuple[str, Party]]) -> str:
     alike: dict[str, list[str]] = {}
     for label, party in sorted(fates, key=lambda fate: _rank(fate[1]), reverse=True):
         alike.setdefault(_name_fate(party), []).append(label)
-    return ", ".join(f"{fate} under {_join(labels)}" for fate, labels in alike.items())
+    return ", ".join(f"{fate} under {join_names(labels)}" for fate, labels in alike.items())
 
 
 def _rank(party: Party) -> tuple[int, int]:
@@ -419,7 +421,7 @@ def _tell_full_channels(labels: Sequence[str], verdicts: Sequence[Verdict]) -> l
     for label, verdict in zip(labels, verdicts, strict=True):
         for state in verdict.channels:
             full.setdefault(state.title, []).append(label)
-    return [f"The {name} is full under {_join(where)}." for name, where in full.items()]
+    return [f"The {name} is full under {join_names(where)}." for name, where in full.items()]
 
 
 def _tell_shared_queue(results: Sequence[Result]) -> list[str]:
@@ -607,10 +609,6 @@ def _tell_goodput(party: Party) -> str:
 def _count(number: int, one: str, many: str = "") -> str:
     """Write how many there are of something: ``1 packet``, ``2 packets``."""
     return f"{write_quantity(number, 'number')} {one if number == 1 else many or f'{one}s'}"
-
-
-def _join(labels: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
 
 
 def _explain_shortage(result: Result, queue: QueueState) -> list[str]:
