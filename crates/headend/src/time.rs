@@ -35,6 +35,16 @@ impl Instant {
         self.0 as f64 * 1e-9
     }
 
+    /// The latest multiple of `tick` up to here; here itself if `tick` is zero.
+    #[inline]
+    #[must_use]
+    pub const fn last_tick(self, tick: Duration) -> Self {
+        match tick.0 {
+            0 => self,
+            tick => Self(self.0 / tick * tick),
+        }
+    }
+
     /// The span from `earlier` to here; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))

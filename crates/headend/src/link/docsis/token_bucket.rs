@@ -144,15 +144,6 @@ impl TokenBuckets {
         self.each(|bucket| bucket.depth += Rate(bucket.rate.get()).bytes_in(tick));
     }
 
-    /// The time up to which tokens have come at `at`.
-    #[inline]
-    fn last_tick(&self, at: Instant) -> Instant {
-        match self.tick.as_nanos() {
-            0 => at,
-            tick => Instant::from_nanos(at.as_nanos() / tick * tick),
-        }
-    }
-
     /// More bytes wait.
     pub fn add(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
@@ -182,7 +173,8 @@ impl TokenBuckets {
     /// The time whose tokens have come since the last look.
     #[inline]
     fn elapsed(&self, now: Instant) -> Duration {
-        self.last_tick(now).since(self.last_tick(self.updated))
+        now.last_tick(self.tick)
+            .since(self.updated.last_tick(self.tick))
     }
 
     /// Clears what both buckets allow up to `now`.
@@ -249,9 +241,9 @@ impl TokenBuckets {
             self.each(|bucket| bucket.spend(bytes));
             return self.updated;
         }
-        let mut at = self.last_tick(self.updated) + self.wait_for(bytes);
-        if self.last_tick(at) < at {
-            at = self.last_tick(at) + self.tick;
+        let mut at = self.updated.last_tick(self.tick) + self.wait_for(bytes);
+        if at.last_tick(self.tick) < at {
+            at = at.last_tick(self.tick) + self.tick;
         }
         let elapsed = self.elapsed(at);
         self.each(|bucket| {

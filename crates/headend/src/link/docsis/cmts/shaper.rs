@@ -12,7 +12,7 @@ use crate::link::docsis::token_bucket::Limits;
 use crate::time::{Duration, Instant};
 
 /// Tokens are counted in 10⁻⁹ bit, so that a rate in bit/s times nanoseconds is whole tokens.
-const PER_BYTE: i128 = 8_000_000_000;
+const PER_BYTE: i128 = super::BYTE as i128;
 
 /// One bucket of the CMTS for a service flow.
 #[derive(Debug, Clone, Copy)]
@@ -127,10 +127,7 @@ impl Shaper {
     }
 
     fn times(&self, [start, end]: [Instant; 2]) -> Times {
-        let at = |at: Instant| match self.tick.as_nanos() {
-            0 => at,
-            tick => Instant::from_nanos(at.as_nanos() / tick * tick),
-        };
+        let at = |at: Instant| at.last_tick(self.tick);
         let until = self.until.max(start);
         Times {
             before: at(until).since(at(self.until)),
