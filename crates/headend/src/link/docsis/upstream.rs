@@ -546,7 +546,7 @@ impl Upstream {
     /// The CMTS knows what a burst carried once it has it. Deviation: here when the modem fills the grant, a burst's time earlier.
     fn count_carried(&mut self, flow: usize, carried: Option<Carried>) {
         if let Some(carried) = carried {
-            self.cmts.carried(flow, carried.credit, carried.pdu);
+            self.cmts.settle(flow, carried.credit, carried.pdu);
         }
     }
 

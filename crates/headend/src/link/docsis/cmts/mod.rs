@@ -319,23 +319,11 @@ impl Cmts {
         timing: &UpstreamTiming,
     ) {
         let flow = self.flows.len();
-        let regular = regular((flow, self.places), &qos.scheduling, from, timing);
-        let periodic = regular.map(|periodic| {
-            self.places += 1;
-            self.periodic.push(periodic);
-            self.periodic.len() as u32 - 1
-        });
-        let reservation = (qos.minimum_reserved.0 > 0).then(|| {
-            let rate = raised(qos.minimum_reserved, timing);
-            self.reservations
-                .push(Reservation::new(rate, Instant::ZERO));
-            self.reservations.len() as u32 - 1
-        });
         self.flows.push(FlowState {
             priority: qos.priority.min(7),
             cut,
-            reservation,
-            periodic,
+            reservation: None,
+            periodic: None,
             shaper,
             backlog: 0,
             allowed: 0,
@@ -343,6 +331,9 @@ impl Cmts {
             share: 0,
         });
         self.is_waiting.push(false);
+        self.reserve(flow, qos.minimum_reserved, Instant::ZERO, timing);
+        let periodic = regular((flow, self.places), &qos.scheduling, from, timing);
+        self.begin_regular(flow, periodic);
     }
 
     /// A request sent at `at` will have been received by then plus the pipeline.
@@ -385,11 +376,7 @@ impl Cmts {
             return;
         }
         self.end_regular(flow, map, timing);
-        if let Some(periodic) = wanted {
-            self.places += 1;
-            self.periodic.push(periodic);
-            self.flows[flow].periodic = Some(self.periodic.len() as u32 - 1);
-        }
+        self.begin_regular(flow, wanted);
     }
 
     /// The flow is there no more: what it has asked for is forgotten, and nothing is given to it
@@ -426,6 +413,15 @@ impl Cmts {
         }
     }
 
+    /// Gives this to the flow regularly, if it is anything.
+    fn begin_regular(&mut self, flow: usize, periodic: Option<Periodic>) {
+        if let Some(periodic) = periodic {
+            self.places += 1;
+            self.periodic.push(periodic);
+            self.flows[flow].periodic = Some(self.periodic.len() as u32 - 1);
+        }
+    }
+
     /// Nothing is given to the flow regularly from `map` on; what MAPs that were not made would
     /// have carried until then is counted.
     fn end_regular(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
@@ -453,8 +449,9 @@ impl Cmts {
         self.flows[flow].shaper.change(limits);
     }
 
-    /// The bursts of grants of `credit` requested bytes (zero: unsolicited ones) carried `pdu` bytes that the rate limits count.
-    pub fn carried(&mut self, flow: usize, credit: u64, pdu: u64) {
+    /// Corrects the tokens of a flow for what its bursts carried: `pdu` bytes that the rate limits count, of grants of `credit`
+    /// requested bytes (zero: unsolicited grants).
+    pub fn settle(&mut self, flow: usize, credit: u64, pdu: u64) {
         let shaper = &mut self.flows[flow].shaper;
         if pdu <= credit {
             shaper.give_back(credit - pdu);
@@ -541,8 +538,8 @@ impl Cmts {
         &self.unplaced
     }
 
-    /// Makes MAP `map`, of each of whose intervals the neighbours take `taken` minislots: its grants, appended to `grants`. MAPs are made
-    /// in order. The next one it may be.
+    /// Makes the MAP that begins with interval `map`: appends its grants to `grants`, and returns the first interval after it.
+    /// Neighbours take `taken` minislots of each interval. MAPs are made in order.
     pub fn schedule(
         &mut self,
         map: u64,

@@ -126,17 +126,25 @@ fn a_capacity_schedule_is_kept_exactly_over_many_maps() {
     assert!(bytes.abs_diff(1_234_567 * 2_025 / 8 / 1_000) <= timing.minislot_bytes);
 }
 
+/// A scheduler with one flow of 50 Mb/s that has requested 60 000 B.
+fn at_50_megabits(timing: &UpstreamTiming) -> Cmts {
+    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, timing);
+    cmts.set_limits(
+        0,
+        Limits {
+            sustained: Some(Rate(50_000_000)),
+            burst: 3044,
+            ..UNLIMITED
+        },
+    );
+    cmts.request(0, Instant::ZERO, 60_000);
+    cmts
+}
+
 #[test]
 fn a_map_grants_what_the_flows_rate_limits_allow_and_the_rest_stays_outstanding() {
     let timing = ofdma();
-    let limits = Limits {
-        sustained: Some(Rate(50_000_000)),
-        burst: 3044,
-        ..UNLIMITED
-    };
-    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
-    cmts.set_limits(0, limits);
-    cmts.request(0, Instant::ZERO, 60_000);
+    let mut cmts = at_50_megabits(&timing);
     let mut grants = Vec::new();
     for map in 10..20 {
         cmts.schedule(map, 0, &timing, &mut grants);
@@ -149,17 +157,10 @@ fn a_map_grants_what_the_flows_rate_limits_allow_and_the_rest_stays_outstanding(
 #[test]
 fn bytes_that_were_no_pdu_may_be_granted_again() {
     let timing = ofdma();
-    let limits = Limits {
-        sustained: Some(Rate(50_000_000)),
-        burst: 3044,
-        ..UNLIMITED
-    };
-    let mut cmts = cmts(&best_effort(1), Cut::Anywhere, None, &timing);
-    cmts.set_limits(0, limits);
-    cmts.request(0, Instant::ZERO, 60_000);
+    let mut cmts = at_50_megabits(&timing);
     let mut grants = Vec::new();
     cmts.schedule(10, 0, &timing, &mut grants);
-    cmts.carried(0, grants[0].credit, grants[0].credit - 100);
+    cmts.settle(0, grants[0].credit, grants[0].credit - 100);
     cmts.schedule(11, 0, &timing, &mut grants);
     assert_eq!(grants[1].credit, 12_756);
 }
