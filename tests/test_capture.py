@@ -109,7 +109,7 @@ def test_headers_say_what_the_scenario_says(line: Path) -> None:
     options = dict(dpkt.tcp.parse_opts(sent[0].data.opts))
     assert sent[0].data.flags & dpkt.tcp.TH_SYN
     assert struct.unpack(">H", options[dpkt.tcp.TCP_OPT_MSS]) == (1460,)
-    assert options[dpkt.tcp.TCP_OPT_WSCALE] == b"\x07"
+    assert options[dpkt.tcp.TCP_OPT_WSCALE] == b"\x0a"
     # L4S data is ECT(1); the first byte of data follows the SYN, and each new segment the one before.
     data = [packet for packet in sent if packet.data.data]
     assert {packet.tos & 3 for packet in data} <= {0, 1, 3}

@@ -827,4 +827,4 @@ def test_an_end_system_is_no_congestion_control_and_is_pointed_to() -> None:
     assert (
         '"linux" is an end system, not a congestion control: tcp.system = "linux"' in answer.stderr
     )
-    assert "tcp.system = freebsd4, linux, macos, windows_xp" in call("senders").stdout
+    assert "tcp.system = freebsd4, linux, macos, rfc, windows_xp" in call("senders").stdout

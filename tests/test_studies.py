@@ -232,6 +232,30 @@ def test_a_series_is_that_of_one_queue_or_flow_in_the_order_of_time() -> None:
         read_series("cable.up.discard", vocabulary)
 
 
+def test_a_series_of_a_connection_is_that_of_the_first_one_of_the_first_member() -> None:
+    vocabulary = Vocabulary(
+        {"upload": "bulk", "upload.1": "bulk", "upload.2": "bulk", "page": "web"},
+        ["cable.up"],
+        {"upload": ["upload.1", "upload.2"]},
+    )
+    rows = pl.DataFrame(
+        {
+            "time_ns": [2, 1, 1, 1, 1],
+            "flow": ["upload.1", "upload.1", "upload.2", "page", "page"],
+            "connection": [0, 0, 0, 1, 0],
+            "cwnd_bytes": [20, 10, 5, 7, 3],
+        }
+    )
+    curve = read_series("upload.connection.cwnd_bytes", vocabulary)
+    assert (curve.table, curve.take(rows)) == ("connection_series", [10, 20])
+    assert read_series("upload.2.connection.cwnd_bytes", vocabulary).take(rows) == [5]
+    assert read_series("page.connection.cwnd_bytes", vocabulary).take(rows) == [3]
+    with pytest.raises(InputError, match=r'no column "cwnd"'):
+        read_series("page.connection.cwnd", vocabulary)
+    with pytest.raises(InputError, match="or of its first connection"):
+        read_series("cable.up.connection.cwnd_bytes", vocabulary)
+
+
 @pytest.mark.parametrize("name", list_studies())
 def test_a_study_is_complete(name: str) -> None:
     study = load(name)

@@ -213,7 +213,9 @@ def test_what_the_path_loses_is_no_queues_loss() -> None:
 
 
 def test_a_queue_that_stands_whenever_it_is_used_is_not_praised() -> None:
+    # A slow start that nothing ends, as HyStart would.
     put = {"application": "bulk", "start": "6 s", "stop": "6400 ms", "rtt": "10 ms"}
+    put["tcp"] = {"system": "rfc"}
     up = {**TEN, "queue": {"drop_tail": {"limit": "2 s"}}}
     verdict = judge(headend.run(make_line(up, TEN, flow={"put": put})))
     assert verdict.queue is not None
@@ -638,7 +640,9 @@ def make_run(down: Any, flow: dict[str, Any], **rest: Any) -> Result:
 
 
 def test_tcp_is_not_called_unresponsive_and_lateness_is_not_loss() -> None:
-    flow = {"download": make_files("6 MB", "10 s", "200 ms"), "call": CALL}
+    # A slow start that overshoots, as HyStart would not.
+    files = {**make_files("6 MB", "10 s", "200 ms"), "tcp": {"system": "rfc"}}
+    flow = {"download": files, "call": CALL}
     verdict = judge(make_run("docsis_pie", flow, bottleneck="line.down"))
     call = next(finding for finding in verdict.findings if finding.flow == "call")
     assert (call.suffers, call.harm, call.way) == (True, "late", "down")

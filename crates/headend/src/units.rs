@@ -32,6 +32,24 @@ pub enum Limit {
     Unlimited,
 }
 
+/// How much memory something may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// At most so many bytes.
+    Bytes(ByteCount),
+    /// No limit.
+    Unlimited,
+}
+
+/// A size that may be left to whom it concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TunedSize {
+    /// As it turns out to be needed.
+    Autotuned,
+    /// So many bytes from the start.
+    Fixed(ByteCount),
+}
+
 /// Nanoseconds a byte takes at 1 bit/s.
 const BYTE_NS: u64 = 8_000_000_000;
 
@@ -193,6 +211,22 @@ pub fn parse_limit(text: &str) -> Option<Limit> {
         .then_some(Limit::Packets(value as u64))
 }
 
+/// Reads a size or `"unlimited"`.
+pub fn parse_memory_limit(text: &str) -> Option<MemoryLimit> {
+    if text.trim() == "unlimited" {
+        return Some(MemoryLimit::Unlimited);
+    }
+    parse_bytes(text).map(MemoryLimit::Bytes)
+}
+
+/// Reads a size or `"autotuned"`.
+pub fn parse_tuned_size(text: &str) -> Option<TunedSize> {
+    if text.trim() == "autotuned" {
+        return Some(TunedSize::Autotuned);
+    }
+    parse_bytes(text).map(TunedSize::Fixed)
+}
+
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -229,6 +263,24 @@ impl fmt::Display for Limit {
             Self::Packets(packets) => write!(f, "{packets} packets"),
             Self::Time(span) => span.fmt(f),
             Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl fmt::Display for MemoryLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl fmt::Display for TunedSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Autotuned => f.write_str("autotuned"),
+            Self::Fixed(bytes) => bytes.fmt(f),
         }
     }
 }
@@ -329,6 +381,25 @@ written_with_unit!(
     "a buffer limit",
     "\"250 ms\"",
     "from 0 s or 0 B to 5e6 h or 1.8e10 GB, up to 1e12 packets, in whole ones, or \"unlimited\""
+);
+
+written_with_unit!(
+    MemoryLimit,
+    parse_memory_limit,
+    None,
+    &[SIZES],
+    "a size or \"unlimited\",",
+    "\"4 MiB\"",
+    "from 0 B to 1.8e10 GB"
+);
+written_with_unit!(
+    TunedSize,
+    parse_tuned_size,
+    None,
+    &[SIZES],
+    "a size or \"autotuned\",",
+    "\"64 KiB\"",
+    "from 0 B to 1.8e10 GB"
 );
 
 const RATES: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];

@@ -127,6 +127,11 @@ results.interval = "100 s"
 [link.line.point_to_point]
 up.rate = "1 Gbit/s"
 up.queue = "none"
+[tcp]
+system = "rfc"
+min_rto = "200 ms"
+min_rto_of = "variation"
+
 [flow.reno]
 application = "bulk"
 rtt = "100 ms"
@@ -186,6 +191,11 @@ results.interval = "{step}"
 [link.line.point_to_point]
 up.rate = "100 Gbit/s"
 up.queue = "none"
+[tcp]
+system = "rfc"
+min_rto = "200 ms"
+min_rto_of = "variation"
+
 [flow.cubic]
 application = "bulk"
 rtt = "{rtt_ms} ms"
@@ -321,6 +331,11 @@ warmup = "10 s"
 up.rate = "100 Mbit/s"
 up.queue.drop_tail.limit = "{limit} B"
 down.rate = "1 Gbit/s"
+[tcp]
+system = "rfc"
+min_rto = "200 ms"
+min_rto_of = "variation"
+
 [flow.one]
 application = "bulk"
 rtt = "{rtt_ms} ms"

@@ -146,7 +146,8 @@ fn every_packet_is_whole_and_its_checksums_are_right() {
                     seen[4] = true;
                 }
                 TcpOptionElement::WindowScale(scale) => {
-                    assert!(tcp.syn() && scale == 7);
+                    // 32 MiB.
+                    assert!(tcp.syn() && scale == 10);
                     seen[5] = true;
                 }
                 TcpOptionElement::SelectiveAcknowledgementPermitted => seen[6] |= tcp.syn(),

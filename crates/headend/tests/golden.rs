@@ -116,6 +116,11 @@ warmup = "10 s"
 [link.line.point_to_point]
 up.rate = "10 Mbit/s"
 down.rate = "100 Mbit/s"
+[tcp]
+system = "rfc"
+min_rto = "200 ms"
+min_rto_of = "variation"
+
 [flow.one]
 application = "bulk"
 rtt = "40 ms"

@@ -898,8 +898,8 @@ fn flows_that_make_no_sense_are_refused() {
         ("{ sack = false, rack = true }", "false where `sack`"),
         ("{ sack = false, dsack = true }", "false where `sack`"),
         (
-            "{ system = \"freebsd4\", prr = true }",
-            "false where `sack`",
+            "{ system = \"freebsd4\", prr = \"rfc9937\" }",
+            "\"off\" where `sack`",
         ),
         ("{ fast_recovery = \"reno\" }", "\"new_reno\" where `sack`"),
         (

@@ -310,3 +310,16 @@ fn a_system_fills_in_what_is_not_written() {
     });
     assert!(marks[1] > marks[0] / 2, "{marks:?}");
 }
+
+/// RACK repairs repairs that are lost as well, and new data goes out all the while: by the end of a recovery windows of data may have arrived behind one gap. A threshold of half of all that (RFC 5681's
+/// FlightSize) made the window larger with each loss, and two packets in three were lost. Tolerance: twice what losses told by counting cost.
+#[test]
+fn with_rack_a_loss_does_not_raise_the_window() {
+    let losses = ["false", "true"].map(|rack| {
+        let tcp = format!("system = \"rfc\"\nrack = {rack}\ncongestion = \"reno\"");
+        let tables = run(10, "up.queue = \"pie\"", &upload("one", "80 ms", &tcp));
+        tables.floats("flows", "loss_ratio")[0]
+    });
+    eprintln!("losses behind PIE, told by counting and by time: {losses:?}");
+    assert!(losses[1] < 2.0 * losses[0], "{losses:?}");
+}

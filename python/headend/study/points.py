@@ -191,10 +191,10 @@ def read_distribution(
 
 @dataclass(frozen=True)
 class Curve:
-    """A column of one queue's or one flow's values over time."""
+    """A column of the values over time of one queue, one flow or one connection."""
 
     table: str
-    place: Mapping[str, str]
+    place: Mapping[str, str | int]
     column: str
 
     def take(self, rows: pl.DataFrame) -> list[float]:
@@ -208,7 +208,18 @@ class Curve:
 
 
 def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> Curve:
-    """Understand which values over time to keep: ``QUEUE.COLUMN``, ``FLOW.up.COLUMN`` or ``FLOW.down.COLUMN``."""
+    """Understand which values over time to keep.
+
+    Parameters
+    ----------
+    text
+        ``QUEUE.COLUMN``, ``FLOW.up.COLUMN``, ``FLOW.down.COLUMN`` or ``FLOW.connection.COLUMN``: the
+        flow's first connection, and that of the first member where it has several.
+    vocabulary
+        What the scenario has.
+    shown_as
+        How an error names the text.
+    """
     from headend.columns import TABLES
 
     subject, _, column = text.rpartition(".")
@@ -219,10 +230,14 @@ def read_series(text: str, vocabulary: Vocabulary, shown_as: str = "series") -> 
         flow in vocabulary.flows and flow not in vocabulary.members and direction in ("up", "down")
     ):
         curve = Curve("flow_series", {"flow": flow, "direction": direction}, column)
+    elif flow in vocabulary.flows and direction == "connection":
+        first = vocabulary.members.get(flow, [flow])[0]
+        curve = Curve("connection_series", {"flow": first, "connection": 0}, column)
     else:
         raise InputError(
             f'{shown_as}: expected a column of one queue or flow, such as "cable.up.drop_probability" or'
-            f' "call.up.discarded", found "{text}"'
+            f' "call.up.discarded", or of its first connection, such as "upload.connection.cwnd_bytes",'
+            f' found "{text}"'
         )
     known = TABLES[curve.table].keys() - curve.place.keys()
     if column not in known:

@@ -5,11 +5,13 @@
 //! seconds, four segments in flight for 200 ms show it. Losses and marks leave the model alone.
 //!
 //! Different: packets leave 1 % slower than the draft says, as in Linux: those that leave together make the largest delivery rate a little too large, and nothing else would drain what that
-//! adds to the queue. Left out: the estimate of aggregated acknowledgements and the policer detection that Linux added.
+//! adds to the queue. With `ack_aggregation`, which Linux has and that draft has not, the window has room for the [excess](super::ack_aggregation) that arrives in bunches, once Startup is over, up to what the
+//! bandwidth carries in 100 ms; with `quantization`, also Linux's, it is rounded up to pairs of segments, with a pair more in the first phase (draft-ietf-ccwg-bbr has the pair, §5.5.8.2). Left out: the policer detection that Linux added.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ack_aggregation::AckAggregation;
 use super::windowed_max::WindowedMax;
 use super::{AckSample, CongestionControl, CongestionSignal, Refusal};
 use crate::rng::Rng;
@@ -32,6 +34,10 @@ pub struct Config {
     pub min_rtt_window: Duration,
     /// How long a probe for the smallest round trip lasts at least.
     pub probe_rtt_duration: Duration,
+    /// Whether the window has room for acknowledgements that come in bunches, as on cable lines and in Wi-Fi cells. Without, the line runs dry between two bunches; with it the queue is longer.
+    pub ack_aggregation: bool,
+    /// Whether the window is rounded up to pairs of segments, and is a pair larger in the phase that probes for more bandwidth. Without, small windows lose a part to acknowledgements of two segments.
+    pub quantization: bool,
 }
 
 impl Default for Config {
@@ -43,6 +49,9 @@ impl Default for Config {
             cwnd_gain: 2.0,
             min_rtt_window: Duration::from_secs(10),
             probe_rtt_duration: Duration::from_millis(200),
+            // Linux, since 5.1.
+            ack_aggregation: true,
+            quantization: true,
         }
     }
 }
@@ -69,6 +78,8 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 const PACING_MARGIN: f64 = 0.99;
 /// The gains of the eight phases (`BBRGainCycleLen`).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Time in which the bandwidth carries as much as bunches may add to the window (Linux, since 5.1).
+const MOST_AGGREGATION: f64 = 0.1;
 /// Segments that the window never falls below (`BBRMinPipeCwnd`).
 const MIN_PIPE: u64 = 4;
 
@@ -106,6 +117,7 @@ pub struct Bbr {
     conserving_until: Option<u64>,
     /// Bytes a second.
     bandwidth: WindowedMax<10>,
+    aggregation: Option<AckAggregation>,
     pacing_rate: f64,
     pacing_gain: f64,
     cwnd_gain: f64,
@@ -136,6 +148,7 @@ impl Bbr {
             recovering: false,
             conserving_until: None,
             bandwidth: WindowedMax::new(),
+            aggregation: config.ack_aggregation.then(AckAggregation::new),
             pacing_rate: 0.0,
             pacing_gain: config.startup_gain,
             cwnd_gain: config.startup_gain,
@@ -179,6 +192,38 @@ impl Bbr {
         if rate >= self.bandwidth.get() || !self.is_limited(ack) {
             self.bandwidth.update(rate, self.round, BANDWIDTH_ROUNDS);
         }
+    }
+
+    fn update_aggregation(&mut self, ack: &AckSample) {
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.update(
+                ack,
+                self.bandwidth.get(),
+                self.round,
+                BANDWIDTH_ROUNDS,
+                self.cwnd,
+            );
+        }
+    }
+
+    /// Room for acknowledgements that come in bunches.
+    fn aggregated(&self) -> u64 {
+        let Some(aggregation) = self.aggregation.as_ref().filter(|_| self.is_full) else {
+            return 0;
+        };
+        aggregation
+            .get()
+            .min((self.bandwidth.get() * MOST_AGGREGATION) as u64)
+    }
+
+    /// A window rounded so that acknowledgements of two segments, and a probe for more, have room in it.
+    fn budget(&self, window: u64) -> u64 {
+        if !self.config.quantization {
+            return window;
+        }
+        let probes = matches!(self.state, State::ProbeBandwidth { phase: 0, .. });
+        let pairs = window.div_ceil(2 * self.mss) + u64::from(probes);
+        2 * pairs * self.mss
     }
 
     fn is_limited(&self, ack: &AckSample) -> bool {
@@ -322,7 +367,7 @@ impl Bbr {
 
     /// §4.2.3.6: `BBRSetCwnd()`, with the recovery of §4.2.3.4.
     fn set_cwnd(&mut self, ack: &AckSample) {
-        let target = self.inflight(self.cwnd_gain);
+        let target = self.budget(self.inflight(self.cwnd_gain) + self.aggregated());
         let floor = MIN_PIPE * self.mss;
         if self.recovering && ack.newly_lost > 0 {
             self.cwnd = self.cwnd.saturating_sub(ack.newly_lost).max(self.mss);
@@ -359,16 +404,19 @@ impl CongestionControl for Bbr {
         // §4.3.6: nothing was in flight before.
         if in_flight <= bytes && self.round > 0 {
             self.idle_restart = true;
+            if let Some(aggregation) = &mut self.aggregation {
+                aggregation.resume(now);
+            }
             if let State::ProbeBandwidth { .. } = self.state {
                 self.pacing_rate = self.bandwidth.get();
             }
         }
-        let _ = now;
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
         self.update_round(ack);
         self.update_bandwidth(ack);
+        self.update_aggregation(ack);
         self.check_phase(ack);
         self.check_full_pipe(ack);
         self.check_drain(ack);
@@ -522,5 +570,49 @@ mod tests {
         );
         bbr.on_congestion(CongestionSignal::Timeout, &ack);
         assert_eq!(bbr.cwnd(), MSS);
+    }
+
+    /// Once Startup is over, a bunch of twenty segments where the bandwidth explains one makes room for nineteen more.
+    #[test]
+    fn bunches_of_acknowledgements_make_room_in_the_window() {
+        let [with, without] = [true, false].map(|ack_aggregation| {
+            let config = Config {
+                ack_aggregation,
+                ..Config::default()
+            };
+            let mut bbr = Bbr::new(&config, MSS, 10 * MSS, Rng::for_path(1, "bbr"));
+            let mut path = Path::new(1e6, 0.1, MSS);
+            path.run(&mut bbr, 3.0);
+            assert!(bbr.is_full);
+            let mut windows = Vec::new();
+            for (ms, bytes) in [(1000, MSS), (1001, 20 * MSS), (1001, 300 * MSS)] {
+                let now = Instant::from_nanos(10_000_000_000 + ms * 1_000_000);
+                let ack = AckSample {
+                    now,
+                    newly_acked: bytes,
+                    mss: MSS,
+                    ..AckSample::default()
+                };
+                bbr.update_aggregation(&ack);
+                windows.push(bbr.aggregated() / MSS);
+            }
+            windows
+        });
+        assert_eq!(without, [0, 0, 0]);
+        assert!(with[1] >= 19, "{with:?}");
+        assert!(with[2] <= 101, "what 1 MB/s carries in 100 ms: {with:?}");
+    }
+
+    #[test]
+    fn windows_are_pairs_of_segments_with_one_pair_more_where_it_probes() {
+        let mut bbr = bbr();
+        let windows = |bbr: &Bbr| [3000, 4000, 4001, 5999].map(|bytes| bbr.budget(bytes) / MSS);
+        assert_eq!(windows(&bbr), [4, 4, 6, 6]);
+        bbr.begin_phase(0, Instant::ZERO);
+        assert_eq!(windows(&bbr), [6, 6, 8, 8]);
+        bbr.begin_phase(1, Instant::ZERO);
+        assert_eq!(windows(&bbr), [4, 4, 6, 6]);
+        bbr.config.quantization = false;
+        assert_eq!(bbr.budget(4001), 4001);
     }
 }

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ack_aggregation::AckAggregation;
 use super::windowed_max::WindowedMax;
 use super::{AckSample, CongestionControl, CongestionSignal, DeliverySample, Refusal};
 use crate::rng::Rng;
@@ -163,9 +164,7 @@ pub struct Bbr3 {
     loss_history: VecDeque<(u64, u64)>,
     lost_forgotten: u64,
     // Aggregation (§5.5.9).
-    extra_acked_filter: WindowedMax<10>,
-    extra_acked_interval_start: Instant,
-    extra_acked_delivered: u64,
+    extra_acked: AckAggregation,
     // Full pipe (§5.3.1.2).
     full_bw_reached: bool,
     full_bw_now: bool,
@@ -226,9 +225,7 @@ impl Bbr3 {
             lost: 0,
             loss_history: VecDeque::new(),
             lost_forgotten: 0,
-            extra_acked_filter: WindowedMax::new(),
-            extra_acked_interval_start: Instant::ZERO,
-            extra_acked_delivered: 0,
+            extra_acked: AckAggregation::new(),
             full_bw_reached: false,
             full_bw_now: false,
             full_bw: 0.0,
@@ -450,22 +447,13 @@ impl Bbr3 {
     // Aggregation: §5.5.9.
 
     fn update_ack_aggregation(&mut self, ack: &AckSample) {
-        let interval = ack.now.since(self.extra_acked_interval_start);
-        let mut expected = (self.bw * interval.as_secs_f64()) as u64;
-        if self.extra_acked_delivered <= expected {
-            self.extra_acked_delivered = 0;
-            self.extra_acked_interval_start = ack.now;
-            expected = 0;
-        }
-        self.extra_acked_delivered += ack.newly_acked;
-        let extra = (self.extra_acked_delivered - expected).min(self.cwnd);
         let window = if self.full_bw_reached {
             EXTRA_ACKED_ROUNDS
         } else {
             1
         };
-        self.extra_acked_filter
-            .update(extra as f64, self.round_count, window);
+        self.extra_acked
+            .update(ack, self.bw, self.round_count, window, self.cwnd);
     }
 
     // Startup and Drain: §5.3.1, §5.3.2.
@@ -770,7 +758,7 @@ impl Bbr3 {
 
     fn set_cwnd(&mut self, ack: &AckSample) {
         let (_, gain) = self.gains();
-        let extra = self.extra_acked_filter.get() as u64;
+        let extra = self.extra_acked.get();
         let most = self.quantization_budget(self.bdp_multiple(gain) + extra);
         let grown = self.cwnd + ack.newly_acked;
         if self.full_bw_reached {
@@ -828,7 +816,7 @@ impl CongestionControl for Bbr3 {
         // §5.4.1: nothing was in flight before, so it was the application that had nothing.
         if in_flight <= bytes && self.round_count > 0 {
             self.idle_restart = true;
-            self.extra_acked_interval_start = now;
+            self.extra_acked.resume(now);
             if self.is_in_a_probe_bw_state() {
                 self.set_pacing_rate_with_gain(1.0);
             }

@@ -5,6 +5,10 @@
 //! (the Reno-friendly region). A flow that loses below its last `W_max` leaves room for others (fast convergence).
 //!
 //! The first slow start runs until a loss, or, with [`super::hystart`], until a queue shows (RFC 9438 §4.10). Left out: the undoing of spurious losses (§4.9).
+//!
+//! The defaults are Linux's, which differs from the RFC in three rules: before the first loss, when there is no plateau to return to, the window grows by a twentieth each round trip at least;
+//! the Reno-friendly estimate never grows by more than α, where the RFC lets it grow like standard TCP once it is above the window of the last loss; and windows are whole segments, which grow one by one as in
+//! the pseudo-code of the paper (Ha, Rhee and Xu 2008). `system = "rfc"` has the RFC's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +37,11 @@ pub struct Config {
     pub abe: bool,
     /// How the first slow start may end before it loses anything. Off fills the buffer once.
     pub hystart: HyStart,
+    /// Share of the window by which it grows each round trip at least, from the end of slow start to the first loss. More finds the end of a deep buffer sooner; `"0 %"` is the RFC's, and leaves
+    /// a flow whose slow start ended early far below its line for long.
+    pub growth_before_loss: Probability,
+    /// Whether the Reno-friendly window grows by a whole segment each round trip once it is above the window of the last loss (RFC 9438 §4.3), or by α as before.
+    pub reno_growth_above_prior: bool,
     /// Segments by which one acknowledgement may grow the window in slow start.
     pub slow_start_limit: u32,
 }
@@ -47,7 +56,10 @@ impl Default for Config {
             // RFC 9438 §4.7.
             fast_convergence: true,
             abe: false,
-            hystart: HyStart::Off,
+            hystart: HyStart::Original,
+            // Linux: a segment for each twenty acknowledged.
+            growth_before_loss: Probability(0.05),
+            reno_growth_above_prior: false,
             // RFC 3465 §2.3: the most it allows.
             slow_start_limit: 2,
         }
@@ -96,6 +108,8 @@ pub struct Cubic {
     /// In bytes; growth by less than a byte is carried in `fraction`.
     cwnd: u64,
     fraction: f64,
+    /// Where windows are whole segments: acknowledged since the window last grew, segments.
+    acked: f64,
     ssthresh: u64,
     epoch: Option<Epoch>,
     /// `W_max` of the last loss, and the window it struck (`cwnd_prior`), in segments; `None` before the first and after a timeout.
@@ -117,6 +131,7 @@ impl Cubic {
             mss,
             cwnd: initial_window,
             fraction: 0.0,
+            acked: 0.0,
             ssthresh: u64::MAX,
             epoch: None,
             last_loss: None,
@@ -154,19 +169,54 @@ impl Cubic {
         let acked = ack.newly_acked as f64 / self.mss as f64;
         let prior = self.last_loss.map_or(0.0, |(_, cwnd_prior)| cwnd_prior);
         // §4.3: once standard TCP's window would be back where it was, it grows like standard TCP.
-        let alpha = if epoch.w_est < prior { self.alpha } else { 1.0 };
+        let is_back = epoch.w_est >= prior && self.config.reno_growth_above_prior;
+        let alpha = if is_back { 1.0 } else { self.alpha };
         epoch.w_est += alpha * acked / cwnd;
         self.epoch = Some(epoch);
+        // §4.4, §4.5: towards where the curve will be in a round trip.
         let elapsed = ack.now.since(epoch.start);
+        let target = epoch.curve(self.config.c, elapsed + ack.srtt.unwrap_or_default());
+        if ack.whole_segments {
+            return self.grow_by_whole_segments(acked, target, epoch.w_est);
+        }
         let next = if epoch.curve(self.config.c, elapsed) < epoch.w_est {
             epoch.w_est.max(cwnd)
         } else {
-            // §4.4, §4.5: towards where the curve will be in a round trip, by at most half the window a round trip.
-            let rtt = ack.srtt.unwrap_or_default();
-            let target = (epoch.curve(self.config.c, elapsed + rtt)).clamp(cwnd, 1.5 * cwnd);
-            cwnd + (target - cwnd) * acked / cwnd
+            // By at most half the window a round trip.
+            cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) * acked / cwnd
         };
-        self.set_segments(next);
+        let least = match self.last_loss {
+            None => cwnd + self.config.growth_before_loss.0 * acked,
+            Some(_) => cwnd,
+        };
+        self.set_segments(next.max(least));
+    }
+
+    /// The paper's `cubic_update()`: a segment more for every so many acknowledged, all of them whole numbers.
+    fn grow_by_whole_segments(&mut self, acked: f64, target: f64, w_est: f64) {
+        let cwnd = (self.cwnd / self.mss) as f64;
+        let mut per = 100.0 * cwnd;
+        for goal in [target.floor(), w_est.floor()] {
+            if goal > cwnd {
+                per = per.min((cwnd / (goal - cwnd)).floor());
+            }
+        }
+        if self.last_loss.is_none() && self.config.growth_before_loss.0 > 0.0 {
+            per = per.min((1.0 / self.config.growth_before_loss.0).floor());
+        }
+        // RFC 9438 §4.4: by at most half the window a round trip.
+        let per = per.max(2.0);
+        if self.acked >= per {
+            // What was saved up while growth was slower is worth one segment.
+            self.acked = 0.0;
+            self.cwnd += self.mss;
+        }
+        self.acked += acked;
+        if self.acked >= per {
+            let more = (self.acked / per).floor();
+            self.acked -= more * per;
+            self.cwnd += more as u64 * self.mss;
+        }
     }
 
     /// RFC 9438 §4.10.
@@ -235,10 +285,9 @@ impl CongestionControl for Cubic {
             CongestionSignal::Ecn if self.config.abe => ABE_BETA.max(self.config.beta.0),
             _ => self.config.beta.0,
         };
-        let kept = (ack.flight_size as f64 * beta) as u64;
-        self.ssthresh = kept.max(2 * self.mss);
+        self.ssthresh = ack.threshold(beta);
         self.epoch = None;
-        self.fraction = 0.0;
+        (self.fraction, self.acked) = (0.0, 0.0);
         match signal {
             CongestionSignal::Ecn | CongestionSignal::Loss { .. } => self.cwnd = self.ssthresh,
             CongestionSignal::Timeout => {
@@ -297,9 +346,22 @@ mod tests {
         }
     }
 
+    fn rfc() -> Config {
+        Config {
+            hystart: HyStart::Off,
+            growth_before_loss: Probability(0.0),
+            reno_growth_above_prior: true,
+            ..Config::default()
+        }
+    }
+
     /// A window of `segments` that has just lost something.
     fn after_loss_at(segments: u64) -> Cubic {
-        let mut cubic = Cubic::new(&Config::default(), MSS, segments * MSS);
+        after_loss_of(&rfc(), segments)
+    }
+
+    fn after_loss_of(config: &Config, segments: u64) -> Cubic {
+        let mut cubic = Cubic::new(config, MSS, segments * MSS);
         cubic.on_congestion(CongestionSignal::Loss { lost: MSS }, &loss(segments * MSS));
         cubic
     }
@@ -339,7 +401,7 @@ mod tests {
     fn a_loss_keeps_seventy_percent_of_what_was_in_flight() {
         let cubic = after_loss_at(100);
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (70_000, Some(70_000)));
-        let mut idle = Cubic::new(&Config::default(), MSS, 100 * MSS);
+        let mut idle = Cubic::new(&rfc(), MSS, 100 * MSS);
         idle.on_congestion(CongestionSignal::Ecn, &loss(10 * MSS));
         assert_eq!(idle.cwnd(), 7_000);
         idle.on_congestion(CongestionSignal::Ecn, &loss(MSS));
@@ -348,10 +410,7 @@ mod tests {
 
     #[test]
     fn with_abe_a_mark_leaves_more_than_a_loss() {
-        let config = Config {
-            abe: true,
-            ..Config::default()
-        };
+        let config = Config { abe: true, ..rfc() };
         for (signal, expected) in [
             (CongestionSignal::Ecn, 85_000),
             (CongestionSignal::Loss { lost: MSS }, 70_000),
@@ -397,6 +456,96 @@ mod tests {
         assert!((4.5..5.3).contains(&gained), "{gained}");
     }
 
+    /// Rounds of acknowledgements of a segment each, 20 ms apart; the windows after each, in segments.
+    fn rounds(cubic: &mut Cubic, count: u32) -> Vec<f64> {
+        let rtt = Duration::from_millis(20);
+        (0..count)
+            .map(|round| {
+                for _ in 0..cubic.cwnd() / MSS {
+                    cubic.on_ack(&ack(at(f64::from(round) * 0.02), MSS, rtt));
+                }
+                cubic.segments()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn above_the_window_of_the_last_loss_linux_keeps_alpha_and_the_rfc_does_not() {
+        // A window of 14 that was 20: α = 9/17 takes 12 rounds back to it.
+        for (config, expected) in [(rfc(), 1.0), (Config::default(), 9.0 / 17.0)] {
+            let windows = rounds(&mut after_loss_of(&config, 20), 24);
+            let early = windows[8] - windows[4];
+            assert!((early / 4.0 - 9.0 / 17.0).abs() < 0.03, "{windows:?}");
+            let late = windows[20] - windows[16];
+            assert!((late / 4.0 - expected).abs() < 0.06, "{windows:?}");
+        }
+    }
+
+    /// The pseudo-code of the paper of 2008: cwnd / (goal − cwnd) acknowledged for a segment more, or 100 cwnd where there is no goal above.
+    #[test]
+    fn whole_segments_grow_one_by_one_towards_the_larger_goal() {
+        let mut cubic = Cubic::new(&Config::default(), MSS, 10 * MSS);
+        cubic.last_loss = Some((10.0, 10.0));
+        // How many segments are acknowledged until the window grows.
+        let mut until_growth = |target, w_est| {
+            let before = cubic.cwnd;
+            (cubic.cwnd, cubic.acked) = (10 * MSS, 0.0);
+            let acked = (1..=2000).find(|_| {
+                cubic.grow_by_whole_segments(1.0, target, w_est);
+                cubic.cwnd > 10 * MSS
+            });
+            assert_eq!((cubic.cwnd % MSS, before % MSS), (0, 0));
+            acked
+        };
+        assert_eq!(until_growth(14.9, 10.2), Some(2), "10/4 and whole");
+        assert_eq!(until_growth(13.0, 10.9), Some(3));
+        assert_eq!(
+            until_growth(10.9, 11.9),
+            Some(10),
+            "standard TCP's window is larger"
+        );
+        assert_eq!(
+            until_growth(90.0, 0.0),
+            Some(2),
+            "half the window a round trip at most"
+        );
+        assert_eq!(until_growth(9.0, 9.0), Some(1000));
+    }
+
+    #[test]
+    fn what_is_saved_up_while_there_was_no_goal_is_worth_one_segment() {
+        let mut cubic = Cubic::new(&Config::default(), MSS, 10 * MSS);
+        cubic.last_loss = Some((10.0, 10.0));
+        for _ in 0..500 {
+            cubic.grow_by_whole_segments(1.0, 9.0, 9.0);
+        }
+        assert_eq!(cubic.cwnd, 10 * MSS);
+        cubic.grow_by_whole_segments(1.0, 12.0, 9.0);
+        assert_eq!(cubic.cwnd, 11 * MSS);
+    }
+
+    #[test]
+    fn before_the_first_loss_linux_grows_by_a_twentieth_each_round_trip() {
+        let after_slow_start = |config: &Config| {
+            let mut cubic = Cubic::new(config, MSS, 100 * MSS);
+            cubic.ssthresh = 100 * MSS;
+            rounds(&mut cubic, 10)
+        };
+        let linux = after_slow_start(&Config::default());
+        // 1.05 compounded with each acknowledgement, of whole segments.
+        assert!((linux[0] - 105.0).abs() < 0.1, "{linux:?}");
+        assert!(
+            (linux[9] / 100.0 - 1.05_f64.powi(10)).abs() < 0.02,
+            "{linux:?}"
+        );
+        // The curve has hardly left its plateau after 0.2 s: the Reno-friendly window leads.
+        let rfc = after_slow_start(&rfc());
+        assert!((rfc[9] - 110.0).abs() < 0.5, "{rfc:?}");
+        // After a loss there is a plateau, and nothing is hurried.
+        let lost = rounds(&mut after_loss_of(&Config::default(), 100), 10);
+        assert!(lost[9] < 76.0, "{lost:?}");
+    }
+
     #[test]
     fn a_flow_that_loses_below_its_plateau_lets_go_of_more() {
         let mut cubic = after_loss_at(100);
@@ -406,7 +555,7 @@ mod tests {
         assert!((prior - 70.0).abs() < 1e-9);
         let plain = Config {
             fast_convergence: false,
-            ..Config::default()
+            ..rfc()
         };
         let mut cubic = Cubic::new(&plain, MSS, 100 * MSS);
         cubic.on_congestion(CongestionSignal::Ecn, &loss(100 * MSS));
@@ -419,7 +568,7 @@ mod tests {
     fn hystart_ends_the_first_slow_start_at_the_window_it_has() {
         let config = Config {
             hystart: HyStart::Original,
-            ..Config::default()
+            ..rfc()
         };
         let mut cubic = Cubic::new(&config, MSS, 20 * MSS);
         for (round, rtt) in [(1, 100), (2, 100), (3, 130)] {
@@ -441,7 +590,7 @@ mod tests {
 
     #[test]
     fn after_a_timeout_the_next_stage_starts_on_its_own_plateau() {
-        let mut cubic = Cubic::new(&Config::default(), MSS, 100 * MSS);
+        let mut cubic = Cubic::new(&rfc(), MSS, 100 * MSS);
         cubic.on_congestion(CongestionSignal::Timeout, &loss(100 * MSS));
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (1000, Some(70_000)));
         // Slow start with one segment an acknowledgement up to ssthresh.

@@ -1,7 +1,7 @@
 //! Leaving the first slow start before it overshoots: HyStart (Ha and Rhee 2011) and HyStart++ (RFC 9406).
 //!
 //! Both notice that the smallest round trip of a round's first eight samples has grown by more than an eighth, 4 ms at least and 16 ms at most: a queue stands. HyStart also leaves when acknowledgements that follow one another
-//! closely stretch over half of the smallest round trip: as many are in flight as fit one way. HyStart leaves at once, and for good; HyStart++ grows four times more slowly for five rounds
+//! closely from a round's start stretch over half of the smallest round trip: as many are in flight as fit one way. A gap ends the train until the next round. HyStart leaves at once, and for good; HyStart++ grows four times more slowly for five rounds
 //! (Conservative Slow Start), and returns to slow start if the round trip falls again.
 
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ pub(super) struct Watch {
     samples: u32,
     /// Of Conservative Slow Start: the round trip that began it, and the round.
     conservative: Option<(Duration, u64)>,
-    /// The train of acknowledgements under way: its start and its latest.
+    /// The train of acknowledgements that began with the round: its start and its latest.
     train: (Instant, Instant),
 }
 
@@ -128,7 +128,6 @@ impl Watch {
     fn train_is_long(&mut self, ack: &AckSample) -> bool {
         let (start, latest) = self.train;
         if ack.now.since(latest) > TRAIN_GAP {
-            self.train = (ack.now, ack.now);
             return false;
         }
         self.train.1 = ack.now;
@@ -202,6 +201,18 @@ mod tests {
         assert_eq!(answers.position(|pace| pace == Pace::Stop), Some(51));
         let mut watch = Watch::new(HyStart::Original).expect("on");
         assert!((0..60).all(|n| watch.on_ack(&ack(1, 1000 + n, 100), 15 * MSS) == Pace::Full));
+    }
+
+    #[test]
+    fn a_gap_ends_the_train_for_the_rest_of_the_round() {
+        let mut watch = Watch::new(HyStart::Original).expect("on");
+        let mut pace = |round, ms| watch.on_ack(&ack(round, ms, 100), 20 * MSS);
+        assert!((0..10).all(|n| pace(1, 1000 + n) == Pace::Full));
+        assert!((0..70).all(|n| pace(1, 1012 + n) == Pace::Full), "3 ms");
+        assert_eq!(
+            (0..70).position(|n| pace(2, 1100 + n) == Pace::Stop),
+            Some(51)
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Policy only: what was lost, what is in flight and when to send again is TCP's mechanism ([`crate::tcp`]).
 
+mod ack_aggregation;
 pub mod bbr;
 pub mod bbr3;
 pub mod cubic;
@@ -251,9 +252,11 @@ pub struct AckSample {
     pub ce_bytes: u64,
     /// Bytes in flight before this acknowledgement, as far as is known: neither those selectively acknowledged nor those lost.
     pub prior_in_flight: u64,
-    /// RFC 5681's FlightSize, of which equation 4 takes half: bytes sent and not cumulatively acknowledged before it, without those of
-    /// limited transmit, and during a recovery no more than at its start.
+    /// What a threshold is a share of. By RFC 5681's equation 4 it is FlightSize: bytes sent and not cumulatively acknowledged before it, without those of
+    /// limited transmit, and during a recovery no more than at its start. With `ssthresh_from = "window"` it is the window.
     pub flight_size: u64,
+    /// Whether windows and thresholds are counted in whole segments, as Linux does.
+    pub whole_segments: bool,
     /// Bytes in flight after it.
     pub in_flight: u64,
     /// Time since the most recently sent of the segments it newly acknowledges was sent, if that was sent once.
@@ -288,6 +291,17 @@ pub struct AckSample {
 }
 
 impl AckSample {
+    /// A slow-start threshold: so large a share of the flight, two segments at least.
+    pub fn threshold(&self, share: f64) -> u64 {
+        let kept = (self.flight_size as f64 * share) as u64;
+        let kept = if self.whole_segments {
+            kept / self.mss * self.mss
+        } else {
+            kept
+        };
+        kept.max(2 * self.mss)
+    }
+
     /// Bytes delivered since the segment it answers was sent, over that time. Computed when asked for: loss-based controls do not ask.
     pub fn delivery_rate(&self) -> Option<Rate> {
         self.delivery_sample.map(DeliverySample::rate)
@@ -360,6 +374,24 @@ impl SlowStart {
 mod tests {
     use super::*;
     use crate::units::Probability;
+
+    #[test]
+    fn a_threshold_is_two_segments_at_least_and_whole_segments_where_those_are_counted() {
+        let threshold = |flight_size, whole_segments, share| {
+            let ack = AckSample {
+                flight_size,
+                whole_segments,
+                mss: 1000,
+                ..AckSample::default()
+            };
+            ack.threshold(share)
+        };
+        assert_eq!(threshold(11_000, false, 0.5), 5500);
+        assert_eq!(threshold(11_000, true, 0.5), 5000);
+        assert_eq!(threshold(6000, true, 0.7), 4000);
+        assert_eq!(threshold(3000, false, 0.5), 2000);
+        assert_eq!(threshold(3000, true, 0.5), 2000);
+    }
 
     #[test]
     fn parameters_that_make_no_sense_are_refused() {

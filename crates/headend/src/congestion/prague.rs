@@ -148,11 +148,11 @@ impl CongestionControl for Prague {
             CongestionSignal::Ecn => {
                 // Marks are echoed, not counted: a classic connection (RFC 9331 §4.2).
                 self.virtual_rtt = Duration::ZERO;
-                self.fall_to(ack.flight_size as f64 / 2.0);
+                self.fall_to(ack.threshold(0.5) as f64);
             }
-            CongestionSignal::Loss { .. } => self.fall_to(ack.flight_size as f64 / 2.0),
+            CongestionSignal::Loss { .. } => self.fall_to(ack.threshold(0.5) as f64),
             CongestionSignal::Timeout => {
-                self.fall_to(ack.flight_size as f64 / 2.0);
+                self.fall_to(ack.threshold(0.5) as f64);
                 self.cwnd = self.mss as f64;
                 self.slow_start.after_timeout();
             }

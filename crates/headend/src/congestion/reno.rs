@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{AckSample, CongestionControl, CongestionSignal, Refusal, SlowStart, check_slow_start};
 
+/// RFC 8511 §3.1.
+const ABE_BETA: f64 = 0.8;
+
 /// Parameters of NewReno.
 ///
 /// Use it to compare with theory and with older studies: its saw tooth is the one that textbooks reckon with.
@@ -100,12 +103,11 @@ impl CongestionControl for Reno {
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
         // RFC 5681 §3.1, equation 4. What is outstanding, not cwnd: an idle window is no evidence.
-        let kept = match signal {
-            // RFC 8511 §3.1.
-            CongestionSignal::Ecn if self.abe => ack.flight_size * 4 / 5,
-            _ => ack.flight_size / 2,
+        let share = match signal {
+            CongestionSignal::Ecn if self.abe => ABE_BETA,
+            _ => 0.5,
         };
-        self.ssthresh = kept.max(2 * self.mss);
+        self.ssthresh = ack.threshold(share);
         self.acked = 0;
         match signal {
             CongestionSignal::Ecn | CongestionSignal::Loss { .. } => self.cwnd = self.ssthresh,

@@ -102,11 +102,11 @@ impl Westwood {
     }
 
     /// `BWE · RTT_min` in bytes, two segments at least.
-    fn pipe(&self, flight_size: u64) -> u64 {
+    fn pipe(&self, ack: &AckSample) -> u64 {
         let pipe = match self.bandwidth {
             Some(bandwidth) => (bandwidth * self.min_rtt.as_secs_f64()) as u64,
             // Nothing measured yet: like NewReno.
-            None => flight_size / 2,
+            None => ack.threshold(0.5),
         };
         pipe.max(2 * self.mss)
     }
@@ -120,7 +120,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_congestion(&mut self, signal: CongestionSignal, ack: &AckSample) {
-        let pipe = self.pipe(ack.flight_size);
+        let pipe = self.pipe(ack);
         // §2: the estimate never makes the window larger than it was.
         let before = self.growth.cwnd();
         self.growth.on_congestion(signal, ack);

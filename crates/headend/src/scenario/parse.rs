@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, Problem, ScenarioError};
 use super::json;
+use super::named::Named;
 use super::raw::Raw;
 use crate::congestion::CongestionConfig;
+use crate::tcp::Config;
 use crate::tcp::systems::System;
-use crate::traffic::presets;
+use crate::traffic::{ApplicationConfig, presets};
 use crate::units::MEANT;
 
 /// How a scenario is written.
@@ -50,8 +52,11 @@ pub(super) struct Document {
     places: BTreeMap<String, Place>,
 }
 
-/// Writes what the names in flows stand for (end systems, browsers, pages) and what applications set of TCP, where nothing else is written.
+/// Writes what the names in flows stand for (end systems, browsers, pages), what applications set of TCP, and what the scenario says of all its TCP, where nothing else is written.
 fn fill_in_names(tree: &mut Value) {
+    let general = tree.get("tcp").and_then(Value::as_object).cloned();
+    // What is wrong with it is found where it is written.
+    let general = general.filter(|tcp| serde_json::from_value::<Config>(json!(tcp)).is_ok());
     let flows = tree.get_mut("flow").and_then(Value::as_object_mut);
     for flow in flows
         .into_iter()
@@ -59,51 +64,92 @@ fn fill_in_names(tree: &mut Value) {
         .filter_map(Value::as_object_mut)
     {
         presets::fill_in(flow);
+        if let Some(general) = &general {
+            fill_in_general(flow, general);
+        }
         if let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) {
             fill_in_system(tcp);
+        }
+    }
+    if let Some(tcp) = tree.get_mut("tcp").and_then(Value::as_object_mut) {
+        fill_in_system(tcp);
+    }
+}
+
+/// What is said of all TCP, to a flow that has any; one that names a system of its own is another host.
+fn fill_in_general(flow: &mut Map<String, Value>, general: &Map<String, Value>) {
+    let application = flow.get("application").cloned().unwrap_or_default();
+    let application = serde_json::from_value::<Named<ApplicationConfig>>(application);
+    if application.is_ok_and(|Named(application)| application.transport() == "tcp")
+        && let Some(tcp) = flow
+            .entry("tcp")
+            .or_insert_with(|| json!({}))
+            .as_object_mut()
+        && !tcp.contains_key("system")
+    {
+        for (key, value) in general {
+            tcp.entry(key).or_insert_with(|| value.clone());
         }
     }
 }
 
 fn fill_in_system(tcp: &mut Map<String, Value>) {
-    let name = tcp.get("system").cloned().unwrap_or_default();
-    // A name that nobody has is found when the scenario is read.
-    let Ok(system) = serde_json::from_value::<System>(name) else {
-        return;
+    let system = match tcp.get("system") {
+        None => System::default(),
+        // A name that nobody has is found when the scenario is read.
+        Some(name) => match serde_json::from_value(name.clone()) {
+            Ok(system) => system,
+            Err(_) => return,
+        },
     };
-    let control = match tcp.get("congestion") {
-        Some(Value::String(name)) => Some(name),
-        Some(Value::Object(named)) => named.keys().next(),
-        _ => None,
-    };
+    let mut keys = system.keys();
+    let control = control_of(tcp).or_else(|| control_of(&keys));
     let counts_marks = (CongestionConfig::all().iter())
-        .any(|of| control.is_some_and(|name| of.name() == name) && of.counts_marks());
-    for (key, value) in system.keys() {
-        if let Some(written) = tcp.get_mut(&key) {
-            fill_in(written, value);
-        } else if key != "ecn" || !counts_marks {
-            tcp.insert(key, value);
+        .any(|of| control.as_deref() == Some(of.name()) && of.counts_marks());
+    if counts_marks {
+        keys.remove("ecn");
+    }
+    if tcp.get("sack") == Some(&Value::Bool(false)) {
+        // What needs SACK goes with it.
+        for (key, without) in [
+            ("rack", json!(false)),
+            ("dsack", json!(false)),
+            ("prr", json!("off")),
+        ] {
+            keys.insert(key.to_owned(), without);
         }
+    }
+    for (key, value) in keys {
+        tcp.entry(key).or_insert(value);
+    }
+    if let Some(name) = control
+        && let Some(Value::Object(parameters)) = system.controls().remove(&name)
+        && let Some(written) = tcp.get_mut("congestion")
+    {
+        fill_in(written, name, parameters);
     }
 }
 
-/// Adds to something named, `"cubic"` or `{ cubic = { beta = 0.7 } }`, the parameters of the same name that are not written.
-fn fill_in(written: &mut Value, system: Value) {
-    match (&mut *written, system) {
-        (Value::String(name), Value::Object(named)) if named.contains_key(name.as_str()) => {
-            *written = Value::Object(named);
+/// The name of the congestion control among the keys of TCP, `"cubic"` or `{ cubic = { beta = 0.7 } }`.
+fn control_of(tcp: &Map<String, Value>) -> Option<String> {
+    match tcp.get("congestion") {
+        Some(Value::String(name)) => Some(name.clone()),
+        Some(Value::Object(named)) => named.keys().next().cloned(),
+        _ => None,
+    }
+}
+
+/// Adds to the control `name` the parameters that are not written.
+fn fill_in(written: &mut Value, name: String, parameters: Map<String, Value>) {
+    if written.is_string() {
+        *written = Value::Object(Map::from_iter([(name, Value::Object(parameters))]));
+        return;
+    }
+    let own = written.get_mut(&name).and_then(Value::as_object_mut);
+    if let Some(own) = own {
+        for (key, value) in parameters {
+            own.entry(key).or_insert(value);
         }
-        (Value::Object(written), Value::Object(named)) => {
-            for (name, parameters) in named {
-                let own = written.get_mut(&name).and_then(Value::as_object_mut);
-                if let (Some(own), Value::Object(parameters)) = (own, parameters) {
-                    for (key, value) in parameters {
-                        own.entry(key).or_insert(value);
-                    }
-                }
-            }
-        }
-        _ => {}
     }
 }
 

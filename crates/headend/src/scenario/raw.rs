@@ -48,6 +48,9 @@ pub struct Raw {
     pub link: BTreeMap<String, Named<LinkConfig>>,
     /// Hosts by name. A flow that names none uses the customer's side of the only link, and a server of its own.
     pub host: BTreeMap<String, Host>,
+    /// TCP of every flow that uses it and says nothing else, but for those that name an end system of their own: `tcp.system = "rfc"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<tcp::Config>,
     /// Flows by name: who does what.
     pub flow: BTreeMap<String, Flow>,
     /// Expectations by name, such as `"call.mos.p5 >= 4.0"`: a run that misses one is reported as failed.
@@ -70,6 +73,7 @@ impl Default for Raw {
             results: Results::default(),
             link: BTreeMap::new(),
             host: BTreeMap::new(),
+            tcp: None,
             flow: BTreeMap::new(),
             expect: BTreeMap::new(),
             emulation: None,

@@ -234,6 +234,8 @@ fn plain_form(node: &Value) -> &'static str {
     };
     match (kind.unwrap_or_default(), format) {
         ("string", "ByteCount") => "size",
+        ("string", "MemoryLimit") => "size or `\"unlimited\"`",
+        ("string", "TunedSize") => "size or `\"autotuned\"`",
         ("string", "Duration") => "duration",
         ("string", "Limit") => "buffer limit",
         ("string", "Probability") => "share",

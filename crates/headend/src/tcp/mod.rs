@@ -6,7 +6,8 @@
 //! beside their packets, and a [timer] has one pending wake-up.
 //!
 //! What is modelled: the three-way handshake with its retransmissions; sliding windows; RFC 5681, 6582 and 6675 loss recovery, limited transmit;
-//! RFC 6298 timeouts; PRR (RFC 6937), RACK-TLP (RFC 8985), D-SACK (RFC 2883) and pacing as options; RFC 7323 timestamps; ECN of RFC 3168 and RFC 9768; delayed acknowledgements; FIN both ways.
+//! RFC 6298 timeouts; PRR (RFC 9937), RACK-TLP (RFC 8985), D-SACK (RFC 2883), quick acknowledgements, buffers of a size and pacing as options; RFC 7323 timestamps; ECN of RFC 3168 and RFC 9768; delayed
+//! acknowledgements; FIN both ways. [systems] says which of them a flow has that says nothing: those of Linux.
 //!
 //! What is simpler than in life:
 //!
@@ -18,10 +19,11 @@
 //! - No Nagle algorithm, no keep-alive, no RST, no TIME-WAIT: a side is done once its FIN is acknowledged and it has read the other's. Until the
 //!   second side is done, the first still answers.
 
-mod prr;
+pub mod prr;
 mod rack;
 mod ranges;
 mod rate;
+mod receive_window;
 mod receiver;
 mod rtt;
 pub mod sack;
@@ -36,6 +38,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::prr::PrrMode;
+use self::receive_window::{LARGEST_WINDOW, ReceiveWindow, window_of};
 use self::receiver::Receiver;
 use self::rtt::RttEstimator;
 use self::sender::{Ack, Sender, Setup, Transmit};
@@ -50,7 +54,7 @@ use crate::packet::{Ecn, Flags, Packet, Side};
 use crate::rng::Rng;
 use crate::slim::Slim;
 use crate::time::{Duration, Instant};
-use crate::units::ByteCount;
+use crate::units::{ByteCount, MemoryLimit, TunedSize};
 
 /// Parameters of TCP, for both sides of a connection.
 #[expect(
@@ -61,8 +65,7 @@ use crate::units::ByteCount;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// An end system by name, whose settings stand where nothing else is written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub system: Option<System>,
+    pub system: System,
     /// Congestion control: how much may be in flight.
     #[serde(with = "crate::scenario::named")]
     #[schemars(with = "crate::scenario::Named<CongestionConfig>")]
@@ -72,18 +75,30 @@ pub struct Config {
     /// Congestion window at the start, in segments. More finishes short transfers sooner and fills queues in one burst.
     pub initial_window: u32,
     /// Bytes the receiver takes beyond what it has acknowledged. Throughput stays below this per round trip; less also bounds the
-    /// queue a connection can build. Anything below one segment counts as one.
-    pub receive_window: ByteCount,
+    /// queue a connection can build. Anything below one segment counts as one. `"autotuned"`: 64 KiB at first, and then twice what arrives in a round trip and more, as
+    /// far as `receive_buffer` allows.
+    pub receive_window: TunedSize,
+    /// Memory that a receiver may have for what arrives, where its window is autotuned: 158 of 256 parts of it can be offered. `"unlimited"`: a window of up to 1 GiB.
+    pub receive_buffer: MemoryLimit,
+    /// Memory that a sender may have for what is not yet acknowledged, whatever its window says: a segment of 1448 bytes takes 2267. `"unlimited"`: as much as the windows let out.
+    pub send_buffer: MemoryLimit,
     /// How long an acknowledgement may wait for a second segment. `"0 s"` acknowledges every segment.
     pub delayed_ack: Duration,
+    /// Whether the first sixteen segments are acknowledged each by itself, also after a silence of more than a retransmission timeout, and each that opens an autotuned window. Slow
+    /// start then grows as fast as it can, and HyStart sees trains of acknowledgements also on slow lines.
+    pub quick_acks: bool,
     /// Whether acknowledgements name what arrived out of order (RFC 2018). Without, one segment a round trip is repaired (RFC 6582).
     pub sack: bool,
     /// Whether acknowledgements also name what arrived a second time (RFC 2883); needs SACK. With `rack` the sender then sees that it repaired needlessly, and waits longer for what is only late.
     pub dsack: bool,
     /// How fast recovery ends where there is no SACK.
     pub fast_recovery: FastRecovery,
-    /// Whether the window falls in step with what is delivered during fast recovery, rather than at once (RFC 6937); needs SACK.
-    pub prr: bool,
+    /// How the window falls in step with what is delivered during fast recovery, rather than at once: proportional rate reduction; needs SACK.
+    pub prr: PrrMode,
+    /// What the slow-start threshold is a share of after a loss, for controls that take a share.
+    pub ssthresh_from: SsthreshFrom,
+    /// Whether `reno` and `cubic` count windows and thresholds in whole segments, as Linux does, or in bytes. Where windows are small, a loss then costs up to a segment more.
+    pub whole_segments: bool,
     /// Whether losses are told by time instead of by counting, with a probe when the end of a flight is lost (RFC 8985); needs SACK. Reordering then costs nothing, and fewer losses wait for the timer.
     pub rack: bool,
     /// Whether segments are spaced at 1.2 times the window each round trip (twice in slow start), where the control names no rate itself. Bursts, and what they do to queues, become smaller.
@@ -92,8 +107,10 @@ pub struct Config {
     pub timestamps: bool,
     /// Explicit congestion notification: what a SYN asks for and a SYN-ACK grants.
     pub ecn: EcnMode,
-    /// What the retransmission timeout adds to the smoothed round-trip time at least. More makes timeouts rarer and slower.
+    /// The least of the retransmission timeout, or of a part of it: see `min_rto_of`. More makes timeouts rarer and slower.
     pub min_rto: Duration,
+    /// What `min_rto` is the least of.
+    pub min_rto_of: MinRtoOf,
     /// The longest retransmission timeout, however often it has doubled.
     pub max_rto: Duration,
     /// Retransmission timeout before the round-trip time is known.
@@ -107,39 +124,70 @@ pub struct Config {
 }
 
 impl Default for Config {
+    /// Linux 6.18, whose documentation is ip-sysctl.
     fn default() -> Self {
         Self {
-            system: None,
+            system: System::Linux,
             congestion: CongestionConfig::default(),
             // Ethernet's.
             mtu: 1500,
             // RFC 6928.
             initial_window: 10,
-            // Linux's default limit, net.ipv4.tcp_rmem[2].
-            receive_window: ByteCount(6 << 20),
-            // Linux's shortest, TCP_DELACK_MIN; RFC 5681 §4.2 allows 500 ms.
+            receive_window: TunedSize::Autotuned,
+            // net.ipv4.tcp_rmem[2]; 6 MiB before 6.16.
+            receive_buffer: MemoryLimit::Bytes(ByteCount(32 << 20)),
+            // net.ipv4.tcp_wmem[2].
+            send_buffer: MemoryLimit::Bytes(ByteCount(4 << 20)),
+            // Its shortest; RFC 5681 §4.2 allows 500 ms.
             delayed_ack: Duration::from_millis(40),
+            quick_acks: true,
             sack: true,
-            // Nobody but RACK-TLP makes use of it here, and it is 12 bytes in each such acknowledgement.
-            dsack: false,
+            // net.ipv4.tcp_dsack.
+            dsack: true,
             fast_recovery: FastRecovery::NewReno,
-            prr: false,
-            rack: false,
+            prr: PrrMode::Rfc9937,
+            ssthresh_from: SsthreshFrom::Window,
+            whole_segments: true,
+            // net.ipv4.tcp_recovery, tcp_early_retrans.
+            rack: true,
             pacing: false,
             timestamps: true,
-            // Most hosts accept ECN and do not ask for it.
+            // Most hosts accept ECN and do not ask for it: net.ipv4.tcp_ecn.
             ecn: EcnMode::Auto,
-            // Linux's TCP_RTO_MIN. RFC 6298 §2.4 says that the timeout as a whole should be at least 1 s.
+            // Its shortest, of four times RTTVAR.
             min_rto: Duration::from_millis(200),
+            min_rto_of: MinRtoOf::Variation,
             // RFC 6298 §2.5: at least 60 s. (Linux: 120 s.)
             max_rto: Duration::from_secs(60),
             // RFC 6298 §2.1.
             initial_rto: Duration::from_secs(1),
-            // Linux's net.ipv4.tcp_syn_retries.
+            // net.ipv4.tcp_syn_retries.
             syn_retries: 6,
             is_ipv6: false,
         }
     }
+}
+
+/// What the least of the retransmission timeout is the least of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MinRtoOf {
+    /// Of the whole timeout (RFC 6298 §2.4).
+    Timeout,
+    /// Of what it adds to the smoothed round-trip time, four times RTTVAR: it stays clear of that time, however steady the path is. Linux's.
+    #[default]
+    Variation,
+}
+
+/// What the slow-start threshold is a share of after a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SsthreshFrom {
+    /// Of what is sent and not cumulatively acknowledged (RFC 5681, equation 4): more than the window where much behind a gap is selectively acknowledged.
+    FlightSize,
+    /// Of the congestion window, as in Linux.
+    #[default]
+    Window,
 }
 
 /// How fast recovery ends where there is no SACK.
@@ -187,7 +235,12 @@ const MOST_SCALE: u8 = 14;
 impl Config {
     /// What its SYNs offer, and both sides accept.
     pub fn options(&self) -> Options {
-        let bits = u32::BITS - self.window().leading_zeros();
+        // As Linux does: enough for the whole buffer, of which a window is a part.
+        let largest = match (self.receive_window, self.receive_buffer) {
+            (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => buffer.0,
+            _ => self.receive_window().most(),
+        };
+        let bits = u64::BITS - largest.leading_zeros();
         Options {
             mss: self.mtu.max(self.min_mtu()) - self.ip_and_tcp_bytes(),
             sack: self.sack,
@@ -233,10 +286,31 @@ impl Config {
         }
     }
 
-    /// Bytes the receiver offers.
-    fn window(&self) -> u32 {
-        let window = self.receive_window.0.min(u64::from(u32::MAX)) as u32;
-        window.max(u32::from(self.mss()))
+    /// What a receiver offers.
+    fn receive_window(&self) -> ReceiveWindow {
+        let mss = u64::from(self.mss());
+        match (self.receive_window, self.receive_buffer) {
+            (TunedSize::Fixed(window), _) => {
+                ReceiveWindow::fixed(window.0.clamp(mss, u64::from(u32::MAX)))
+            }
+            (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => {
+                ReceiveWindow::tuned(window_of(buffer.0), mss)
+            }
+            (TunedSize::Autotuned, MemoryLimit::Unlimited) => {
+                ReceiveWindow::tuned(LARGEST_WINDOW, mss)
+            }
+        }
+    }
+
+    /// Bytes that a sender may have outstanding for its buffer's sake. A buffer of 4 MiB holds 1850 segments of 1448 bytes (Linux 6.18, measured).
+    fn send_window(&self) -> u64 {
+        match self.send_buffer {
+            MemoryLimit::Unlimited => u64::MAX,
+            MemoryLimit::Bytes(buffer) => {
+                let window = u128::from(buffer.0) * 1448 / 2267;
+                (window as u64).max(u64::from(self.mss()))
+            }
+        }
     }
 
     /// The control of a sender that may send `segments` at first.
@@ -258,9 +332,27 @@ impl Config {
             rack: self.rack.then_some(self.delayed_ack).into(),
             dsack: self.dsack,
             pacing: self.pacing,
+            ssthresh_from: self.ssthresh_from,
+            whole_segments: self.whole_segments,
+            send_window: self.send_window(),
+            largest_window: self.receive_window().most().min(self.send_window()),
         };
-        let rtt = RttEstimator::new(self.initial_rto, self.min_rto, self.max_rto);
-        Sender::new(setup, rtt, control, u64::from(self.window()))
+        let rtt = RttEstimator::new(
+            self.initial_rto,
+            self.min_rto,
+            self.min_rto_of,
+            self.max_rto,
+        );
+        Sender::new(setup, rtt, control, self.receive_window().offered())
+    }
+
+    fn receiver(&self) -> Receiver {
+        Receiver::new(receiver::Setup {
+            delay: self.delayed_ack,
+            dsack: self.dsack,
+            quick_acks: self.quick_acks,
+            window: self.receive_window(),
+        })
     }
 }
 
@@ -285,7 +377,6 @@ enum State {
 pub struct Connection {
     beginning: Beginning,
     flow: FlowId,
-    window: u32,
     /// Header bytes of a packet without SACK blocks.
     header: u16,
     side: Side,
@@ -319,14 +410,13 @@ impl Connection {
             side,
             state: State::Closed,
             sender: config.sender(rng.clone()),
-            receiver: Receiver::new(config.delayed_ack, config.dsack),
+            receiver: config.receiver(),
             ecn: EcnMode::Off,
             ect: Ecn::NotEct,
             syn_sent_at: Instant::ZERO,
             expected: Slim::NONE,
             awaited: Slim::NONE,
             header: config.header(),
-            window: config.window(),
             ack_timer: Timer::new(),
             control_timer: Timer::new(),
             pacing_timer: Timer::new(),
@@ -364,7 +454,7 @@ impl Connection {
     fn send_handshake(&mut self, flags: Flags, cx: &mut Context<'_>) {
         let mut packet = Packet::datagram(self.flow, self.side, 0, self.config.syn_size(), 0);
         packet.flags = flags;
-        packet.window = self.window;
+        packet.window = self.receiver.window();
         packet.echo = self.receiver.echo();
         cx.emit(packet);
         self.syn_sent_at = cx.now;
@@ -440,6 +530,7 @@ impl Connection {
             (control, self.config.initial_rto)
         });
         self.sender.handshake_done(rtt, repeated);
+        self.receiver.handshake_done(rtt, self.sender.rto());
         self.tell_if_writable(cx);
     }
 
@@ -583,7 +674,7 @@ impl Connection {
     #[inline]
     fn send(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
         packet.ack = self.receiver.next();
-        packet.window = self.window;
+        packet.window = self.receiver.window();
         packet.echo = self.receiver.echo();
         self.receiver.acknowledged();
         cx.emit(packet);

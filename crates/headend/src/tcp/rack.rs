@@ -212,7 +212,12 @@ mod tests {
     /// The reordering window in ms on a path of 100 ms on which something was reordered.
     fn window(rack: &Rack) -> u64 {
         let ms = Duration::from_millis;
-        let mut rtt = RttEstimator::new(ms(1000), ms(200), ms(60_000));
+        let mut rtt = RttEstimator::new(
+            ms(1000),
+            ms(200),
+            crate::tcp::MinRtoOf::Variation,
+            ms(60_000),
+        );
         rtt.observe(ms(100));
         rtt.sample(ms(110));
         let board = Scoreboard::new(1000);

@@ -2,9 +2,10 @@
 //!
 //! SRTT and RTTVAR are exponential averages in whole nanoseconds, updated with every acknowledgement that may be timed.
 //!
-//! Deviation: RFC 6298 §2.4 rounds the timeout up to one second. Linux instead lets four times RTTVAR not fall below 200 ms, so that the timeout
-//! stays clear of SRTT however steady the path is; `min_rto` is that floor. With `min_rto = "1 s"` the timeout is never below the RFC's.
+//! RFC 6298 §2.4 rounds the timeout up to one second. Linux instead lets four times RTTVAR not fall below 200 ms, so that the timeout
+//! stays clear of SRTT however steady the path is. `min_rto` and [`MinRtoOf`] say which.
 
+use super::MinRtoOf;
 use crate::slim::Slim;
 use crate::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::time::Duration;
 #[derive(Debug, Clone)]
 pub(super) struct RttEstimator {
     min_rto: Duration,
+    min_rto_of: MinRtoOf,
     max_rto: Duration,
     srtt: Slim<Duration>,
     rttvar: Duration,
@@ -24,9 +26,15 @@ pub(super) struct RttEstimator {
 
 impl RttEstimator {
     /// An estimator without samples.
-    pub(super) fn new(initial_rto: Duration, min_rto: Duration, max_rto: Duration) -> Self {
+    pub(super) fn new(
+        initial_rto: Duration,
+        min_rto: Duration,
+        min_rto_of: MinRtoOf,
+        max_rto: Duration,
+    ) -> Self {
         Self {
             min_rto,
+            min_rto_of,
             max_rto,
             srtt: Slim::NONE,
             rttvar: Duration::ZERO,
@@ -51,7 +59,12 @@ impl RttEstimator {
             rtt
         };
         self.srtt = Slim::some(srtt);
-        self.base_rto = (srtt + (self.rttvar * 4).max(self.min_rto)).min(self.max_rto);
+        let variation = self.rttvar * 4;
+        let rto = match self.min_rto_of {
+            MinRtoOf::Timeout => (srtt + variation).max(self.min_rto),
+            MinRtoOf::Variation => srtt + variation.max(self.min_rto),
+        };
+        self.base_rto = rto.min(self.max_rto);
     }
 
     /// Takes note of a round-trip time for the minimum alone.
@@ -111,7 +124,16 @@ mod tests {
     }
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(ms(1000), ms(200), ms(60_000))
+        RttEstimator::new(ms(1000), ms(200), MinRtoOf::Variation, ms(60_000))
+    }
+
+    #[test]
+    fn the_rfc_rounds_the_whole_timeout_up() {
+        let mut rtt = RttEstimator::new(ms(1000), ms(1000), MinRtoOf::Timeout, ms(60_000));
+        rtt.sample(ms(100));
+        assert_eq!(rtt.rto(), ms(1000), "100 + 4 · 50");
+        rtt.sample(ms(1000));
+        assert!(rtt.rto() > ms(1000));
     }
 
     #[test]

@@ -378,6 +378,14 @@ impl Scoreboard {
         })
     }
 
+    /// Bytes selectively acknowledged.
+    pub(super) fn sacked_bytes(&self) -> u64 {
+        self.sacked
+            .descending()
+            .map(|(start, end)| end - start)
+            .sum()
+    }
+
     /// Whether anything is selectively acknowledged.
     pub(super) fn has_sacked(&self) -> bool {
         !self.sacked.is_empty()

@@ -18,14 +18,14 @@
 
 use std::mem::offset_of;
 
-use super::EcnMode;
-use super::prr::Prr;
+use super::prr::{Progress, Prr, PrrMode};
 use super::rack::Rack;
 use super::rate::RateSampler;
 use super::receiver::INITIAL_MARKED;
 use super::rtt::RttEstimator;
 use super::sack::reported_duplicate;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
+use super::{EcnMode, SsthreshFrom};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal, window_rate};
 use crate::packet::{Ecn, Flags};
 use crate::slim::Slim;
@@ -49,14 +49,22 @@ pub(super) struct Setup {
     pub(super) timestamps: bool,
     /// Without SACK: whether a partial acknowledgement ends fast recovery.
     pub(super) reno: bool,
-    /// Whether the window falls in step with what is delivered (with SACK).
-    pub(super) prr: bool,
+    /// How the window falls in step with what is delivered (with SACK).
+    pub(super) prr: PrrMode,
     /// Whether losses are told by time (with SACK), and how long the other side may delay an acknowledgement.
     pub(super) rack: Slim<Duration>,
     /// Whether the other side reports duplicates.
     pub(super) dsack: bool,
     /// Whether controls that name no rate are paced.
     pub(super) pacing: bool,
+    /// What a slow-start threshold is a share of.
+    pub(super) ssthresh_from: SsthreshFrom,
+    /// Whether windows and thresholds are counted in whole segments.
+    pub(super) whole_segments: bool,
+    /// Bytes that the send buffer holds: no more are outstanding.
+    pub(super) send_window: u64,
+    /// Bytes that can come to be outstanding.
+    pub(super) largest_window: u64,
 }
 
 /// What an arriving segment tells the sending half.
@@ -235,7 +243,7 @@ impl Sender {
 
     /// Up to `window` bytes are to be in flight, if the other side takes them.
     pub(super) fn make_room(&mut self, window: u64) {
-        self.board.make_room(window.min(self.right_edge));
+        self.board.make_room(window.min(self.setup.largest_window));
     }
 
     /// The application closes the stream: an endless one ends with what has been sent.
@@ -375,7 +383,7 @@ impl Sender {
         })
     }
 
-    /// Length of the next new segment the receiver has room for; 0 is the FIN.
+    /// Length of the next new segment that the receiver and the send buffer have room for; 0 is the FIN.
     #[inline]
     fn unsent(&self) -> Option<u64> {
         if self.end == End::FinSent {
@@ -386,7 +394,8 @@ impl Sender {
         if len == 0 {
             return (self.end == End::Closing).then_some(0);
         }
-        (nxt + len <= self.right_edge).then_some(len)
+        let fits = nxt + len - self.board.una() <= self.setup.send_window;
+        (fits && nxt + len <= self.right_edge).then_some(len)
     }
 
     #[inline(always)]
@@ -530,6 +539,7 @@ impl Sender {
         let mut sample = self.measure(ack, advanced, &delivery, now);
         sample.prior_in_flight = prior_in_flight;
         sample.flight_size = flight_size;
+        sample.whole_segments = self.setup.whole_segments;
         if self.ecn == EcnMode::Accurate {
             sample.ce_bytes = self.count_marks(ack.flags.ace(), delivery.bytes);
             ece = sample.ce_bytes > 0;
@@ -558,7 +568,8 @@ impl Sender {
         }
         self.consult();
         if self.prr.is_some() {
-            self.reduce_in_proportion(sample.newly_acked);
+            let is_safe = advanced && sample.newly_lost == 0;
+            self.reduce_in_proportion(sample.newly_acked, is_safe);
         }
     }
 
@@ -588,12 +599,16 @@ impl Sender {
     }
 
     /// The window of this recovery, in place of the control's.
-    fn reduce_in_proportion(&mut self, delivered: u64) {
+    fn reduce_in_proportion(&mut self, delivered: u64, is_safe: bool) {
         let fast = matches!(self.recovery, Recovery::Fast { .. });
         match (&mut self.prr, self.control.ssthresh()) {
             (Some(prr), Some(ssthresh)) if fast => {
-                let pipe = self.board.pipe();
-                self.cwnd = prr.window(delivered, pipe, ssthresh, self.setup.mss);
+                let progress = Progress {
+                    delivered,
+                    in_flight: self.board.pipe(),
+                    is_safe,
+                };
+                self.cwnd = prr.window(progress, ssthresh, self.setup.mss);
             }
             _ => self.prr = None,
         }
@@ -802,8 +817,15 @@ impl Sender {
             self.control
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
         }
-        if self.setup.prr && self.setup.sack {
-            self.prr = Some(Box::new(Prr::new(point - first)));
+        if self.setup.sack {
+            // RFC 9937 §6.2, `RecoverFS`: what this recovery can still see delivered, this acknowledgement's news included.
+            let outstanding = match self.setup.prr {
+                PrrMode::Off | PrrMode::Rfc6937 => point - first,
+                PrrMode::Rfc9937 => {
+                    (point - first + sample.newly_acked).saturating_sub(self.board.sacked_bytes())
+                }
+            };
+            self.prr = Prr::new(self.setup.prr, outstanding).map(Box::new);
         }
     }
 
@@ -960,7 +982,7 @@ impl Sender {
         }
         self.consult();
         if self.prr.is_some() {
-            self.reduce_in_proportion(0);
+            self.reduce_in_proportion(0, false);
         }
     }
 
@@ -989,6 +1011,7 @@ impl Sender {
             now,
             prior_in_flight: self.in_flight(),
             flight_size: self.flight_size(),
+            whole_segments: self.setup.whole_segments,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
             delivered: self.rate.total(),
@@ -1023,9 +1046,14 @@ impl Sender {
     /// RFC 5681's FlightSize, for equation 4: what is sent and not cumulatively acknowledged. It leaves out what limited transmit has
     /// sent (RFC 5681 §3.2), and during a recovery what exceeds FlightSize at its start: a recovery that stalls goes on sending while
     /// selective acknowledgements arrive, and a second sign of congestion must not raise the threshold. Reno's recovery ends with more
-    /// outstanding than the window: the systems that had it took the smaller of the two.
+    /// outstanding than the window: the systems that had it took the smaller of the two. So does RACK here, which repairs repairs: windows
+    /// of data may have arrived behind one gap, and the threshold may be less than equation 4's (RFC 5681 §3.2), but a loss must not raise the window.
+    /// As Linux has it, it is the control's window in place of all that.
     #[inline]
     fn flight_size(&self) -> u64 {
+        if self.setup.ssthresh_from == SsthreshFrom::Window {
+            return self.control.cwnd();
+        }
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let flight = match self.recovery {
             Recovery::None if self.dup_acks > 0 => self.limited_from.min(nxt) - una,
@@ -1036,6 +1064,8 @@ impl Sender {
         };
         if self.setup.reno {
             flight.min(self.cwnd)
+        } else if self.rack.is_some() {
+            flight.min(self.control.cwnd())
         } else {
             flight
         }
@@ -1078,6 +1108,11 @@ impl Sender {
     pub(super) fn srtt(&self) -> Option<Duration> {
         self.rtt.srtt()
     }
+
+    /// The retransmission timeout.
+    pub(super) fn rto(&self) -> Duration {
+        self.rtt.rto()
+    }
 }
 
 /// A decision to send.
@@ -1096,6 +1131,7 @@ mod tests {
     use super::*;
     use crate::congestion::reno::{self, Reno};
     use crate::congestion::tahoe::{self, Tahoe};
+    use crate::tcp::MinRtoOf;
 
     const MSS: u64 = 1000;
     const WINDOW: u32 = 1_000_000;
@@ -1110,7 +1146,7 @@ mod tests {
 
     fn sender_of(setup: Setup, control: Box<dyn CongestionControl>) -> Sender {
         let ms = Duration::from_millis;
-        let rtt = RttEstimator::new(ms(1000), ms(200), ms(60_000));
+        let rtt = RttEstimator::new(ms(1000), ms(200), MinRtoOf::Variation, ms(60_000));
         Sender::new(setup, rtt, control, u64::from(WINDOW))
     }
 
@@ -1121,10 +1157,14 @@ mod tests {
             sack,
             timestamps: true,
             reno: false,
-            prr: false,
+            prr: PrrMode::Off,
             rack: Slim::NONE,
             dsack: false,
             pacing: false,
+            ssthresh_from: SsthreshFrom::FlightSize,
+            whole_segments: false,
+            send_window: u64::MAX,
+            largest_window: u64::from(WINDOW),
         }
     }
 
@@ -1306,7 +1346,7 @@ mod tests {
     #[test]
     fn with_proportional_rate_reduction_the_window_falls_as_segments_arrive() {
         let prr = Setup {
-            prr: true,
+            prr: PrrMode::Rfc6937,
             ..setup(true)
         };
         let mut sender = sender_with_setup(prr, u64::MAX);
@@ -1728,6 +1768,40 @@ mod tests {
         ack(&mut sender, 101, 1, &[(2, 5)]);
         assert!(matches!(sender.recovery, Recovery::Fast { .. }));
         assert_eq!(sender.cwnd(), 5 * MSS);
+    }
+
+    #[test]
+    fn the_send_buffer_bounds_what_is_outstanding_also_what_is_selectively_acknowledged() {
+        let buffered = Setup {
+            send_window: 6 * MSS,
+            ..setup(true)
+        };
+        let mut sender = sender_with_setup(buffered, u64::MAX);
+        assert_eq!(drain(&mut sender, at(0)), [0, 1, 2, 3, 4, 5]);
+        assert!(!sender.cwnd_limited, "so that the window does not grow");
+        // The first is missing: the others stay in the buffer, and nothing new goes out but the repair.
+        assert_eq!(ack(&mut sender, 100, 0, &[(1, 3)]), [0; 0]);
+        assert_eq!(ack(&mut sender, 101, 0, &[(1, 4)]), [0]);
+        assert_eq!(ack(&mut sender, 200, 4, &[]), [6]);
+    }
+
+    /// A window of ten with three segments in flight, the rest of which the application did not use.
+    fn half_idle(ssthresh_from: SsthreshFrom) -> Sender {
+        let setup = Setup {
+            ssthresh_from,
+            ..setup(true)
+        };
+        let mut sender = sender_with_setup(setup, 4 * MSS);
+        drain(&mut sender, at(0));
+        ack(&mut sender, 100, 0, &[(1, 4)]);
+        sender
+    }
+
+    #[test]
+    fn a_threshold_is_half_of_the_flight_or_of_the_window() {
+        let threshold = |from| half_idle(from).ssthresh();
+        assert_eq!(threshold(SsthreshFrom::FlightSize), Some(2 * MSS));
+        assert_eq!(threshold(SsthreshFrom::Window), Some(5 * MSS));
     }
 
     #[test]

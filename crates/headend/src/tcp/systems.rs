@@ -1,41 +1,54 @@
-//! End systems by name: what their TCP does where a scenario says nothing else. A name fills in the keys that are not written.
+//! End systems by name: what their TCP does where a scenario says nothing else. A name fills in the keys that are not written; Linux's are the defaults of [`super::Config`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// An end system, with its settings as they come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum System {
     /// FreeBSD 4 (2000 to 2005): NewReno without SACK, timestamps, a window of 57344 bytes.
     Freebsd4,
-    /// Linux since 2016: CUBIC with HyStart, SACK with RACK-TLP and PRR.
+    /// Linux 6.18: CUBIC with HyStart, SACK with RACK-TLP and PRR, quick acknowledgements, autotuned buffers.
+    #[default]
     Linux,
     /// macOS today: CUBIC with HyStart++, ECN, a window of 4 MiB.
     Macos,
+    /// The text of the standards that every TCP follows (RFC 9293 and what it asks for), with SACK, timestamps and CUBIC; what they leave open is as little as possible.
+    Rfc,
     /// Windows XP (2001): NewReno with SACK, no timestamps, and so no window above 64 KiB.
     WindowsXp,
 }
 
 impl System {
-    /// The keys of [`super::Config`] that differ from its defaults, or that matter most.
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Freebsd4,
+        Self::Linux,
+        Self::Macos,
+        Self::Rfc,
+        Self::WindowsXp,
+    ];
+
+    /// The keys of [`super::Config`] that differ from its defaults, or that matter most; of the congestion control its name.
     pub fn keys(self) -> Map<String, Value> {
         let keys = match self {
+            Self::Linux => json!({}),
             // tcp(4) and the sources of 4.4 and later: tcp_recvspace, tcp_newreno, delacktime, TCPTV_MIN, slowstart_flightsize.
             Self::Freebsd4 => json!({
                 "congestion": "reno", "sack": false, "receive_window": "57344 B", "initial_window": 1,
                 "delayed_ack": "100 ms", "min_rto": "1 s", "initial_rto": "3 s", "syn_retries": 3,
             }),
-            // ip-sysctl: tcp_recovery (RACK), tcp_early_retrans (TLP), tcp_dsack, tcp_rmem; PRR since 3.2, HyStart since 2.6.29.
-            Self::Linux => json!({
-                "congestion": { "cubic": { "hystart": "original" } }, "rack": true, "dsack": true, "prr": true,
-                "receive_window": "6 MiB", "initial_window": 10, "delayed_ack": "40 ms", "min_rto": "200 ms",
-            }),
-            // sysctl: net.inet.tcp.autorcvbufmax, ecn_initiate_out, delayed_ack; tcp_dsack_enable of its sources.
+            // sysctl: net.inet.tcp.autorcvbufmax, ecn_initiate_out, delayed_ack; tcp_dsack_enable of its sources. PRR was RFC 6937's until 2025.
             Self::Macos => json!({
-                "congestion": { "cubic": { "hystart": "plus_plus" } }, "ecn": "on", "rack": true, "dsack": true, "prr": true,
+                "congestion": "cubic", "ecn": "on", "rack": true, "dsack": true, "prr": "rfc6937",
                 "receive_window": "4 MiB", "initial_window": 10, "delayed_ack": "100 ms",
+            }),
+            // RFC 9438, 6675, 6928; the timeout of RFC 6298 §2.4. RFC 8985, 9937 and 2883 are options that a TCP may have, and are off.
+            Self::Rfc => json!({
+                "congestion": "cubic", "receive_window": "6 MiB", "initial_window": 10,
+                "delayed_ack": "40 ms", "min_rto": "1 s", "min_rto_of": "timeout",
             }),
             // Microsoft: TCP/IP implementation details of Windows 2000 and Server 2003: GlobalMaxTcpWindowSize, Tcp1323Opts, TcpInitialRTT, TcpMaxConnectRetransmissions.
             Self::WindowsXp => json!({
@@ -43,30 +56,58 @@ impl System {
                 "delayed_ack": "200 ms", "min_rto": "300 ms", "initial_rto": "3 s", "syn_retries": 2,
             }),
         };
-        match keys {
-            Value::Object(keys) => keys,
-            _ => unreachable!("all of them are tables"),
+        let mut keys = table(keys);
+        if self != Self::Linux {
+            // What Linux alone does.
+            for (key, value) in table(json!({
+                "quick_acks": false, "send_buffer": "unlimited", "rack": false, "dsack": false, "prr": "off",
+                "ssthresh_from": "flight_size", "whole_segments": false,
+            })) {
+                keys.entry(key).or_insert(value);
+            }
         }
+        keys
+    }
+
+    /// By the name of a congestion control: its parameters in this system.
+    pub fn controls(self) -> Map<String, Value> {
+        let hystart = match self {
+            Self::Linux => return Map::new(),
+            Self::Macos => "plus_plus",
+            Self::Freebsd4 | Self::Rfc | Self::WindowsXp => "off",
+        };
+        table(json!({
+            "cubic": { "hystart": hystart, "growth_before_loss": "0 %", "reno_growth_above_prior": true },
+            "bbr": { "ack_aggregation": false, "quantization": false },
+        }))
+    }
+}
+
+fn table(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(table) => table,
+        _ => unreachable!("all of them are tables"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::CongestionConfig;
     use crate::tcp::Config;
 
     #[test]
     fn the_keys_of_every_system_are_those_of_tcp() {
-        for system in [
-            System::Freebsd4,
-            System::Linux,
-            System::Macos,
-            System::WindowsXp,
-        ] {
+        for system in System::ALL {
             let config = serde_json::from_value::<Config>(Value::Object(system.keys()));
             let config = config.unwrap_or_else(|error| panic!("{system:?}: {error}"));
-            assert_ne!(config, Config::default());
-            assert_eq!(config.congestion.check(), Ok(()));
+            assert_eq!(config == Config::default(), system == System::Linux);
+            for (name, parameters) in system.controls() {
+                let control = json!({ &name: parameters });
+                let control = serde_json::from_value::<CongestionConfig>(control);
+                let control = control.unwrap_or_else(|error| panic!("{system:?}: {name}: {error}"));
+                assert_eq!(control.check(), Ok(()));
+            }
         }
     }
 }

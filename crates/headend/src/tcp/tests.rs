@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::aqm::DropTail;
-use crate::congestion::{bbr3, cubic, reno};
+use crate::congestion::{bbr3, reno};
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::{Harm, Line, Loss};
 use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter, Visitor};
@@ -131,7 +132,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             link: scripted(|_| Fate::Pass),
-            tcp: Config::default(),
+            tcp: rfc(),
             app: None,
             bytes: [0, 100_000],
             one_way: Duration::from_millis(20),
@@ -254,12 +255,24 @@ fn bottleneck(rate: Rate, buffer: u64) -> Box<dyn Link> {
     Box::new(PointToPoint::new(direction(0), direction(1)))
 }
 
+/// The RFCs' TCP, with a shorter timer.
+fn rfc() -> Config {
+    let mut keys = System::Rfc.keys();
+    keys.insert(
+        "congestion".to_owned(),
+        json!({ "cubic": System::Rfc.controls()["cubic"] }),
+    );
+    keys.insert("min_rto".to_owned(), "200 ms".into());
+    keys.insert("min_rto_of".to_owned(), "variation".into());
+    serde_json::from_value(keys.into()).expect("they are keys of TCP")
+}
+
 fn reno() -> CongestionConfig {
     CongestionConfig::Reno(reno::Config::default())
 }
 
 fn cubic() -> CongestionConfig {
-    CongestionConfig::Cubic(cubic::Config::default())
+    rfc().congestion
 }
 
 #[track_caller]
@@ -326,7 +339,7 @@ fn variants() -> Vec<Config> {
                 sack,
                 timestamps,
                 ecn,
-                ..Config::default()
+                ..rfc()
             });
         }
     }
@@ -336,24 +349,24 @@ fn variants() -> Vec<Config> {
             variants.push(Config {
                 congestion: congestion.clone(),
                 sack,
-                ..Config::default()
+                ..rfc()
             });
         }
     }
     for congestion in [reno(), CongestionConfig::Bbr3(bbr3::Config::default())] {
         variants.push(Config {
             congestion: congestion.clone(),
-            prr: true,
+            prr: PrrMode::Rfc9937,
             rack: true,
             pacing: true,
             ecn: EcnMode::Accurate,
-            ..Config::default()
+            ..rfc()
         });
         variants.push(Config {
             congestion,
             sack: false,
             fast_recovery: FastRecovery::Reno,
-            ..Config::default()
+            ..rfc()
         });
     }
     variants
@@ -416,8 +429,8 @@ fn thresholds(congestion: CongestionConfig, sack: bool) -> [f64; 3] {
             congestion,
             sack,
             delayed_ack: Duration::ZERO,
-            receive_window: ByteCount(HELD * SEGMENT),
-            ..Config::default()
+            receive_window: TunedSize::Fixed(ByteCount(HELD * SEGMENT)),
+            ..rfc()
         },
         bytes: [0, u64::MAX],
         duration: Duration::from_secs(15),
@@ -489,7 +502,7 @@ fn reno_fills_a_line_whose_buffer_is_one_bandwidth_delay_product() {
             link: bottleneck(Rate(40_000_000), 250_000),
             tcp: Config {
                 congestion,
-                ..Config::default()
+                ..rfc()
             },
             bytes: [0, u64::MAX],
             one_way: Duration::from_millis(25),
@@ -561,7 +574,7 @@ fn a_connection_nobody_answers_is_given_up_and_closed() {
             }),
             tcp: Config {
                 syn_retries: 2,
-                ..Config::default()
+                ..rfc()
             },
             ..Setup::default()
         };
@@ -611,7 +624,7 @@ fn assert_answered_once(delayed_ack: Duration) {
             congestion: reno(),
             ecn: EcnMode::On,
             delayed_ack,
-            ..Config::default()
+            ..rfc()
         },
         bytes: [0, 1_000_000],
         ..Setup::default()
@@ -629,8 +642,8 @@ fn assert_answered_once(delayed_ack: Duration) {
 fn a_receive_window_of_64_kib_limits_the_transfer_to_it_each_round_trip() {
     let setup = Setup {
         tcp: Config {
-            receive_window: ByteCount(65_536),
-            ..Config::default()
+            receive_window: TunedSize::Fixed(ByteCount(65_536)),
+            ..rfc()
         },
         bytes: [0, u64::MAX],
         duration: Duration::from_secs(20),
@@ -733,8 +746,8 @@ fn on_a_path_that_reorders_dsack_stops_needless_repairs() {
                 congestion: reno(),
                 rack: true,
                 dsack,
-                receive_window: ByteCount(100_000),
-                ..Config::default()
+                receive_window: TunedSize::Fixed(ByteCount(100_000)),
+                ..rfc()
             },
             bytes: [0, 4_000_000],
             ..Setup::default()
@@ -852,8 +865,8 @@ fn whoever_waits_for_room_is_told_once_the_window_has_let_enough_out() {
     let setup = Setup {
         app: Some(Box::new(feeder)),
         tcp: Config {
-            receive_window: ByteCount(28_960),
-            ..Config::default()
+            receive_window: TunedSize::Fixed(ByteCount(28_960)),
+            ..rfc()
         },
         ..Setup::default()
     };

@@ -17,11 +17,12 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::header_fields::{Address, Network};
 use crate::scenario::named::{Named, OrTable};
 use crate::scenario::raw::{Ect, Flow, Host, PathLoss, PeriodicLoss, Raw, StartRange, Starts};
+use crate::tcp::prr::PrrMode;
 use crate::tcp::{self, EcnMode, FastRecovery};
 use crate::time::Duration;
 use crate::traffic::periods::MOST_PERIODS;
 use crate::traffic::{ApplicationConfig, Direction, replay};
-use crate::units::Probability;
+use crate::units::{ByteCount, MemoryLimit, Probability, TunedSize};
 
 /// One application with its hosts, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +101,9 @@ pub(super) fn plan(
     raw: &mut Raw,
     links: &[LinkPlan],
 ) -> Result<(BTreeMap<String, HostPlan>, Vec<GroupPlan>), ScenarioError> {
+    if let Some(tcp) = &raw.tcp {
+        refuse_tcp("tcp", tcp)?;
+    }
     let attachments = links::attachments(links);
     let cells: Vec<u16> = (0..)
         .zip(links)
@@ -1065,13 +1069,7 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
     flow.direction = Some(direction);
     if application.transport() == "tcp" {
         let tcp = flow.tcp.get_or_insert_default().clone();
-        let refuse = |path: &str, (key, expected): (&str, &str)| {
-            ScenarioError::invalid(format!("{at}.{path}.{key}"), format!("expected {expected}"))
-        };
-        check_timers(&tcp)
-            .map_err(|(key, why)| ScenarioError::invalid(format!("{at}.tcp.{key}"), why))?;
-        check_tcp(&tcp).map_err(|fault| refuse("tcp", fault))?;
-        (tcp.congestion.check()).map_err(|fault| refuse("tcp.congestion", fault))?;
+        refuse_tcp(&format!("{at}.tcp"), &tcp)?;
         return Ok(tcp);
     }
     if flow.tcp.is_some() {
@@ -1079,6 +1077,17 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
         return Err(ScenarioError::invalid(format!("{at}.tcp"), why));
     }
     Ok(tcp::Config::default())
+}
+
+/// Refuses what makes no sense of the TCP that stands at a path.
+fn refuse_tcp(at: &str, tcp: &tcp::Config) -> Result<(), ScenarioError> {
+    let refuse = |path: &str, (key, expected): (&str, &str)| {
+        ScenarioError::invalid(format!("{path}.{key}"), format!("expected {expected}"))
+    };
+    check_timers(tcp).map_err(|(key, why)| ScenarioError::invalid(format!("{at}.{key}"), why))?;
+    check_tcp(tcp).map_err(|fault| refuse(at, fault))?;
+    let control = format!("{at}.congestion");
+    (tcp.congestion.check()).map_err(|fault| refuse(&control, fault))
 }
 
 /// Of timers that contradict each other, the one that is not as it is by default: the other may be what an end system's name stands for.
@@ -1115,9 +1124,22 @@ fn check_tcp(tcp: &tcp::Config) -> Result<(), (&'static str, &'static str)> {
         ),
         // RFC 7323 §2.3.
         (
-            (1..=1 << 30).contains(&tcp.receive_window.0),
+            match tcp.receive_window {
+                TunedSize::Autotuned => true,
+                TunedSize::Fixed(window) => (1..=1 << 30).contains(&window.0),
+            },
             "receive_window",
-            "1 B to 1 GiB",
+            "1 B to 1 GiB, or \"autotuned\"",
+        ),
+        (
+            tcp.receive_buffer != MemoryLimit::Bytes(ByteCount(0)),
+            "receive_buffer",
+            "at least 1 B, or \"unlimited\"",
+        ),
+        (
+            tcp.send_buffer != MemoryLimit::Bytes(ByteCount(0)),
+            "send_buffer",
+            "at least 1 B, or \"unlimited\"",
         ),
         // RFC 5681 §4.2.
         (
@@ -1136,7 +1158,11 @@ fn check_tcp(tcp: &tcp::Config) -> Result<(), (&'static str, &'static str)> {
             "at least 1 ms",
         ),
         (tcp.syn_retries <= 100, "syn_retries", "at most 100"),
-        (tcp.sack || !tcp.prr, "prr", "false where `sack` is false"),
+        (
+            tcp.sack || tcp.prr == PrrMode::Off,
+            "prr",
+            "\"off\" where `sack` is false",
+        ),
         (tcp.sack || !tcp.rack, "rack", "false where `sack` is false"),
         (
             tcp.sack || !tcp.dsack,

@@ -1,0 +1,339 @@
+"""Losses, delays and slow starts of headend's Linux senders, beside those of a real Linux."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.study.claims import Finding, Verdict, decide
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Limits = dict[str, Any]
+
+#: Payload of a full segment with timestamps, bytes.
+SEGMENT = 1448
+
+#: What the scenarios leave out at the start, and how long the drops of the start are counted, ns.
+START = 5_000_000_000
+
+#: What a figure shows of ratios, and where their axis has labels.
+SHOWN, TICKS = (0.4, 2.5), [0.5, 0.75, 1, 1.5, 2]
+
+#: Height of a case in a figure, pixels: a line of text and a bar.
+STEP = 36
+
+
+def measure(row: dict[str, Any]) -> dict[str, Any]:
+    """Take from a run what the claims are about.
+
+    Parameters
+    ----------
+    row
+        A point of the study.
+
+    Returns
+    -------
+    dict
+        Goodput in Mbit/s, loss in %, the ping's figures in ms; of the uploads the ``drops`` of the
+        start and the time of the ``first_loss`` in s; and the ssthresh of the first one at its
+        ``exit`` from slow start without a loss, in segments. What did not happen is None.
+    """
+    pings, times = row["dropped_pings"], row["time"]
+    dropped = [all_ - ping for all_, ping in zip(row["dropped"], pings, strict=True)]
+    first = next((time for time, lost in zip(times, dropped, strict=True) if lost > 0), math.inf)
+    windows = list(zip(row["window_time"], row["ssthresh"], strict=True))
+    # A sender behind a full buffer of 250 ms learns of a drop later than within its interval.
+    exits = [ssthresh for time, ssthresh in windows if time <= first and _is_set(ssthresh)]
+    return {
+        "case": row["case"],
+        "goodput": row["goodput"] / 1e6,
+        "loss": 100 * row["discarded"] / row["sent"],
+        "mean": row["ping_mean"] / 1e6,
+        "p99": row["ping_p99"] / 1e6,
+        "drops": sum(lost for time, lost in zip(times, dropped, strict=True) if time <= START),
+        "first_loss": first / 1e9 if math.isfinite(first) else None,
+        "exit": exits[0] / SEGMENT if exits else None,
+    }
+
+
+def _is_set(ssthresh: float | None) -> bool:
+    return ssthresh is not None and math.isfinite(ssthresh)
+
+
+def take(points: pl.DataFrame, case: str) -> pl.DataFrame:
+    """Give a row for each seed of a case."""
+    rows = [measure(row) for row in points.filter(pl.col("case") == case).iter_rows(named=True)]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def list_limits(check: str) -> list[Limits]:
+    """Give what the claims that this function checks are held against, in the study's order."""
+    content = tomllib.loads(Path(__file__).with_name("study.toml").read_text(encoding="utf-8"))
+    return [claim["limits"] for claim in content["claim"] if claim["check"] == check]
+
+
+def accept(
+    real: float | Sequence[float], within: float, spread: float = 0.0
+) -> tuple[float, float]:
+    """Give what agrees with a real figure, or with any of a range of them."""
+    low, high = (real, real) if isinstance(real, (int, float)) else real
+    return low - spread - within * low, high + spread + within * high
+
+
+def accept_loss(limits: Limits) -> tuple[float, float]:
+    """Give what agrees with a real loss, %."""
+    low, high = accept(limits["real"], limits["within"], limits["spread"])
+    return max(0.0, low), high
+
+
+def accept_delay(limits: Limits) -> dict[str, tuple[float, float]]:
+    """Give what agrees with each of the ping's figures that are known, ms."""
+    return {
+        name: accept(limits[name], limits["within"], limits.get(f"{name}_spread", 0))
+        for name in ("mean", "p99")
+        if name in limits
+    }
+
+
+def check_loss(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the losses of a case against the real ones."""
+    return _judge(take(points, limits["case"]), "loss", accept_loss(limits), "{:.4f} %")
+
+
+def check_delay(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the ping's mean and 99th percentile in a case against the real ones."""
+    rows = take(points, limits["case"])
+    if rows.is_empty():
+        return Finding("no such run", Verdict.UNTESTABLE)
+    names = {"mean": "mean", "p99": "99th percentile"}
+    found = {
+        names[name]: _judge(rows, name, bounds, "{:.1f} ms")
+        for name, bounds in accept_delay(limits).items()
+    }
+    return Finding(
+        ", ".join(f"{name} {finding.measured}" for name, finding in found.items()),
+        decide(all(finding.verdict is Verdict.REPRODUCED for finding in found.values())),
+        why="; ".join(f"{name}: {finding.why}" for name, finding in found.items() if finding.why),
+    )
+
+
+def check_exit(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the ssthresh at which HyStart leaves slow start against the real one."""
+    bounds = accept(limits["real"], limits["within"])
+    rows = take(points, limits["case"])
+    return _judge(rows, "exit", bounds, "{:.1f} segments", never="no exit before a loss")
+
+
+def check_first_loss(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the time of the first loss against the real one."""
+    bounds = accept(limits["real"], limits["within"])
+    rows = take(points, limits["case"])
+    return _judge(rows, "first_loss", bounds, "{:.2f} s", never="no loss")
+
+
+def check_drops(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the drops of the first seconds against the real ones."""
+    bounds = accept(limits["real"], limits["within"])
+    return _judge(take(points, limits["case"]), "drops", bounds, "{:.0f} packets")
+
+
+def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Hold the goodput of every case that was run against the real one."""
+    errors = {
+        case: _average(rows, "goodput") / real - 1
+        for case, real in limits["real"].items()
+        if not (rows := take(points, case)).is_empty()
+    }
+    if not errors:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    outside = {case: error for case, error in errors.items() if abs(error) > limits["within"]}
+    text = (
+        f"{len(errors) - len(outside)} of {len(errors)} cases, from {min(errors.values()):+.1%}"
+        f" to {max(errors.values()):+.1%}"
+    )
+    why = ", ".join(f"{case} {error:+.1%}" for case, error in outside.items())
+    return Finding(text, decide(not outside), why=why)
+
+
+def check_rows(points: pl.DataFrame, limits: Limits) -> Finding:
+    """Count the cases that agree in losses and in delay, of those of which all figures are known."""
+    losses = {own["case"]: own for own in list_limits("check_loss")}
+    delays = {own["case"]: own for own in list_limits("check_delay")}
+    cases = [case for case in losses if case in delays]
+    found = {
+        "losses": {case: check_loss(points, losses[case]).verdict for case in cases},
+        "delay": {case: check_delay(points, delays[case]).verdict for case in cases},
+    }
+    if any(Verdict.UNTESTABLE in verdicts.values() for verdicts in found.values()):
+        return Finding("not all cases were run", Verdict.UNTESTABLE)
+    wrong = {
+        name: [case for case in cases if verdicts[case] is Verdict.DIFFERS]
+        for name, verdicts in found.items()
+    }
+    agreeing = len(cases) - len({case for differing in wrong.values() for case in differing})
+    why = "; ".join(f"not in {name}: {', '.join(own)}" for name, own in wrong.items() if own)
+    return Finding(
+        f"{agreeing} of {len(cases)} agree in both", decide(agreeing >= limits["least"]), why=why
+    )
+
+
+def _judge(
+    rows: pl.DataFrame, name: str, bounds: tuple[float, float], form: str, *, never: str = ""
+) -> Finding:
+    """Hold the mean over the seeds against bounds.
+
+    Parameters
+    ----------
+    rows
+        A case, a row for each seed.
+    name
+        What to look at.
+    bounds
+        What is accepted.
+    form
+        How it is written, with its unit.
+    never
+        What to say where a run has not got it.
+    """
+    if rows.is_empty():
+        return Finding("no such run", Verdict.UNTESTABLE)
+    values = rows[name].drop_nulls().to_list()
+    if len(values) < rows.height:
+        text = f"{never} in {rows.height - len(values)} of {rows.height} runs"
+        return Finding(text, Verdict.DIFFERS)
+    mean = sum(values) / len(values)
+    agrees = _agrees(mean, bounds)
+    number, _, unit = form.partition(" ")
+    text = form.format(mean)
+    if len(values) > 1:
+        least, most = number.format(min(values)), number.format(max(values))
+        text += f" ({least} to {most})"
+    why = "" if agrees else f"not {bounds[0]:.4g} to {bounds[1]:.4g} {unit}"
+    return Finding(text, decide(agrees), why=why)
+
+
+def _agrees(value: float, bounds: tuple[float, float]) -> bool:
+    """Say whether a value is within bounds; one that is a bound, but for rounding, agrees."""
+    low, high = bounds
+    return low * (1 - 1e-9) <= value <= high * (1 + 1e-9)
+
+
+def _average(rows: pl.DataFrame, name: str) -> float:
+    values: list[float] = rows[name].to_list()
+    return sum(values) / len(values)
+
+
+def draw_rows(points: pl.DataFrame) -> list[Panel]:
+    """Draw losses, and the ping's mean and 99th percentile, over the real ones."""
+    losses = [
+        _compare(points, limits["case"], "loss", limits["real"], accept_loss(limits), "%")
+        for limits in list_limits("check_loss")
+    ]
+    delays = {
+        name: [
+            _compare(points, limits["case"], name, limits[name], accept_delay(limits)[name], "ms")
+            for limits in list_limits("check_delay")
+            if name in limits
+        ]
+        for name in ("mean", "p99")
+    }
+    return [
+        *_draw("Packets lost", losses),
+        *_draw("Ping, mean", delays["mean"]),
+        *_draw("Ping, 99th percentile", delays["p99"]),
+    ]
+
+
+def draw_start(points: pl.DataFrame) -> list[Panel]:
+    """Draw how slow start ends, over how it really does."""
+    kinds = {
+        "check_exit": ("HyStart's exit", "exit", "segments"),
+        "check_first_loss": ("Time of the first loss", "first_loss", "s"),
+        "check_drops": ("Drops in the first 5 s", "drops", "packets"),
+    }
+    panels: list[Panel] = []
+    for check, (title, name, unit) in kinds.items():
+        rows = []
+        for limits in list_limits(check):
+            bounds = accept(limits["real"], limits["within"])
+            rows.append(_compare(points, limits["case"], name, limits["real"], bounds, unit))
+        panels += _draw(title, rows)
+    return panels
+
+
+def _compare(
+    points: pl.DataFrame,
+    case: str,
+    name: str,
+    known: float | Sequence[float],
+    bounds: tuple[float, float],
+    unit: str,
+) -> dict[str, Any]:
+    """Give what a figure shows of a case; nothing where it was not run or has no ratio."""
+    rows = take(points, case)
+    values = [] if rows.is_empty() else rows[name].drop_nulls().to_list()
+    real = known if isinstance(known, (int, float)) else sum(known) / len(known)
+    if not values or not real:
+        return {}
+    mean = sum(values) / len(values)
+    is_accepted = len(values) == rows.height and _agrees(mean, bounds)
+    rate, _, rtt, _, queue, many, control = case.split(" ")
+    return {
+        # A label has two lines, and so leaves a narrow page its width.
+        "case": f"{rate} Mbit/s, {rtt} ms|{queue}, {many} {control}",
+        "ratio": mean / real,
+        "low": bounds[0] / real,
+        "high": bounds[1] / real,
+        "text": f"{_shorten(mean)} : {_shorten(real)} {unit}",
+        "verdict": "accepted" if is_accepted else "not accepted",
+    }
+
+
+def _shorten(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _draw(title: str, rows: Sequence[dict[str, Any]]) -> list[Panel]:
+    """Draw a panel of ratios with what is accepted; none where there are no rows."""
+    table = pl.DataFrame([row for row in rows if row], infer_schema_length=None)
+    if table.is_empty():
+        return []
+    y = alt.Y(
+        "case:N",
+        title=None,
+        sort=table["case"].to_list(),
+        axis=alt.Axis(labelExpr="split(datum.label, '|')", labelLimit=170, grid=False),
+    )
+    x = alt.X(
+        "ratio:Q",
+        title="headend ÷ Linux (no unit)",
+        scale=alt.Scale(type="log", domain=list(SHOWN), nice=False, clamp=True),
+        axis=alt.Axis(values=TICKS, format="~g"),
+    )
+    verdicts = ["accepted", "not accepted"]
+    base = make_chart(table).encode(y=y)
+    bars = base.mark_bar(color=PALETTE[6], opacity=0.35, height=12, yOffset=8).encode(
+        x=alt.X("low:Q", title=x["title"]), x2="high:Q"
+    )
+    dots = base.mark_point(filled=True, size=70, opacity=1, yOffset=8).encode(
+        x=x,
+        color=alt.Color(
+            "verdict:N", title=None, scale=alt.Scale(domain=verdicts, range=list(PALETTE[:2]))
+        ),
+        shape=alt.Shape(
+            "verdict:N", title=None, scale=alt.Scale(domain=verdicts, range=["circle", "diamond"])
+        ),
+    )
+    numbers = base.mark_text(align="left", dy=-8).encode(x=alt.value(4), text="text:N")
+    same = make_chart(pl.DataFrame({"ratio": [1.0]})).mark_rule().encode(x=x)
+    chart = alt.layer(same, bars, dots, numbers)
+    return [Panel(title, chart.properties(height=STEP * table.height))]
