@@ -240,6 +240,7 @@ pub enum CongestionSignal {
 }
 
 /// What one acknowledgement says.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AckSample {
     /// When it arrived.

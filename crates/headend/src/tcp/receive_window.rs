@@ -197,12 +197,12 @@ mod tests {
         };
         let mut window = ReceiveWindow::tuned(20 << 20, MSS);
         assert_eq!(window.offered(), 65_535);
-        let mut come = |number| {
+        let mut arrive = |number| {
             let opens = window.open(MSS);
             window.measure((number + 1) * MSS, at(echoed(number)), at(came(number)));
             (window.offered() as f64 / MSS as f64, opens)
         };
-        let (offered, opens): (Vec<f64>, Vec<bool>) = (0..100).map(&mut come).unzip();
+        let (offered, opens): (Vec<f64>, Vec<bool>) = (0..100).map(&mut arrive).unzip();
         // In the capture the second opening begins a segment later, and takes the next thirty-one.
         let opening: Vec<usize> = (0..55).filter(|&number| opens[number]).collect();
         assert_eq!(opening, (0..6).chain(31..55).collect::<Vec<_>>());
