@@ -84,7 +84,7 @@ generate-check: build ## Fail when a generated file is stale
 	$(BIN)/python -m headend.reference --check
 
 .PHONY: validate
-validate: build ## Queues beside their targets and fair shares, congestion controls beside each other and their closed forms (15 minutes); differences are reported
+validate: build ## Queues beside their targets and fair shares, senders beside a real Linux, congestion controls beside each other and their closed forms (15 minutes); differences are reported
 	@$(HEADEND) study run validation || [ $$? -eq 1 ]
 	@$(HEADEND) study run aqm-docsis/overload || [ $$? -eq 1 ]
 
