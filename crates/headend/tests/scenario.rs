@@ -1407,6 +1407,54 @@ fn names_in_applications_fill_in_what_is_not_written() {
     );
 }
 
+/// What is said of all TCP holds for flows that use it, where they say nothing else and name no system of their own; what needs SACK goes with it.
+#[test]
+fn tcp_of_a_scenario_is_that_of_its_flows() {
+    let upload = PLAIN.replace("[flow.stream]", "[flow.upload]");
+    let tcp = |overrides: &[(&str, &str)]| {
+        let bulk = [("flow.upload.application", "bulk")];
+        let scenario = right(&upload, &[&bulk, overrides].concat());
+        let tcp = scenario.raw().flow["upload"].tcp.clone();
+        serde_json::to_value(tcp).expect("it can be written")
+    };
+    let linux = tcp(&[]);
+    assert_eq!(linux["system"], "linux");
+    assert_eq!(linux["prr"], "rfc9937");
+    assert_eq!(linux["receive_window"], "autotuned");
+    assert_eq!(linux["congestion"]["cubic"]["hystart"], "original");
+    let rfc = tcp(&[("tcp.system", "rfc")]);
+    assert_eq!(rfc["prr"], "off");
+    assert_eq!(rfc["min_rto"], "1 s");
+    assert_eq!(rfc["congestion"]["cubic"]["hystart"], "off");
+    assert_eq!(rfc, tcp(&[("flow.upload.tcp.system", "rfc")]));
+    // What the flow says stands, with its parameters in that system.
+    let bbr = tcp(&[("tcp.system", "rfc"), ("flow.upload.tcp.congestion", "bbr")]);
+    assert_eq!(bbr["congestion"]["bbr"]["ack_aggregation"], false);
+    let other = tcp(&[
+        ("tcp.mtu", "1400"),
+        ("flow.upload.tcp.system", "windows_xp"),
+    ]);
+    assert_eq!(
+        (&other["mtu"], &other["timestamps"]),
+        (&1500.into(), &false.into())
+    );
+    let without = tcp(&[("flow.upload.tcp.sack", "false")]);
+    assert_eq!(
+        (&without["rack"], &without["prr"]),
+        (&false.into(), &"off".into())
+    );
+    // A scenario without TCP may say something of it, and what is wrong is found where it stands.
+    right(PLAIN, &[("tcp.system", "rfc")]);
+    for (path, value, expected) in [
+        ("tcp.mtu", "5", "tcp.mtu: expected 68 to 1500"),
+        ("tcp.system", "lnux", "did you mean \"linux\""),
+    ] {
+        let bulk = ("flow.upload.application", "bulk");
+        let error = parse(&upload, &[bulk, (path, value)]).expect_err("it is wrong");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn members_start_one_after_the_other() {
     let text = PLAIN.replace(
