@@ -214,8 +214,13 @@ def test_what_the_path_loses_is_no_queues_loss() -> None:
 
 def test_a_queue_that_stands_whenever_it_is_used_is_not_praised() -> None:
     # A slow start that nothing ends, as HyStart would.
-    put = {"application": "bulk", "start": "6 s", "stop": "6400 ms", "rtt": "10 ms"}
-    put["tcp"] = {"system": "rfc"}
+    put = {
+        "application": "bulk",
+        "start": "6 s",
+        "stop": "6400 ms",
+        "rtt": "10 ms",
+        "tcp": {"system": "rfc"},
+    }
     up = {**TEN, "queue": {"drop_tail": {"limit": "2 s"}}}
     verdict = judge(headend.run(make_line(up, TEN, flow={"put": put})))
     assert verdict.queue is not None
