@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -149,7 +150,7 @@ def check_drops(points: pl.DataFrame, limits: Limits) -> Finding:
 def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
     """Hold the goodput of every case that was run against the real one."""
     errors = {
-        case: _average(rows, "goodput") / real - 1
+        case: fmean(rows["goodput"]) / real - 1
         for case, real in limits["real"].items()
         if not (rows := take(points, case)).is_empty()
     }
@@ -210,7 +211,7 @@ def _judge(
     if len(values) < rows.height:
         text = f"{never} in {rows.height - len(values)} of {rows.height} runs"
         return Finding(text, Verdict.DIFFERS)
-    mean = sum(values) / len(values)
+    mean = fmean(values)
     agrees = _agrees(mean, bounds)
     number, _, unit = form.partition(" ")
     text = form.format(mean)
@@ -225,11 +226,6 @@ def _agrees(value: float, bounds: tuple[float, float]) -> bool:
     """Say whether a value is within bounds; one that is a bound, but for rounding, agrees."""
     low, high = bounds
     return low * (1 - 1e-9) <= value <= high * (1 + 1e-9)
-
-
-def _average(rows: pl.DataFrame, name: str) -> float:
-    values: list[float] = rows[name].to_list()
-    return sum(values) / len(values)
 
 
 def draw_rows(points: pl.DataFrame) -> list[Panel]:
@@ -281,10 +277,10 @@ def _compare(
     """Give what a figure shows of a case; nothing where it was not run or has no ratio."""
     rows = take(points, case)
     values = [] if rows.is_empty() else rows[name].drop_nulls().to_list()
-    real = known if isinstance(known, (int, float)) else sum(known) / len(known)
+    real = known if isinstance(known, (int, float)) else fmean(known)
     if not values or not real:
         return {}
-    mean = sum(values) / len(values)
+    mean = fmean(values)
     is_accepted = len(values) == rows.height and _agrees(mean, bounds)
     rate, _, rtt, _, queue, many, control = case.split(" ")
     return {

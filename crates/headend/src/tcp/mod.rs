@@ -39,7 +39,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::prr::PrrMode;
-use self::receive_window::{LARGEST_WINDOW, ReceiveWindow, window_of};
+use self::receive_window::{LARGEST_WINDOW, Offer, ReceiveWindow, window_of};
 use self::receiver::Receiver;
 use self::rtt::RttEstimator;
 use self::sender::{Ack, Sender, Setup, Transmit};
@@ -97,7 +97,7 @@ pub struct Config {
     pub prr: PrrMode,
     /// What the slow-start threshold is a share of after a loss, for controls that take a share.
     pub ssthresh_from: SsthreshFrom,
-    /// Whether `reno` and `cubic` count windows and thresholds in whole segments, as Linux does, or in bytes. Where windows are small, a loss then costs up to a segment more.
+    /// Whether the threshold after a loss, and the window of `cubic`, are counted in whole segments, as Linux does, or in bytes. Where windows are small, a loss then costs up to a segment more.
     pub whole_segments: bool,
     /// Whether losses are told by time instead of by counting, with a probe when the end of a flight is lost (RFC 8985); needs SACK. Reordering then costs nothing, and fewer losses wait for the timer.
     pub rack: bool,
@@ -169,24 +169,22 @@ impl Default for Config {
 }
 
 /// What the least of the retransmission timeout is the least of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MinRtoOf {
     /// Of the whole timeout (RFC 6298 §2.4).
     Timeout,
     /// Of what it adds to the smoothed round-trip time, four times RTTVAR: it stays clear of that time, however steady the path is. Linux's.
-    #[default]
     Variation,
 }
 
 /// What the slow-start threshold is a share of after a loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SsthreshFrom {
     /// Of what is sent and not cumulatively acknowledged (RFC 5681, equation 4): more than the window where much behind a gap is selectively acknowledged.
     FlightSize,
     /// Of the congestion window, as in Linux.
-    #[default]
     Window,
 }
 
@@ -238,7 +236,7 @@ impl Config {
         // As Linux does: enough for the whole buffer, of which a window is a part.
         let largest = match (self.receive_window, self.receive_buffer) {
             (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => buffer.0,
-            _ => self.receive_window().most(),
+            _ => self.offer().most(),
         };
         let bits = u64::BITS - largest.leading_zeros();
         Options {
@@ -286,19 +284,18 @@ impl Config {
         }
     }
 
-    /// What a receiver offers.
-    fn receive_window(&self) -> ReceiveWindow {
+    /// What a receiver may offer.
+    fn offer(&self) -> Offer {
         let mss = u64::from(self.mss());
-        match (self.receive_window, self.receive_buffer) {
+        let most = match (self.receive_window, self.receive_buffer) {
             (TunedSize::Fixed(window), _) => {
-                ReceiveWindow::fixed(window.0.clamp(mss, u64::from(u32::MAX)))
+                return Offer::Fixed(window.0.clamp(mss, u64::from(u32::MAX)));
             }
-            (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => {
-                ReceiveWindow::tuned(window_of(buffer.0), mss)
-            }
-            (TunedSize::Autotuned, MemoryLimit::Unlimited) => {
-                ReceiveWindow::tuned(LARGEST_WINDOW, mss)
-            }
+            (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => window_of(buffer.0),
+            (TunedSize::Autotuned, MemoryLimit::Unlimited) => LARGEST_WINDOW,
+        };
+        Offer::Tuned {
+            most: most.max(mss),
         }
     }
 
@@ -322,6 +319,7 @@ impl Config {
 
     fn sender(&self, rng: Rng) -> Sender {
         let control = self.control(self.initial_window, rng);
+        let (offer, send_window) = (self.offer(), self.send_window());
         let setup = Setup {
             mss: u64::from(self.mss()),
             restart_window: control.cwnd(),
@@ -334,8 +332,8 @@ impl Config {
             pacing: self.pacing,
             ssthresh_from: self.ssthresh_from,
             whole_segments: self.whole_segments,
-            send_window: self.send_window(),
-            largest_window: self.receive_window().most().min(self.send_window()),
+            send_window,
+            largest_window: offer.most().min(send_window),
         };
         let rtt = RttEstimator::new(
             self.initial_rto,
@@ -343,7 +341,7 @@ impl Config {
             self.min_rto_of,
             self.max_rto,
         );
-        Sender::new(setup, rtt, control, self.receive_window().offered())
+        Sender::new(setup, rtt, control, offer.first())
     }
 
     fn receiver(&self) -> Receiver {
@@ -351,7 +349,7 @@ impl Config {
             delay: self.delayed_ack,
             dsack: self.dsack,
             quick_acks: self.quick_acks,
-            window: self.receive_window(),
+            window: ReceiveWindow::new(self.offer(), u64::from(self.mss())),
         })
     }
 }

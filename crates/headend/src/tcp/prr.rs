@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which of the two, if any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PrrMode {
     /// The window falls at once (RFC 6675).
@@ -15,7 +15,6 @@ pub enum PrrMode {
     /// The experimental one of 2013: below ssthresh a segment more with every acknowledgement. It repairs into a queue that is still full.
     Rfc6937,
     /// The standard of 2025: a segment more only when the repair goes well.
-    #[default]
     Rfc9937,
 }
 

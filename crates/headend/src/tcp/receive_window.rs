@@ -32,6 +32,32 @@ pub(super) fn window_of(buffer: u64) -> u64 {
     (u128::from(buffer) * 158 / 256).min(u128::from(LARGEST_WINDOW)) as u64
 }
 
+/// What a receiver may offer, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Offer {
+    /// As much from the start.
+    Fixed(u64),
+    /// As much as arrives, up to so many.
+    Tuned { most: u64 },
+}
+
+impl Offer {
+    /// Its first window.
+    pub(super) fn first(self) -> u64 {
+        match self {
+            Self::Fixed(bytes) => bytes,
+            Self::Tuned { most } => FIRST_WINDOW.min(most),
+        }
+    }
+
+    /// Its largest.
+    pub(super) fn most(self) -> u64 {
+        match self {
+            Self::Fixed(bytes) | Self::Tuned { most: bytes } => bytes,
+        }
+    }
+}
+
 /// What a receiver offers.
 #[derive(Debug)]
 pub(super) struct ReceiveWindow {
@@ -59,20 +85,11 @@ struct Tuning {
 }
 
 impl ReceiveWindow {
-    /// A window that stays as it is.
-    pub(super) fn fixed(bytes: u64) -> Self {
-        Self {
-            offered: bytes,
-            tuning: None,
-        }
-    }
-
-    /// A window that is tuned, up to `most` bytes.
-    pub(super) fn tuned(most: u64, mss: u64) -> Self {
-        let most = most.max(mss);
-        Self {
-            offered: FIRST_WINDOW.min(most),
-            tuning: Some(Box::new(Tuning {
+    /// The first window of an offer, to a sender of segments of `mss` bytes.
+    pub(super) fn new(offer: Offer, mss: u64) -> Self {
+        let tuning = match offer {
+            Offer::Fixed(_) => None,
+            Offer::Tuned { most } => Some(Box::new(Tuning {
                 mss,
                 limit: window_of(FIRST_BUFFER).min(most),
                 most,
@@ -82,6 +99,10 @@ impl ReceiveWindow {
                 counted_since: Slim::NONE,
                 round: FIRST_ROUND * mss,
             })),
+        };
+        Self {
+            offered: offer.first(),
+            tuning,
         }
     }
 
@@ -89,11 +110,6 @@ impl ReceiveWindow {
     #[inline]
     pub(super) fn offered(&self) -> u64 {
         self.offered
-    }
-
-    /// Bytes it can come to offer.
-    pub(super) fn most(&self) -> u64 {
-        (self.tuning.as_ref()).map_or(self.offered, |tuning| tuning.most)
     }
 
     /// A segment of `bytes` has come in order: whether the window opens with it.
@@ -174,12 +190,17 @@ mod tests {
         Instant::from_nanos(us * 1000)
     }
 
+    fn tuned(most: u64) -> ReceiveWindow {
+        ReceiveWindow::new(Offer::Tuned { most }, MSS)
+    }
+
     #[test]
     fn a_fixed_window_stays() {
-        let mut window = ReceiveWindow::fixed(64_000);
+        let offer = Offer::Fixed(64_000);
+        let mut window = ReceiveWindow::new(offer, MSS);
         assert!(!window.open(MSS));
         window.measure(1_000_000, at(1), at(100_000));
-        assert_eq!((window.offered(), window.most()), (64_000, 64_000));
+        assert_eq!((window.offered(), offer.most()), (64_000, 64_000));
     }
 
     /// Linux 6.18 at 10 Mbit/s and 20 ms, from a capture: after the first segments it offers 47.4, 49.5, 51.6, 53.0, 55.2 and 55.9 segments, as many up to the 32nd, and with the next thirty-one
@@ -195,7 +216,7 @@ mod tests {
             0..=9 => 10_600,
             _ => came((number - 10) / 2),
         };
-        let mut window = ReceiveWindow::tuned(20 << 20, MSS);
+        let mut window = tuned(20 << 20);
         assert_eq!(window.offered(), 65_535);
         let mut arrive = |number| {
             let opens = window.open(MSS);
@@ -220,7 +241,8 @@ mod tests {
     #[test]
     fn it_never_offers_more_than_its_buffer_holds_nor_less_than_before() {
         assert_eq!(window_of(256 << 10), 158 << 10);
-        let mut window = ReceiveWindow::tuned(158 << 10, MSS);
+        let most = 158 << 10;
+        let mut window = tuned(most);
         let mut before = 0;
         for round in 0..20 {
             // Two hundred segments in each round trip of 20 ms.
@@ -229,15 +251,15 @@ mod tests {
                 window.open(MSS);
                 window.measure((number + 1) * MSS, at(now - 20_000), at(now));
             }
-            assert!((before..=window.most()).contains(&window.offered()));
+            assert!((before..=most).contains(&window.offered()));
             before = window.offered();
         }
-        assert_eq!((before, window.most()), (158 << 10, 158 << 10));
+        assert_eq!(before, most);
     }
 
     #[test]
     fn short_segments_open_nothing() {
-        let mut window = ReceiveWindow::tuned(20 << 20, MSS);
+        let mut window = tuned(20 << 20);
         assert!(!window.open(127));
         assert!(window.open(128));
     }

@@ -392,6 +392,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::Side;
+    use crate::tcp::receive_window::Offer;
 
     const DELAY: Duration = Duration::from_millis(40);
 
@@ -411,7 +412,7 @@ mod tests {
             delay,
             dsack,
             quick_acks: false,
-            window: ReceiveWindow::fixed(1 << 20),
+            window: ReceiveWindow::new(Offer::Fixed(1 << 20), 1448),
         }
     }
 
@@ -483,7 +484,7 @@ mod tests {
     fn what_opens_the_window_is_acknowledged_at_once_and_does_not_count() {
         let mut receiver = Receiver::new(Setup {
             quick_acks: true,
-            window: ReceiveWindow::tuned(20 << 20, 1448),
+            window: ReceiveWindow::new(Offer::Tuned { most: 20 << 20 }, 1448),
             ..setup(DELAY, false)
         });
         let quick: Vec<u64> = (1..=22).chain([24, 26]).collect();
