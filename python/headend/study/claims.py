@@ -8,6 +8,7 @@ from enum import StrEnum
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from headend.errors import InputError, suggest
 from headend.study.analysis import call, refuse_answer
 
 if TYPE_CHECKING:
@@ -19,12 +20,29 @@ class Verdict(StrEnum):
 
     REPRODUCED = "reproduced"
     DIFFERS = "differs"
+    #: The interval over the seeds reaches from what is accepted to what is not.
+    UNDECIDED = "undecided"
     UNTESTABLE = "cannot be tested"
+
+
+class Kind(StrEnum):
+    """What a claim is evidence for."""
+
+    #: The document measured or simulated it.
+    RESULT = "published result"
+    #: The document says so, without data.
+    EXPECTATION = "published expectation"
+    #: It follows from the document's own numbers, without a model.
+    ARITHMETIC = "arithmetic"
+    #: A scenario carries a parameter of the document.
+    SETTING = "setting"
+    #: A question that the document does not ask.
+    OURS = "ours"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a document states.
+    """What a document states, or what we ask beside it.
 
     Parameters
     ----------
@@ -42,6 +60,15 @@ class Claim:
         Numbers that the function holds the measurement against.
     least_seeds
         With how many seeds it can be judged: more than one where it is about an interval over them.
+    kind
+        What it is evidence for.
+    published
+        The document's own value or order, in its own precision and as short as it can be shown beside a picture; nothing
+        where the document has none.
+    gap
+        What the document leaves open, or contradicts itself about, and how far the verdict depends on it.
+    fitted
+        What was chosen after a first run had been seen.
     """
 
     id: str
@@ -51,6 +78,10 @@ class Claim:
     check: str
     limits: dict[str, Any] = field(default_factory=dict)
     least_seeds: int = 1
+    kind: Kind = Kind.OURS
+    published: str = ""
+    gap: str = ""
+    fitted: str = ""
 
     @classmethod
     def read(cls, item: dict[str, Any]) -> Claim:
@@ -63,6 +94,8 @@ class Claim:
             check=item["check"],
             limits=dict(item.get("limits", {})),
             least_seeds=item.get("least_seeds", 1),
+            kind=_read_kind(item),
+            **{key: " ".join(item.get(key, "").split()) for key in ("published", "gap", "fitted")},
         )
 
 
@@ -79,13 +112,16 @@ class Finding:
     interval
         The 95 % interval of the measured number, where there is one.
     why
-        Where it differs, the cause; elsewhere, what is worth knowing.
+        Where it differs, the cause and the experiment that tested it; elsewhere, what is worth knowing.
+    deciding_seeds
+        Where it is undecided, with about how many seeds it would not be.
     """
 
     measured: str
     verdict: Verdict
     interval: tuple[float, float] | None = None
     why: str = ""
+    deciding_seeds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -109,11 +145,34 @@ class Judgement:
     @classmethod
     def from_dict(cls, item: dict[str, Any]) -> Judgement:
         """Take it from what `to_dict` gave."""
-        words = ("id", "source", "statement", "expected")
-        claim = Claim(**{key: item[key] for key in words}, check="", limits=item["limits"])
+        claim = Claim(
+            **{key: item[key] for key in _KEPT}, kind=Kind(item["kind"]), check=""
+        )
         interval = tuple(item["interval"]) if item["interval"] else None
-        finding = Finding(item["measured"], Verdict(item["verdict"]), interval, item["why"])
+        finding = Finding(
+            item["measured"],
+            Verdict(item["verdict"]),
+            interval,
+            item["why"],
+            item["deciding_seeds"],
+        )
         return cls(claim, finding)
+
+
+#: What of a claim its results repeat, besides its kind.
+_KEPT = ("id", "source", "statement", "expected", "limits", "least_seeds", "published", "gap", "fitted")  # fmt: skip
+
+
+def _read_kind(item: dict[str, Any]) -> Kind:
+    """Take a claim's kind from its table; a claim that names none is the author's own question."""
+    name = item.get("kind", Kind.OURS.name.lower())
+    names = {kind.name.lower(): kind for kind in Kind}
+    if name not in names:
+        expected = ", ".join(f'"{word}"' for word in names)
+        raise InputError(
+            f'claim {item["id"]}: unknown kind "{name}"; expected one of {expected}{suggest(str(name), names)}'
+        )
+    return names[name]
 
 
 def decide(agrees: bool) -> Verdict:

@@ -83,12 +83,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class FigureDefinition:
-    """A figure of a study: the function of ``analysis.py`` that draws it, and its words."""
+    """A figure of a study: the function of ``analysis.py`` that draws it, its words, and the document's figures and tables that it shows anew."""
 
     name: str
     title: str
     explanation: str
     draw: str
+    shows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,11 @@ def read_study(name: str, folder: Path) -> Study:
             claims=tuple(Claim.read(item) for item in content["claim"]),
             figures=tuple(
                 FigureDefinition(
-                    item["name"], item["title"], _join(item["explanation"]), item["draw"]
+                    item["name"],
+                    item["title"],
+                    _join(item["explanation"]),
+                    item["draw"],
+                    tuple(item.get("shows", ())),
                 )
                 for item in content.get("figure", [])
             ),
@@ -251,6 +256,8 @@ def read_study(name: str, folder: Path) -> Study:
         )
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or misplaced {error}") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     study.check_paths()
     return study
 

@@ -5,12 +5,17 @@
 //! has none.
 //!
 //! Where the guideline leaves the choice to the vendor, this one: of two offers equally near, the smaller; without a target (or with 0), what
-//! R carries in 50 ms, the size that "Active Queue Management in DOCSIS 3.x Cable Modems" compares as Buffer Control.
+//! R carries in 50 ms, the size that "Active Queue Management in DOCSIS 3.x Cable Modems" compares as Buffer Control. What a packet takes of the
+//! buffer is the vendor's choice too ([`Counts`]): it decides whether a small packet finds room where a large one does not.
 
 use super::config::{LawParameters, Limited};
-use crate::aqm::DropTail;
+use super::{Backlog, LineView};
+use crate::aqm::Aqm;
+use crate::context::Context;
+use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::Duration;
+use crate::trace::DropReason;
 use crate::units::{ByteCount, Limit, Rate};
 
 /// Parameters of Buffer Control: what the configuration file asks for, and what the device can offer. All bytes are MAC PDU bytes on a DOCSIS
@@ -35,6 +40,8 @@ pub struct Config {
     pub maximum: Option<ByteCount>,
     /// Granularity of the device: it offers multiples of this.
     pub block: ByteCount,
+    /// What a packet takes of the buffer. Where small packets take more than their bytes, calls lose packets beside an upload that keeps a small buffer full.
+    pub counts: Counts,
     /// Least buffer the device offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_minimum: Option<ByteCount>,
@@ -51,23 +58,104 @@ impl Default for Config {
             maximum: None,
             // CM-GL-Buffer §6.1: the example of a granularity.
             block: ByteCount(1024),
+            counts: Counts::Bytes,
             device_minimum: None,
             device_maximum: None,
         }
     }
 }
 
-impl LawParameters for Config {
-    type Law = DropTail;
+/// What a packet takes of a buffer.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Counts {
+    /// Its bytes.
+    Bytes,
+    /// Whole blocks, as a device does that manages its memory in blocks.
+    Blocks,
+    /// The room of a largest packet (1518 B), as a device does that has so many descriptors.
+    Packets,
+}
 
-    fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropTail, String> {
-        Ok(DropTail)
+impl LawParameters for Config {
+    type Law = BufferControl;
+
+    fn law(&self, rate: Rate, _rng: Rng) -> Result<BufferControl, String> {
+        let size = self.size(rate)?.0;
+        let blocks = (self.counts == Counts::Blocks).then(|| Blocks {
+            size: self.block.0,
+            limit: size / self.block.0,
+        });
+        Ok(BufferControl { blocks })
     }
 }
 
 impl Limited for Config {
     fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        self.size(rate).map(Limit::Bytes)
+        let size = self.size(rate)?;
+        match self.counts {
+            Counts::Bytes | Counts::Blocks => Ok(Limit::Bytes(size)),
+            Counts::Packets if size.0 < LARGEST_PACKET => Err(format!(
+                "{size} have no room for one packet of {LARGEST_PACKET} B: ask for more"
+            )),
+            Counts::Packets => Ok(Limit::Packets(size.0 / LARGEST_PACKET)),
+        }
+    }
+}
+
+/// The tail of the buffer: refuses what finds no blocks. Where packets do not take blocks, the backlog's limit decides alone.
+#[derive(Debug)]
+pub struct BufferControl {
+    blocks: Option<Blocks>,
+}
+
+#[derive(Debug)]
+struct Blocks {
+    /// Bytes of one.
+    size: u64,
+    /// As many as the buffer has.
+    limit: u64,
+}
+
+impl Blocks {
+    /// Whether `packet` finds enough of them beside what waits. They are counted at each arrival: a buffer has some hundred at most.
+    fn admit(&self, backlog: &Backlog, packet: &Packet, line: &LineView<'_>) -> bool {
+        let taken = |packet| line.framing.bytes(packet).div_ceil(self.size);
+        let waiting: u64 = backlog.iter().map(taken).sum();
+        waiting + taken(packet) <= self.limit
+    }
+}
+
+impl Aqm for BufferControl {
+    fn enqueue(
+        &mut self,
+        backlog: &mut Backlog,
+        packet: Packet,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+    ) {
+        match &self.blocks {
+            Some(blocks) if !blocks.admit(backlog, &packet, line) => {
+                cx.discard(packet, DropReason::Overlimit);
+            }
+            _ => {
+                backlog.push(packet, line, cx);
+            }
+        }
+    }
+
+    fn is_periodic(&self) -> bool {
+        false
+    }
+
+    fn looks_at_grants(&self) -> bool {
+        false
+    }
+
+    fn is_absent(&self) -> bool {
+        self.blocks.is_none()
     }
 }
 
@@ -166,12 +254,104 @@ fn nearest_multiple(bytes: u64, block: u64) -> u64 {
 /// The largest value of the TLVs: 32 bits.
 const LARGEST: ByteCount = ByteCount(u32::MAX as u64);
 const VENDOR_CHOICE: Duration = Duration::from_millis(50);
+/// The largest Ethernet frame, as a DOCSIS line counts it.
+const LARGEST_PACKET: u64 = 1518;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::qdisc::BacklogLimit;
+    use crate::testing::Bench;
 
     const RATE: Rate = Rate(10_000_000);
+    const LINE: LineView<'static> = LineView::plain(RATE);
+
+    fn rng() -> Rng {
+        Rng::for_path(1, "buffer_control")
+    }
+
+    /// Which packets of these sizes a buffer of 4 KiB takes in.
+    fn admitted(counts: Counts, sizes: &[u16]) -> Vec<bool> {
+        let config = Config {
+            counts,
+            ..file(None, Some(4096), None)
+        };
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let mut law = LawParameters::law(&config, RATE, rng()).expect("a law");
+        let limit = BacklogLimit::at_rate(config.limit(RATE).expect("a limit"), RATE);
+        let mut backlog = Backlog::new(limit);
+        let mut take = |&size: &u16| {
+            let (before, packet) = (backlog.depth().packets, bench.packet(flow, size));
+            law.enqueue(&mut backlog, packet, &LINE, &mut bench.cx());
+            backlog.depth().packets > before
+        };
+        sizes.iter().map(&mut take).collect()
+    }
+
+    #[test]
+    fn a_packet_takes_its_bytes_or_whole_blocks_or_the_room_of_a_largest() {
+        let sizes = [1500, 1025, 1024, 100, 100];
+        assert_eq!(
+            admitted(Counts::Bytes, &sizes),
+            [true, true, true, true, true]
+        );
+        // Two blocks, two, and none is left.
+        assert_eq!(
+            admitted(Counts::Blocks, &sizes),
+            [true, true, false, false, false]
+        );
+        assert_eq!(
+            admitted(Counts::Blocks, &[1500, 1024, 1, 1]),
+            [true, true, true, false]
+        );
+        // 4096 B hold two of 1518 B.
+        assert_eq!(
+            admitted(Counts::Packets, &[40, 40, 40]),
+            [true, true, false]
+        );
+    }
+
+    #[test]
+    fn a_buffer_without_room_for_a_packet_is_refused() {
+        let config = Config {
+            counts: Counts::Packets,
+            ..file(None, Some(1024), None)
+        };
+        let refusal = config.limit(RATE).expect_err("no packet fits");
+        assert!(refusal.contains("no room for one packet"), "{refusal}");
+    }
+
+    #[test]
+    fn blocks_that_a_packet_leaves_are_free() {
+        let config = Config {
+            counts: Counts::Blocks,
+            ..file(None, Some(2048), None)
+        };
+        let mut bench = Bench::new();
+        let flow = bench.flow(0);
+        let mut law = LawParameters::law(&config, RATE, rng()).expect("a law");
+        let mut backlog = Backlog::new(BacklogLimit::Bytes(2048));
+        for _ in 0..3 {
+            let packet = bench.packet(flow, 1500);
+            law.enqueue(&mut backlog, packet, &LINE, &mut bench.cx());
+            assert!(law.dequeue(&mut backlog, &LINE, &mut bench.cx()).is_some());
+        }
+        assert_eq!(bench.take_discards().len(), 0);
+    }
+
+    #[test]
+    fn with_bytes_or_packets_the_limit_decides_alone() {
+        let is_absent = |counts| {
+            let config = Config {
+                counts,
+                ..Config::default()
+            };
+            LawParameters::law(&config, RATE, rng()).is_ok_and(|law| law.is_absent())
+        };
+        assert!(is_absent(Counts::Bytes) && is_absent(Counts::Packets));
+        assert!(!is_absent(Counts::Blocks));
+    }
 
     /// A configuration file's minimum, target and maximum.
     fn file(minimum: Option<u64>, target: Option<u64>, maximum: Option<u64>) -> Config {

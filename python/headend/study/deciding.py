@@ -1,0 +1,89 @@
+"""Deciding over seeds: a number agrees, differs, or has an interval too wide to tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headend.estimate import CONFIDENCE, estimate_mean, give_interval
+from headend.study.claims import Finding, Verdict, decide
+
+#: More seeds than these are not asked for: a difference that small is none.
+_MOST_SEEDS = 10_000
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the values of several seeds say of a range of accepted means.
+
+    Parameters
+    ----------
+    mean
+        Over the seeds.
+    interval
+        Its 95 % interval; None with one seed.
+    verdict
+        Whether the mean is accepted; undecided where the interval reaches over a bound of what is.
+    deciding_seeds
+        Where it is undecided, with about how many seeds the interval would end before that bound, if mean and spread stay as
+        they are; None where that would take more than 10 000.
+    """
+
+    mean: float
+    interval: tuple[float, float] | None
+    verdict: Verdict
+    deciding_seeds: int | None = None
+
+    def tell(self, measured: str, why: str = "") -> Finding:
+        """Give it as the finding of a claim, with what was measured in words."""
+        return Finding(measured, self.verdict, self.interval, why, self.deciding_seeds)
+
+
+def decide_over_seeds(
+    values: Sequence[float], low: float = -math.inf, high: float = math.inf
+) -> Decision:
+    """Hold the mean over seeds against what is accepted.
+
+    Parameters
+    ----------
+    values
+        One number for each seed, in the unit of the bounds. For a comparison: the differences of the same seeds, with zero
+        as the bound.
+    low, high
+        The bounds of what is accepted; both are accepted themselves.
+
+    Examples
+    --------
+    >>> decide_over_seeds([1.0, 1.2, 1.1], low=0.5).verdict
+    <Verdict.REPRODUCED: 'reproduced'>
+    >>> found = decide_over_seeds([0.2, 1.4, 0.9], low=0.5)
+    >>> found.verdict, found.deciding_seeds
+    (<Verdict.UNDECIDED: 'undecided'>, 16)
+    """
+    found = estimate_mean(values)
+    agrees = decide(low <= found.mean <= high)
+    interval = give_interval(values)
+    if interval is None:
+        return Decision(found.mean, None, agrees)
+    margin = min(abs(found.mean - low), abs(found.mean - high))
+    # Seeds that all give a bound itself have no width: the bound is accepted.
+    if found.half < margin or found.half == 0:
+        return Decision(found.mean, interval, agrees)
+    deviation = found.half / _reach(found.count)
+    needed = _count_seeds(deviation, margin)
+    return Decision(found.mean, interval, Verdict.UNDECIDED, needed)
+
+
+def _count_seeds(deviation: float, margin: float) -> int | None:
+    """Give the least number of seeds whose interval is narrower than a margin."""
+    return next(
+        (count for count in range(2, _MOST_SEEDS + 1) if deviation * _reach(count) < margin), None
+    )
+
+
+def _reach(count: int) -> float:
+    """Give the half width of an interval over so many values, in standard deviations of one."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2)) / math.sqrt(count)
