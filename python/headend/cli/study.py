@@ -89,7 +89,7 @@ def show(name: ShownArgument, as_json: JsonOption = False) -> None:
         console.print(f"  {axis.name}: {', '.join(map(str, axis.values))}")
     console.print(f"  {_count_runs(study)}\n")
     for claim in study.claims:
-        console.print(f"[bold]{claim.id}[/bold] [dim]{claim.source}[/dim]")
+        console.print(f"[bold]{claim.id}[/bold] [dim]{claim.kind}, {claim.source}[/dim]")
         console.print(f"  {claim.statement}\n  expected: {claim.expected}")
 
 
@@ -252,12 +252,9 @@ def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
 
 
 def _print_totals(told: Told) -> None:
-    """Count the verdicts of each document."""
-    from headend.cli.tables import draw_totals, fit
-    from headend.study.page import count_verdicts
-
+    """Count the verdicts: on published results by document, and on claims of every kind."""
     console = make_output()
-    console.print(fit(console, draw_totals(count_verdicts(told.judged))))
+    _print_counts(told.judged)
     if told.failures:
         console.print(f"Failed: {', '.join(name for name, _ in told.failures)}.")
     console.print("One page over all studies: [bold]headend study report[/bold]")
@@ -283,36 +280,49 @@ def report(
         typer.Option(
             "--markdown",
             metavar="FILE",
-            help="Also the claims alone, as Markdown.",
+            help="Also the page as Markdown, with small pictures in a folder of its name.",
             parser=read_path,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put all studies that were run on one page: every claim with its verdict, and the figures of each document."""
+    """Put all studies that were run on one page: each document's figures with what was found, and every claim by its kind.
+
+    A study counts that was run in full and with its own seeds; one that was run with fewer is refused.
+    """
+    from headend.study.gathering import gather_studies
     from headend.study.page import (
-        count_verdicts,
-        gather_studies,
         list_judged,
-        write_claims,
+        tell_headline,
+        tell_missing,
+        write_markdown,
         write_studies_page,
     )
 
     gathered = gather_studies(studies)
     path = write_studies_page(gathered, out or studies / "report.html")
     if markdown:
-        write_claims(gathered, markdown)
+        write_markdown(gathered, markdown)
     if as_json:
         print_json({"report": str(path), "studies": [item.to_dict() for item in gathered]})
         return
+    _print_counts(list_judged(gathered))
+    console = make_output()
+    console.print(tell_headline(gathered))
+    if missing := tell_missing(gathered):
+        console.print(missing)
+    console.print(f"Report: {path}", soft_wrap=True)
+
+
+def _print_counts(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> None:
     from headend.cli.tables import draw_totals, fit
+    from headend.study.counting import count_by_document, count_by_kind
 
     console = make_output()
-    console.print(fit(console, draw_totals(count_verdicts(list_judged(gathered)))))
-    missing = sum(item.outcome is None for item in gathered)
-    if missing:
-        console.print(f"{missing} of {len(gathered)} studies were not run, and so are not in it.")
-    console.print(f"Report: {path}", soft_wrap=True)
+    if results := count_by_document(judged):
+        console.print(fit(console, draw_totals("published results", results)))
+    kinds = {kind.value: counts for kind, counts in count_by_kind(judged).items()}
+    console.print(fit(console, draw_totals("kind of claim", kinds)))
 
 
 def _read(folder: Path) -> Study:
@@ -340,6 +350,7 @@ def _describe(study: Study) -> dict[str, object]:
         "claims": [
             {
                 "id": claim.id,
+                "kind": claim.kind,
                 "source": claim.source,
                 "statement": claim.statement,
                 "expected": claim.expected,

@@ -260,27 +260,27 @@ def _draw_fate(party: Party | None) -> Text:
 
 def draw_claims(judgements: Sequence[Judgement]) -> Table:
     """Draw a row for each claim: what was expected, what was measured, the verdict."""
-    table = _new_table("claim", "expected", "measured", "verdict")
-    styles = {"reproduced": "green", "differs": "bold red", "cannot be tested": "yellow"}
+    table = _new_table("claim", "kind", "expected", "measured", "verdict")
+    styles = {"reproduced": "green", "differs": "bold red"}
     for judgement in judgements:
         claim, finding = judgement.claim, judgement.finding
-        measured = finding.measured
-        if finding.interval:
-            measured += f" ({finding.interval[0]:.3g} to {finding.interval[1]:.3g})"
-        verdict = Text(finding.verdict, style=styles[finding.verdict])
-        table.add_row(claim.id, claim.expected, measured, verdict)
+        verdict = Text(finding.verdict, style=styles.get(finding.verdict, "yellow"))
+        if decision := judgement.tell_decision():
+            verdict.append(f"\n{decision}", style="dim")
+        measured = finding.measured + judgement.tell_interval()
+        table.add_row(claim.id, claim.kind, claim.expected, measured, verdict)
     return table
 
 
-def draw_totals(counts: Mapping[str, Mapping[ClaimVerdict, int]]) -> Table:
-    """Draw a row for each document: how many of its claims have each verdict."""
+def draw_totals(of: str, counts: Mapping[str, Mapping[ClaimVerdict, int]]) -> Table:
+    """Draw how many claims have each verdict: a row for each document, or for each kind of claim, and one for all."""
     from headend.study import Verdict as ClaimVerdict
 
-    table = _new_table("document")
+    table = _new_table(of)
     for verdict in ClaimVerdict:
         table.add_column(verdict.value, justify="right")
-    for document, own in counts.items():
-        table.add_row(document, *(str(own.get(verdict, 0)) for verdict in ClaimVerdict))
+    for name, own in counts.items():
+        table.add_row(name, *(str(own.get(verdict, 0)) for verdict in ClaimVerdict))
     sums = [sum(own.get(verdict, 0) for own in counts.values()) for verdict in ClaimVerdict]
     table.add_section()
     table.add_row("all", *map(str, sums))

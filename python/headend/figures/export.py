@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,39 @@ def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[s
         except OSError as error:
             raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
     return paths
+
+
+def write_small(pictures: Mapping[str, Path], folder: Path, width: int) -> None:
+    """Write pictures that are there as SVG as PNG of so many pixels' width.
+
+    Parameters
+    ----------
+    pictures
+        Each by the name of its file, without an ending.
+    folder
+        Where they go.
+    width
+        In pixels.
+
+    Raises
+    ------
+    InputError
+        For a picture that cannot be read, or a folder that cannot be written.
+    """
+    import vl_convert
+
+    try:
+        if pictures:
+            folder.mkdir(parents=True, exist_ok=True)
+        for name, path in pictures.items():
+            svg = path.read_text(encoding="utf-8")
+            found = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
+            scale = width / float(found[1]) if found else 1.0
+            (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=scale))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{folder}: small pictures cannot be written: {describe(error)}"
+        ) from error
 
 
 def _read_formats(formats: Sequence[str]) -> list[str]:

@@ -136,6 +136,32 @@ class Judgement:
         """Whether the claim was tested and does not hold here."""
         return self.finding.verdict is Verdict.DIFFERS
 
+    def tell_interval(self) -> str:
+        """Give the interval over the seeds in words, with a blank before it; nothing where there is none."""
+        interval = self.finding.interval
+        return f" (95 % interval {interval[0]:.3g} to {interval[1]:.3g})" if interval else ""
+
+    def tell_decision(self) -> str:
+        """Say with how many seeds it would be decided; nothing where it is."""
+        if self.finding.verdict is not Verdict.UNDECIDED:
+            return ""
+        seeds = self.finding.deciding_seeds
+        if seeds is None:
+            return "no number of seeds that could be run would decide it"
+        return f"about {seeds} seeds would decide it"
+
+    def tell_verdict(self) -> str:
+        """Give the verdict with all that is to be known of it."""
+        notes = (
+            self.tell_decision(),
+            self.finding.why,
+            self.claim.gap and f"left open by the document: {self.claim.gap}",
+            self.claim.fitted and f"chosen after a first run: {self.claim.fitted}",
+        )
+        return ": ".join(
+            [str(self.finding.verdict), *filter(None, ["; ".join(filter(None, notes))])]
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
         claim = asdict(self.claim)
@@ -145,9 +171,7 @@ class Judgement:
     @classmethod
     def from_dict(cls, item: dict[str, Any]) -> Judgement:
         """Take it from what `to_dict` gave."""
-        claim = Claim(
-            **{key: item[key] for key in _KEPT}, kind=Kind(item["kind"]), check=""
-        )
+        claim = Claim(**{key: item[key] for key in _KEPT}, kind=Kind(item["kind"]), check="")
         interval = tuple(item["interval"]) if item["interval"] else None
         finding = Finding(
             item["measured"],

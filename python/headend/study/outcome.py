@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,7 @@ class StudyOutcome:
         from headend import __version__
         from headend.figures.export import name_panels
         from headend.report import render_page
+        from headend.study.counting import tell_counts
 
         page = render_page(
             "study.html.j2",
@@ -75,15 +77,18 @@ class StudyOutcome:
             title=self.study.title,
             study=self.study,
             judgements=self.judgements,
+            counts=tell_counts(Counter(one.finding.verdict for one in self.judgements)),
             points=self.points,
             warnings=self.warnings,
         )
+        shown = {definition.name: definition.shows for definition in self.study.figures}
         figures = [
             {
                 "name": figure.name,
                 "title": figure.title,
                 "explanation": figure.explanation,
                 "files": [f"{stem}.svg" for stem in name_panels(figure)],
+                "shows": list(shown.get(figure.name, ())),
             }
             for figure in self.figures
         ]

@@ -1,144 +1,71 @@
-"""One page over all studies: every claim with its verdict, then the figures of each document."""
+"""One page over all studies: each document's figures with what was published and found, then every claim by its kind."""
 
 from __future__ import annotations
 
-import base64
 import itertools
-import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from headend.errors import InputError
-from headend.folder import MANIFEST, read_kind
-from headend.library import list_studies
-from headend.study.claims import Judgement, Verdict
-from headend.study.definition import Study, read_study
-from headend.study.outcome import CLAIMS, FIGURES, choose_study_folder
+from headend.study.claims import Judgement, Kind, Verdict
+from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
+from headend.study.exhibits import Exhibit, list_exhibits
+from headend.study.gathering import Gathered
 
-#: The documents, in the order of the page; a study's name begins with its document's.
-DOCUMENTS = {
-    "buffer-control": "Cable Modem Buffer Control (CableLabs, 2011)",
-    "aqm-docsis": "Active Queue Management in DOCSIS 3.x Cable Modems (CableLabs, 2014)",
-    "fast-docsis": "FAST TCP over low-speed DOCSIS links",
-    "service-quality": "Quantitative Assessment of IP Service Quality in 802.11b and DOCSIS Networks (2004)",
-    "cbt": "Lightweight Active Router-Queue Management for Multimedia Networking (1999)",
-    "cable-plant": "The cable plant: request, grant and contention",
-    "validation": "Models beside their closed forms and beside each other",
+TITLE = "Receipts: what five documents say, and what headend measures"
+
+#: What each kind of claim is, in words for readers.
+KINDS = {
+    Kind.RESULT: "The document measured or simulated it. These alone are evidence that headend reproduces the document.",
+    Kind.EXPECTATION: "The document says so, without data of its own.",
+    Kind.ARITHMETIC: "It follows from the document's own numbers; no model is run.",
+    Kind.SETTING: "A scenario carries a parameter of the document; read back, it is as the document has it.",
+    Kind.OURS: "A question that the document does not ask, or what theory, an RFC or another model says.",
 }
 
-
-#: What screen readers are told of each mark of a picture; of one that is an image, nobody reads it.
-_UNHEARD = re.compile(r' (?:aria-[a-z]+|role|pointer-events)="[^"]*"')
+#: Pixels of a small picture's width beside a Markdown page.
+_SMALL = 280
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """A figure as it was written: its words, and its panels as addresses that hold the picture itself."""
+class Document:
+    """A document, and the studies of it that were run."""
 
-    name: str
     title: str
-    explanation: str
-    panels: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What a study's folder holds."""
-
-    judgements: tuple[Judgement, ...]
-    drawings: tuple[Drawing, ...]
-    points: int
-    seeds: tuple[int, ...]
-    version: str
-    quick: str
-
-
-@dataclass(frozen=True)
-class Gathered:
-    """A shipped study, and what became of it where it was run."""
-
-    study: Study
-    outcome: Finished | None
+    studies: tuple[Gathered, ...]
 
     @property
-    def document(self) -> str:
-        """The document it belongs to."""
-        return name_document(self.study.name)
+    def exhibits(self) -> list[Exhibit]:
+        """Its figures and tables."""
+        return list_exhibits(self.studies)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
-        claims = self.outcome and [item.to_dict() for item in self.outcome.judgements]
-        return {"study": self.study.name, "document": self.document, "claims": claims}
-
-
-def name_document(study: str) -> str:
-    """Give the title of the document that a study belongs to.
-
-    Examples
-    --------
-    >>> name_document("cable-plant/contention")
-    'The cable plant: request, grant and contention'
-    """
-    document = study.split("/")[0]
-    return DOCUMENTS.get(document, document)
+    def select(self, kind: Kind) -> list[tuple[Gathered, Judgement]]:
+        """Give its claims of one kind, each with its study."""
+        return [
+            (item, judgement)
+            for item in self.studies
+            for judgement in item.judgements
+            if judgement.claim.kind is kind
+        ]
 
 
-def count_verdicts(
-    studies: Iterable[tuple[str, Sequence[Judgement]]],
-) -> dict[str, dict[Verdict, int]]:
-    """Count the verdicts of each document, in the order of the page."""
-    counts: dict[str, dict[Verdict, int]] = {}
-    for name, judgements in studies:
-        own = counts.setdefault(name_document(name), {})
-        for judgement in judgements:
-            verdict = judgement.finding.verdict
-            own[verdict] = own.get(verdict, 0) + 1
-    order = list(DOCUMENTS.values())
-    return dict(
-        sorted(counts.items(), key=lambda item: order.index(item[0]) if item[0] in order else 99)
-    )
-
-
-def list_judged(gathered: Iterable[Gathered]) -> list[tuple[str, Sequence[Judgement]]]:
+def list_judged(gathered: Sequence[Gathered]) -> list[tuple[str, Sequence[Judgement]]]:
     """Give the claims of each study that was run."""
-    return [(item.study.name, item.outcome.judgements) for item in gathered if item.outcome]
+    return [(item.study.name, item.judgements) for item in gathered if item.outcome]
 
 
-def gather_studies(folder: Path) -> list[Gathered]:
-    """Read what studies left in a folder, in the order of the page.
-
-    Raises
-    ------
-    InputError
-        When there is nothing, or what is there cannot be read.
-    """
-    order = list(DOCUMENTS)
-    names = sorted(
-        list_studies().items(),
-        key=lambda item: _place(item[0].split("/")[0], order),
-    )
-    gathered = []
-    for name, path in names:
-        study = read_study(name, path)
-        gathered.append(Gathered(study, _find(folder, study)))
-    if not any(item.outcome for item in gathered):
-        raise InputError(f"{folder}: {_tell_found(folder)}")
-    return gathered
+def tell_headline(gathered: Sequence[Gathered]) -> str:
+    """Say what became of the published results."""
+    counts = count_by_kind(list_judged(gathered))[Kind.RESULT]
+    return f"Of {sum(counts.values())} published results: {tell_counts(counts)}."
 
 
-def _tell_found(folder: Path) -> str:
-    """Say what is in a folder without the results of studies."""
-    if folder.is_file():
-        return "expected a folder with studies' results, found a file"
-    if read_kind(folder) == "study":
-        above = folder.resolve().parent
-        return f"holds the results of one study; expected the folder with those of all, such as {above}"
-    if kind := read_kind(folder):
-        return f"holds the results of a {kind}; expected a folder with studies' results"
-    return "no study's results are here; headend study run all makes them"
+def tell_missing(gathered: Sequence[Gathered]) -> str:
+    """Say how many studies are not on a page, in one line; nothing where all are."""
+    missing = sum(item.outcome is None for item in gathered)
+    if not missing:
+        return ""
+    return f"{missing} of {len(gathered)} studies were not run in full, and so are not in it."
 
 
 def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
@@ -153,125 +80,143 @@ def write_studies_page(gathered: Sequence[Gathered], path: Path) -> Path:
     """
     from headend.report import render_page, write_page
 
-    run = [item for item in gathered if item.outcome]
+    judged = list_judged(gathered)
     page = render_page(
         "studies.html.j2",
         [],
-        title="Receipts: what five documents say, and what headend measures",
-        documents=list(_group(run)),
-        counts=count_verdicts(list_judged(run)),
+        title=TITLE,
+        headline=tell_headline(gathered),
+        missing=tell_missing(gathered),
+        documents=_group(gathered),
+        counts=count_by_document(judged),
+        kinds=count_by_kind(judged),
+        about=KINDS,
         verdicts=list(Verdict),
-        missing=[item.study.name for item in gathered if not item.outcome],
-        versions=sorted({item.outcome.version for item in run if item.outcome}),
+        describe=describe_run,
+        versions=sorted({item.outcome.version for item in gathered if item.outcome}),
     )
     return write_page(page, path)
 
 
-def write_claims(gathered: Sequence[Gathered], path: Path) -> Path:
-    """Write all claims with their verdicts as Markdown, for documents that are read beside the code.
+def write_markdown(gathered: Sequence[Gathered], path: Path) -> Path:
+    """Write the same page as Markdown, for documents that are read beside the code, with small pictures in a folder beside it.
 
     Parameters
     ----------
     gathered
         The studies.
     path
-        The Markdown file.
+        The Markdown file; its pictures are in the folder of its name.
     """
     from headend.report import write_page
 
-    run = [item for item in gathered if item.outcome]
-    counts = count_verdicts(list_judged(run))
-    lines = [
-        "# Receipts",
-        "",
-        "What the documents say, what headend measures, and whether the two agree. `headend study run all` measures it anew, and `headend study report` makes"
-        " a page of it with the figures and the whole claims; where a number has an interval, that page has it.",
-        "",
-        f"| document | {' | '.join(verdict.value for verdict in Verdict)} |",
-        f"|---|{'---|' * len(Verdict)}",
-    ]
-    for document, own in counts.items():
-        numbers = " | ".join(str(own.get(verdict, 0)) for verdict in Verdict)
-        lines.append(f"| {_escape(document)} | {numbers} |")
-    for document, studies in _group(run):
-        lines += ["", f"## {_escape(document)}"]
-        for item in studies:
-            lines += ["", f"### {_escape(item.study.title)}", ""]
-            lines += [f"`headend study run {item.study.name}`: {_describe_run(item)}.", ""]
-            lines += ["| claim | expected | measured | verdict |", "|---|---|---|---|"]
-            lines += (
-                [_write_row(judgement) for judgement in item.outcome.judgements]
-                if item.outcome
-                else []
-            )
-    return write_page("\n".join(lines) + "\n", path)
+    pictures = path.with_suffix("")
+    _draw_small(gathered, pictures)
+    return write_page("\n".join(_write_lines(gathered, pictures.name)) + "\n", path)
 
 
-def _write_row(judgement: Judgement) -> str:
-    claim, finding = judgement.claim, judgement.finding
-    why = f": {finding.why}" if finding.why and finding.verdict is not Verdict.REPRODUCED else ""
-    cells = (claim.id, claim.expected, finding.measured, f"{finding.verdict}{why}")
-    return f"| {' | '.join(map(_escape, cells))} |"
-
-
-def _place(document: str, order: Sequence[str]) -> int:
-    return order.index(document) if document in order else len(order)
-
-
-def _group(run: Sequence[Gathered]) -> Iterator[tuple[str, list[Gathered]]]:
-    for document, own in itertools.groupby(run, key=lambda item: item.document):
-        yield document, list(own)
-
-
-def _find(folder: Path, study: Study) -> Finished | None:
-    """Read a study's results, or where it was only run in its quick form, those."""
-    forms = [study, study.make_quick()] if study.quick_settings else [study]
-    found = (_read(folder / choose_study_folder(form).name) for form in forms)
-    return next((outcome for outcome in found if outcome), None)
-
-
-def _read(folder: Path) -> Finished | None:
-    """Read one study's folder; None where it was not run to its end."""
-    path = folder / CLAIMS
-    if not path.is_file():
-        return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return Finished(
-            tuple(Judgement.from_dict(item) for item in content["claims"]),
-            tuple(_read_drawing(folder / FIGURES, item) for item in content["figures"]),
-            content["points"],
-            tuple(content["seeds"]),
-            manifest["headend"],
-            content["quick"],
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}: not what this version writes ({error}); run the study again"
-        ) from error
-
-
-def _read_drawing(folder: Path, item: dict[str, Any]) -> Drawing:
-    panels = tuple(_embed(folder / name) for name in item["files"])
-    return Drawing(item["name"], item["title"], item["explanation"], panels)
-
-
-def _embed(path: Path) -> str:
-    """Give a picture as an address that holds it, without what only a reader of the file itself could hear."""
-    text = _UNHEARD.sub("", path.read_text(encoding="utf-8"))
-    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode("ascii")
-
-
-def _describe_run(item: Gathered) -> str:
+def describe_run(item: Gathered) -> str:
     """Say how a study was run."""
-    assert item.outcome is not None
-    if item.study.scenario is None:
+    if item.outcome is None or item.study.scenario is None:
         return "calculated"
     seeds = item.outcome.seeds
-    word = "seed" if len(seeds) == 1 else "seeds"
-    quick = "; quick form" if item.outcome.quick else ""
-    return f"{item.outcome.points} runs, {word} {', '.join(map(str, seeds))}{quick}"
+    return f"{item.outcome.points} runs, {_name_seeds(seeds)}"
+
+
+def _name_seeds(seeds: Sequence[int]) -> str:
+    """Name seeds, a long row of them by its ends.
+
+    Examples
+    --------
+    >>> _name_seeds([1]), _name_seeds([1, 2, 3]), _name_seeds([1, 3])
+    ('seed 1', 'seeds 1 to 3', 'seeds 1, 3')
+    """
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    is_row = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
+    return f"seeds {seeds[0]} to {seeds[-1]}" if is_row else f"seeds {', '.join(map(str, seeds))}"
+
+
+def _write_lines(gathered: Sequence[Gathered], pictures: str) -> Iterator[str]:
+    judged = list_judged(gathered)
+    yield f"# {TITLE}"
+    yield ""
+    yield f"{tell_headline(gathered)} Expectations, arithmetic, settings and our own questions are counted apart, below."
+    yield "`headend study run all` measures it anew with each study's own seeds, and `headend study report` makes a page of it, with the whole figures."
+    if missing := tell_missing(gathered):
+        yield missing
+    yield ""
+    yield from _write_counts("published results of", count_by_document(judged))
+    yield ""
+    yield from _write_counts("kind of claim", count_by_kind(judged))
+    documents = _group(gathered)
+    for document in documents:
+        if exhibits := document.exhibits:
+            yield from ("", f"## {_escape(document.title)}", "")
+            yield "| | as published | measured here | verdict |"
+            yield "|---|---|---|---|"
+            for exhibit in exhibits:
+                yield from _write_exhibit(exhibit, pictures)
+    for kind in Kind:
+        if not any(document.select(kind) for document in documents):
+            continue
+        yield from ("", f"## Claims: {kind}", "", KINDS[kind])
+        for document in documents:
+            if own := document.select(kind):
+                yield from _write_claims(document.title, own)
+    yield from ("", "## Studies", "", "| study | how it was run |", "|---|---|")
+    for document in documents:
+        for item in document.studies:
+            yield f"| `{item.study.name}`: {_escape(item.study.title)} | {describe_run(item)} |"
+
+
+def _write_counts(of: str, counts: Mapping[str, Counts] | Mapping[Kind, Counts]) -> Iterator[str]:
+    yield f"| {of} | {' | '.join(Verdict)} |"
+    yield f"|---|{'---|' * len(Verdict)}"
+    for name, own in counts.items():
+        yield f"| {_escape(name)} | {' | '.join(str(own.get(verdict, 0)) for verdict in Verdict)} |"
+
+
+def _write_exhibit(exhibit: Exhibit, pictures: str) -> Iterator[str]:
+    name = exhibit.name
+    if exhibit.picture:
+        name += f'<br><img src="{pictures}/{exhibit.picture.id}.png" alt="{exhibit.name} as headend draws it" width="{_SMALL}">'
+    for judgement in exhibit.judgements:
+        claim, finding = judgement.claim, judgement.finding
+        cells = (claim.published or claim.expected, finding.measured, finding.verdict)
+        yield f"| {name} | {' | '.join(map(_escape, cells))} |"
+        name = ""
+
+
+def _write_claims(title: str, claims: Sequence[tuple[Gathered, Judgement]]) -> Iterator[str]:
+    yield from ("", f"### {_escape(title)}", "")
+    yield from ("| claim | expected | measured | verdict |", "|---|---|---|---|")
+    for item, judgement in claims:
+        claim, finding = judgement.claim, judgement.finding
+        where = f"`{item.study.name}`<br>{_escape(claim.source)}"
+        cells = (
+            claim.expected,
+            finding.measured + judgement.tell_interval(),
+            judgement.tell_verdict(),
+        )
+        yield f"| {_escape(claim.id)}<br>{where} | {' | '.join(map(_escape, cells))} |"
+
+
+def _draw_small(gathered: Sequence[Gathered], folder: Path) -> None:
+    """Write the small pictures, and nothing else, into a folder."""
+    from headend.figures.export import write_small
+
+    exhibits = [exhibit for document in _group(gathered) for exhibit in document.exhibits]
+    shown = {exhibit.picture.id: exhibit.picture.path for exhibit in exhibits if exhibit.picture}
+    write_small(shown, folder, _SMALL)
+
+
+def _group(gathered: Sequence[Gathered]) -> list[Document]:
+    run = [item for item in gathered if item.outcome]
+    return [
+        Document(title, tuple(own))
+        for title, own in itertools.groupby(run, key=lambda item: item.document)
+    ]
 
 
 def _escape(text: str) -> str:

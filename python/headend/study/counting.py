@@ -1,0 +1,55 @@
+"""Counting verdicts: published results by document, and every kind of claim apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from headend.study.claims import Judgement, Kind, Verdict
+from headend.study.gathering import DOCUMENTS, name_document
+
+#: The claims of studies, each with the study's name.
+Judged = Iterable[tuple[str, Sequence[Judgement]]]
+#: How many claims have each verdict.
+Counts = Mapping[Verdict, int]
+
+
+def count_by_document(studies: Judged, kind: Kind = Kind.RESULT) -> dict[str, Counts]:
+    """Count the verdicts on claims of one kind for each document that has any, in the order of the page."""
+    counts: dict[str, Counter[Verdict]] = {}
+    for name, judgements in studies:
+        own = [one.finding.verdict for one in judgements if one.claim.kind is kind]
+        if own:
+            counts.setdefault(name_document(name), Counter()).update(own)
+    order = list(DOCUMENTS.values())
+    known = [document for document in order if document in counts]
+    others = [document for document in counts if document not in order]
+    return {document: counts[document] for document in (*known, *others)}
+
+
+def count_by_kind(studies: Judged) -> dict[Kind, Counts]:
+    """Count the verdicts on claims of every kind."""
+    counts: dict[Kind, Counter[Verdict]] = {kind: Counter() for kind in Kind}
+    for _, judgements in studies:
+        for judgement in judgements:
+            counts[judgement.claim.kind][judgement.finding.verdict] += 1
+    return dict(counts)
+
+
+def tell_counts(counts: Counts) -> str:
+    """Say how many claims have each verdict.
+
+    Examples
+    --------
+    >>> tell_counts({Verdict.REPRODUCED: 12, Verdict.DIFFERS: 1})
+    '12 reproduced, 1 differs'
+    >>> tell_counts({})
+    'none'
+    """
+    words = [_tell(verdict, counts[verdict]) for verdict in Verdict if counts.get(verdict)]
+    return ", ".join(words) or "none"
+
+
+def _tell(verdict: Verdict, count: int) -> str:
+    plural = {Verdict.DIFFERS: "differ"}
+    return f"{count} {verdict if count == 1 else plural.get(verdict, verdict)}"

@@ -1,0 +1,204 @@
+"""What studies left in a folder, and whether it is evidence: each with its own seeds and its claims of today."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headend.errors import InputError
+from headend.folder import MANIFEST, read_kind
+from headend.library import list_studies
+from headend.study.claims import Judgement
+from headend.study.definition import Study, read_study
+from headend.study.outcome import CLAIMS, FIGURES, choose_study_folder
+
+#: The documents, in the order of the page; a study's name begins with its document's.
+DOCUMENTS = {
+    "buffer-control": "Cable Modem Buffer Control (CableLabs, 2011)",
+    "aqm-docsis": "Active Queue Management in DOCSIS 3.x Cable Modems (CableLabs, 2014)",
+    "fast-docsis": "FAST TCP over low-speed DOCSIS links",
+    "service-quality": "Quantitative Assessment of IP Service Quality in 802.11b and DOCSIS Networks (2004)",
+    "cbt": "Lightweight Active Router-Queue Management for Multimedia Networking (1999)",
+    "cable-plant": "The cable plant: request, grant and contention",
+    "validation": "Models beside their closed forms and beside each other",
+}
+
+
+#: What screen readers are told of each mark of a picture; of one that is an image, nobody reads it.
+_UNHEARD = re.compile(r' (?:aria-[a-z]+|role|pointer-events)="[^"]*"')
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A panel of a figure, as SVG."""
+
+    id: str
+    path: Path
+
+    @property
+    def address(self) -> str:
+        """An address that holds the picture itself, without what only a reader of the file could hear."""
+        text = _UNHEARD.sub("", self.path.read_text(encoding="utf-8"))
+        return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode("ascii")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure as it was written: its words, its panels, and the document's figures and tables that it shows anew."""
+
+    title: str
+    explanation: str
+    pictures: tuple[Picture, ...]
+    shows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a study's folder holds."""
+
+    judgements: tuple[Judgement, ...]
+    drawings: tuple[Drawing, ...]
+    points: int
+    seeds: tuple[int, ...]
+    version: str
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A shipped study, and what became of it where it was run, with its own seeds and in its full form."""
+
+    study: Study
+    outcome: Finished | None
+
+    @property
+    def judgements(self) -> tuple[Judgement, ...]:
+        """Its claims with what was found; none where it was not run."""
+        return self.outcome.judgements if self.outcome else ()
+
+    @property
+    def document(self) -> str:
+        """The document it belongs to."""
+        return name_document(self.study.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        claims = self.outcome and [item.to_dict() for item in self.outcome.judgements]
+        return {"study": self.study.name, "document": self.document, "claims": claims}
+
+
+def name_document(study: str) -> str:
+    """Give the title of the document that a study belongs to.
+
+    Examples
+    --------
+    >>> name_document("cable-plant/contention")
+    'The cable plant: request, grant and contention'
+    """
+    document = study.split("/")[0]
+    return DOCUMENTS.get(document, document)
+
+
+def gather_studies(folder: Path) -> list[Gathered]:
+    """Read what studies left in a folder, in the order of the page.
+
+    Raises
+    ------
+    InputError
+        When there is nothing; or a study was run with other seeds than its own, or judged by other claims than its file has
+        now; or what is there cannot be read.
+    """
+    order = list(DOCUMENTS)
+    names = sorted(
+        list_studies().items(),
+        key=lambda item: _place(item[0].split("/")[0], order),
+    )
+    gathered = []
+    for name, path in names:
+        study = read_study(name, path)
+        gathered.append(Gathered(study, _read(folder / choose_study_folder(study).name, study)))
+    if not any(item.outcome for item in gathered):
+        raise InputError(f"{folder}: {_tell_found(folder)}")
+    return gathered
+
+
+def _tell_found(folder: Path) -> str:
+    """Say what is in a folder without the results of studies."""
+    if folder.is_file():
+        return "expected a folder with studies' results, found a file"
+    if read_kind(folder) == "study":
+        above = folder.resolve().parent
+        return f"holds the results of one study; expected the folder with those of all, such as {above}"
+    if kind := read_kind(folder):
+        return f"holds the results of a {kind}; expected a folder with studies' results"
+    return "no study's results are here; headend study run all makes them"
+
+
+def _place(document: str, order: Sequence[str]) -> int:
+    return order.index(document) if document in order else len(order)
+
+
+def _read(folder: Path, study: Study) -> Finished | None:
+    """Read one study's folder; None where it was not run to its end."""
+    path = folder / CLAIMS
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        outcome = Finished(
+            tuple(Judgement.from_dict(item) for item in content["claims"]),
+            tuple(_read_drawing(folder, item) for item in content["figures"]),
+            content["points"],
+            tuple(content["seeds"]),
+            manifest["headend"],
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: not what this version writes ({error}); run the study again"
+        ) from error
+    _check(outcome, study, folder)
+    return outcome
+
+
+def _check(outcome: Finished, study: Study, folder: Path) -> None:
+    """Refuse what is no evidence for the claims that a study makes now."""
+    again = f"headend study run {study.name} makes the receipt"
+    if study.scenario and (lacking := sorted(set(study.seeds) - set(outcome.seeds))):
+        raise InputError(
+            f"{folder}: was run with {_list_seeds(outcome.seeds)}, and the study's own are {_list_seeds(study.seeds, short=True)}:"
+            f" without {_list_seeds(lacking)} it is no receipt; {again}"
+        )
+    judged = [judgement.claim for judgement in outcome.judgements]
+    if judged != [replace(claim, check="") for claim in study.claims]:
+        raise InputError(
+            f"{folder}: was judged by other claims than the study has now; {again}, from the points that are there"
+        )
+
+
+def _list_seeds(seeds: Sequence[int], *, short: bool = False) -> str:
+    """Name seeds in words.
+
+    Examples
+    --------
+    >>> _list_seeds([1]), _list_seeds([1, 2]), _list_seeds([1, 2], short=True)
+    ('seed 1', 'seeds 1, 2', '1, 2')
+    """
+    numbers = ", ".join(map(str, seeds))
+    return numbers if short else f"{'seed' if len(seeds) == 1 else 'seeds'} {numbers}"
+
+
+def _read_drawing(folder: Path, item: dict[str, Any]) -> Drawing:
+    pictures = tuple(_find_picture(folder, name) for name in item["files"])
+    return Drawing(item["title"], item["explanation"], pictures, tuple(item["shows"]))
+
+
+def _find_picture(folder: Path, name: str) -> Picture:
+    path = folder / FIGURES / name
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is gone")
+    return Picture(f"{folder.name}-{path.stem}", path)

@@ -1,0 +1,83 @@
+"""Receipts: what every shipped claim has to say of itself, and when a number over seeds is decided."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from headend.library import list_studies
+from headend.study import Kind, Verdict, decide_over_seeds, read_study
+from headend.study.exhibits import find_names
+
+STUDIES = sorted(list_studies().items())
+
+
+@pytest.mark.parametrize(("name", "folder"), STUDIES, ids=[name for name, _ in STUDIES])
+def test_every_claim_names_its_kind_and_a_result_what_was_published(
+    name: str, folder: Path
+) -> None:
+    content = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
+    assert [claim["id"] for claim in content["claim"] if "kind" not in claim] == []
+    results = [claim for claim in read_study(name, folder).claims if claim.kind is Kind.RESULT]
+    assert [claim.id for claim in results if not claim.published] == []
+
+
+def test_what_a_figure_shows_is_the_source_of_a_claim_of_its_document() -> None:
+    studies = [read_study(name, folder) for name, folder in STUDIES]
+    sources: dict[str, str] = {}
+    for study in studies:
+        document = study.name.split("/")[0]
+        own = " ".join(f"{claim.source}, {find_names(claim.source)}" for claim in study.claims)
+        sources[document] = sources.get(document, "") + own
+    unknown = [
+        (study.name, figure.name, shown)
+        for study in studies
+        for figure in study.figures
+        for shown in figure.shows
+        if shown not in sources[study.name.split("/")[0]]
+    ]
+    assert unknown == []
+
+
+def test_a_mean_whose_interval_reaches_over_a_bound_is_undecided() -> None:
+    values = [0.2, 1.4, 0.9]
+    found = decide_over_seeds(values, low=0.5)
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.deciding_seeds == 16
+    assert decide_over_seeds(values, low=-0.7).verdict is Verdict.REPRODUCED
+    assert decide_over_seeds(values, high=-0.7).verdict is Verdict.DIFFERS
+    assert decide_over_seeds(values, 0.0, 1.0).verdict is Verdict.UNDECIDED
+
+
+def test_as_many_seeds_as_are_asked_for_decide_it_if_their_spread_stays() -> None:
+    values = [0.2, 1.4, 0.9]
+    needed = decide_over_seeds(values, low=0.5).deciding_seeds
+    assert needed is not None
+    mean = sum(values) / 3
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / 2)
+
+    def spread(count: int) -> list[float]:
+        """As many values of the same mean and deviation."""
+        signs = [1.0 if number % 2 else -1.0 for number in range(count)]
+        middle = sum(signs) / count
+        width = math.sqrt(sum((sign - middle) ** 2 for sign in signs) / (count - 1))
+        return [mean + (sign - middle) * deviation / width for sign in signs]
+
+    assert decide_over_seeds(spread(needed), low=0.5).verdict is Verdict.REPRODUCED
+    assert decide_over_seeds(spread(needed - 1), low=0.5).verdict is Verdict.UNDECIDED
+
+
+def test_a_mean_at_the_bound_itself_is_never_decided_by_chance() -> None:
+    assert decide_over_seeds([1.0, 2.0, 3.0], low=2.0).verdict is Verdict.UNDECIDED
+    assert decide_over_seeds([1.0, 2.0, 3.0], low=2.0).deciding_seeds is None
+    assert decide_over_seeds([2.0, 2.0], low=2.0).verdict is Verdict.REPRODUCED
+
+
+def test_one_seed_has_no_interval() -> None:
+    found = decide_over_seeds([1.0], low=0.5)
+    assert (found.verdict, found.interval) == (Verdict.REPRODUCED, None)
+    finding = found.tell("1.0")
+    assert (finding.measured, finding.verdict, finding.interval) == ("1.0", found.verdict, None)
