@@ -250,7 +250,7 @@ fn prague_fills_the_link_with_hardly_a_queue() {
 }
 
 /// In a queue that marks all alike a control that answers in proportion starves CUBIC. Where marks are only echoed (RFC 3168) Prague
-/// answers as NewReno does, and NewReno and CUBIC share alike (RFC 9438 §4.3). Tolerance: 40 to 60 % are alike, as in `studies/validation/competition`.
+/// answers as NewReno does, and NewReno and CUBIC share alike (RFC 9438 §4.3). Tolerance: 40 to 60 % are alike.
 #[test]
 fn prague_shares_a_classic_queue_where_marks_are_only_echoed() {
     for queue in ["codel", "pie"] {

@@ -339,13 +339,13 @@ impl Bbr {
         }
     }
 
+    /// §4.2.3.4: `BBRSaveCwnd()`.
     fn save_cwnd(&mut self) {
-        self.saved_cwnd =
-            if self.recovering || matches!(self.state, State::ProbeRtt { until: Some(_), .. }) {
-                self.saved_cwnd.max(self.cwnd)
-            } else {
-                self.cwnd
-            };
+        self.saved_cwnd = if self.recovering || matches!(self.state, State::ProbeRtt { .. }) {
+            self.saved_cwnd.max(self.cwnd)
+        } else {
+            self.cwnd
+        };
     }
 
     /// §4.2.3.2: `BBRInflight()`.
@@ -570,6 +570,29 @@ mod tests {
         );
         bbr.on_congestion(CongestionSignal::Timeout, &ack);
         assert_eq!(bbr.cwnd(), MSS);
+    }
+
+    #[test]
+    fn a_loss_while_a_probe_drains_the_path_does_not_forget_the_window() {
+        let mut path = Path::new(1e6, 0.1, MSS);
+        let mut bbr = bbr();
+        path.run(&mut bbr, 3.0);
+        let before = bbr.cwnd();
+        bbr.state = State::ProbeRtt {
+            until: None,
+            round_done: false,
+        };
+        bbr.save_cwnd();
+        bbr.cwnd = 4 * MSS;
+        let ack = AckSample {
+            prior_in_flight: 50 * MSS,
+            newly_lost: MSS,
+            newly_acked: MSS,
+            mss: MSS,
+            ..AckSample::default()
+        };
+        bbr.on_congestion(CongestionSignal::Loss { lost: MSS }, &ack);
+        assert!(bbr.saved_cwnd >= before, "{} {before}", bbr.saved_cwnd);
     }
 
     /// Once Startup is over, a bunch of twenty segments where the bandwidth explains one makes room for nineteen more.

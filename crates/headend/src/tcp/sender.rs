@@ -1043,21 +1043,24 @@ impl Sender {
         self.board.pipe().saturating_sub(self.departed)
     }
 
-    /// RFC 5681's FlightSize, for equation 4: what is sent and not cumulatively acknowledged. It leaves out what limited transmit has
-    /// sent (RFC 5681 §3.2), and during a recovery what exceeds FlightSize at its start: a recovery that stalls goes on sending while
-    /// selective acknowledgements arrive, and a second sign of congestion must not raise the threshold. Reno's recovery ends with more
-    /// outstanding than the window: the systems that had it took the smaller of the two. So does RACK here, which repairs repairs: windows
-    /// of data may have arrived behind one gap, and the threshold may be less than equation 4's (RFC 5681 §3.2), but a loss must not raise the window.
+    /// RFC 5681's FlightSize, for equation 4: what is sent and not cumulatively acknowledged, without what limited transmit has sent
+    /// (§3.2). Two bounds are ours, since a second sign of congestion must not raise the threshold, nor a loss the window (the threshold may be
+    /// less than equation 4's, §3.2):
+    /// - During a recovery, FlightSize at its start: a recovery that stalls goes on sending while selective acknowledgements arrive.
+    /// - Outside, the window: when a recovery ends, windows of data may have arrived behind the next gap. With RACK, which repairs repairs, and
+    ///   with Reno's own recovery also within one.
+    ///
     /// As Linux has it, it is the control's window in place of all that.
     #[inline]
     fn flight_size(&self) -> u64 {
+        let window = self.control.cwnd();
         if self.setup.ssthresh_from == SsthreshFrom::Window {
-            return self.control.cwnd();
+            return window;
         }
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let flight = match self.recovery {
-            Recovery::None if self.dup_acks > 0 => self.limited_from.min(nxt) - una,
-            Recovery::None => nxt - una,
+            Recovery::None if self.dup_acks > 0 => (self.limited_from.min(nxt) - una).min(window),
+            Recovery::None => (nxt - una).min(window),
             Recovery::Fast { .. } | Recovery::Timeout { .. } => {
                 (nxt - una).min(self.recovery_flight)
             }
@@ -1065,7 +1068,7 @@ impl Sender {
         if self.setup.reno {
             flight.min(self.cwnd)
         } else if self.rack.is_some() {
-            flight.min(self.control.cwnd())
+            flight.min(window)
         } else {
             flight
         }
