@@ -89,24 +89,18 @@ def toss(row: Row, **other: str) -> Row:
 def test_drops_by_the_exact_laws_are_reproduced_and_others_not() -> None:
     assert missed(verdicts("drop-spacing", toss)) == set()
     found = missed(verdicts("drop-spacing", lambda row: toss(row, reached="independent")))
-    assert found == {
-        "AQM-F9.bounds",
-        "AQM-F9.distribution",
-        "AQM-F10.counts",
-    }
+    assert found == {"AQM-F9.distribution", "AQM-F10.counts", "AQM-F10.reduced"}
     assert missed(verdicts("drop-spacing", lambda row: toss(row, greater="at least"))) == {
         "AQM-F9.words"
     }
     swapped = {"independent": "as many", "as_many": "independent"}
     found = missed(verdicts("drop-spacing", lambda row: toss(row, **swapped)))
-    # As many drops, so the mean run is the same.
-    assert {claim for claim in found if claim.startswith(("AQM-F7", "AQM-F8"))} == {
+    assert found == {
         "AQM-F7.geometric",
-        "AQM-F7.mode",
         "AQM-F8.gaussian",
-        "AQM-F8.excursions",
+        "AQM-F10.counts",
+        "AQM-F10.reduced",
     }
-    assert {"AQM-F10.same-rate", "AQM-F10.reduced"} <= found
 
 
 def drop_by(row: Row, spacing: Spacing) -> Row:
@@ -117,16 +111,17 @@ def drop_by(row: Row, spacing: Spacing) -> Row:
     }
 
 
-def test_effective_probabilities_by_the_exact_law_are_reproduced_and_those_of_coins_not() -> None:
+def test_effective_probabilities_by_the_exact_law_are_its_own_and_those_of_coins_not() -> None:
     study = "effective-drop-probability"
-
-    def exact(row: Row) -> Row:
-        return drop_by(row, "off" if row["drops"] == "independent" else "reached")
-
-    assert missed(verdicts(study, exact)) == set()
+    # 0.541 is the exact law's limit for small p; the line through those below 0.1 is a hundredth steeper.
+    assert missed(verdicts(study, lambda row: drop_by(row, "reached"))) == {"AQM-F16.slope"}
     found = missed(verdicts(study, lambda row: drop_by(row, "off")))
     assert found == {"AQM-F16.exact", "AQM-F16.slope", "AQM-F16.jumps", "AQM-F16.gap"}
-    assert missed(verdicts(study, lambda row: drop_by(row, "reached"))) == {"AQM-F16.coin"}
+
+    def straight(row: Row) -> Row:
+        return {"sent": 2_000_000, "discarded": round(2_000_000 * 0.541 * row["percent"] / 100)}
+
+    assert "AQM-F16.slope" not in missed(verdicts(study, straight))
 
 
 # The flood.
@@ -166,10 +161,6 @@ def test_a_flood_that_swings_where_it_must_is_reproduced_and_one_that_does_not_d
     assert found == {"AQM-B.oscillates"}
     assert missed(verdicts("overload", lambda row: flood(row, low=0.5))) == {"AQM-B.oscillates"}
     assert missed(verdicts("overload", lambda row: flood(row, delay=47))) == {"AQM-B.target"}
-    assert missed(verdicts("overload", lambda row: {**flood(row), "loss": 0.1})) == {
-        "AQM-B.tenth",
-        "AQM-B.oscillates",
-    }
     wild = missed(
         verdicts("overload", lambda row: {**flood(row), "probability": [0.8, 0.9] * 4062})
     )
@@ -194,31 +185,28 @@ def estimate(row: Row, **errors: float) -> Row:
     departed = np.where(times < 45, rates, 0) if row["uploads"] == "45 s" else rates
     if row["uploads"] == "45 s":
         rates = np.where(times < 45, rates, 10e6)
-    off = {"departure_rate": 0.2, "departure_time": 0.1, "grants": 0.01} | errors
+    off = {"departure_rate": 0.2, "grants": 0.01} | errors
     swing = np.where(np.arange(len(times)) % 2, 1.0, -1.0) * off[row["estimate"]]
     rates = rates * (1 + np.where(times < 45, swing, 0) if row["uploads"] == "45 s" else 1 + swing)
-    if row["estimate"] == "departure_rate" and (row["map_ms"], row["dequeue_at"]) == (4, "burst"):
+    if row["estimate"] == "departure_rate" and (
+        row["map_ms"],
+        row["dequeue_at"],
+        row["placement"],
+    ) == (4, "burst", "random"):
         rates[100::500] = 106e6 * (1 + errors.get("spike", 0.0))
-    if row["uploads"] == "all along":
-        rates = np.roll(rates, round(errors.get("late", 0)))
     return {"rate": rates.tolist(), "departed": departed.tolist()}
 
 
 def test_estimates_as_the_paper_has_them_are_reproduced_and_others_not() -> None:
     study = "departure-rate"
     assert missed(verdicts(study, estimate)) == set()
-    assert missed(verdicts(study, lambda row: estimate(row, grants=0.15))) == {
+    assert missed(verdicts(study, lambda row: estimate(row, grants=0.25))) == {
         "AQM-F11.inaccurate",
         "AQM-F13.tracks",
-        "AQM-F14.down",
-        "AQM-F14.up",
     }
-    for spike in (-0.8, -0.5, 1.0):
-        found = missed(verdicts(study, lambda row: estimate(row, spike=spike)))  # noqa: B023
-        assert found == {"AQM-F12.line-rate"}
-    assert missed(verdicts(study, lambda row: estimate(row, late=4))) == set()
-    late = missed(verdicts(study, lambda row: estimate(row, late=5)))
-    assert late == {"AQM-F14.down", "AQM-F14.up"}
+    # From 106 Mb/s down to 53, which is nearer to the service's 20.
+    found = missed(verdicts(study, lambda row: estimate(row, spike=-0.5)))
+    assert found == {"AQM-F12.line-rate"}
 
     def renewed(row: Row) -> Row:
         again = estimate({**row, "uploads": "all along"})
@@ -240,7 +228,6 @@ def congest(row: Row, buckets: float = 3.0, grants: float = 1.0) -> Row:
     return {
         **{name: factor * delay + shift for name, delay in delays.items()},
         "delays": [factor * 25e6 * number / 100 for number in range(101)],
-        "uploads": 50e6,
     }
 
 
@@ -252,13 +239,9 @@ def test_a_congested_channel_as_the_paper_has_it_is_reproduced_and_otherwise_not
     def burdened(row: Row) -> Row:
         worse = 1.1 if row["estimate"] == "grants" else 1.0
         measured = congest(row)
-        return {
-            **measured,
-            **{name: worse * measured[name] for name in ("median", "p90", "p99")},
-            "uploads": measured["uploads"] / worse,
-        }
+        return {**measured, **{name: worse * measured[name] for name in ("median", "p90", "p99")}}
 
-    assert missed(verdicts(study, burdened)) == {"AQM-F15.free", "AQM-F15.goodput"}
+    assert missed(verdicts(study, burdened)) == {"AQM-F15.free"}
 
 
 def draw(row: Row, **later: float) -> Row:
@@ -269,11 +252,7 @@ def draw(row: Row, **later: float) -> Row:
     at_map = row["dequeue_at"] == "map"
     # Differences that a seed makes, and that cancel out over all.
     shift = (-1) ** row["seed"] * 0.01 * at_map
-    return {
-        "game": 1e6 * (delays[queue] + longer[queue] * at_map + shift),
-        "waited": 1e6 * (22 - 0.4 * at_map),
-        "uploads": 47e6 + shift,
-    }
+    return {"game": 1e6 * (delays[queue] + longer[queue] * at_map + shift)}
 
 
 def test_packets_drawn_as_the_paper_has_it_are_reproduced_and_otherwise_not() -> None:
@@ -282,12 +261,7 @@ def test_packets_drawn_as_the_paper_has_it_are_reproduced_and_otherwise_not() ->
     assert missed(verdicts(study, lambda row: draw(row, sfq_codel=-0.1))) == {
         "AQM-3.2.flow-queuing"
     }
-    assert missed(verdicts(study, lambda row: draw(row, sfq_codel=10.0))) == {"AQM-3.2.benefit"}
-    assert missed(verdicts(study, lambda row: draw(row, pie=100.0, docsis_pie=0.1))) == {
-        "AQM-3.2.tail",
-        "AQM-3.2.tail-measured",
-    }
-    assert missed(verdicts(study, lambda row: draw(row, codel=5.0))) == {"AQM-3.2.head"}
+    assert missed(verdicts(study, lambda row: draw(row, sfq_codel=20.0))) == {"AQM-3.2.benefit"}
 
 
 def test_figures_are_drawn_from_points() -> None:

@@ -34,7 +34,7 @@ def find_differing(verdicts: dict[str, Verdict]) -> set[str]:
 
 
 def split_buffer(text: str) -> int:
-    """Give the KiB of ``"8 KiB in packets"`` or ``"Chrome 13, 16 KiB"``."""
+    """Give the KiB of ``"Chrome 13, 16 KiB"``."""
     return int(text.split(" KiB")[0].split()[-1])
 
 
@@ -102,10 +102,10 @@ def test_a_line_by_the_rule_of_thumb_agrees_and_one_that_needs_more_differs() ->
         return {"utilisation": min(1.0, 0.9 + 0.1 * products * row["flows"] ** 0.5 / need)}
 
     study = "buffer-control/bdp-rule"
-    agreeing = judge_all(study, lambda row: measure(row, need=0.9))
+    agreeing = judge_all(study, lambda row: measure(row, need=1.0))
     assert not find_differing(agreeing)
     hungry = judge_all(study, lambda row: measure(row, need=3.0))
-    assert find_differing(hungry) >= {"BUF-3.one", "BUF-3.eight", "BUF-3.many"}
+    assert find_differing(hungry) == {"BUF-3.one", "BUF-3.eight", "BUF-3.many"}
 
 
 def test_one_reno_flow_uses_three_quarters_without_a_buffer_and_all_with_a_product() -> None:
@@ -127,7 +127,7 @@ def test_full_buffers_agree_but_for_the_adjective_and_half_full_ones_differ() ->
         "BUF-6.several-seconds"
     }
     half = find_differing(judge_all(study, lambda row: measure(row, share=0.4)))
-    assert half >= {"BUF-1.second", "BUF-1.proportional"}
+    assert half == {"BUF-1.proportional", "BUF-6.several-seconds"}
 
 
 # Settings
@@ -161,9 +161,9 @@ def call(row: Row, best: int, *, loss: float = 0.002) -> Row:
     wait = row["buffer_kib"] * 8.192 / row["rate_mbps"]
     slow = row["buffer_kib"] == 256 and row["rate_mbps"] in (1, 10)
     return {
-        "mos": mos, "mos_min": mos - 0.2, "mos_max": mos + 0.1, "calls": 10.0,
+        "mos": mos, "mos_min": mos - 0.2, "mos_max": mos + 0.1,
         "loss": loss * 8 / row["buffer_kib"], "late": 0.0, "delay": (36 + 0.8 * wait) * 1e6,
-        "set_up": 2e9, "set_up_max": 3e9, "failed": 0.4 if slow else 0.0, "goodput": 1e6,
+        "set_up": 2e9, "set_up_max": 3e9, "failed": 0.4 if slow else 0.0,
     }  # fmt: skip
 
 
@@ -184,25 +184,67 @@ def test_calls_that_lose_nothing_in_small_buffers_differ() -> None:
     differing = find_differing(judge_all("buffer-control/voice", measure))
     assert differing >= {
         "BUF-F6.time-outs", "BUF-F7.peak", "BUF-F8.best", "BUF-F8.loss", "BUF-F9.peak",
-        "BUF-F10.peaks", "BUF-1.loss",
     }  # fmt: skip
     assert not differing & {"BUF-F6.best", "BUF-F10.rtt"}
 
 
+def test_buffers_that_ten_calls_cannot_tell_apart_are_equally_good() -> None:
+    def measure(row: Row, *, lead: float) -> Row:
+        found = call(row, 32)
+        if row["buffer_kib"] == 16:
+            # 16 KiB lead by so much, and the spread of the eight seeds is 0.024.
+            found["mos"] = 4.3 + lead + 0.01 * (row["seed"] - 4.5)
+        return found
+
+    study = "buffer-control/voice"
+    near = judge_all(study, lambda row: measure(row, lead=0.02))
+    assert near["BUF-F8.best"] is near["BUF-F7.peak"] is REPRODUCED
+    ahead = judge_all(study, lambda row: measure(row, lead=0.03))
+    assert (ahead["BUF-F8.best"], ahead["BUF-F7.peak"]) == (DIFFERS, REPRODUCED)
+
+
+def test_a_fall_that_seeds_do_not_agree_on_is_undecided() -> None:
+    def measure(row: Row) -> Row:
+        found = call(row, 16)
+        if row["buffer_kib"] == 32:
+            found["mos"] = 4.2 + 0.2 * (row["seed"] - 4.5)
+        return found
+
+    verdicts = judge_all("buffer-control/voice", measure)
+    assert verdicts["BUF-F6.drop"] is Verdict.UNDECIDED
+
+
 def test_choices_that_keep_the_peaks_agree_and_others_differ() -> None:
     def measure(row: Row, *, best: dict[int, int]) -> Row:
-        size = split_buffer(row["buffer"])
+        size = row["buffer_kib"]
         away = max(size / best[row["rate_mbps"]], best[row["rate_mbps"]] / size)
         return {"mos": 4.5 - 0.1 * away, "loss": 0.1 / size}
 
     study = "buffer-control/voice-choices"
     assert not find_differing(judge_all(study, lambda row: measure(row, best=BEST)))
-    late = dict.fromkeys(BEST, 256)
-    assert "BUF-F10.packets" in find_differing(
-        judge_all(study, lambda row: measure(row, best=late))
+    late = dict.fromkeys(BEST, 128)
+    assert find_differing(judge_all(study, lambda row: measure(row, best=late))) == {
+        "BUF-F10.packets",
+        "BUF-F10.bytes",
+    }
+    none = judge_all(
+        study,
+        lambda row: {
+            **measure(row, best=BEST),
+            "loss": 0.0 if row["choice"] == "bytes" else 0.1 / row["buffer_kib"],
+        },
     )
-    none = judge_all(study, lambda row: {**measure(row, best=BEST), "loss": 0.0})
-    assert find_differing(none) == {"BUF-F8.packets", "BUF-F8.bytes"}
+    assert find_differing(none) == {"BUF-F8.bytes"}
+
+
+def test_a_de_jitter_buffer_that_moves_the_peaks_differs() -> None:
+    def measure(row: Row) -> Row:
+        best = 8 if "40 ms" in row["choice"] else 32
+        away = max(row["buffer_kib"] / best, best / row["buffer_kib"])
+        return {"mos": 4.5 - 0.1 * away, "loss": 0.1 / row["buffer_kib"]}
+
+    verdicts = judge_all("buffer-control/voice-choices", measure)
+    assert verdicts["BUF-F10.de-jitter"] is DIFFERS
 
 
 def test_an_adapter_that_shields_calls_agrees_and_one_that_does_not_differs() -> None:
@@ -233,10 +275,9 @@ def test_calls_by_cole_and_rosenbluth_agree_and_those_that_bear_more_differ() ->
         return float(1 + 0.035 * rating + rating * (rating - 60) * (100 - rating) * 7e-6)
 
     def measure(row: Row, *, later: float = 0.0, cost: float = 4.0) -> Row:
-        late = 0.05 if row["jitter_ms"] > 1 else 0.0
         loss = row["loss_percent"] / 100
-        rating = analysis.predict_cole(row["delay_ms"] - later) - cost * 100 * (late + loss)
-        return {"mos": score(rating), "late": late, "loss": loss}
+        rating = analysis.predict_cole(row["delay_ms"] - later) - cost * 100 * loss
+        return {"mos": score(rating), "loss": loss}
 
     study = "buffer-control/application-limits"
     assert not find_differing(judge_all(study, measure))
@@ -255,8 +296,7 @@ def load_page(row: Row, *, idle: float = 4.0, window: bool = True) -> Row:
     filled = {0: 0.0, 1: 0.8, 10: 1.0}[row["uploads"]] * min(size, limit)
     wait = filled * 8.192e-3 / row["rate_mbps"]
     return {
-        "load": times * (idle + 40 * wait) * 1e9, "slowest": 0.0, "loads": 10.0,
-        "queue": wait * 1e9, "lost": 0.0,
+        "load": times * (idle + 40 * wait) * 1e9, "quick": 0.0, "slow": 0.0, "lost": 0.0,
     }  # fmt: skip
 
 
@@ -270,17 +310,40 @@ def test_pages_that_are_quick_without_uploads_or_meet_large_windows_differ() -> 
         "BUF-W.no-load"
     }
     large = judge_all(study, lambda row: load_page(row, window=False))
-    assert find_differing(large) == {"BUF-F12.levels", "BUF-F13.levels"}
+    assert find_differing(large) == {"BUF-F12.levels"}
+
+
+def test_a_smallest_buffer_that_ten_loads_cannot_tell_from_the_best_is_as_good() -> None:
+    def measure(row: Row, *, spread: float) -> Row:
+        found = load_page(row)
+        if row["test"] == "Firefox 6, 8 KiB":
+            found["load"] += 2e9
+        return {**found, "slow": spread}
+
+    study, claim = "buffer-control/web-pages", "BUF-F15.smallest"
+    assert judge_all(study, lambda row: measure(row, spread=1e10))[claim] is REPRODUCED
+    assert judge_all(study, lambda row: measure(row, spread=0.0))[claim] is DIFFERS
 
 
 def test_the_counting_of_buffers_is_told_by_the_smallest() -> None:
     def measure(row: Row) -> Row:
-        size = split_buffer(row["buffer"])
-        lost = 0.2 if "packets" in row["buffer"] and size == 16 else 0.0
-        return {"load": (size / 10 + 100 * lost) * 1e9, "lost": lost}
+        size = row["buffer_kib"]
+        lost = 0.2 if row["counts"] == "packets" and size == 16 else 0.0
+        held = min(size, 64) if row["beside"] == "one upload" else size
+        load = (held / 10 + 100 * lost) * 1e9
+        return {"load": load, "quick": 0.0, "slow": 0.0, "lost": lost, "upload_lost": 0.0}
 
     verdicts = judge_all("buffer-control/web-choices", measure)
     assert find_differing(verdicts) == {"BUF-F15.packets"}
+
+
+def test_the_slope_of_a_ping_is_held_against_each_way_of_counting() -> None:
+    def measure(row: Row) -> Row:
+        share = {"blocks": 0.63, "packets": 0.82, "bytes": 0.85}[row["counts"]]
+        return {"ping": (17 + share * row["buffer_kib"] * 8.192 / row["rate_mbps"]) * 1e6}
+
+    verdicts = judge_all("buffer-control/ping-choices", measure)
+    assert find_differing(verdicts) == {"BUF-F4.packets"}
 
 
 # Acknowledgements, downstream, bursts
@@ -289,13 +352,13 @@ def test_the_counting_of_buffers_is_told_by_the_smallest() -> None:
 def test_a_download_that_its_acknowledgements_throttle_agrees_and_others_differ() -> None:
     def measure(row: Row, *, apart: float, waiting: float) -> Row:
         if not row["uploads"]:
-            return {"goodput": 9e6, "upload": 0.0}
+            return {"goodput": 9e6}
         share = waiting if row["acknowledgements"] == "off" else apart
-        return {"goodput": 9e6 * share, "upload": 1.9e6}
+        return {"goodput": 9e6 * share}
 
     study = "buffer-control/ack-acceleration"
     assert not find_differing(judge_all(study, lambda row: measure(row, apart=1.0, waiting=0.1)))
-    other = judge_all(study, lambda row: measure(row, apart=0.5, waiting=0.9))
+    other = judge_all(study, lambda row: measure(row, apart=0.5, waiting=1.0))
     assert set(other.values()) == {DIFFERS}
 
 
@@ -304,33 +367,30 @@ def test_downstream_by_the_upstreams_rules_agrees_and_an_endless_buffer_differs(
         full = row["buffer_kib"] * 8.192 / row["rate_mbps"] + extra
         return {
             "goodput": row["rate_mbps"] * 0.95e6, "used": 1.0 if full >= 57 else 0.9,
-            "longest": full * 1e6, "mos": max(1.0, 4.4 - full / 200), "mos_up": 4.35, "loss": 0.0,
+            "longest": full * 1e6, "mos": max(1.0, 4.4 - full / 200), "page_loss": 0.0,
             "load": (1 + full / 20) * 1e9,
         }  # fmt: skip
 
     study = "buffer-control/downstream"
     assert not find_differing(judge_all(study, lambda row: measure(row, extra=0.0)))
     endless = judge_all(study, lambda row: measure(row, extra=3000.0))
-    assert find_differing(endless) >= {"BUF-7.3.latency", "BUF-7.3.calls"}
+    assert find_differing(endless) == {"BUF-7.3.latency", "BUF-7.3.calls"}
 
 
 def test_power_boost_by_the_rules_agrees_and_one_that_nobody_notices_differs() -> None:
     def measure(row: Row, *, boosts: bool) -> Row:
         size = row["buffer_kib"]
-        adapter, large = "adapter" in row["boost"], row["boost"].startswith("5 MB")
-        boosted = boosts and large and not adapter
-        full = size * 8.192 / 5
-        rate = 4.6 if adapter else 5.0
+        boosted = boosts and row["boost"] == "5 MB"
+        full, rate = size * 8.192 / 5, 5.0
         if boosted and row["file_mb"] == 2:
             rate, full = min(20.0, 5 + 15 * size / 139), full / 4
-        ahead = 1.0 if boosted else 0.0
-        time = row["file_mb"] * 8 / rate - ahead * (row["file_mb"] == 20)
-        return {"time": time * 1e9, "files": 5.0, "longest": full * 1e6, "ping": 1e7}
+        time = row["file_mb"] * 8 / rate - (1.0 if boosted and row["file_mb"] == 20 else 0.0)
+        return {"time": time * 1e9, "longest": full * 1e6}
 
     study = "buffer-control/power-boost"
     assert not find_differing(judge_all(study, lambda row: measure(row, boosts=True)))
     none = find_differing(judge_all(study, lambda row: measure(row, boosts=False)))
-    assert none >= {"BUF-T.boost", "BUF-T.small-buffer", "BUF-T.short-files"}
+    assert none == {"BUF-T.boost", "BUF-T.small-buffer"}
 
 
 # Recommendations
@@ -356,20 +416,17 @@ def test_the_site_tables_are_complete() -> None:
 
 
 def recommend(row: Row, *, factor: float) -> Row:
-    """Give calls, pages and uploads that ask for so many times Table 2's buffers."""
-    target = factor * {1: 8, 2: 16, 5: 32, 10: 45}[row["rate_mbps"]]
+    """Give calls and uploads that need so many times Table 2's buffers."""
+    target = factor * {1: 8, 2: 16, 5: 32, 10: 50}[row["rate_mbps"]]
     size = row["buffer_kib"]
-    return {
-        "used": 1.0 if size >= target else 0.9, "mos": 4.3 if size <= 1.5 * target else 3.0,
-        "load": (1 + size / 10) * 1e9,
-    }  # fmt: skip
+    return {"used": 1.0 if size >= target else 0.9, "mos": 4.3 if size <= 1.5 * target else 3.0}
 
 
 def test_targets_as_recommended_agree_and_four_times_as_large_ones_differ() -> None:
     study = "buffer-control/target-buffers"
     assert not find_differing(judge_all(study, lambda row: recommend(row, factor=1.0)))
     large = find_differing(judge_all(study, lambda row: recommend(row, factor=4.0)))
-    assert large >= {"BUF-11.target", "BUF-11.target-reno", "BUF-11.rtt", "BUF-11.uploads"}
+    assert large == {"BUF-11.target"}
 
 
 def test_of_equal_buffers_the_smaller_is_best() -> None:
@@ -380,7 +437,8 @@ def test_of_equal_buffers_the_smaller_is_best() -> None:
 def test_ten_uploads_that_keep_the_buffer_full_lie_above_the_line() -> None:
     def measure(row: Row, *, share: float) -> Row:
         predicted = row["buffer_kib"] * 8.192 / row["rate_mbps"]
-        return {"ping": (17 + share * predicted) * 1e6}
+        filled = share if row["congestion"] == "ten cubic" else 0.85
+        return {"ping": (17 + filled * predicted) * 1e6}
 
     study = "buffer-control/ping-latency"
     claim = "BUF-F4.ten"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headend.library import list_studies
-from headend.study import Kind, Verdict, decide_over_seeds, read_study
+from headend.study import Kind, Verdict, decide_over_seeds, join_decisions, read_study
 from headend.study.exhibits import find_names
 
 STUDIES = sorted(list_studies().items())
@@ -81,3 +81,13 @@ def test_one_seed_has_no_interval() -> None:
     assert (found.verdict, found.interval) == (Verdict.REPRODUCED, None)
     finding = found.tell("1.0")
     assert (finding.measured, finding.verdict, finding.interval) == ("1.0", found.verdict, None)
+
+
+def test_a_claim_over_several_numbers_agrees_where_all_do() -> None:
+    agrees = decide_over_seeds([1.0, 1.1], low=0.0)
+    differs = decide_over_seeds([1.0, 1.1], high=0.0)
+    undecided = [decide_over_seeds([0.2, 1.4, 0.9], low=low) for low in (0.5, 0.0)]
+    assert join_decisions([agrees, agrees], "1", "why").why == ""
+    assert join_decisions([agrees, *undecided, differs], "1", "why").verdict is Verdict.DIFFERS
+    joined = join_decisions([agrees, *undecided], "1", "why")
+    assert (joined.verdict, joined.deciding_seeds, joined.why) == (Verdict.UNDECIDED, 16, "why")

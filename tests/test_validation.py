@@ -82,7 +82,11 @@ def test_queues_at_their_targets_agree_and_longer_and_shorter_ones_differ() -> N
     longer = judge(STEADY, fill_points(STEADY, stand_at(1.6)))
     assert {verdict for verdict, _ in longer.values()} == {Verdict.DIFFERS}
     points = fill_points(STEADY, stand_at(0.4))
-    assert {verdict for verdict, _ in judge(STEADY, points).values()} == {Verdict.DIFFERS}
+    shorter = {
+        claim for claim, (verdict, _) in judge(STEADY, points).items() if verdict is Verdict.DIFFERS
+    }
+    # A flow alone in its queue of 5 ms empties it with every backoff.
+    assert set(agreeing) - shorter == {"STEADY.fq_codel"}
     assert "utilisation 0.900" in explain(points)["STEADY.pie"]
 
 
@@ -106,10 +110,29 @@ def find_judged(limits: dict[str, Any]) -> set[tuple[int, int]]:
 def test_cells_of_a_few_packets_are_not_judged() -> None:
     several = {(20, 1), (20, 10), (200, 1), (200, 10), (200, 100)}
     # 5 ms at 2 Mbit/s is less than a packet; a hundred flows on 20 Mbit/s have less than half a packet each.
-    assert find_judged({"queue": "codel", "target_ms": 5}) == several
+    assert find_judged({"queue": "codel", "target_ms": 5, "within": 0.5}) == several
     # Thresholds of at least 5 and 15 packets leave a single flow at 2 Mbit/s a window of 13.
     adaptive = {"queue": "red_adaptive", "target_ms": 5, "least_threshold": 5}
     assert find_judged(adaptive) == several | {(2, 1)}
+    made_for_ten = {"queue": "red", "thresholds": [15, 30], "rates_mbps": [2, 20]}
+    assert find_judged(made_for_ten) == {(2, 1), (20, 1), (20, 10)}
+    assert find_judged({**made_for_ten, "least_flows": 2}) == {(20, 10)}
+
+
+def test_a_queue_that_a_backoff_empties_may_stand_lower() -> None:
+    keeping, short = stand_at(1.0), stand_at(0.4)
+
+    def measure(row: dict[str, Any], *, flows: int, rate: int) -> dict[str, Any]:
+        is_lower = (row["flows"], row["rate_mbps"]) == (flows, rate)
+        return (short if is_lower else keeping)(row)
+
+    def judge_codel(**where: int) -> Verdict:
+        points = fill_points(STEADY, lambda row: measure(row, **where))
+        return judge(STEADY, points)["STEADY.codel"][0]
+
+    # 5 ms and half of it more hold 7.5 of the 13.75 ms that a lone Reno window gives back, and all that one of ten does.
+    assert judge_codel(flows=1, rate=200) is Verdict.REPRODUCED
+    assert judge_codel(flows=10, rate=200) is Verdict.DIFFERS
 
 
 def test_shares_are_held_against_random_placement() -> None:

@@ -4,7 +4,7 @@ A study is a folder with ``study.toml``, a scenario, and ``analysis.py`` with a 
 """
 
 from headend.study.claims import Claim, Finding, Judgement, Kind, Verdict
-from headend.study.deciding import Decision, decide_over_seeds
+from headend.study.deciding import Decision, decide_over_seeds, join_decisions
 from headend.study.definition import Study, read_study
 from headend.study.points import run_points
 from headend.sweeps.store import PointStore
@@ -19,6 +19,7 @@ __all__ = [
     "Study",
     "Verdict",
     "decide_over_seeds",
+    "join_decisions",
     "read_study",
     "run_points",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from headend.estimate import CONFIDENCE, estimate_mean, give_interval
@@ -73,6 +73,36 @@ def decide_over_seeds(
     deviation = found.half / _reach(found.count)
     needed = _count_seeds(deviation, margin)
     return Decision(found.mean, interval, Verdict.UNDECIDED, needed)
+
+
+def join_decisions(decisions: Iterable[Decision], measured: str, why: str = "") -> Finding:
+    """Give one finding for a claim over several numbers: all of them have to agree.
+
+    Parameters
+    ----------
+    decisions
+        One for each number.
+    measured
+        All of them, in words.
+    why
+        What is to be known where they do not all agree.
+
+    Returns
+    -------
+    Finding
+        It differs where one differs; or else it is undecided where one is, with the seeds that the last to be decided takes.
+    """
+    decisions = list(decisions)
+    verdicts = {decision.verdict for decision in decisions}
+    if Verdict.DIFFERS in verdicts:
+        return Finding(measured, Verdict.DIFFERS, why=why)
+    open_ones = [one for one in decisions if one.verdict is Verdict.UNDECIDED]
+    if not open_ones:
+        return Finding(measured, Verdict.REPRODUCED)
+    needed = [one.deciding_seeds for one in open_ones]
+    known = [seeds for seeds in needed if seeds is not None]
+    seeds = max(known) if len(known) == len(needed) else None
+    return Finding(measured, Verdict.UNDECIDED, why=why, deciding_seeds=seeds)
 
 
 def _count_seeds(deviation: float, margin: float) -> int | None:

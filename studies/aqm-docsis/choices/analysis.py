@@ -19,16 +19,6 @@ from headend.study.pooling import find_percentile, pool
 #: What the study calls the choices of aqm-docsis/matrix.
 BASE = "matrix"
 
-#: Queues that the matrix does not have, with the sibling whose colour they share.
-SIBLINGS = {
-    "codel-dt-ns2": ("CoDel-DT, ns-2 code", "codel-dt"),
-    "pie-64KiB": ("PIE, 64 KiB", "pie"),
-    "pie-token-buckets": ("PIE, token buckets", "pie"),
-}
-
-#: How siblings are drawn.
-FORMS = {"codel-dt-ns2": "diamond", "pie-64KiB": "square", "pie-token-buckets": "triangle-up"}
-
 CHOICES = {
     "matrix": "as in the matrix",
     "fresh": "fresh connections",
@@ -38,17 +28,13 @@ CHOICES = {
     "window-4": "initial window 4",
     "receive-1M": "receive window 1 MiB",
     "downstream-250ms": "downstream buffer 250 ms",
+    "servers-60ms": "web servers at 60 ms",
     "servers-100ms": "web servers at 100 ms",
     "pages-kept": "pages over kept connections",
-    "de-jitter-60ms": "de-jitter buffer 60 ms",
-    "grants-first": "grants at the start of a MAP",
+    "de-jitter-40ms": "de-jitter buffer 40 ms",
+    "grants-anywhere": "grants anywhere in a MAP",
     "dequeue-burst": "dequeued at the burst",
 }
-
-
-def name_queue(queue: str) -> str:
-    """Give a queue's name for people."""
-    return SIBLINGS[queue][0] if queue in SIBLINGS else DISCIPLINES[queue]
 
 
 def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate | None:
@@ -63,33 +49,62 @@ def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate 
     return estimate_mean(found)
 
 
-def check_less(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold a queue's latency against those of others, with the matrix's choices."""
-    queues = [limits["less"], *limits["more"]]
-    found = [estimate_latency(points, BASE, queue) for queue in queues]
-    known = [item for item in found if item is not None]
-    if len(known) < len(queues):
-        return Finding("not run", Verdict.UNTESTABLE)
-    text = ", ".join(
-        f"{name_queue(queue)} {item.mean:.1f} ms" for queue, item in zip(queues, known, strict=True)
-    )
-    agrees = known[0].mean < min(item.mean for item in known[1:])
-    why = "the lower target holds for uploads that last, as in load 3; the bursts of load 8's files are over before the law drops"
-    return Finding(text, decide(agrees), why="" if agrees else why)
+def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look whether a choice makes the latency with every queue longer than the matrix's; tell another one's beside it."""
+    agrees, found = True, []
+    for queue in list_queues(points):
+        base, other, told = (
+            estimate_latency(points, choice, queue)
+            for choice in (BASE, limits["choice"], limits["told"])
+        )
+        if base is None or other is None:
+            return Finding("not run", Verdict.UNTESTABLE)
+        agrees &= other.mean > base.mean
+        beside = "" if told is None else f" ({told.mean:.1f})"
+        found.append(f"{DISCIPLINES[queue]} {other.mean:.1f} instead of {base.mean:.1f} ms{beside}")
+    text = ", ".join(found)
+    return Finding(f"{text}; in brackets {CHOICES[limits['told']]}", decide(agrees))
 
 
-def check_more_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold a queue's losses over all choices against those of others."""
-    shares = dict(
-        points.group_by("queue", maintain_order=True)
-        .agg(pl.col("lost").sum() / pl.col("sent").sum())
-        .iter_rows()
-    )
-    queues = [limits["more"], *limits["less"]]
-    if not shares.keys() >= set(queues):
-        return Finding("not run", Verdict.UNTESTABLE)
-    text = ", ".join(f"{name_queue(queue)} {shares[queue]:.2e}" for queue in queues)
-    return Finding(text, decide(shares[queues[0]] > max(shares[queue] for queue in queues[1:])))
+def check_scores(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look whether a choice lowers the score with some queues; tell those of all."""
+    agrees, found = True, []
+    for queue in list_queues(points):
+        base, other = (
+            points.filter(choice=choice, queue=queue)["mos"].mean()
+            for choice in (BASE, limits["choice"])
+        )
+        if base is None or other is None:
+            return Finding("not run", Verdict.UNTESTABLE)
+        agrees &= queue not in limits["queues"] or other < base  # type: ignore[operator]
+        found.append(f"{DISCIPLINES[queue]} {other:.2f} instead of {base:.2f}")
+    return Finding(", ".join(found), decide(agrees))
+
+
+def check_servers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for a distance of the servers with which all pages take as long as published."""
+    agrees, found = False, []
+    for choice in limits["choices"]:
+        pages = dict(
+            points.filter(choice=choice)
+            .group_by("queue", maintain_order=True)
+            .agg(pl.col("page").mean() / 1e9)
+            .iter_rows()
+        )
+        drops = {queue: pages.pop(queue) for queue in ("buffer-control", "bufferbloat")}
+        ranges = {"aqm": (min(pages.values()), max(pages.values()))}
+        ranges |= {queue: (page, page) for queue, page in drops.items()}
+        agrees |= all(
+            limits[name][0] <= low and high <= limits[name][1]
+            for name, (low, high) in ranges.items()
+        )
+        low, high = ranges["aqm"]
+        found.append(
+            f"{CHOICES[choice]}: AQM {low:.2f} to {high:.2f} s, Buffer Control {drops['buffer-control']:.2f} s,"
+            f" Buffer Bloat {drops['bufferbloat']:.2f} s"
+        )
+    why = "none of the distances tried gives all three"
+    return Finding("; ".join(found), decide(agrees), why="" if agrees else why)
 
 
 def draw_latency(points: pl.DataFrame) -> list[Panel]:
@@ -125,20 +140,18 @@ def draw_mos(points: pl.DataFrame) -> list[Panel]:
 def list_queues(points: pl.DataFrame) -> list[str]:
     """Give the queues that were run, in the order of the legend."""
     run = set(points["queue"].to_list())
-    return [queue for queue in [*DISCIPLINES, *SIBLINGS] if queue in run]
+    return [queue for queue in DISCIPLINES if queue in run]
 
 
 def draw_dots(rows: pl.DataFrame, axis: alt.X) -> list[Panel]:
-    """Draw a row for each choice and a mark for each queue: circles are the matrix's, other forms their siblings."""
+    """Draw a row for each choice and a mark for each queue."""
     named = rows.with_columns(
         name=pl.col("choice").replace_strict(CHOICES),
-        series=pl.col("queue").map_elements(name_queue, return_dtype=pl.String),
+        series=pl.col("queue").replace_strict(DISCIPLINES),
     )
     queues = list_queues(rows)
-    names = [name_queue(queue) for queue in queues]
-    tones = alt.Scale(domain=names, range=[PALETTE[find_slot(queue)] for queue in queues])
-    forms = alt.Scale(domain=names, range=[FORMS.get(queue, "circle") for queue in queues])
-    legend = make_legend(names)
+    names = [DISCIPLINES[queue] for queue in queues]
+    tones = alt.Scale(domain=names, range=[PALETTE[SLOTS[queue]] for queue in queues])
     chart = (
         make_chart(named)
         .mark_point(size=75, filled=True, opacity=0.85, clip=True)
@@ -150,14 +163,8 @@ def draw_dots(rows: pl.DataFrame, axis: alt.X) -> list[Panel]:
                 sort=list(CHOICES.values()),
                 axis=alt.Axis(grid=True, labelLimit=200),
             ),
-            color=alt.Color("series:N", scale=tones, legend=legend, sort=names),
-            shape=alt.Shape("series:N", scale=forms, legend=legend, sort=names),
+            color=alt.Color("series:N", scale=tones, legend=make_legend(names), sort=names),
             tooltip=["series:N", "name:N", alt.Tooltip("value:Q", format=".3~g")],
         )
     )
     return [Panel("", chart.properties(height=30 * len(CHOICES)))]
-
-
-def find_slot(queue: str) -> int:
-    """Give a queue's place in the palette; a sibling has its own queue's."""
-    return SLOTS[SIBLINGS[queue][1] if queue in SIBLINGS else queue]

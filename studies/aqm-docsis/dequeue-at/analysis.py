@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from headend.estimate import Estimate, estimate_difference
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, AnyChart, make_chart
-from headend.study.claims import Finding, decide
+from headend.study.claims import Finding, Verdict, decide
+from headend.study.deciding import decide_over_seeds
 
 NAMES = {
     "codel": "CoDel",
@@ -30,19 +30,6 @@ LINE = ["generation", "map_ms"]
 GENERATIONS = {"docsis30": "DOCSIS 3.0", "docsis31": "DOCSIS 3.1"}
 
 
-#: Why a law at the tail notices when packets are drawn.
-WHY = {
-    "docsis_pie": (
-        "What is drawn at the MAP is out of the backlog that the law holds at its target, though not yet sent: the packets"
-        " behind it wait for it just the same. CoDel, at the head, pays about as much (AQM-3.2.head)"
-    ),
-    "pie": (
-        "Its delay is the backlog over the departure rate it measures, and what it measures depends on when packets leave"
-        " the queue: where a burst holds a measurement of 10 kB the line rate is read (AQM-F12.line-rate)"
-    ),
-}
-
-
 def pair(points: pl.DataFrame, queue: str) -> list[dict[str, Any]]:
     """Give a row for each line, with lists over the seeds of what was measured at the map and at the burst."""
     keys = [*LINE, "dequeue_at"]
@@ -53,17 +40,24 @@ def pair(points: pl.DataFrame, queue: str) -> list[dict[str, Any]]:
 
 
 def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """Compare the game's delay with SFQ-CoDel, line by line and seed by seed."""
-    agrees, found = True, []
-    for row in pair(points, "sfq_codel"):
-        pairs = zip(row["game"], row["game_burst"], strict=True)
-        agrees &= all(early > late for early, late in pairs)
+    """Compare the game's delay with SFQ-CoDel and a queue for each flow, line by line and seed by seed."""
+    verdicts, needed, found = [], [], []
+    for row in pair(points, "sfq_codel perfect"):
+        longer = [
+            (early - late) / 1e6 for early, late in zip(row["game"], row["game_burst"], strict=True)
+        ]
+        decision = decide_over_seeds(longer, low=0.0)
+        verdicts.append(decision.verdict)
+        needed.append(decision.deciding_seeds or 0)
         early, late = (median(row[column]) / 1e6 for column in ("game", "game_burst"))
         found.append(f"{_name(row)} {early:.2f} ms instead of {late:.2f}")
-    return Finding("medians over the seeds: " + "; ".join(found), decide(agrees))
+    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
+    seeds = (max(needed) or None) if worst is Verdict.UNDECIDED else None
+    text = "medians over the seeds: " + "; ".join(found)
+    return Finding(text, worst or Verdict.REPRODUCED, deciding_seeds=seeds)
 
 
-def check_benefit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_benefit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Compare SFQ-CoDel with a queue for each flow, drawn at the MAP, with the single queues; count hashed runs that do worse."""
     shares: list[float] = []
     alone: list[float] = []
@@ -88,42 +82,7 @@ def check_benefit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" runs, and waits {min(shared):.0f} to {max(shared):.0f} ms; in the others {min(alone):.1f} to"
             f" {max(alone):.1f} ms"
         )
-    return Finding(text, decide(max(shares) < limits["share"]), why=why)
-
-
-def check_head(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare time in CoDel's queue, and the game's delay."""
-    agrees, found = True, []
-    for row in pair(points, "codel"):
-        most = limits["intervals"] * row["map_ms"]
-        waited, game = _difference(row, "waited"), _difference(row, "game")
-        agrees &= waited.low <= 0 and waited.high >= -most
-        agrees &= game.high >= 0 and game.low <= most
-        found.append(
-            f"{_name(row)} queue {waited.mean:+.2f} ± {waited.half:.2f} ms, game {game.mean:+.2f} ± {game.half:.2f}"
-        )
-    return Finding("; ".join(found), decide(agrees))
-
-
-def check_tail(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare the game's delay and the uploads' goodput with a law at the tail; the interval is the furthest line's."""
-    agrees, found, furthest = True, [], None
-    for row in pair(points, limits["queue"]):
-        game = _difference(row, "game")
-        goodput = _difference(row, "uploads")
-        most = limits["intervals"] * row["map_ms"]
-        agrees &= -most <= game.low <= 0 <= game.high <= most and not goodput.is_clear
-        if furthest is None or abs(game.mean) > abs(furthest.mean):
-            furthest = game
-        found.append(
-            f"{_name(row)} game {_mean(row['game']):.1f} ms at the MAP, {_mean(row['game_burst']):.1f} at the burst"
-            f" ({game.mean:+.2f} ± {game.half:.2f}), goodput {goodput.mean:+.2f} ± {goodput.half:.2f} Mb/s"
-        )
-    assert furthest is not None
-    interval = (furthest.low, furthest.high)
-    return Finding(
-        "; ".join(found), decide(agrees), interval, "" if agrees else WHY[limits["queue"]]
-    )
+    return Finding(text, decide(max(shares) < 1), why=why)
 
 
 def draw_game(points: pl.DataFrame) -> list[Panel]:
@@ -160,17 +119,6 @@ def _draw_bars(rows: pl.DataFrame) -> AnyChart:
     )
     words = base.mark_text(align="left", dx=4).encode(text=alt.Text("delay_ms:Q", format=".1f"))
     return alt.layer(bars, words)
-
-
-def _difference(row: dict[str, Any], column: str) -> Estimate:
-    """Estimate how much more it is at the MAP, in ms or Mb/s."""
-    early, late = ([value / 1e6 for value in row[key]] for key in (column, f"{column}_burst"))
-    return estimate_difference(early, late)
-
-
-def _mean(values: list[float]) -> float:
-    """Give the mean; times in ms, rates in Mb/s."""
-    return sum(values) / len(values) / 1e6
 
 
 def _name(row: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, make_chart
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.drops import RunLengths, find_run_lengths
+from headend.study.drops import find_run_lengths
 
 #: What Appendix B says the law makes of small probabilities.
 SLOPE = 0.541
@@ -21,18 +21,13 @@ SLOPE = 0.541
 LOW = 0.85
 
 
-def find_law(drops: str, probability: float) -> RunLengths:
-    """Give the exact law of a setting."""
-    return find_run_lengths(probability, "off" if drops == "independent" else "reached")
-
-
-def tabulate(points: pl.DataFrame, drops: str) -> pl.DataFrame:
+def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     """Put the measured share beside the exact one, with the standard error that the exact law gives it."""
     rows = []
-    for row in points.filter(pl.col("drops") == drops).sort("percent").iter_rows(named=True):
+    for row in points.sort("percent").iter_rows(named=True):
         # As a decimal: the percentages of the grid are exact.
         probability = float(f"{row['percent'] / 100:.8f}")
-        law = find_law(drops, probability)
+        law = find_run_lengths(probability, "reached")
         # The number of drops in n packets has the variance n σ²/μ³. Five packets found no queue, and one run is not whole.
         deviation = math.sqrt(law.variance / law.mean**3 * row["sent"])
         apart = max(abs(row["discarded"] - row["sent"] / law.mean) - 6, 0.0)
@@ -51,7 +46,7 @@ def tabulate(points: pl.DataFrame, drops: str) -> pl.DataFrame:
 
 def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold each share against the exact one."""
-    rows = tabulate(points, limits["drops"])
+    rows = tabulate(points)
     if rows.is_empty():
         return Finding("no such run", Verdict.UNTESTABLE)
     worst = rows.sort("errors").row(-1, named=True)
@@ -61,24 +56,28 @@ def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold small probabilities against the slope."""
-    rows = tabulate(points, "de-randomised").filter(pl.col("p") < limits["below"])
-    ratios = (rows["share"] / rows["p"]).to_numpy()
-    exact = (rows["exact"] / rows["p"]).to_numpy()
-    slope, within = limits["slope"], limits["within"]
-    low, high = float(ratios.min()), float(ratios.max())
-    chance = limits["errors"] * (rows["error"] / rows["p"]).to_numpy()
-    agrees = bool((np.abs(ratios - slope) <= slope * within + chance).all())
-    why = (
-        f"Exact: {exact.min():.4f} to {exact.max():.4f}; 0.541 is the limit for small p, and each step begins up to"
-        f" {exact.max() / slope - 1:.0%} above it"
+    """Hold the slope of a line through small probabilities against what is claimed."""
+    rows = tabulate(points).filter(pl.col("p") < limits["below"])
+    ratios = rows["share"] / rows["p"]
+    jumps = [LOW / packets for packets in range(1, 20)]
+    beside = pl.Series([min(abs(p / jump - 1) for jump in jumps) < 1e-3 for p in rows["p"]])
+    even = rows.filter(~beside)
+    slope, exact = (
+        float((even["p"] * even[column]).sum() / (even["p"] ** 2).sum())
+        for column in ("share", "exact")
     )
-    return Finding(f"{low:.4f} p to {high:.4f} p", decide(agrees), why=why)
+    text = f"slope {slope:.4f}; single ratios {ratios.min():.4f} to {ratios.max():.4f}"
+    agrees = limits["least"] <= slope <= limits["most"]
+    why = (
+        f"the exact law has a slope of {exact:.4f} over the same probabilities, and ratios of"
+        f" {(rows['exact'] / rows['p']).min():.4f} to {(rows['exact'] / rows['p']).max():.4f}: 0.541 is its limit for small p"
+    )
+    return Finding(text, decide(agrees), why="" if agrees else why)
 
 
 def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look for a rise at each jump, beyond chance and beyond what the slope between its two sides explains."""
-    rows = tabulate(points, "de-randomised")
+    rows = tabulate(points)
     rises = []
     for packets in range(limits["first"], 0, -1):
         place = LOW / packets
@@ -93,11 +92,10 @@ def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_gap(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look for what no calculated probability gives."""
-    rows = tabulate(points, "de-randomised")
-    shares, high = rows["share"].to_numpy(), limits["high"]
-    is_low = rows["p"].to_numpy() < high
+    rows = tabulate(points)
+    shares, is_low = rows["share"].to_numpy(), rows["p"].to_numpy() < LOW
     below, above = float(shares[is_low].max()), float(shares[~is_low].min())
-    agrees = below <= limits["low"] + limits["slack"] and above >= high - limits["slack"]
+    agrees = below < limits["low"] and above >= limits["high"]
     text = f"none between {below:.4f} and {above:.4f}, over {rows.height} probabilities"
     return Finding(text, decide(agrees))
 
@@ -111,12 +109,12 @@ def draw_effective(points: pl.DataFrame) -> list[Panel]:
 
 
 def _draw(points: pl.DataFrame, lowest: float, kind: str) -> AnyChart:
-    measured = tabulate(points, "de-randomised").filter(pl.col("p") >= lowest)
+    measured = tabulate(points).filter(pl.col("p") >= lowest)
     spread = np.geomspace(lowest, 1, 700) if kind == "log" else np.linspace(lowest, 1, 700)
     steps = [LOW / packets * side for packets in range(1, 9) for side in (1 - 1e-9, 1 + 1e-9)]
     places = sorted({*map(float, spread), *(step for step in steps if step > lowest)})
     exact = pl.DataFrame(
-        {"p": places, "exact": [1 / find_law("de-randomised", place).mean for place in places]}
+        {"p": places, "exact": [1 / find_run_lengths(place, "reached").mean for place in places]}
     ).with_columns(coin=pl.col("p"), slope=SLOPE * pl.col("p"))
     scale = alt.Scale(type=kind, nice=False)  # type: ignore[arg-type]
     x = alt.X("p:Q", title="calculated drop probability", scale=scale)

@@ -9,7 +9,8 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, decide
+from headend.study.claims import Finding, Verdict, decide
+from headend.study.deciding import decide_over_seeds
 from headend.study.disciplines import DISCIPLINES, SLOTS
 
 ISOLATIONS = {
@@ -25,21 +26,35 @@ def take_apart(points: pl.DataFrame) -> pl.DataFrame:
     return points.with_columns(algorithm=parts.list.get(0), isolation=parts.list.get(1))
 
 
-def check_suffers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Count runs in which the call waits long, with hashed queues and with queues of their own."""
-    bound = limits["above_ms"] * 1e6
-    shares, found = {}, []
-    for isolation, name in ISOLATIONS.items():
-        delays = take_apart(points).filter(isolation=isolation)["p90"].cast(pl.Float64).to_list()
-        if not delays:
-            continue
-        slow = sum(delay > bound for delay in delays)
-        shares[isolation] = slow / len(delays)
-        found.append(
-            f"{name}: {slow} of {len(delays)}, {min(delays) / 1e6:.1f} to {max(delays) / 1e6:.1f} ms"
+def check_suffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+    """Hold the call's latency with hashed queues against that with a queue of its own, seed by seed."""
+    rows = take_apart(points).sort("seed")
+    verdicts, needed, found = [], [], []
+    for algorithm in rows["algorithm"].unique(maintain_order=True).to_list():
+        delays = {
+            isolation: [
+                float(delay) / 1e6
+                for delay in rows.filter(algorithm=algorithm, isolation=isolation)["p90"]
+            ]
+            for isolation in ISOLATIONS
+        }
+        pairs = zip(delays["hashed"], delays["perfect"], strict=True)
+        decision = decide_over_seeds([shared - own for shared, own in pairs], low=0.0)
+        verdicts.append(decision.verdict)
+        needed.append(decision.deciding_seeds or 0)
+        told = ", ".join(
+            f"{ISOLATIONS[isolation]} {min(own):.1f} to {max(own):.1f} ms"
+            for isolation, own in delays.items()
+            if own
         )
-    agrees = shares.get("hashed", 0) > 0.5 and shares.get("perfect", 1) == 0
-    return Finding("; ".join(found), decide(agrees))
+        found.append(f"{DISCIPLINES[algorithm]}: {told}")
+    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
+    seeds = max(needed) or None
+    return Finding(
+        "; ".join(found),
+        worst or Verdict.REPRODUCED,
+        deciding_seeds=seeds if worst is Verdict.UNDECIDED else None,
+    )
 
 
 def check_no_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:

@@ -18,6 +18,9 @@ STEP, PACKET, FRAME = 0.002, 1500, 1518
 STARTS, STOPS = (0.0, 9.5, 16.65), (8.0, 16.0, 23.0)
 RATES = {"up": (200.0, 250.0), "down": (1000.0, 1500.0)}
 
+#: The interval of the matrix's MAPs, ms.
+MAP_MS = 2
+
 #: How many values a figure puts together.
 TOGETHER = 10
 
@@ -34,21 +37,36 @@ def find_excess(counts: Values, rate_mbps: float) -> float:
     return float((above - np.minimum.accumulate(above)).max())
 
 
-def check_sustained(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold every interval against a rate and a burst, both ways."""
+def measure_beyond(points: pl.DataFrame, direction: str, rate_mbps: float, burst: float) -> float:
+    """Give by how many bytes any interval of any run exceeds a rate and a burst; less than nothing where none does."""
+    rows = points[direction].to_list()
+    return max(find_excess(count_bytes(rates), rate_mbps) for rates in rows) - burst
+
+
+def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold every interval against both rates, both ways, with the matrix's MAPs; tell the others beside them."""
     agrees, found = True, []
-    for direction, own in limits.items():
-        excess = max(
-            find_excess(count_bytes(rates), own["rate_mbps"])
-            for rates in points[direction].to_list()
-        )
-        beyond = excess - own["burst"]
-        agrees &= beyond <= own["beyond"]
-        found.append(
-            f"{direction}stream {excess / 1e6:,.3f} MB above the rate at most, {beyond / 1e3:+,.1f} kB beyond the bound"
-        )
-    why = "the inequalities are kept by what is asked for (§7); what has been cleared while the first request waits for its opportunity leaves in one burst at the channel's rate, and downstream a codeword brings several packets at once"
+    own = take_matrix(points)
+    for direction in ("up", "down"):
+        bounds = limits[direction]
+        for name, rate, burst in (
+            ("R", bounds["rate_mbps"], bounds["burst"]),
+            ("P", bounds["peak_mbps"], bounds["slack"]),
+        ):
+            beyond = measure_beyond(own, direction, rate, burst)
+            agrees &= beyond <= limits["packet"]
+            found.append(f"{direction}stream {name} {beyond / 1e3:+,.1f} kB beyond the bound")
+    told = ", ".join(
+        f"{interval} ms {measure_beyond(rows, 'up', limits['up']['peak_mbps'], limits['up']['slack']) / 1e3:+,.1f} kB"
+        for (interval,), rows in points.sort("map_ms").group_by("map_ms", maintain_order=True)
+    )
+    why = f"upstream the rates bound what is requested, and a MAP's worth of it leaves in one burst: beyond P it is {told} with MAPs that far apart"
     return Finding("; ".join(found), decide(agrees), why="" if agrees else why)
+
+
+def take_matrix(points: pl.DataFrame) -> pl.DataFrame:
+    """Give the runs with MAPs as the matrix has them."""
+    return points.filter(map_ms=MAP_MS)
 
 
 def find_peak(rates: Any, direction: str, start: float, stop: float) -> tuple[float, float]:
@@ -81,6 +99,7 @@ def smooth(rates: Any) -> Values:
 def check_duration(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the length of the first burst against the bucket's."""
     agrees, found = True, []
+    points = take_matrix(points)
     for direction in ("up", "down"):
         expected = limits[f"{direction}_s"]
         lengths = [
@@ -93,7 +112,7 @@ def check_duration(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def check_credit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the length of later bursts against what the rests earned; a deep buffer is still full when they begin."""
-    rows = points.filter(pl.col("buffer_ms") == points["buffer_ms"].min())
+    rows = take_matrix(points).filter(pl.col("buffer_ms") == points["buffer_ms"].min())
     rates = rows["up"].to_list()[0]
     full, half = (
         measure_peak(rates, "up", *span) for span in zip(STARTS[1:], STOPS[1:], strict=True)
@@ -110,7 +129,7 @@ def check_credit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_step(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the delay before and after the end of the first burst against the buffer's at either rate."""
     agrees, found = True, []
-    for row in points.sort("buffer_ms").iter_rows(named=True):
+    for row in take_matrix(points).sort("buffer_ms").iter_rows(named=True):
         delays = smooth(row["delay"]) / 1e6
         _, end = find_peak(row["up"], "up", 0.0, STOPS[0])
         place, width = round(end / STEP / TOGETHER), round(1 / STEP / TOGETHER)
@@ -129,7 +148,7 @@ def check_step(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def draw_rate(points: pl.DataFrame) -> list[Panel]:
     """Draw the upstream rate, with the smallest buffer."""
-    row = points.sort("buffer_ms").row(0, named=True)
+    row = take_matrix(points).sort("buffer_ms").row(0, named=True)
     values = smooth(row["up"]) * FRAME / PACKET / 1e6
     rows = pl.DataFrame({"time": (np.arange(len(values)) + 1) * STEP * TOGETHER, "rate": values})
     chart = (
@@ -146,7 +165,7 @@ def draw_rate(points: pl.DataFrame) -> list[Panel]:
 def draw_delay(points: pl.DataFrame) -> list[Panel]:
     """Draw the flood's queue delay over its first eight seconds."""
     frames = []
-    for slot, row in enumerate(points.sort("buffer_ms").iter_rows(named=True)):
+    for slot, row in enumerate(take_matrix(points).sort("buffer_ms").iter_rows(named=True)):
         values = smooth(row["delay"])[: round(8 / STEP / TOGETHER)] / 1e6
         frame = pl.DataFrame(
             {"time": (np.arange(len(values)) + 1) * STEP * TOGETHER, "delay": values}

@@ -13,9 +13,6 @@ from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across, mark_along
 from headend.study.claims import Finding, decide
 
-#: Jitter, in ms, that no de-jitter buffer notices.
-STEADY_MS = 0.1
-
 
 def invert_score(score: float) -> float:
     """Give the rating R whose mean opinion score this is (G.107 Annex B, on its rising branch)."""
@@ -35,13 +32,10 @@ def predict_cole(delay_ms: float) -> float:
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     """Average the seeds, with the rating."""
     return (
-        points.group_by("delay_ms", "loss_percent", "jitter_ms", maintain_order=True)
-        .agg(pl.col("mos", "late", "loss").mean())
-        .with_columns(
-            rating=pl.col("mos").map_elements(invert_score, return_dtype=pl.Float64),
-            missed=pl.col("late") + pl.col("loss"),
-        )
-        .sort("jitter_ms", "loss_percent", "delay_ms")
+        points.group_by("delay_ms", "loss_percent", maintain_order=True)
+        .agg(pl.col("mos", "loss").mean())
+        .with_columns(rating=pl.col("mos").map_elements(invert_score, return_dtype=pl.Float64))
+        .sort("loss_percent", "delay_ms")
     )
 
 
@@ -57,22 +51,25 @@ def find_knee(delays: npt.NDArray[np.float64], ratings: npt.NDArray[np.float64])
 
 
 def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Fit the knee of the rating without loss."""
-    rows = _steady(points).filter(pl.col("loss_percent") == 0)
-    knee = find_knee(rows["delay_ms"].cast(pl.Float64).to_numpy(), rows["rating"].to_numpy())
-    agrees = abs(knee / limits["knee_ms"] - 1) <= limits["within"]
-    return Finding(f"{knee:.0f} ms", decide(agrees), why=_list(rows))
+    """Fit the knee of the rating without loss, and that of Cole and Rosenbluth's formula at the same delays."""
+    rows = tabulate(points).filter(pl.col("loss_percent") == 0)
+    delays = rows["delay_ms"].cast(pl.Float64).to_numpy()
+    knee = find_knee(delays, rows["rating"].to_numpy())
+    simpler = find_knee(delays, np.array([predict_cole(delay) for delay in delays]))
+    agrees = limits["low_ms"] <= knee <= limits["high_ms"]
+    why = f"the same fit to Cole and Rosenbluth's formula gives {simpler:.1f} ms. {_list(rows)}"
+    return Finding(f"{knee:.0f} ms", decide(agrees), why=why)
 
 
 def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the rating at the named loss against the class, and find where the class ends at the shortest delay."""
-    rows = _steady(points)
+    rows = tabulate(points)
     there = rows.filter(pl.col("loss_percent") == limits["loss_percent"])
     highest = float(there["rating"].max())  # type: ignore[arg-type]
-    short = rows.filter(pl.col("delay_ms") == rows["delay_ms"].min()).sort("missed")
+    short = rows.filter(pl.col("delay_ms") == rows["delay_ms"].min()).sort("loss")
     # Ratings fall with the loss; np.interp wants rising places.
     end = float(
-        np.interp(-limits["best"], -short["rating"].to_numpy(), short["missed"].to_numpy() * 100)
+        np.interp(-limits["best"], -short["rating"].to_numpy(), short["loss"].to_numpy() * 100)
     )
     text = f"R = {highest:.1f} at the most with {limits['loss_percent']} %"
     why = (
@@ -82,24 +79,9 @@ def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return Finding(text, decide(highest < limits["best"]), why=why)
 
 
-def check_late(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare ratings of calls with late packets with those of calls that lost as many."""
-    late = tabulate(points).filter(pl.col("jitter_ms") > STEADY_MS, pl.col("loss_percent") == 0)
-    furthest = 0.0
-    for row in late.iter_rows(named=True):
-        lost = _steady(points).filter(pl.col("delay_ms") == row["delay_ms"]).sort("missed")
-        rating = float(
-            np.interp(row["missed"], lost["missed"].to_numpy(), lost["rating"].to_numpy())
-        )
-        furthest = max(furthest, abs(row["rating"] - rating))
-    shares = " to ".join(f"{share:.1%}" for share in late["late"].sort()[[0, -1]])
-    text = f"at most {furthest:.1f} apart at {late.height} delays, with {shares} of packets late and none lost"
-    return Finding(text, decide(furthest <= limits["within"]))
-
-
 def draw_rating(points: pl.DataFrame) -> list[Panel]:
     """Draw the rating over the delay, a line for each loss."""
-    rows = _steady(points).with_columns(
+    rows = tabulate(points).with_columns(
         series=pl.format("{} % lost", "loss_percent"),
         slot=pl.col("loss_percent").rank("dense").cast(pl.Int64) - 1,
     )
@@ -122,10 +104,6 @@ def draw_rating(points: pl.DataFrame) -> list[Panel]:
         mark_across(70, "many dissatisfied below"),
     ]
     return [Panel("", alt.layer(dashed, *marks, lines))]
-
-
-def _steady(points: pl.DataFrame) -> pl.DataFrame:
-    return tabulate(points).filter(pl.col("jitter_ms") == STEADY_MS)
 
 
 def _list(rows: pl.DataFrame) -> str:

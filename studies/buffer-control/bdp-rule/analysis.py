@@ -48,14 +48,14 @@ def predict_one(buffer: float) -> float:
 
 
 def check_one(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold a single flow against the line from one product on, and up to half of one."""
-    rows = average(points).filter(pl.col("flows") == 1)
-    large = float(rows.filter(pl.col("buffer_percent") >= 100)["utilisation"].min())  # type: ignore[arg-type]
-    small = float(rows.filter(pl.col("buffer_percent") <= 50)["utilisation"].max())  # type: ignore[arg-type]
-    text = (
-        f"{large:.1%} at the least from one product on, {small:.1%} at the most up to half of one"
+    """Find the least buffer that a single flow needs."""
+    need = find_needs(points, limits["full"])[1]
+    rows = average(points).filter(pl.col("flows") == 1, pl.col("buffer_percent") >= 50)
+    used = ", ".join(
+        f"{row['utilisation']:.1%} at {row['buffer_percent']} %"
+        for row in rows.iter_rows(named=True)
     )
-    return Finding(text, decide(large >= limits["full"] > small))
+    return Finding(f"{_tell(need)} of it", decide(need == limits["percent"]), why=used)
 
 
 def check_eight(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -71,26 +71,12 @@ def check_eight(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_many(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold many flows against the line at the product over the square root of their number."""
-    found, agrees = [], True
-    for (flows,), rows in average(points).group_by("flows", maintain_order=True):
-        count = int(str(flows))
-        if count < limits["flows"]:
-            continue
-        row = rows.filter(pl.col("buffer_percent") >= 100 / math.sqrt(count)).row(0, named=True)
-        found.append(f"{row['utilisation']:.1%} at {row['buffer_percent']} % ({count})")
-        agrees &= row["utilisation"] >= limits["full"]
+    """Compare what many flows need with the product, and with each other."""
     needs = find_needs(points, limits["full"])
-    why = "Full from: " + ", ".join(f"{_tell(need)} ({flows})" for flows, need in needs.items())
-    return Finding("with so many flows: " + ", ".join(found), decide(agrees), why=why)
-
-
-def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare what each number of flows needs."""
-    needs = list(find_needs(points, limits["full"]).items())
-    falls = all(later[1] <= earlier[1] for earlier, later in itertools.pairwise(needs))
-    text = ", ".join(f"{_tell(need)} ({flows})" for flows, need in needs)
-    return Finding(f"with so many flows: {text}", decide(falls and needs[-1][1] < needs[0][1]))
+    many = [need for flows, need in needs.items() if flows >= limits["flows"]]
+    falls = all(later <= earlier for earlier, later in itertools.pairwise(many))
+    text = ", ".join(f"{_tell(need)} ({flows})" for flows, need in needs.items())
+    return Finding(f"with so many flows: {text}", decide(falls and max(many) < 100))
 
 
 def draw_utilisation(points: pl.DataFrame) -> list[Panel]:
@@ -126,7 +112,7 @@ def draw_utilisation(points: pl.DataFrame) -> list[Panel]:
     dashed = (
         make_chart(theory).mark_line(color="#8c8c8c", strokeDash=[6, 4], clip=True).encode(x=x, y=y)
     )
-    marks = [mark_along(1, "the rule", "products", to_left=True), mark_across(98, "98 %")]
+    marks = [mark_along(1, "the rule", "products", to_left=True), mark_across(100, "saturated")]
     return [Panel("", alt.layer(dashed, *marks, lines))]
 
 

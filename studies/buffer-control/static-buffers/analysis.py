@@ -24,70 +24,44 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_second(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the text's example against its order of magnitude."""
-    row = (
-        tabulate(points)
-        .filter(pl.col("rate_mbps") == 2, pl.col("buffer_kib") == 256)
-        .row(0, named=True)
-    )
-    agrees = limits["low_s"] <= row["longest_ms"] / 1e3 <= limits["high_s"]
-    text = (
-        f"{row['longest_ms'] / 1e3:.2f} s at the longest, {row['mean_ms'] / 1e3:.2f} s on average"
-    )
-    return Finding(text, decide(agrees), why=f"buffer over rate: {row['predicted_ms']:.1f} ms")
-
-
 def check_proportional(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare every longest wait with buffer over rate."""
-    ratios = tabulate(points).select(pl.col("longest_ms") / pl.col("predicted_ms")).to_series()
-    low, high = float(ratios.min()), float(ratios.max())  # type: ignore[arg-type]
-    agrees = limits["low"] <= low and high <= limits["high"]
-    return Finding(f"{low:.1%} to {high:.1%} of it in {len(ratios)} cases", decide(agrees))
+    rows = tabulate(points).with_columns(
+        packet_ms=limits["packet"] * 8 / (pl.col("rate_mbps") * 1e3),
+    )
+    beyond: list[float] = (
+        rows.select((pl.col("longest_ms") - pl.col("predicted_ms")) / pl.col("packet_ms"))
+        .to_series()
+        .to_list()
+    )
+    example = rows.filter(pl.col("rate_mbps") == 2, pl.col("buffer_kib") == 256)["longest_ms"]
+    text = f"{min(beyond):+.2f} to {max(beyond):+.2f} packets beyond it in {rows.height} cases"
+    text += "".join(f"; {wait / 1e3:.2f} s with 256 KiB at 2 Mb/s" for wait in example)
+    return Finding(text, decide(max(map(abs, beyond)) <= 1))
 
 
 def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Count the cases in which packets wait for several seconds."""
     rows = tabulate(points)
     several = rows.filter(pl.col("longest_ms") >= limits["several_s"] * 1e3).height
-    agrees = several > limits["share"] * rows.height
-    text = "; ".join(
-        f"{row['buffer_kib']} KiB: {row['longest_ms'] / 1e3:.2f} s at {row['rate_mbps']} Mb/s"
-        for row in rows.filter(pl.col("buffer_kib").is_in([60, 300])).iter_rows(named=True)
-    )
-    why = (
-        "The text's own formula gives 0.25 to 2.46 s for these buffers and rates: only the largest at the lowest rate"
-        " comes to more than 2 s. Where several seconds were measured, buffers were larger or rates lower than these"
-    )
-    return Finding(f"{several} of {rows.height} cases; {text}", decide(agrees), why=why)
+    waits: list[float] = (rows["longest_ms"] / 1e3).to_list()
+    text = f"{several} of {rows.height} cases; {min(waits):.2f} to {max(waits):.2f} s"
+    why = f"buffer over rate is {rows['predicted_ms'].min() / 1e3:.2f} to {rows['predicted_ms'].max() / 1e3:.2f} s, and the longest wait is that"  # type: ignore[operator]
+    return Finding(text, decide(several > rows.height / 2), why=why)
 
 
-def check_orders(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare the longest waits with those of the recommended targets."""
-    rows = tabulate(points).with_columns(
-        ideal_ms=pl.col("rate_mbps").replace_strict(
-            {
-                int(rate): target * KIB * 8 / (int(rate) * 1e3)
-                for rate, target in limits["targets"].items()
-            },
-            return_dtype=pl.Float64,
-        )
-    )
-    ratios = rows.select(pl.col("longest_ms") / pl.col("ideal_ms")).to_series()
-    low, high = float(ratios.min()), float(ratios.max())  # type: ignore[arg-type]
-    agrees = {round(math.log10(low)), round(math.log10(high))} <= {1, 2}
-    return Finding(f"{low:.1f} to {high:.1f} times", decide(agrees))
+def check_orders(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Compare usual buffers with the recommended targets."""
+    ratios = [size / target for size in limits["buffers_kib"] for target in limits["targets_kib"]]
+    agrees = {round(math.log10(ratio)) for ratio in ratios} <= {1, 2}
+    return Finding(f"{min(ratios):.1f} to {max(ratios):.1f} times", decide(agrees))
 
 
 def check_sized(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Reckon the bandwidth-delay products of the text's highest rates."""
-    old, new = (rate * 1e6 * 0.1 / 8 / KIB for rate in (25, 100))
-    why = (
-        f"For DOCSIS 3.0's 100 Mb/s the same rule gives {new:.0f} KiB, four times what the text says most modems had:"
-        " the sizes are those of DOCSIS 2.0"
-    )
-    agrees = abs(old / 300 - 1) <= limits["within"]
-    return Finding(f"{old:.0f} KiB for 25 Mb/s", decide(agrees), why=why)
+    """Reckon the bandwidth-delay products of the text's highest rate of DOCSIS 2.0."""
+    low, high = (rate * 1e6 * 0.1 / 8 / KIB for rate in limits["mbps"])
+    agrees = low <= limits["largest_kib"] <= high
+    return Finding(f"{low:.0f} to {high:.0f} KiB", decide(agrees))
 
 
 def draw_latency(points: pl.DataFrame) -> list[Panel]:

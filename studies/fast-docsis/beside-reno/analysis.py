@@ -20,7 +20,7 @@ NAMES = {"docsis": "DOCSIS", "simple": "simple link"}
 
 
 def average(points: pl.DataFrame) -> pl.DataFrame:
-    """Give FAST's mean share, the mean queue in packets and the seeds' spread, by line, buffer and α."""
+    """Give FAST's mean share and the mean queue in packets, by line, buffer and α."""
     is_docsis = pl.col("line") == "docsis"
     rows = points.with_columns(
         share=pl.col("fast") / (pl.col("fast") + pl.col("reno")),
@@ -29,23 +29,7 @@ def average(points: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col("line_backlog") / PACKET),
     )
     groups = rows.group_by("line", "buffer_ms", "alpha", maintain_order=True)
-    return groups.agg(pl.col("share", "queue").mean(), pl.col("share").std().alias("spread"))
-
-
-def check_announced(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
-    """List FAST's share on the cable line."""
-    texts = []
-    for (buffer,), rows in (
-        average(points)
-        .filter(pl.col("line") == "docsis")
-        .group_by("buffer_ms", maintain_order=True)
-    ):
-        shares = ", ".join(
-            f"{row['share']:.0%} (α {row['alpha']})" for row in rows.iter_rows(named=True)
-        )
-        texts.append(f"buffer of {buffer} ms: {shares}")
-    why = "announced in the motivation; no slide has a result"
-    return Finding("; ".join(texts), Verdict.UNTESTABLE, why=why)
+    return groups.agg(pl.col("share", "queue").mean())
 
 
 def check_queue(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -64,25 +48,6 @@ def check_queue(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         texts.append(f"α {row['alpha']}: {row['share']:.3f}, derived {derived:.3f}")
     agrees = bool(np.max(np.abs(np.array(ratios) - 1)) <= limits["within"])
     return Finding("; ".join(texts), decide(agrees))
-
-
-def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare FAST's shares on both lines."""
-    rows = average(points)
-    docsis, simple = (rows.filter(pl.col("line") == line) for line in NAMES)
-    both = docsis.join(simple, on=["buffer_ms", "alpha"], suffix="_simple")
-    both = both.with_columns(apart=pl.col("share") - pl.col("share_simple"))
-    apart = both["apart"].to_numpy()
-    text = f"{np.min(apart):+.3f} to {np.max(apart):+.3f} over {both.height} pairs"
-    outside = ", ".join(
-        f"{row['buffer_ms']} ms, α {row['alpha']} ({row['share']:.0%} and {row['share_simple']:.0%})"
-        for row in both.filter(pl.col("apart").abs() > limits["most"]).iter_rows(named=True)
-    )
-    why = (
-        f"apart at {outside}. Where α is more than the buffer holds (32 packets in 128 ms), FAST goes by losses as Reno does, and whose packets are lost depends on how"
-        " bursts arrive: through the modem acknowledgements come at grants"
-    )
-    return Finding(text, decide(not outside), why=why if outside else "")
 
 
 def draw_shares(points: pl.DataFrame) -> list[Panel]:

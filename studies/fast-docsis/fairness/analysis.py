@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +12,14 @@ import polars as pl
 from headend.estimate import give_interval
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, decide
+from headend.study import Finding, decide_over_seeds
+from headend.study.claims import decide
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
 
 #: Of the scenario: s between two starts, s of their end that count, s between two values, packets a second of the line.
 STEP, COUNTED, INTERVAL, LINE_RATE = 20, 10, 0.5, 250.0
-
-#: What a newcomer's smallest round trip may hold besides the queue, s: a packet of its own, and the mean wait for request and grant.
-LATE = 0.006
 
 #: Columns of the flows in the order in which they begin.
 FLOWS = ("first", "second", "third", "fourth")
@@ -39,25 +36,14 @@ def derive_queue(alpha: float, bases: Sequence[float]) -> float:
     return (low + high) / 2
 
 
-def derive_shares(flows: int, alpha: float, errors: Sequence[float] = ()) -> list[float]:
-    """Give the shares of flows that began one after the other, with further errors (s) in their baseRTT."""
+def derive_shares(flows: int, alpha: float) -> list[float]:
+    """Give the shares of flows that began one after the other, each of which takes the queue that it finds for its path."""
     bases: list[float] = []
     queue = 0.0
-    for number in range(flows):
-        bases.append(queue + (errors[number] if errors else 0.0))
+    for _ in range(flows):
+        bases.append(queue)
         queue = derive_queue(alpha, bases)
     return [alpha / (queue - base) / LINE_RATE for base in bases]
-
-
-def derive_ranges(flows: int, alpha: float) -> list[tuple[float, float]]:
-    """Give the shares' ranges with up to one packet more or less in each flow's baseRTT."""
-    packet = 1 / LINE_RATE
-    # A share moves one way with each of the errors: the corners are its extremes.
-    tried = [
-        derive_shares(flows, alpha, errors)
-        for errors in itertools.product((-packet, packet), repeat=flows)
-    ]
-    return [(min(shares), max(shares)) for shares in zip(*tried, strict=True)]
 
 
 def measure_shares(row: dict[str, Any], flows: int) -> list[float]:
@@ -74,10 +60,13 @@ def jain(shares: Sequence[float]) -> float:
 
 
 def check_unfair(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look at the four flows' index."""
-    rows = _choose(points, base="seen", line=limits["line"])
-    indices = [jain(measure_shares(row, 4)) for row in rows]
-    return Finding(_span(indices), decide(max(indices) < limits["most"]), give_interval(indices))
+    """Look at the four flows' index, the mean over α, seed by seed."""
+    by_seed: dict[int, list[float]] = {}
+    for row in _choose(points, base="seen", line=limits["line"]):
+        by_seed.setdefault(row["seed"], []).append(jain(measure_shares(row, 4)))
+    indices = [index for own in by_seed.values() for index in own]
+    means = [sum(own) / len(own) for own in by_seed.values()]
+    return decide_over_seeds(means, high=limits["most"]).tell(_span(indices))
 
 
 def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -100,31 +89,6 @@ def check_late(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     ]
     text = f"{len(orders) - len(wrong)} of {len(orders)} periods"
     return Finding(text, decide(not wrong), why="not so: " + "; ".join(wrong[:4]) if wrong else "")
-
-
-def check_shares(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare the shares with those derived."""
-    rows = list(_choose(points, base="seen", line=limits["line"], alpha=limits["alpha"]))
-    texts, outside = [], []
-    for flows in (2, 3, 4):
-        means = np.mean([measure_shares(row, flows) for row in rows], axis=0).tolist()
-        ranges = derive_ranges(flows, limits["alpha"])
-        for number, (mean, (low, high)) in enumerate(zip(means, ranges, strict=True), 1):
-            if not low <= mean <= high:
-                outside.append(f"{number} of {flows}: {mean:.3f}, not {low:.3f} to {high:.3f}")
-        texts.append(
-            f"{flows}: {_list(means)} (derived {_list(derive_shares(flows, limits['alpha']))})"
-        )
-    late = (0.0, *(LATE for _ in FLOWS[1:]))
-    explained = "; ".join(
-        f"{flows}: {_list(derive_shares(flows, limits['alpha'], late))}" for flows in (2, 3, 4)
-    )
-    why = (
-        f"outside: {', '.join(outside)}. A newcomer's smallest round trip holds more than the queue at rest: as segments leave in pairs, 4 ms for a packet of"
-        " its own, and 2 ms on average for request and grant, of which a few samples do not find the least before its own packets are in the queue. With"
-        f" these 6 ms too much the derivation gives {explained}"
-    )
-    return Finding("; ".join(texts), decide(not outside), why=why if outside else "")
 
 
 def draw_fairness(points: pl.DataFrame) -> list[Panel]:

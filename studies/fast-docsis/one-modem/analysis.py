@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -11,6 +10,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
+from headend.study import Finding, Verdict, decide_over_seeds
 from headend.study.alpha import (
     FRAME,
     PACKET,
@@ -22,47 +22,41 @@ from headend.study.alpha import (
     find_needed,
     tell_alpha,
 )
-from headend.study.claims import Finding, Verdict, decide
+from headend.study.claims import decide
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
 
 #: Of the scenario: bit/s of the lines, and what they carry of IP packets at most.
 RATE = 3e6
-CARRIED = {"docsis": RATE * PACKET / FRAME, "simple": RATE}
+CABLE = RATE * PACKET / FRAME
+CARRIED = {"docsis": CABLE, "simple": RATE, "slow requests": CABLE}
 
-NAMES = {"docsis": "DOCSIS", "simple": "simple link"}
+NAMES = {"docsis": "DOCSIS", "simple": "simple link", "slow requests": "DOCSIS, slow requests"}
 
 #: The document's table: individual α by number of flows.
 PUBLISHED = {1: 13, 2: 22, 4: 12, 6: 9, 8: 9, 10: 8}
 
-#: Other shares that might be called full, for comparison.
-OTHER_LEVELS = (0.95, 0.995)
-
-WHY_LESS = (
-    "α must cover what round trips exceed the smallest by while the line is not full. Here that is about 6 ms, one and a half packets, for all flows"
-    " together: an acknowledgement waits 4 ms for the second segment, and 2 ms on average for request and grant. The document's table stands for 52 ms"
-    " and more, which the abstract of the paper it builds on calls unexplained. fast-docsis/phantom shows what MAP interval, acknowledgements,"
-    " clock ticks, coarse shaping and neighbours add: the requests of other modems on the channel would account for it. A CMTS that adds tokens every"
-    " 10 to 200 ms does not: a tick's tokens let packets through at once, and α of 1 fills the line for every number of flows"
-)
+#: From which share of what it carries a line counts as full, and others that might be taken.
+FULL, OTHER_LEVELS = 0.9833, (0.95, 0.995)
 
 
 def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     """Give the share of what the line carries, and the queue in packets, of each run."""
-    is_docsis = pl.col("line") == "docsis"
+    is_simple = pl.col("line") == "simple"
     return points.with_columns(
         share=pl.col("throughput") / pl.col("line").replace_strict(CARRIED),
         loss=pl.col("lost") / pl.col("sent"),
-        queue=pl.when(is_docsis)
-        .then(pl.col("cable_backlog") / FRAME)
-        .otherwise(pl.col("line_backlog") / PACKET),
+        queue=pl.when(is_simple)
+        .then(pl.col("line_backlog") / PACKET)
+        .otherwise(pl.col("cable_backlog") / FRAME),
     )
 
 
 def needed(points: pl.DataFrame, full: float, line: str = "docsis") -> dict[int, float | None]:
     """Give the individual α that fills a line, by number of flows: the smallest whole one, the median over the seeds."""
-    rows = tabulate(points).filter(pl.col("line") == line, pl.col("alpha") >= 1)
+    is_whole = pl.col("alpha") == pl.col("alpha").round()
+    rows = tabulate(points).filter(pl.col("line") == line, is_whole)
     found = average_seeds(find_needed(rows, ["flows"], full), ["flows"]).sort("flows")
     return dict(found.select("flows", "alpha").iter_rows())
 
@@ -73,48 +67,41 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     published = {int(n): alpha for n, alpha in limits["published"].items() if int(n) in found}
     if not published:
         return Finding("no such run", Verdict.UNTESTABLE)
-    near = all(
-        own is not None and abs(own - alpha) <= limits["within"]
-        for own, alpha in ((found[n], alpha) for n, alpha in published.items())
-    )
+    agrees = all(found[n] == alpha for n, alpha in published.items())
     parts = [_list_alphas("each", found, published)]
     parts += [
         _list_alphas(f"at {level:.1%}", needed(points, level), published) for level in OTHER_LEVELS
     ]
     parts.append(_list_alphas("simple link", needed(points, limits["full"], "simple"), published))
-    return Finding("; ".join(parts), decide(near), why="" if near else WHY_LESS)
-
-
-def check_enough(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look at the throughput with the published α."""
-    rows = tabulate(points).filter(pl.col("line") == "docsis")
-    shares = {}
-    for flows, alpha in limits["published"].items():
-        own = rows.filter(pl.col("flows") == int(flows), pl.col("alpha") == alpha)
-        if own.height:
-            shares[flows] = float(np.min(own["share"].to_numpy()))
-    if not shares:
-        return Finding("no such run", Verdict.UNTESTABLE)
-    text = f"{min(shares.values()):.2%} or more with {', '.join(shares)} flows"
-    return Finding(text, decide(min(shares.values()) >= limits["full"]))
+    slow = needed(points, limits["full"], "slow requests")
+    each = _list_alphas("need", slow, published)
+    totals = ", ".join(tell_alpha(a if a is None else n * a) for n, a in slow.items())
+    why = (
+        "a modem that is alone and asks at once sends acknowledgements as fast as they are due, and FAST sees little queueing. With one request for each"
+        f" acknowledgement, a first backoff window of 16 opportunities and a queue of 16 packets in the modem they queue: the flows {each}, together"
+        f" {totals}. That is the size of the document's totals from two flows on; it explains neither why they rise nor the 13 of one flow. In"
+        " fast-docsis/delay-causes coarse shaping at the CMTS and clock ticks of 10 ms make one flow need 4 together, as ticks alone do, and neighbours who"
+        " take 30 % of the upstream 4 to 5"
+    )
+    return Finding("; ".join(parts), decide(agrees), why="" if agrees else why)
 
 
 def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Correlate the number of flows with the total α that fills the line."""
-    found = {n: alpha for n, alpha in needed(points, limits["full"]).items() if alpha}
-    if len(found) < 3:
+    """Correlate the number of flows with the total α that fills the line, seed by seed."""
+    rows = tabulate(points).filter(pl.col("line") == "docsis")
+    found = find_needed(rows, ["flows"], limits["full"]).filter(pl.col("alpha").is_not_null())
+    if found["flows"].n_unique() < 3:
         return Finding("too few numbers of flows", Verdict.UNTESTABLE)
-    totals = {n: n * alpha for n, alpha in found.items()}
-    rank = correlate_ranks(totals)
-    printed = correlate_ranks({int(n): int(n) * alpha for n, alpha in limits["published"].items()})
-    text = f"{rank:.2f}: " + ", ".join(f"{total:g} ({n})" for n, total in totals.items())
-    least = all(alpha == 1 for n, alpha in found.items() if n > 2)
-    why = f"the document's own table: {printed:.2f}. " + (
-        "From 4 flows on 1 each is enough, the smallest whole α: the total rises because each flow has at least one"
-        if least
-        else ""
+    ranks = [
+        correlate_ranks({n: n * alpha for n, alpha in own.select("flows", "alpha").iter_rows()})
+        for _, own in found.group_by("seed", maintain_order=True)
+    ]
+    middle = average_seeds(found, ["flows"]).sort("flows")
+    totals = ", ".join(
+        f"{n * alpha:g} ({n})" for n, alpha in middle.select("flows", "alpha").iter_rows()
     )
-    return Finding(text, decide(rank > limits["least"]), why=why.strip())
+    decision = decide_over_seeds(ranks, low=0)
+    return decision.tell(f"{decision.mean:+.2f} on average; total α by flows: {totals}")
 
 
 def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -140,11 +127,9 @@ def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_loss_order(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Look at the first α with losses."""
     first = _first_lossy(points)
-    ordered = (first[n] for n in sorted(first))
-    values = [np.inf if alpha is None else alpha for alpha in ordered]
-    agrees = all(later < earlier for earlier, later in itertools.pairwise(values))
+    agrees = None not in first.values() and len(set(first.values())) == len(first) > 1
     text = ", ".join(f"{tell_alpha(alpha)} ({n})" for n, alpha in first.items())
-    return Finding(f"first α with losses, by flows: {text}", decide(agrees and len(values) > 1))
+    return Finding(f"first α with losses, by flows: {text}", decide(agrees))
 
 
 def check_loss_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -175,7 +160,7 @@ def draw_needed(points: pl.DataFrame) -> list[Panel]:
     rows = [
         {"series": NAMES[line], "slot": slot, "flows": n, "total": n * alpha}
         for slot, line in enumerate(NAMES)
-        for n, alpha in needed(points, 0.9833, line).items()
+        for n, alpha in needed(points, FULL, line).items()
         if alpha is not None
     ]
     rows += [
@@ -216,7 +201,7 @@ def draw_loss(points: pl.DataFrame) -> list[Panel]:
         make_chart(frame)
         .mark_line(point={"filled": True, "size": 25}, strokeWidth=1.5)
         .encode(
-            x=alpha_axis(0.25, 272),
+            x=alpha_axis(0.05, 272),
             y=alt.Y("loss:Q", title="packets lost (%)"),
             color=colour(frame),
             tooltip=["series:N", "alpha:Q", alt.Tooltip("loss:Q", format=".3f")],
@@ -242,7 +227,7 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
         make_chart(frame)
         .mark_line(point={"filled": True, "size": 35}, strokeWidth=2, clip=True)
         .encode(
-            x=alpha_axis(0.25, 64),
+            x=alpha_axis(0.05, 64),
             y=alt.Y(
                 "throughput:Q",
                 title="aggregate throughput (Mb/s)",

@@ -193,85 +193,61 @@ def _tell(row: Compared) -> str:
     return f"{row.name}: {row.printed} for {row.value:.1f} ({row.fault}{by_parts})"
 
 
-def check_number(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold one number that the text derives from its tables against the calculation.
-
-    What it is stands in `limits`, which also hold what the text says of how it reckons.
-    """
-    value = NUMBERS[limits["number"]](limits)
-    agrees = limits["least"] <= value <= limits["most"]
-    text = f"{value:.{limits['digits']}f} {limits['unit']}"
-    return Finding(text, decide(agrees), why="" if agrees else limits.get("why", ""))
-
-
-def count_pings(limits: dict[str, Any]) -> float:
-    """Give the most pings a second."""
-    return SECOND_US / (2 * DOCUMENT.exchange_us(limits["bytes"]))
-
-
-def count_transactions(limits: dict[str, Any]) -> float:
-    """Give the most TCP transactions a second."""
-    return SECOND_US / DOCUMENT_TRANSFER.exchange_us(DOCUMENT)
-
-
-def find_transfer(limits: dict[str, Any]) -> float:
-    """Give the most TCP throughput in Mb/s, without headers."""
-    return DOCUMENT_TRANSFER.find_rate_bps(DOCUMENT) / 1e6
+def read_time(table: int, cell: str) -> float:
+    """Give a printed time in µs."""
+    return float(read_printed()[table][cell])
 
 
 def time_pings(limits: dict[str, Any]) -> float:
-    """Give the ms of a second that so many pings take."""
-    return float(limits["per_second"] * 2 * DOCUMENT.exchange_us(limits["bytes"]) / 1e3)
+    """Give the µs of a second that so many pings take, by the printed time of one."""
+    return float(limits["per_second"]) * read_time(2, f"{limits['bytes']} B both")
 
 
 def lose_transactions(limits: dict[str, Any]) -> float:
     """Give the transactions that so many pings a second displace."""
-    return time_pings(limits) * 1e3 / DOCUMENT_TRANSFER.exchange_us(DOCUMENT)
+    return time_pings(limits) / read_time(1, "transaction")
 
 
 def lose_mbps(limits: dict[str, Any]) -> float:
-    """Give the TCP throughput in Mb/s that so many pings a second displace; the document counts segments without headers."""
-    return DOCUMENT_TRANSFER.find_rate_bps(DOCUMENT, time_pings(limits) * 1e3) / 1e6
+    """Give the TCP throughput in Mb/s that so many pings a second displace; headers do not count."""
+    return lose_transactions(limits) * DOCUMENT_TRANSFER.counted_bytes * 8 / 1e6
 
 
-def leave_mbps(limits: dict[str, Any]) -> float:
-    """Give what is left of a transfer's Mb/s beside so many pings a second."""
-    return float(limits["alone_mbps"] - lose_mbps(limits))
+def check_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Take the most pings and transactions a second from their printed times."""
+    pings = SECOND_US / read_time(2, "64 B both")
+    transactions = SECOND_US / read_time(1, "transaction")
+    agrees = int(pings) == limits["pings"] and int(transactions) == limits["transactions"]
+    return Finding(f"{pings:.1f} pings, {transactions:.1f} transactions", decide(agrees))
 
 
-def average_rate(limits: dict[str, Any]) -> float:
-    """Give packets a second of intervals that are equally frequent."""
-    return float(1e3 * len(limits["intervals_ms"]) / sum(limits["intervals_ms"]))
+def check_stolen(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Follow the text from pings to the throughput that they take."""
+    ms, lost, mbps = time_pings(limits) / 1e3, lose_transactions(limits), lose_mbps(limits)
+    agrees = (
+        round(ms, 2) == limits["ms"]
+        and round(lost, 1) == limits["transactions"]
+        and round(mbps, 2) == limits["mbps"]
+    )
+    return Finding(f"{ms:.2f} ms, {lost:.1f} transactions, {mbps:.2f} Mb/s", decide(agrees))
 
 
-def count_maps(limits: dict[str, Any]) -> float:
-    """Give the kb/s that MAPs take."""
-    return float(limits["map_bytes"] * 8 / limits["interval_ms"])
+def check_left(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Find what pings leave of the measured throughput."""
+    left = limits["alone_mbps"] - lose_mbps(limits)
+    agrees = limits["least"] <= left <= limits["most"]
+    return Finding(f"{left:.2f} Mb/s", decide(agrees))
 
 
-def fill_upstream(limits: dict[str, Any]) -> float:
-    """Give the Mb/s of a modem that has one packet in so many MAPs."""
-    return float(limits["packet_bytes"] * 8 / (limits["maps"] * limits["interval_ms"] * 1e-3) / 1e6)
-
-
-def pace_downstream(limits: dict[str, Any]) -> float:
-    """Give the segments a second whose acknowledgements have one in so many MAPs."""
-    return float(limits["segments"] / (limits["maps"] * limits["interval_ms"] * 1e-3))
-
-
-NUMBERS = {
-    "pings": count_pings,
-    "transactions": count_transactions,
-    "transfer": find_transfer,
-    "ping time": time_pings,
-    "lost transactions": lose_transactions,
-    "lost throughput": lose_mbps,
-    "left throughput": leave_mbps,
-    "rate": average_rate,
-    "MAPs": count_maps,
-    "upstream": fill_upstream,
-    "downstream": pace_downstream,
-}
+def check_game_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Take packets a second from the intervals between them; where there are two, as the mean of both rates."""
+    rates = [
+        sum(1e3 / interval for interval in intervals) / len(intervals)
+        for intervals in limits["intervals_ms"]
+    ]
+    pairs = zip(rates, limits["printed"], strict=True)
+    agrees = all(printed in (int(rate), round(rate)) for rate, printed in pairs)
+    return Finding(", ".join(f"{rate:.1f}" for rate in rates) + " a second", decide(agrees))
 
 
 def list_corrections() -> list[tuple[str, Airtime, Transfer, int]]:
@@ -292,15 +268,16 @@ def list_corrections() -> list[tuple[str, Airtime, Transfer, int]]:
     return steps
 
 
-def check_corrections(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """See whether the document's measured throughput lies between its own reckoning and the cell's."""
-    steps = list_corrections()
-    ends = [steps[place][2].find_rate_bps(steps[place][1]) / 1e6 for place in (0, -1)]
-    assert steps[-1][1] == replace(CELL, rts_mbps=DOCUMENT.rts_mbps), "the steps end at the cell"
-    agrees = ends[0] <= limits["measured_mbps"] <= ends[1]
-    return Finding(
-        f"{ends[0]:.2f} Mb/s by its assumptions, {ends[1]:.2f} by the cell's", decide(agrees)
+def check_maximum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the most that the document calculates against what it measured, and say which of its assumptions matters."""
+    silent = replace(DOCUMENT, is_announced=False)
+    most, more = (DOCUMENT_TRANSFER.find_rate_bps(air) / 1e6 for air in (DOCUMENT, silent))
+    why = (
+        f"its cards cannot have sent an RTS before every frame: without it the same calculation allows {more:.2f} Mb/s, and in a"
+        " simulated cell with it a ping every 3 ms leaves 11 % of a download, not the measured half (`wifi-choices`)"
     )
+    agrees = most >= limits["least"]
+    return Finding(f"{most:.2f} Mb/s", decide(agrees), why="" if agrees else why)
 
 
 def draw_cells(points: pl.DataFrame) -> list[Panel]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -9,8 +10,10 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
+from headend.study import decide_over_seeds
 from headend.study.airtime import CELL, CELL_TRANSFER, DOCUMENT_TRANSFER, IP_HEADER_BYTES
-from headend.study.claims import Finding, Verdict, decide
+from headend.study.claims import Finding, Verdict
+from headend.study.deciding import Decision
 
 #: The document's times of a ping and its answer by size, as printed (Table 2), and of a segment and its acknowledgement (Table 1), µs.
 PUBLISHED_PINGS = {64: 2416.2, 128: 2509.2, 256: 2695.4}
@@ -36,51 +39,97 @@ def average(points: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(per_second=1000 / pl.col("interval_ms"))
 
 
-def read(rows: pl.DataFrame, interval_ms: int, size: int) -> float | None:
-    """Give the goodput of one cell in Mb/s, if it was run."""
-    chosen = rows.filter(interval_ms=interval_ms, size=size)
-    return float(chosen["goodput"][0]) / 1e6 if chosen.height else None
+def list_goodputs(points: pl.DataFrame, interval_ms: int, size: int) -> list[float]:
+    """Give the goodput of one cell of the grid in Mb/s, a seed after the other; nothing if it was not run."""
+    chosen = points.filter(interval_ms=interval_ms, size=size).sort("seed")
+    return (chosen["goodput"] / 1e6).to_list()
 
 
-def check_goodput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the goodput beside rare pings against its range."""
-    mbps = read(average(points), limits["interval_ms"], limits["size"])
-    if mbps is None:
+def list_sums(points: pl.DataFrame, interval_ms: int, size: int) -> list[float]:
+    """Give what is left and what the document's times say is stolen, Mb/s, a seed after the other."""
+    stolen = find_published({"size": size, "per_second": 1000 / interval_ms}) / 1e6
+    return [left + stolen for left in list_goodputs(points, interval_ms, size)]
+
+
+def subtract(values: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Give differences seed by seed."""
+    return [value - other for value, other in zip(values, others, strict=True)]
+
+
+def judge(decisions: Sequence[Decision], text: str, why: str = "") -> Finding:
+    """Give the verdict on several numbers, all of which have to agree."""
+    if not decisions:
         return Finding("no such run", Verdict.UNTESTABLE)
-    agrees = limits["least"] <= mbps <= limits["most"]
-    return Finding(f"{mbps:.2f} Mb/s", decide(agrees), why="" if agrees else limits["why"])
+    verdicts = [decision.verdict for decision in decisions]
+    order = (Verdict.DIFFERS, Verdict.UNDECIDED)
+    verdict = next((one for one in order if one in verdicts), Verdict.REPRODUCED)
+    seeds = [decision.deciding_seeds or 0 for decision in decisions]
+    needed = max(seeds) or None if verdict is Verdict.UNDECIDED else None
+    told = "" if verdict is Verdict.REPRODUCED else why
+    interval = decisions[0].interval if len(decisions) == 1 else None
+    return Finding(text, verdict, interval, told, needed)
+
+
+def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the goodput beside rare pings against its range."""
+    mbps = list_goodputs(points, limits["interval_ms"], limits["size"])
+    if not mbps:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    found = decide_over_seeds(mbps, limits["least"], limits["most"])
+    return judge([found], f"{found.mean:.2f} Mb/s", limits["why"])
 
 
 def check_halved(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the goodput beside dense pings against that beside rare ones."""
-    rows = average(points)
-    rare = read(rows, 100, limits["size"])
-    dense = read(rows, limits["interval_ms"], limits["size"])
-    if rare is None or dense is None:
+    """Hold the goodput beside dense pings against its range, and against that beside rare ones."""
+    rare = list_goodputs(points, 100, limits["size"])
+    dense = list_goodputs(points, limits["interval_ms"], limits["size"])
+    if not rare or not dense:
         return Finding("no such run", Verdict.UNTESTABLE)
-    share = dense / rare
-    agrees = abs(share / limits["share"] - 1) <= limits["within"]
-    return Finding(f"{dense:.2f} Mb/s, {share:.0%}", decide(agrees))
+    shares = [few / many for few, many in zip(dense, rare, strict=True)]
+    left = decide_over_seeds(dense, *limits["mbps"])
+    share = decide_over_seeds(shares, *limits["share"])
+    return judge([left, share], f"{left.mean:.2f} Mb/s, {share.mean:.0%}")
 
 
 def check_sum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """See whether what is left and what is stolen add up to the same at every rate."""
-    rows = average(points).filter(size=limits["size"])
-    sums = [row["goodput"] + find_stolen(row) for row in rows.iter_rows(named=True)]
-    agrees = max(sums) / min(sums) - 1 <= limits["within"]
-    return Finding(f"{min(sums) / 1e6:.2f} to {max(sums) / 1e6:.2f} Mb/s", decide(agrees))
+    """See whether what is left and what is stolen add up to the download alone at every rate."""
+    size = limits["size"]
+    alone = list_goodputs(points, 100, size)
+    ratios = []
+    for interval in points.filter(size=size)["interval_ms"].unique(maintain_order=True):
+        sums = list_sums(points, interval, size)
+        ratios.append([total / one for total, one in zip(sums, alone, strict=True)])
+    bounds = 1 - limits["within"], 1 + limits["within"]
+    decisions = [decide_over_seeds(ratio, *bounds) for ratio in ratios]
+    means = [decision.mean - 1 for decision in decisions]
+    mean = sum(alone) / len(alone)
+    return judge(decisions, f"{min(means):+.1%} to {max(means):+.1%} of {mean:.2f} Mb/s")
+
+
+def check_drift(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """See whether the sum grows with the rate of the pings."""
+    few, many = (list_sums(points, interval, limits["size"]) for interval in limits["intervals_ms"])
+    if not few or not many:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    found = decide_over_seeds(subtract(many, few), low=0.0)
+    ends = [sum(sums) / len(sums) for sums in (few, many)]
+    return judge([found], f"{found.mean:+.2f} Mb/s, from {ends[0]:.2f} to {ends[1]:.2f}")
 
 
 def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Compare what small and large pings take."""
-    rows = average(points)
-    small, large = (read(rows, limits["interval_ms"], size) for size in limits["sizes"])
-    alone = read(rows, 100, limits["sizes"][0])
-    if small is None or large is None or alone is None:
-        return Finding("no such run", Verdict.UNTESTABLE)
-    ratio = (alone - large) / (alone - small)
-    text = f"{alone - small:.2f} and {alone - large:.2f} Mb/s, {ratio:.2f} times"
-    return Finding(text, decide(ratio <= limits["most"]))
+    """Compare what small pings take with what their larger size takes besides."""
+    small, large = limits["sizes"]
+    alone = list_goodputs(points, 100, small)
+    decisions, texts = [], []
+    for interval in limits["intervals_ms"]:
+        left = [list_goodputs(points, interval, size) for size in (small, large)]
+        if not all(left):
+            continue
+        act, size = subtract(alone, left[0]), subtract(left[0], left[1])
+        decisions.append(decide_over_seeds(subtract(act, size), low=0.0))
+        means = [sum(values) / len(values) for values in (act, size)]
+        texts.append(f"{means[0]:.2f} and {means[1]:.2f} Mb/s at {1000 / interval:.0f} a second")
+    return judge(decisions, "; ".join(texts))
 
 
 def draw_left(points: pl.DataFrame) -> list[Panel]:
@@ -100,7 +149,13 @@ def draw_left(points: pl.DataFrame) -> list[Panel]:
             ),
         )
     )
-    return [Panel("", chart)]
+    published = pl.DataFrame({"per_second": [10.0, 1000 / 3], "mbps": [4.0, 2.0]})
+    dots = (
+        make_chart(published)
+        .mark_point(filled=True, size=60, color="#24292f", shape="diamond")
+        .encode(x="per_second:Q", y="mbps:Q")
+    )
+    return [Panel("", alt.layer(chart, dots))]
 
 
 def draw_sum(points: pl.DataFrame) -> list[Panel]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -9,121 +11,105 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict, decide
-
-#: Bits of the receive window.
-WINDOW_BITS = 32 * 1024 * 8
+from headend.study import decide_over_seeds
+from headend.study.claims import Finding, Verdict
+from headend.study.deciding import Decision
 
 #: What the text reads off Figure 4: packet size, idle and loaded round trip in ms.
 PUBLISHED = {512: (2.6, 120), 1000: (2.6, 70), 1200: (2.6, 67), 1500: (2.6, 55)}
+
+#: The knees of Figure 5 in Mb/s by packet size.
+KNEES = {512: 2.0, 1000: 3.0, 1200: 3.0, 1500: 4.0}
 
 
 def average(points: pl.DataFrame) -> pl.DataFrame:
     """Give a row for each packet size and limit: means over the seeds, round trips in ms and limits in Mb/s."""
     groups = points.group_by("mtu", "limit", maintain_order=True)
-    rows = groups.agg(pl.col("rtt").mean() / 1e6, pl.col("goodput").mean())
+    rows = groups.agg(pl.col("rtt").mean() / 1e6)
     return rows.with_columns(mbps=pl.col("limit").cast(pl.Float64, strict=False))
 
 
-def read(rows: pl.DataFrame, mtu: int, limit: str) -> float | None:
-    """Give the round trip of one cell in ms, if it was run."""
-    chosen = rows.filter(mtu=mtu, limit=limit)
-    return float(chosen["rtt"][0]) if chosen.height else None
+def list_rtts(points: pl.DataFrame, mtu: int, limit: str) -> list[float]:
+    """Give the round trips of one cell of the grid in ms, a seed after the other."""
+    return (points.filter(mtu=mtu, limit=limit).sort("seed")["rtt"] / 1e6).to_list()
+
+
+def judge(decisions: Sequence[Decision], texts: Sequence[str], why: str) -> Finding:
+    """Give the verdict on several numbers, all of which have to agree."""
+    if not decisions:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    verdicts = [decision.verdict for decision in decisions]
+    order = (Verdict.DIFFERS, Verdict.UNDECIDED)
+    verdict = next((one for one in order if one in verdicts), Verdict.REPRODUCED)
+    seeds = [decision.deciding_seeds or 0 for decision in decisions]
+    needed = max(seeds) or None if verdict is Verdict.UNDECIDED else None
+    told = "" if verdict is Verdict.REPRODUCED else why
+    return Finding(", ".join(texts), verdict, why=told, deciding_seeds=needed)
 
 
 def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold round trips at one limit against what was read off."""
-    rows = average(points)
-    texts, agrees = [], True
-    for mtu, expected in limits["expected_ms"].items():
-        rtt = read(rows, int(mtu), limits["limit"])
-        if rtt is None:
-            continue
-        texts.append(f"{rtt:.1f} ms ({mtu} B)")
-        agrees &= abs(rtt / expected - 1) <= limits["within"]
-    return _judge(texts, agrees=agrees, limits=limits)
-
-
-def check_setting(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """See that a setting gives what it was made for; that it does so reproduces nothing."""
-    finding = check_rtt(points, limits)
-    if finding.verdict is not Verdict.REPRODUCED:
-        return finding
-    return Finding(finding.measured, Verdict.UNTESTABLE, why=limits["why"])
-
-
-def _judge(texts: list[str], *, agrees: bool, limits: dict[str, Any]) -> Finding:
-    """Give the verdict on several values, with the study's reason where they differ."""
-    if not texts:
-        return Finding("no such run", Verdict.UNTESTABLE)
-    why = "" if agrees else limits.get("why", "")
-    return Finding(", ".join(texts), decide(agrees), why=why)
+    decisions, texts = [], []
+    for mtu, (low, high) in limits["expected_ms"].items():
+        times = list_rtts(points, int(mtu), limits["limit"])
+        if times:
+            decisions.append(decide_over_seeds(times, low, high))
+            texts.append(f"{decisions[-1].mean:.1f} ms ({mtu} B)")
+    return judge(decisions, texts, limits.get("why", ""))
 
 
 def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """See whether larger packets make shorter round trips."""
-    times = average(points).filter(limit=limits["limit"]).sort("mtu")["rtt"].to_list()
-    text = ", ".join(f"{rtt:.1f}" for rtt in times) + " ms"
-    return Finding(text, decide(times == sorted(times, reverse=True) and len(times) > 1))
+    rows = points.filter(limit=limits["limit"])
+    sizes = rows["mtu"].unique().sort().to_list()
+    times = [list_rtts(points, mtu, limits["limit"]) for mtu in sizes]
+    falls = [
+        decide_over_seeds([a - b for a, b in zip(smaller, larger, strict=True)], low=0.0)
+        for smaller, larger in pairwise(times)
+    ]
+    means = [f"{sum(seeds) / len(seeds):.1f}" for seeds in times]
+    return judge(falls, [" > ".join(means) + " ms"], "")
 
 
-def find_knee(rows: pl.DataFrame, mtu: int) -> float | None:
-    """Give the limit in Mb/s at which half of the way from the smallest to the largest round trip is passed."""
-    curve = rows.filter(pl.col("mtu") == mtu, pl.col("mbps").is_not_null()).sort("mbps")
-    if curve.height < 3:
-        return None
-    times: list[float] = curve["rtt"].to_list()
-    middle = (min(times) + max(times)) / 2
-    before = None
-    for row in curve.iter_rows(named=True):
-        if row["rtt"] >= middle:
-            if before is None:
-                return float(row["mbps"])
-            part = (middle - before["rtt"]) / (row["rtt"] - before["rtt"])
-            return float(before["mbps"] + part * (row["mbps"] - before["mbps"]))
-        before = row
+def find_knee(times: Sequence[tuple[float, float]], level: float) -> float | None:
+    """Give the rate at which a curve of rates and round trips passes a level, between its points as on a line."""
+    for (rate, time), (next_rate, next_time) in pairwise(times):
+        if time < level <= next_time:
+            return rate + (level - time) / (next_time - time) * (next_rate - rate)
     return None
+
+
+def list_knees(points: pl.DataFrame, mtu: int, times_idle: float | None) -> list[float]:
+    """Give the knee of each seed: where the idle round trip is so many times passed, or else half of the way up."""
+    rows = points.with_columns(mbps=pl.col("limit").cast(pl.Float64, strict=False))
+    knees = []
+    for part in rows.filter(mtu=mtu).sort("seed").partition_by("seed", maintain_order=True):
+        curve = part.filter(pl.col("mbps").is_not_null()).sort("mbps")
+        times: list[float] = (curve["rtt"] / 1e6).to_list()
+        idle = list_rtts(part, mtu, "idle")
+        if len(times) < 3 or not idle:
+            continue
+        level = (min(times) + max(times)) / 2 if times_idle is None else times_idle * idle[0]
+        knee = find_knee(list(zip(curve["mbps"].to_list(), times, strict=True)), level)
+        knees += [] if knee is None else [knee]
+    return knees
 
 
 def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the knees against what was read off."""
-    rows = average(points)
-    texts, agrees = [], True
-    for mtu, expected in limits["expected_mbps"].items():
-        knee = find_knee(rows, int(mtu))
-        if knee is None:
-            continue
-        texts.append(f"{knee:.1f} Mb/s ({mtu} B)")
-        agrees &= abs(knee - expected) <= limits["within_mbps"]
-    return _judge(texts, agrees=agrees, limits=limits)
-
-
-def check_flat(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look at the round trips before and after the knee."""
-    rows = average(points)
-    slow: list[float] = rows.filter(pl.col("mbps") <= 1)["rtt"].to_list()
-    if not slow:
-        return Finding("no such run", Verdict.UNTESTABLE)
-    spreads = []
-    for part in rows.filter(pl.col("mbps") >= 10).partition_by("mtu"):
-        times: list[float] = part["rtt"].to_list()
-        spreads.append(max(times) / min(times) - 1)
-    longest = max(slow)
-    text = f"at most {longest:.1f} ms before, within {max(spreads):.1%} after"
-    return Finding(text, decide(longest <= limits["below_ms"] and max(spreads) <= limits["within"]))
-
-
-def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold loaded round trips against the window over the goodput."""
-    rows = average(points).filter(limit=limits["limit"])
-    rows = rows.with_columns(ratio=pl.col("rtt") * 1e-3 * pl.col("goodput") / WINDOW_BITS)
-    text = ", ".join(f"{row['ratio']:.2f} ({row['mtu']} B)" for row in rows.iter_rows(named=True))
-    agrees = bool(((rows["ratio"] - 1).abs() <= limits["within"]).all())
-    return Finding(f"round trip over window / goodput: {text}", decide(agrees))
+    decisions, texts = [], []
+    for mtu, (low, high) in limits["expected_mbps"].items():
+        knees = list_knees(points, int(mtu), limits["times_idle"])
+        middles = list_knees(points, int(mtu), None)
+        if knees and middles:
+            decisions.append(decide_over_seeds(knees, low, high))
+            half = sum(middles) / len(middles)
+            texts.append(f"{decisions[-1].mean:.1f} Mb/s ({mtu} B; half of the way at {half:.1f})")
+    return judge(decisions, texts, limits["why"])
 
 
 def draw_loaded(points: pl.DataFrame) -> list[Panel]:
-    """Draw idle and loaded round trips by packet size, with what was published."""
+    """Draw idle and loaded round trips by packet size, with what the text reads off."""
     rows = average(points).filter(pl.col("limit").is_in(["idle", "100"]))
     rows = rows.with_columns(
         state=pl.when(pl.col("limit") == "idle").then(pl.lit("idle")).otherwise(pl.lit("loaded")),
@@ -155,19 +141,18 @@ def draw_loaded(points: pl.DataFrame) -> list[Panel]:
 
 
 def draw_limits(points: pl.DataFrame) -> list[Panel]:
-    """Draw round trips against the server's rate limit."""
+    """Draw round trips against the server's rate limit, with the published knees."""
     rows = average(points).filter(pl.col("mbps").is_not_null())
     rows = rows.with_columns(size=pl.format("{} B", "mtu"))
     sizes = [f"{mtu} B" for mtu in PUBLISHED]
+    knees = pl.DataFrame({"size": sizes, "mbps": [KNEES[mtu] for mtu in PUBLISHED]})
+    tone = alt.Color("size:N", title=None, scale=alt.Scale(domain=sizes, range=list(PALETTE[:4])))
+    scale = alt.Scale(type="log", domain=[0.5, 100], nice=False)
+    x = alt.X("mbps:Q", title="the server's rate limit, Mbit/s", scale=scale)
     chart = (
         make_chart(rows)
         .mark_line(point=True)
-        .encode(
-            x=alt.X("mbps:Q", title="the server's rate limit, Mbit/s", scale=alt.Scale(type="log")),
-            y=alt.Y("rtt:Q", title="round-trip time, ms"),
-            color=alt.Color(
-                "size:N", title=None, scale=alt.Scale(domain=sizes, range=list(PALETTE[:4]))
-            ),
-        )
+        .encode(x=x, y=alt.Y("rtt:Q", title="round-trip time, ms"), color=tone)
     )
-    return [Panel("", chart)]
+    marks = make_chart(knees).mark_rule(strokeDash=[4, 3]).encode(x=x, color=tone)
+    return [Panel("", alt.layer(marks, chart))]

@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict, decide
+from headend.study.claims import Finding, decide
 
 LINES = {"wifi": "802.11b cell", "cable": "cable line, 2 Mbit/s"}
 
@@ -68,27 +68,14 @@ def tune(points: pl.DataFrame, line: str, company: str) -> Tuned:
 
 
 def check_tuned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """See how far from the best a window is that was tuned to the idle line."""
-    found = tune(points, limits["line"], limits["company"])
+    """See how far from the best a window is that was tuned to the idle line, beside another download."""
+    beside, alone = (tune(points, limits["line"], company) for company in ("beside", "alone"))
     text = (
-        f"idle {found.idle_ns / 1e6:.1f} ms, so {found.product_bytes / 1e3:.1f} kB; a window of"
-        f" {found.window_bytes / 1e3:.1f} kB has {found.share:.0%} of what one of {found.best_bytes / 1e3:.0f} kB has,"
-        f" the next larger {found.next_share:.0%}"
+        f"idle {beside.idle_ns / 1e6:.1f} ms, so {beside.product_bytes / 1e3:.1f} kB: a window of {beside.window_bytes / 1e3:.1f} kB"
+        f" has {beside.share:.0%} of what one of {beside.best_bytes / 1e3:.0f} kB has, and the next larger {beside.next_share:.0%};"
+        f" alone {alone.share:.0%} and {alone.next_share:.0%}"
     )
-    agrees = found.share <= limits["most"]
-    return Finding(text, decide(agrees), why="" if agrees else limits.get("why", ""))
-
-
-def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """See whether goodputs beside another download are in the ratio of the windows."""
-    rows = tabulate(points, limits["line"]).filter(
-        pl.col("company") == "beside", pl.col("window") >= limits["from_bytes"]
-    )
-    if rows.height < 2:
-        return Finding("one window only", Verdict.UNTESTABLE)
-    loaded = (rows["goodput"] / 8 * rows["rtt"] * 1e-9 / rows["window"]).to_list()
-    text = f"goodput times loaded round trip over window: {min(loaded):.2f} to {max(loaded):.2f}"
-    return Finding(text, decide(all(abs(value - 1) <= limits["within"] for value in loaded)))
+    return Finding(text, decide(beside.share <= limits["most"]))
 
 
 def draw_windows(points: pl.DataFrame) -> list[Panel]:

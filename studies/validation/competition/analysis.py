@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
@@ -9,7 +12,8 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import Decision, decide_over_seeds
+from headend.study.claims import Finding, Verdict
 
 if TYPE_CHECKING:
     from headend.figures.theme import AnyChart
@@ -20,58 +24,109 @@ Scale = tuple[Literal["linear", "log"], list[float], list[str]]
 BLUE, PALE, RED = "#0072B2", "#f2f2f2", "#D55E00"
 
 
-def average(points: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each pair and queue: means over the seeds, and the 95 % interval of the share."""
+def place(points: pl.DataFrame) -> pl.DataFrame:
+    """Give a row for each run: what the first flow has of the goodput of both, and how evenly they share."""
     share = pl.col("one") / (pl.col("one") + pl.col("other"))
-    rows = points.with_columns(
+    return points.with_columns(
         control=pl.col("pair").str.split(" + ").list.first(),
         rival=pl.col("pair").str.split(" + ").list.last(),
         share=share,
         larger=pl.max_horizontal(share, 1 - share),
         jain=1 / (2 * (share**2 + (1 - share) ** 2)),
     )
-    means = pl.col("share", "larger", "jain", "delay", "loss_one", "utilisation").mean()
-    groups = rows.group_by("control", "rival", "queue", maintain_order=True)
-    return groups.agg(means, seeds=pl.len(), spread=pl.col("share").std())
+
+
+def average(points: pl.DataFrame) -> pl.DataFrame:
+    """Give a row for each pair and queue: means over the seeds."""
+    means = pl.col("share", "larger", "jain", "delay", "loss_one").mean()
+    return place(points).group_by("control", "rival", "queue", maintain_order=True).agg(means)
+
+
+def take(points: pl.DataFrame, name: str, *pair: str, queue: str) -> list[float]:
+    """Give a number of each seed for a pair in a queue."""
+    control, rival = pair
+    rows = place(points).filter(control=control, rival=rival, queue=queue).sort("seed")
+    return rows[name].to_list()
 
 
 def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold a control's share beside CUBIC against its bounds, in each of the queues."""
-    rows = average(points).filter(
-        pl.col("control") == limits["control"],
-        pl.col("rival") == "cubic",
-        pl.col("queue").is_in(limits["queues"]),
-    )
-    if rows.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
-    inside = pl.col("share").is_between(limits["least"], limits["most"])
-    outside = rows.filter(~inside)["queue"].to_list()
-    reason = limits.get("why", "no reason is known")
-    return Finding(
-        ", ".join(f"{row['share']:.0%} ({row['queue']})" for row in rows.iter_rows(named=True)),
-        decide(not outside),
-        why=f"outside through {', '.join(outside)}: {reason}" if outside else "",
-    )
+    """Hold what a control has beside others against its bounds, in each of the queues."""
+    low, high = give_bounds(limits)
+    found = {}
+    for rival, queue in itertools.product(limits.get("rivals", ["cubic"]), limits["queues"]):
+        if values := take(points, "share", limits["control"], rival, queue=queue):
+            found[f"{queue}, beside {rival}"] = decide_over_seeds(values, low, high)
+    return tell_decisions(found)
+
+
+def give_bounds(limits: dict[str, Any]) -> tuple[float, float]:
+    """Give the bounds of a share; where a claim has a factor, of two rates that are within it of each other."""
+    if factor := limits.get("factor"):
+        return 1 / (1 + factor), factor / (1 + factor)
+    return limits.get("least", -math.inf), limits.get("most", math.inf)
+
+
+def check_falling(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold a control's share against its bound in each of the queues, and against that in the next longer one."""
+    found = {}
+    for rival in limits["rivals"]:
+        shares = [
+            take(points, "share", limits["control"], rival, queue=queue)
+            for queue in limits["queues"]
+        ]
+        if not all(shares):
+            continue
+        for queue, own in zip(limits["queues"], shares, strict=True):
+            found[f"{queue}, beside {rival}"] = decide_over_seeds(own, high=limits["most"])
+        for longer, (short, long) in zip(
+            limits["queues"][1:], itertools.pairwise(shares), strict=True
+        ):
+            falls = [before - after for before, after in zip(short, long, strict=True)]
+            found[f"less through {longer}, beside {rival}"] = decide_over_seeds(falls, low=0.0)
+    return tell_decisions(found)
 
 
 def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at Jain's index of two flows of the same control."""
-    rows = average(points).filter(
+    rows = place(points).filter(
         pl.col("control") == pl.col("rival"), pl.col("control").is_in(limits["controls"])
     )
     if rows.is_empty():
         return Finding("no such run", Verdict.UNTESTABLE)
-    unlike = rows.filter(pl.col("jain") < limits["least"]).sort("jain")
-    named = [
-        f"{row['control']} {row['jain']:.2f} ({row['queue']})"
-        for row in unlike.iter_rows(named=True)
-    ]
-    least = rows.sort("jain").row(0, named=True)
-    text = (
-        f"{rows.height - unlike.height} of {rows.height} cells, the least {least['jain']:.3f}"
-        f" ({least['control']}, {least['queue']})"
+    found = {
+        f"{control}, {queue}": decide_over_seeds(own["jain"].to_list(), low=limits["least"])
+        for (control, queue), own in rows.group_by("control", "queue", maintain_order=True)
+    }
+    least = min(found, key=lambda name: found[name].mean)
+    agreeing = sum(cell.verdict is Verdict.REPRODUCED for cell in found.values())
+    text = f"{agreeing} of {len(found)} cells, the least {found[least].mean:.3f} ({least})"
+    return dataclasses.replace(tell_decisions(found), measured=text)
+
+
+def tell_decisions(found: dict[str, Decision]) -> Finding:
+    """Make one finding of several decisions: it differs where one does, and is undecided where one is.
+
+    Parameters
+    ----------
+    found
+        The decisions by what they are about.
+    """
+    if not found:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    named = {
+        verdict: [name for name, own in found.items() if own.verdict is verdict]
+        for verdict in (Verdict.DIFFERS, Verdict.UNDECIDED)
+    }
+    verdict = next((verdict for verdict, names in named.items() if names), Verdict.REPRODUCED)
+    needed = [own.deciding_seeds for own in found.values() if own.deciding_seeds]
+    return Finding(
+        ", ".join(f"{own.mean:.0%} ({name})" for name, own in found.items()),
+        verdict,
+        why="; ".join(
+            f"{verdict.value}: {', '.join(names)}" for verdict, names in named.items() if names
+        ),
+        deciding_seeds=max(needed) if verdict is Verdict.UNDECIDED and needed else None,
     )
-    return Finding(text, decide(not named), why=", ".join(named))
 
 
 def draw_shares(points: pl.DataFrame) -> list[Panel]:

@@ -13,10 +13,11 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
+from headend.study import decide_over_seeds
 from headend.study.claims import Finding, Verdict, decide
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 Limits = dict[str, Any]
 
@@ -25,6 +26,9 @@ SEGMENT = 1448
 
 #: What the scenarios leave out at the start, and how long the drops of the start are counted, ns.
 START = 5_000_000_000
+
+#: By how much of a bound a mean that is one may miss it.
+ROUNDING = 1e-9
 
 #: What a figure shows of ratios, and where their axis has labels.
 SHOWN, TICKS = (0.4, 2.5), [0.5, 0.75, 1, 1.5, 2]
@@ -107,7 +111,8 @@ def accept_delay(limits: Limits) -> dict[str, tuple[float, float]]:
 
 def check_loss(points: pl.DataFrame, limits: Limits) -> Finding:
     """Hold the losses of a case against the real ones."""
-    return _judge(take(points, limits["case"]), "loss", accept_loss(limits), "{:.4f} %")
+    rows = take(points, limits["case"])
+    return _judge(rows, "loss", accept_loss(limits), "{:.4f} %", cause=limits.get("cause", ""))
 
 
 def check_delay(points: pl.DataFrame, limits: Limits) -> Finding:
@@ -122,9 +127,17 @@ def check_delay(points: pl.DataFrame, limits: Limits) -> Finding:
     }
     return Finding(
         ", ".join(f"{name} {finding.measured}" for name, finding in found.items()),
-        decide(all(finding.verdict is Verdict.REPRODUCED for finding in found.values())),
+        _join(finding.verdict for finding in found.values()),
         why="; ".join(f"{name}: {finding.why}" for name, finding in found.items() if finding.why),
+        deciding_seeds=max(own.deciding_seeds or 0 for own in found.values()) or None,
     )
+
+
+def _join(verdicts: Iterable[Verdict]) -> Verdict:
+    """Give the verdict on all of several: it differs where one does, and is undecided where one is."""
+    given = set(verdicts)
+    order = (Verdict.DIFFERS, Verdict.UNDECIDED, Verdict.REPRODUCED)
+    return next(verdict for verdict in order if verdict in given)
 
 
 def check_exit(points: pl.DataFrame, limits: Limits) -> Finding:
@@ -144,25 +157,33 @@ def check_first_loss(points: pl.DataFrame, limits: Limits) -> Finding:
 def check_drops(points: pl.DataFrame, limits: Limits) -> Finding:
     """Hold the drops of the first seconds against the real ones."""
     bounds = accept(limits["real"], limits["within"])
-    return _judge(take(points, limits["case"]), "drops", bounds, "{:.0f} packets")
+    rows = take(points, limits["case"])
+    return _judge(rows, "drops", bounds, "{:.0f} packets", cause=limits.get("cause", ""))
 
 
 def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
     """Hold the goodput of every case that was run against the real one."""
-    errors = {
-        case: fmean(rows["goodput"]) / real - 1
+    within = limits["within"]
+    found = {
+        case: decide_over_seeds([own / real - 1 for own in rows["goodput"]], -within, within)
         for case, real in limits["real"].items()
         if not (rows := take(points, case)).is_empty()
     }
-    if not errors:
+    if not found:
         return Finding("no such run", Verdict.UNTESTABLE)
-    outside = {case: error for case, error in errors.items() if abs(error) > limits["within"]}
+    errors = [own.mean for own in found.values()]
+    outside = {case: own for case, own in found.items() if own.verdict is not Verdict.REPRODUCED}
     text = (
-        f"{len(errors) - len(outside)} of {len(errors)} cases, from {min(errors.values()):+.1%}"
-        f" to {max(errors.values()):+.1%}"
+        f"{len(found) - len(outside)} of {len(found)} cases, from {min(errors):+.1%}"
+        f" to {max(errors):+.1%}"
     )
-    why = ", ".join(f"{case} {error:+.1%}" for case, error in outside.items())
-    return Finding(text, decide(not outside), why=why)
+    return Finding(
+        text,
+        _join(own.verdict for own in found.values()),
+        why=", ".join(f"{case} {own.mean:+.1%}" for case, own in outside.items()),
+        deciding_seeds=max((own.deciding_seeds or 0 for own in outside.values()), default=0)
+        or None,
+    )
 
 
 def check_rows(points: pl.DataFrame, limits: Limits) -> Finding:
@@ -171,24 +192,37 @@ def check_rows(points: pl.DataFrame, limits: Limits) -> Finding:
     delays = {own["case"]: own for own in list_limits("check_delay")}
     cases = [case for case in losses if case in delays]
     found = {
-        "losses": {case: check_loss(points, losses[case]).verdict for case in cases},
-        "delay": {case: check_delay(points, delays[case]).verdict for case in cases},
+        "losses": {case: check_loss(points, losses[case]) for case in cases},
+        "delay": {case: check_delay(points, delays[case]) for case in cases},
     }
-    if any(Verdict.UNTESTABLE in verdicts.values() for verdicts in found.values()):
+    both = {case: [own[case].verdict for own in found.values()] for case in cases}
+    if any(Verdict.UNTESTABLE in verdicts for verdicts in both.values()):
         return Finding("not all cases were run", Verdict.UNTESTABLE)
-    wrong = {
-        name: [case for case in cases if verdicts[case] is Verdict.DIFFERS]
-        for name, verdicts in found.items()
-    }
-    agreeing = len(cases) - len({case for differing in wrong.values() for case in differing})
-    why = "; ".join(f"not in {name}: {', '.join(own)}" for name, own in wrong.items() if own)
-    return Finding(
-        f"{agreeing} of {len(cases)} agree in both", decide(agreeing >= limits["least"]), why=why
+    joined = [_join(verdicts) for verdicts in both.values()]
+    agreeing, open_ = joined.count(Verdict.REPRODUCED), joined.count(Verdict.UNDECIDED)
+    text = f"{agreeing} of {len(cases)} agree in both"
+    verdict = decide(agreeing >= limits["least"])
+    if open_:
+        text += f", {open_} undecided"
+        if agreeing < limits["least"] <= agreeing + open_:
+            verdict = Verdict.UNDECIDED
+    why = "; ".join(
+        f"{word} in {name}: {', '.join(named)}"
+        for word, kind in (("not", Verdict.DIFFERS), ("undecided", Verdict.UNDECIDED))
+        for name, own in found.items()
+        if (named := [case for case, finding in own.items() if finding.verdict is kind])
     )
+    return Finding(text, verdict, why=why)
 
 
 def _judge(
-    rows: pl.DataFrame, name: str, bounds: tuple[float, float], form: str, *, never: str = ""
+    rows: pl.DataFrame,
+    name: str,
+    bounds: tuple[float, float],
+    form: str,
+    *,
+    never: str = "",
+    cause: str = "",
 ) -> Finding:
     """Hold the mean over the seeds against bounds.
 
@@ -199,11 +233,13 @@ def _judge(
     name
         What to look at.
     bounds
-        What is accepted.
+        What is accepted; a mean that is a bound, but for rounding, is accepted too.
     form
         How it is written, with its unit.
     never
         What to say where a run has not got it.
+    cause
+        Why it is another than Linux's, where that is known.
     """
     if rows.is_empty():
         return Finding("no such run", Verdict.UNTESTABLE)
@@ -211,21 +247,24 @@ def _judge(
     if len(values) < rows.height:
         text = f"{never} in {rows.height - len(values)} of {rows.height} runs"
         return Finding(text, Verdict.DIFFERS)
-    mean = fmean(values)
-    agrees = _agrees(mean, bounds)
+    found = decide_over_seeds(values, bounds[0] * (1 - ROUNDING), bounds[1] * (1 + ROUNDING))
     number, _, unit = form.partition(" ")
-    text = form.format(mean)
+    text = form.format(found.mean)
     if len(values) > 1:
         least, most = number.format(min(values)), number.format(max(values))
         text += f" ({least} to {most})"
-    why = "" if agrees else f"not {bounds[0]:.4g} to {bounds[1]:.4g} {unit}"
-    return Finding(text, decide(agrees), why=why)
+    why = ""
+    if found.verdict is not Verdict.REPRODUCED:
+        why = f"{bounds[0]:.4g} to {bounds[1]:.4g} {unit}"
+        why = f"not {why}" if found.verdict is Verdict.DIFFERS else f"over a bound of {why}"
+        why += f": {cause}" if cause else ""
+    return found.tell(text, why)
 
 
 def _agrees(value: float, bounds: tuple[float, float]) -> bool:
     """Say whether a value is within bounds; one that is a bound, but for rounding, agrees."""
     low, high = bounds
-    return low * (1 - 1e-9) <= value <= high * (1 + 1e-9)
+    return low * (1 - ROUNDING) <= value <= high * (1 + ROUNDING)
 
 
 def draw_rows(points: pl.DataFrame) -> list[Panel]:

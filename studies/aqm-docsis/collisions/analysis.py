@@ -1,0 +1,82 @@
+"""The 90th percentile latency of calls behind SFQ algorithms, hash by hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from headend.estimate import estimate_mean
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.study.claims import Finding, Verdict
+from headend.study.deciding import decide_over_seeds
+from headend.study.disciplines import DISCIPLINES
+from headend.study.pooling import find_percentile, pool
+
+#: The paper's 90th percentile, and what a packet hardly ever waits without sharing its queue, ms.
+PUBLISHED, SHARED = 13.0, 25.0
+
+
+def list_latencies(points: pl.DataFrame, queue: str) -> list[float]:
+    """Give the 90th percentile latency, ms, of all cells together: a value for each seed."""
+    rows = points.filter(queue=queue).sort("seed")
+    found = []
+    for own in rows.partition_by("seed", maintain_order=True):
+        parts = [np.asarray(delays, dtype=float)[1:] / 1e6 for delays in own["delays"].to_list()]
+        found.append(find_percentile(*pool(parts, own["sent"].to_list()), 90))
+    return found
+
+
+def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the mean over the hashes against the range; the claim differs where one of the queues does."""
+    verdicts, needed, found, why = [], [], [], []
+    for queue in points["queue"].unique(maintain_order=True).to_list():
+        values = list_latencies(points, queue)
+        decision = decide_over_seeds(values, limits["least"], limits["most"])
+        verdicts.append(decision.verdict)
+        needed.append(decision.deciding_seeds or 0)
+        half = estimate_mean(values).half
+        told = "" if np.isnan(half) else f" ± {half:.1f}"
+        found.append(
+            f"{DISCIPLINES[queue]} {decision.mean:.1f}{told} ms, median {np.median(values):.1f}"
+        )
+        shared = [value for value in values if value > SHARED]
+        alone = [value for value in values if value <= SHARED]
+        told = f"{min(alone):.1f} to {max(alone):.1f} ms" if alone else "none"
+        why.append(
+            f"{DISCIPLINES[queue]}: {len(shared)} of {len(values)} hashes above {SHARED:g} ms, the others {told}"
+        )
+    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
+    seeds = (max(needed) or None) if worst is Verdict.UNDECIDED else None
+    return Finding(
+        "; ".join(found), worst or Verdict.REPRODUCED, None, "; ".join(why) if worst else "", seeds
+    )
+
+
+def draw_hashes(points: pl.DataFrame) -> list[Panel]:
+    """Draw each seed's 90th percentile."""
+    rows = pl.DataFrame(
+        [
+            {"name": DISCIPLINES[queue], "value": value}
+            for queue in points["queue"].unique(maintain_order=True).to_list()
+            for value in list_latencies(points, queue)
+        ]
+    )
+    marks = (
+        make_chart(rows)
+        .mark_point(filled=True, size=70, opacity=0.7, color=PALETTE[0])
+        .encode(
+            x=alt.X("value:Q", title="90th percentile latency (ms)", scale=alt.Scale(zero=True)),
+            y=alt.Y("name:N", title=None),
+            tooltip=["name:N", alt.Tooltip("value:Q", format=".1f")],
+        )
+    )
+    paper = (
+        make_chart(pl.DataFrame({"value": [PUBLISHED]}))
+        .mark_rule(strokeDash=[4, 3])
+        .encode(x="value:Q")
+    )
+    return [Panel("", alt.layer(marks, paper).properties(height=120))]

@@ -1,0 +1,179 @@
+"""What laws believe of the delay behind a cable modem, and what a call feels of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from headend.estimate import estimate_mean
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.study.claims import Finding, Verdict
+from headend.study.deciding import Decision, decide_over_seeds
+from headend.study.pooling import Values, find_percentile, pool
+
+NAMES = {
+    "codel": "CoDel",
+    "codel-dt": "CoDel-DT",
+    "codel-dt-token-buckets": "CoDel-DT, token buckets",
+    "codel-dt-ns2": "CoDel-DT, ns-2 code",
+    "pie": "PIE",
+    "pie-64KiB": "PIE, 64 KiB",
+    "pie-token-buckets": "PIE, token buckets",
+}
+
+#: Where the grants stand, and what the figures call it; the first is the matrix's.
+PLACES = {"first": "grants at the beginning of a MAP", "random": "grants anywhere in a MAP"}
+PLACE = "first"
+
+#: Of the study: s between two values of the series, and of warm-up.
+STEP, WARMUP = 0.016, 10.0
+
+
+def list_latencies(points: pl.DataFrame, queue: str, placement: str = PLACE) -> list[float]:
+    """Give the 90th percentile latency, ms, all loads together: a value for each seed."""
+    rows = points.filter(queue=queue, placement=placement).sort("seed")
+    found = []
+    for own in rows.partition_by("seed", maintain_order=True):
+        parts = [np.asarray(delays, dtype=float)[1:] / 1e6 for delays in own["delays"].to_list()]
+        found.append(find_percentile(*pool(parts, own["sent"].to_list()), 90))
+    return found
+
+
+def list_losses(points: pl.DataFrame, queue: str, placement: str = PLACE) -> list[float]:
+    """Give the share of the call's packets lost, all loads together: a value for each seed."""
+    rows = points.filter(queue=queue, placement=placement).sort("seed")
+    parts = rows.partition_by("seed", maintain_order=True)
+    return [float(own["lost"].sum() / own["sent"].sum()) for own in parts]
+
+
+def take_estimates(row: dict[str, Any]) -> Values:
+    """Give the estimates of a run after the warm-up, over the mean rate that departed then."""
+    first = round(WARMUP / STEP)
+    estimates = np.asarray(row["estimate"][first:], dtype=float)
+    return np.asarray(estimates[np.isfinite(estimates)] / np.mean(row["departed"][first:]))
+
+
+def exceed(values: list[float], base: list[float]) -> Decision:
+    """Decide whether some numbers are above others, seed by seed."""
+    return decide_over_seeds(
+        [own - other for own, other in zip(values, base, strict=True)], low=0.0
+    )
+
+
+def judge(decisions: list[Decision], text: str, why: str = "") -> Finding:
+    """Give the finding of a claim about several differences."""
+    verdicts = [decision.verdict for decision in decisions]
+    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
+    needed = [d.deciding_seeds for d in decisions if d.deciding_seeds is not None]
+    seeds = max(needed) if needed and worst is Verdict.UNDECIDED else None
+    return Finding(text, worst or Verdict.REPRODUCED, None, why if worst else "", seeds)
+
+
+def check_offset(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold a queue's latency and loss against those of others."""
+    own, others = limits["queue"], limits["others"]
+    if not set(points["queue"].to_list()) >= {own, *others}:
+        return Finding("not run", Verdict.UNTESTABLE)
+    less = [exceed(list_latencies(points, queue), list_latencies(points, own)) for queue in others]
+    more = [exceed(list_losses(points, own), list_losses(points, queue)) for queue in others]
+    text = ", ".join(
+        f"{NAMES[queue]} {tell(list_latencies(points, queue))} ms and {np.mean(list_losses(points, queue)):.1e} lost"
+        for queue in (own, "codel-dt", *others)
+        if queue in set(points["queue"].to_list())
+    )
+    for load in sorted(set(points["load"].to_list())):
+        own_load = points.filter(load=load)
+        text += f"; load {load}: " + ", ".join(
+            f"{NAMES[queue]} {np.mean(list_latencies(own_load, queue)):.1f} ms"
+            for queue in (own, *others)
+        )
+    return judge([*less, *more], text)
+
+
+def check_true_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the median estimate of the departure rate against the true rate."""
+    decisions, found = [], []
+    for placement, place in PLACES.items():
+        rows = points.filter(queue=limits["queue"], load=limits["load"], placement=placement)
+        ratios = [take_estimates(row) for row in rows.sort("seed").to_dicts()]
+        medians = [float(np.median(own)) for own in ratios]
+        low, high = np.percentile(np.concatenate(ratios), [5, 95])
+        within = limits["within"]
+        decisions.append(decide_over_seeds(medians, 1 - within, 1 + within))
+        found.append(f"{place}: {tell(medians, 3)}, nine tenths from {low:.2f} to {high:.2f}")
+    return judge(decisions, "; ".join(found))
+
+
+def check_placement(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold the latency with grants anywhere against that with grants at the beginning, for laws that estimate no rate; tell the others beside them."""
+    rows = points.filter(load=limits["load"])
+    known = [queue for queue in NAMES if queue in set(rows["queue"].to_list())]
+    decisions, found = [], []
+    for queue in known:
+        first, anywhere = (list_latencies(rows, queue, placement) for placement in PLACES)
+        if queue in limits["queues"]:
+            decisions.append(exceed(anywhere, first))
+        found.append(f"{NAMES[queue]} {tell(anywhere)} instead of {tell(first)} ms")
+    return judge(decisions, ", ".join(found))
+
+
+def tell(values: list[float], digits: int = 1) -> str:
+    """Write a mean over the seeds, with its interval where there is one."""
+    found = estimate_mean(values)
+    half = "" if np.isnan(found.half) else f" ± {found.half:.{digits}f}"
+    return f"{found.mean:.{digits}f}{half}"
+
+
+def draw_latency(points: pl.DataFrame) -> list[Panel]:
+    """Draw each seed's 90th percentile latency, a panel for each place of the grants."""
+    panels = []
+    for placement, place in PLACES.items():
+        rows = pl.DataFrame(
+            [
+                {"name": NAMES[queue], "value": value}
+                for queue in NAMES
+                if queue in set(points["queue"].to_list())
+                for value in list_latencies(points, queue, placement)
+            ]
+        )
+        chart = (
+            make_chart(rows)
+            .mark_point(filled=True, size=60, opacity=0.8, color=PALETTE[0])
+            .encode(
+                x=alt.X(
+                    "value:Q",
+                    title="90th percentile latency (ms)",
+                    scale=alt.Scale(domain=[0, 50], nice=False, clamp=True),
+                ),
+                y=alt.Y("name:N", title=None, sort=list(NAMES.values())),
+                tooltip=["name:N", alt.Tooltip("value:Q", format=".1f")],
+            )
+        )
+        panels.append(Panel(place, chart.properties(height=180)))
+    return panels
+
+
+def draw_estimate(points: pl.DataFrame) -> list[Panel]:
+    """Draw the middle half of the estimates over the true rate, a panel for each place of the grants."""
+    panels = []
+    load, seed = points["load"].min(), points["seed"].min()
+    for placement, place in PLACES.items():
+        rows = []
+        for row in points.filter(load=load, seed=seed, placement=placement).to_dicts():
+            ratios = take_estimates(row)
+            if len(ratios):
+                low, middle, high = np.percentile(ratios, [25, 50, 75])
+                rows.append(
+                    {"name": NAMES[row["queue"]], "low": low, "middle": middle, "high": high}
+                )
+        frame = pl.DataFrame(rows)
+        base = make_chart(frame).encode(y=alt.Y("name:N", title=None, sort=list(NAMES.values())))
+        x = alt.X("low:Q", title="estimated / true rate", scale=alt.Scale(domain=[0.6, 1.6]))
+        bars = base.mark_rule(strokeWidth=4, color=PALETTE[0], opacity=0.5).encode(x=x, x2="high:Q")
+        dots = base.mark_point(filled=True, size=70, color=PALETTE[0]).encode(x="middle:Q")
+        panels.append(Panel(place, alt.layer(bars, dots).properties(height=120)))
+    return panels

@@ -1,0 +1,187 @@
+"""What the document's measurements of a cell become under choices that its text leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, AnyChart, make_chart
+from headend.study.claims import Finding, Verdict, decide
+
+#: What the text reads off Figures 4 and 5 by packet size, ms and Mb/s.
+LOADED = {512: 120.0, 1000: 70.0, 1200: 67.0, 1500: 55.0}
+KNEES = {512: 2.0, 1000: 3.0, 1200: 3.0, 1500: 4.0}
+
+#: The increase begins where the idle round trip is so many times passed (as in wifi-rtt).
+TIMES_IDLE = 2.0
+
+Range = Sequence[float]
+
+
+def list_choices(points: pl.DataFrame) -> list[str]:
+    """List the choices that were run, in their order."""
+    return list(points["choice"].unique(maintain_order=True))
+
+
+def average(points: pl.DataFrame, choice: str, mtu: int) -> dict[str, tuple[float, float]]:
+    """Give round trip in ms and goodput in Mb/s of each run, means over the seeds."""
+    rows = points.filter(choice=choice, mtu=mtu).group_by("run", maintain_order=True)
+    means = rows.agg(pl.col("rtt").mean() / 1e6, pl.col("goodput").mean() / 1e6)
+    return {row["run"]: (row["rtt"], row["goodput"]) for row in means.iter_rows(named=True)}
+
+
+def find_loaded(points: pl.DataFrame, choice: str, mtu: int) -> float:
+    """Give the round trip beside a download that nothing limits, ms."""
+    return average(points, choice, mtu)["alone"][0]
+
+
+def find_knee(points: pl.DataFrame, choice: str, mtu: int) -> float:
+    """Give the server's rate in Mb/s at which the increase begins, between the rates of the grid as on a line."""
+    runs = average(points, choice, mtu)
+    level = TIMES_IDLE * runs["idle"][0]
+    curve = sorted((float(name), rtt) for name, (rtt, _) in runs.items() if name[0].isdigit())
+    for (rate, rtt), (next_rate, next_rtt) in pairwise(curve):
+        if rtt < level <= next_rtt:
+            return rate + (level - rtt) / (next_rtt - rtt) * (next_rate - rate)
+    return curve[0][0] if curve[0][1] >= level else curve[-1][0]
+
+
+def leave(points: pl.DataFrame, choice: str, mtu: int) -> tuple[float, float]:
+    """Give the download's Mb/s beside a ping every 100 ms, and the share of it that is left beside one every 3 ms."""
+    runs = average(points, choice, mtu)
+    rare, dense = runs["rare"][1], runs["dense"][1]
+    return rare, dense / rare
+
+
+def is_within(value: float, bounds: Range) -> bool:
+    """Whether a value is between two bounds."""
+    return bool(bounds[0] <= value <= bounds[1])
+
+
+def judge_sizes(
+    points: pl.DataFrame,
+    ranges: dict[str, Range],
+    find: Callable[[pl.DataFrame, str, int], float],
+    digits: int,
+) -> Finding:
+    """See under which choices the values of all packet sizes are within their ranges."""
+    found, texts = [], []
+    for choice in list_choices(points):
+        sizes = points.filter(choice=choice)["mtu"].unique().sort().to_list()
+        values = {mtu: find(points, choice, mtu) for mtu in sizes}
+        if all(is_within(value, ranges[str(mtu)]) for mtu, value in values.items()):
+            found.append(choice)
+        texts.append(f"{choice} {', '.join(f'{value:.{digits}f}' for value in values.values())}")
+    return Finding("; ".join(texts), decide(bool(found)), why=_name(found))
+
+
+def _name(choices: list[str]) -> str:
+    return f"so it is with: {', '.join(choices)}" if choices else "so it is with none"
+
+
+def check_loaded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for a choice that gives the loaded round trips; where there is none, say what stands in the way."""
+    finding = judge_sizes(points, limits["ranges"], find_loaded, 0)
+    if finding.verdict is Verdict.REPRODUCED or not {1000, 1200} <= set(points["mtu"]):
+        return finding
+    ratios = [
+        find_loaded(points, choice, 1000) / find_loaded(points, choice, 1200)
+        for choice in list_choices(points)
+    ]
+    why = (
+        f"under every choice pings take {min(ratios):.2f} to {max(ratios):.2f} times as long with 1000 B as with 1200 B, in the"
+        f" document {LOADED[1000] / LOADED[1200]:.2f} times: no cause was found for that"
+    )
+    return Finding(finding.measured, finding.verdict, why=why)
+
+
+def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for a choice that gives the knees."""
+    return judge_sizes(points, limits["ranges"], find_knee, 1)
+
+
+def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """See whether larger packets make shorter round trips under every choice."""
+    choices = list_choices(points)
+    sizes = points["mtu"].unique().sort().to_list()
+    falling = [
+        choice
+        for choice in choices
+        if (times := [find_loaded(points, choice, mtu) for mtu in sizes])
+        == sorted(times, reverse=True)
+    ]
+    return Finding(
+        f"under {len(falling)} of {len(choices)} choices", decide(len(falling) == len(choices))
+    )
+
+
+def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look for a choice that gives the download its rate, and pings half of it."""
+    found, texts = [], []
+    for choice in list_choices(points):
+        mbps, share = leave(points, choice, limits["mtu"])
+        if is_within(mbps, limits["mbps"]) and is_within(share, limits["share"]):
+            found.append(choice)
+        texts.append(f"{choice} {mbps:.2f} Mb/s, {share:.0%}")
+    return Finding("; ".join(texts), decide(bool(found)), why=_name(found))
+
+
+def check_rts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Look at what pings leave where every frame is announced."""
+    if limits["choice"] not in list_choices(points):
+        return Finding("no such run", Verdict.UNTESTABLE)
+    _, share = leave(points, limits["choice"], limits["mtu"])
+    return Finding(f"{share:.0%}", decide(share < limits["share"]))
+
+
+def draw_choices(points: pl.DataFrame) -> list[Panel]:
+    """Draw what each choice gives, a panel for each figure of the document."""
+    choices = list_choices(points)
+    sizes = points["mtu"].unique().sort().to_list()
+    panels = []
+    for name, title, find, published in (
+        ("loaded", "round trip beside a download, ms", find_loaded, LOADED),
+        ("knee", "rate at which round trips increase, Mbit/s", find_knee, KNEES),
+    ):
+        rows = [
+            {"choice": choice, "size": f"{mtu} B", "value": find(points, choice, mtu)}
+            for choice in choices
+            for mtu in sizes
+        ]
+        marks = [{"size": f"{mtu} B", "value": published[mtu]} for mtu in sizes]
+        panels.append(Panel("", _draw(rows, marks, title, "size"), f"choices-{name}"))
+    left = [leave(points, choice, sizes[-1])[1] for choice in choices]
+    rows = [
+        {"choice": choice, "what": "beside a ping every 3 ms", "value": 100 * share}
+        for choice, share in zip(choices, left, strict=True)
+    ]
+    marks = [{"what": "beside a ping every 3 ms", "value": 50.0}]
+    title = "left beside a ping every 3 ms, per cent"
+    panels.append(Panel("", _draw(rows, marks, title, "what"), "choices-left"))
+    return panels
+
+
+def _draw(
+    rows: list[dict[str, Any]], marks: list[dict[str, Any]], title: str, column: str
+) -> AnyChart:
+    """Draw a point for each choice, and rules at what was published."""
+    names = list(dict.fromkeys(row[column] for row in rows))
+    tone = alt.Color(
+        f"{column}:N",
+        title=None,
+        scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)])),
+        legend=alt.Legend() if len(names) > 1 else None,
+    )
+    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=True))
+    order = list(dict.fromkeys(row["choice"] for row in rows))
+    y = alt.Y("choice:N", sort=order, title=None, axis=alt.Axis(labelLimit=200))
+    dots = make_chart(pl.DataFrame(rows)).mark_point(filled=True, size=55)
+    rules = make_chart(pl.DataFrame(marks)).mark_rule(strokeDash=[4, 3])
+    layers = rules.encode(x=x, color=tone), dots.encode(x=x, y=y, color=tone)
+    drawn: AnyChart = alt.layer(*layers).properties(height=200)
+    return drawn

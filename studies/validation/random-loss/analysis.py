@@ -1,0 +1,109 @@
+"""What BBR and CUBIC keep of a line that loses packets at random."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.study import Decision, decide_over_seeds
+from headend.study.claims import Finding, Verdict
+
+#: The most that the line brings to the application, bit/s: 1448 bytes of each packet of 1500.
+LINE = 100e6 * 1448 / 1500
+
+
+def take(
+    points: pl.DataFrame, limits: dict[str, Any], windows: str = "open"
+) -> dict[float, list[float]]:
+    """Give a control's share of the most that can be carried, of each seed, by the losses that a claim is about."""
+    low, high = limits.get("above", -math.inf), limits.get("most", math.inf)
+    rows = points.filter(
+        pl.col("control") == limits["control"],
+        pl.col("windows") == windows,
+        pl.col("percent") > low,
+        pl.col("percent") <= high,
+    ).with_columns(share=pl.col("goodput") / (LINE * (1 - pl.col("percent") / 100)))
+    return {
+        percent: own.sort("seed")["share"].to_list()
+        for (percent,), own in rows.group_by("percent", maintain_order=True)
+    }
+
+
+def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold what a control keeps against the least that it should."""
+    shares = take(points, limits)
+    finding = _tell(
+        {p: decide_over_seeds(own, low=limits["least"]) for p, own in shares.items()},
+        limits.get("cause", "no cause was found"),
+    )
+    default = take(points, limits, "linux")
+    if not shares or not default:
+        return finding
+    means = ", ".join(f"{fmean(own):.1%} ({percent:g} %)" for percent, own in default.items())
+    return replace(finding, measured=f"{finding.measured}; with Linux's default windows {means}")
+
+
+def check_stalled(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold what a control keeps against the most that it should."""
+    shares = take(points, {key: limits[key] for key in ("control", "above")})
+    return _tell({p: decide_over_seeds(own, high=limits["most"]) for p, own in shares.items()})
+
+
+def check_fall(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    """Hold how many times less than the most a control has against the bounds."""
+    shares = take(points, {"control": limits["control"]}).get(limits["percent"])
+    if shares is None:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    found = decide_over_seeds([1 / share for share in shares], limits["low"], limits["high"])
+    why = "" if found.verdict is Verdict.REPRODUCED else limits.get("why", "no cause was found")
+    return found.tell(f"{found.mean:.1f} times less", why)
+
+
+def _tell(found: dict[float, Decision], cause: str = "no cause was found") -> Finding:
+    """Make one finding of decisions at several shares of losses."""
+    if not found:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    verdicts = {own.verdict for own in found.values()}
+    verdict = next(
+        (own for own in (Verdict.DIFFERS, Verdict.UNDECIDED) if own in verdicts), Verdict.REPRODUCED
+    )
+    needed = [own.deciding_seeds for own in found.values() if own.deciding_seeds]
+    outside = [f"{percent:g} %" for percent, own in found.items() if own.verdict is verdict]
+    return Finding(
+        ", ".join(f"{own.mean:.1%} ({percent:g} %)" for percent, own in found.items()),
+        verdict,
+        why="" if verdict is Verdict.REPRODUCED else f"at {', '.join(outside)}: {cause}",
+        deciding_seeds=max(needed) if verdict is Verdict.UNDECIDED and needed else None,
+    )
+
+
+def draw_goodput(points: pl.DataFrame) -> list[Panel]:
+    """Draw goodput against losses."""
+    own = points.filter(windows="open")
+    rows = own.group_by("control", "percent", maintain_order=True).agg(
+        rate=pl.col("goodput").mean() / 1e6
+    )
+    x = alt.X("percent:Q", title="packets lost, %", scale=alt.Scale(type="log"))
+    y = alt.Y("rate:Q", title="goodput, Mbit/s", scale=alt.Scale(domain=[0, 100]))
+    names = rows["control"].unique(maintain_order=True).to_list()
+    tone = alt.Color(
+        "control:N", title=None, scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)]))
+    )
+    shape = alt.Shape("control:N", title=None, scale=alt.Scale(domain=names))
+    shares = [10 ** (exponent / 20) for exponent in range(-60, 35)]
+    limit = pl.DataFrame(
+        [{"percent": share, "rate": LINE * (1 - share / 100) / 1e6} for share in shares]
+    )
+    most = make_chart(limit).mark_line(color="#8C8C8C", strokeDash=[4, 3]).encode(x=x, y=y)
+    lines = make_chart(rows).mark_line().encode(x=x, y=y, color=tone)
+    dots = (
+        make_chart(rows).mark_point(filled=True, size=60).encode(x=x, y=y, color=tone, shape=shape)
+    )
+    return [Panel("", alt.layer(most, lines, dots))]
