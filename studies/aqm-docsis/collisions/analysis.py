@@ -11,8 +11,8 @@ import polars as pl
 from headend.estimate import estimate_mean
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import decide_over_seeds
+from headend.study.claims import Finding
+from headend.study.deciding import decide_over_seeds, join_decisions
 from headend.study.disciplines import DISCIPLINES
 from headend.study.pooling import find_percentile, pool
 
@@ -32,12 +32,11 @@ def list_latencies(points: pl.DataFrame, queue: str) -> list[float]:
 
 def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the mean over the hashes against the range; the claim differs where one of the queues does."""
-    verdicts, needed, found, why = [], [], [], []
+    decisions, found, why = [], [], []
     for queue in points["queue"].unique(maintain_order=True).to_list():
         values = list_latencies(points, queue)
         decision = decide_over_seeds(values, limits["least"], limits["most"])
-        verdicts.append(decision.verdict)
-        needed.append(decision.deciding_seeds or 0)
+        decisions.append(decision)
         half = estimate_mean(values).half
         told = "" if np.isnan(half) else f" ± {half:.1f}"
         found.append(
@@ -49,11 +48,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         why.append(
             f"{DISCIPLINES[queue]}: {len(shared)} of {len(values)} hashes above {SHARED:g} ms, the others {told}"
         )
-    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
-    seeds = (max(needed) or None) if worst is Verdict.UNDECIDED else None
-    return Finding(
-        "; ".join(found), worst or Verdict.REPRODUCED, None, "; ".join(why) if worst else "", seeds
-    )
+    return join_decisions(decisions, "; ".join(found), "; ".join(why))
 
 
 def draw_hashes(points: pl.DataFrame) -> list[Panel]:

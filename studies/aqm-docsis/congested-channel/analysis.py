@@ -11,8 +11,8 @@ import polars as pl
 from headend.estimate import estimate_difference
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, dash, make_chart, share_axis
-from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import decide_over_seeds
+from headend.study.claims import Finding, decide
+from headend.study.deciding import decide_over_seeds, join_decisions
 
 #: What is compared, and how it is called.
 PERCENTILES = {"median": "median", "p90": "90th percentile", "p99": "99th percentile"}
@@ -38,16 +38,12 @@ def pair(points: pl.DataFrame, capacity: str, column: str) -> tuple[Any, Any]:
 
 def check_congested(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Look whether grants are better, percentile by percentile."""
-    verdicts, needed, found = [], [], []
+    decisions, found = [], []
     for column, name in PERCENTILES.items():
         buckets, grants = pair(points, "30 %", column)
-        decision = decide_over_seeds((buckets - grants).tolist(), low=0.0)
-        verdicts.append(decision.verdict)
-        needed.append(decision.deciding_seeds or 0)
+        decisions.append(decide_over_seeds((buckets - grants).tolist(), low=0.0))
         found.append(f"{name} {grants.mean() / 1e6:.1f} ms instead of {buckets.mean() / 1e6:.1f}")
-    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
-    seeds = (max(needed) or None) if worst is Verdict.UNDECIDED else None
-    return Finding("; ".join(found), worst or Verdict.REPRODUCED, deciding_seeds=seeds)
+    return join_decisions(decisions, "; ".join(found))
 
 
 def check_free(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:

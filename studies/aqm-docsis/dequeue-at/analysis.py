@@ -10,8 +10,8 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, AnyChart, make_chart
-from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import decide_over_seeds
+from headend.study.claims import Finding, decide
+from headend.study.deciding import decide_over_seeds, join_decisions
 
 NAMES = {
     "codel": "CoDel",
@@ -41,20 +41,15 @@ def pair(points: pl.DataFrame, queue: str) -> list[dict[str, Any]]:
 
 def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Compare the game's delay with SFQ-CoDel and a queue for each flow, line by line and seed by seed."""
-    verdicts, needed, found = [], [], []
+    decisions, found = [], []
     for row in pair(points, "sfq_codel perfect"):
         longer = [
             (early - late) / 1e6 for early, late in zip(row["game"], row["game_burst"], strict=True)
         ]
-        decision = decide_over_seeds(longer, low=0.0)
-        verdicts.append(decision.verdict)
-        needed.append(decision.deciding_seeds or 0)
+        decisions.append(decide_over_seeds(longer, low=0.0))
         early, late = (median(row[column]) / 1e6 for column in ("game", "game_burst"))
         found.append(f"{_name(row)} {early:.2f} ms instead of {late:.2f}")
-    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
-    seeds = (max(needed) or None) if worst is Verdict.UNDECIDED else None
-    text = "medians over the seeds: " + "; ".join(found)
-    return Finding(text, worst or Verdict.REPRODUCED, deciding_seeds=seeds)
+    return join_decisions(decisions, "medians over the seeds: " + "; ".join(found))
 
 
 def check_benefit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:

@@ -12,8 +12,8 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import decide_over_seeds
+from headend.study.claims import Finding, decide
+from headend.study.deciding import decide_over_seeds, join_decisions
 from headend.study.drops import RunLengths, find_run_lengths
 
 #: Packets in which drops are counted.
@@ -135,14 +135,13 @@ def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_reduced(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Compare how often the number of drops is half or more off, seed by seed."""
     coins = count_excursions(points, "independent")
-    verdicts, found = [], [f"{_tell_excursions(points, 'independent')} with independent coins"]
+    decisions, found = [], [f"{_tell_excursions(points, 'independent')} with independent coins"]
     for drops in ("reached", "as many"):
         own = count_excursions(points, drops)
         gains = [other - share for other, share in zip(coins, own, strict=True)]
-        verdicts.append(decide_over_seeds(gains, low=0.0).verdict)
+        decisions.append(decide_over_seeds(gains, low=0.0))
         found.append(f"{_tell_excursions(points, drops)} {NAMES[drops]}")
-    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
-    return Finding("; ".join(found), worst or Verdict.REPRODUCED)
+    return join_decisions(decisions, "; ".join(found))
 
 
 def count_excursions(points: pl.DataFrame, drops: str) -> list[float]:

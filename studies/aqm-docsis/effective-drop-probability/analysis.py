@@ -58,19 +58,20 @@ def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the slope of a line through small probabilities against what is claimed."""
     rows = tabulate(points).filter(pl.col("p") < limits["below"])
-    ratios = rows["share"] / rows["p"]
+    ratios = (rows["share"] / rows["p"]).to_list()
+    exact_ratios = (rows["exact"] / rows["p"]).to_list()
     jumps = [LOW / packets for packets in range(1, 20)]
     beside = pl.Series([min(abs(p / jump - 1) for jump in jumps) < 1e-3 for p in rows["p"]])
     even = rows.filter(~beside)
     slope, exact = (
-        float((even["p"] * even[column]).sum() / (even["p"] ** 2).sum())
+        float((even["p"] * even[column]).sum()) / float((even["p"] ** 2).sum())
         for column in ("share", "exact")
     )
-    text = f"slope {slope:.4f}; single ratios {ratios.min():.4f} to {ratios.max():.4f}"
+    text = f"slope {slope:.4f}; single ratios {min(ratios):.4f} to {max(ratios):.4f}"
     agrees = limits["least"] <= slope <= limits["most"]
     why = (
         f"the exact law has a slope of {exact:.4f} over the same probabilities, and ratios of"
-        f" {(rows['exact'] / rows['p']).min():.4f} to {(rows['exact'] / rows['p']).max():.4f}: 0.541 is its limit for small p"
+        f" {min(exact_ratios):.4f} to {max(exact_ratios):.4f}: 0.541 is its limit for small p"
     )
     return Finding(text, decide(agrees), why="" if agrees else why)
 

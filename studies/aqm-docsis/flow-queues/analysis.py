@@ -9,8 +9,8 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import decide_over_seeds
+from headend.study.claims import Finding, decide
+from headend.study.deciding import decide_over_seeds, join_decisions
 from headend.study.disciplines import DISCIPLINES, SLOTS
 
 ISOLATIONS = {
@@ -29,7 +29,7 @@ def take_apart(points: pl.DataFrame) -> pl.DataFrame:
 def check_suffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Hold the call's latency with hashed queues against that with a queue of its own, seed by seed."""
     rows = take_apart(points).sort("seed")
-    verdicts, needed, found = [], [], []
+    decisions, found = [], []
     for algorithm in rows["algorithm"].unique(maintain_order=True).to_list():
         delays = {
             isolation: [
@@ -39,22 +39,14 @@ def check_suffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
             for isolation in ISOLATIONS
         }
         pairs = zip(delays["hashed"], delays["perfect"], strict=True)
-        decision = decide_over_seeds([shared - own for shared, own in pairs], low=0.0)
-        verdicts.append(decision.verdict)
-        needed.append(decision.deciding_seeds or 0)
+        decisions.append(decide_over_seeds([shared - own for shared, own in pairs], low=0.0))
         told = ", ".join(
             f"{ISOLATIONS[isolation]} {min(own):.1f} to {max(own):.1f} ms"
             for isolation, own in delays.items()
             if own
         )
         found.append(f"{DISCIPLINES[algorithm]}: {told}")
-    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
-    seeds = max(needed) or None
-    return Finding(
-        "; ".join(found),
-        worst or Verdict.REPRODUCED,
-        deciding_seeds=seeds if worst is Verdict.UNDECIDED else None,
-    )
+    return join_decisions(decisions, "; ".join(found))
 
 
 def check_no_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:

@@ -15,7 +15,7 @@ from headend.estimate import estimate_mean
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, AnyChart, colour, dash, log_axis, make_chart, share_axis
 from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import Decision, decide_over_seeds
+from headend.study.deciding import Decision, decide_over_seeds, join_decisions
 from headend.study.disciplines import DISCIPLINES, SLOTS
 from headend.study.pooling import Values, find_percentile, pool, spread_out
 
@@ -72,7 +72,7 @@ WHY_LATENCY = {
 }
 WHY_CODEL_DT = (
     "PIE is below both wherever there are uploads. CoDel-DT has no offset by the words of §4.3, and its estimate of the departure rate gives it none: with token buckets in its place a call waits as long"
-    " (AQM-7.placement, six uploads: 22.8 beside 22.9 ms). The offset is in the published ns-2 code, with which it waits 17.6 ms there (AQM-5.1.offset)"
+    " (AQM-7.placement, six uploads: 25.0 beside 25.9 ms). The offset is in the published ns-2 code, with which it waits 19.4 ms there (AQM-5.1.offset)"
 )
 WHY_HASH = "a call loses packets only where it meets others in one of 32 queues; with a queue for each flow none (AQM-F2.sfq-alone)"
 WHY_LOSS = (
@@ -133,17 +133,6 @@ def say(queue: str, values: Sequence[float], unit: str, digits: int = 1) -> str:
     return f"{DISCIPLINES[queue]} {found.mean:.{digits}f}{half} {unit}"
 
 
-def tell_all(decisions: Sequence[Decision], measured: str, why: str = "") -> Finding:
-    """Give the finding of a claim about several numbers: it holds where each is accepted, and differs where one is not."""
-    verdicts = [decision.verdict for decision in decisions]
-    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
-    verdict = worst or Verdict.REPRODUCED
-    needed = [d.deciding_seeds for d in decisions if d.deciding_seeds is not None]
-    seeds = max(needed) if needed and verdict is Verdict.UNDECIDED else None
-    interval = decisions[0].interval if len(decisions) == 1 else None
-    return Finding(measured, verdict, interval, why if worst else "", seeds)
-
-
 # The claims.
 
 
@@ -179,7 +168,7 @@ def judge_range(
     text = ", ".join(say(queue, values, unit, digits) for queue, values in found.items())
     most = limits.get("most", math.inf)
     decisions = [decide_over_seeds(values, limits["least"], most) for values in found.values()]
-    return tell_all(decisions, text, why)
+    return join_decisions(decisions, text, why)
 
 
 def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -209,7 +198,7 @@ def judge_order(
         for lower, higher in itertools.pairwise(kinds)
         for better, worse in itertools.product(lower, higher)
     ]
-    finding = tell_all(decisions, text)
+    finding = join_decisions(decisions, text)
     if finding.verdict is Verdict.REPRODUCED:
         return finding
     return replace(finding, measured=text.replace(" < ", "; then "))
@@ -230,20 +219,20 @@ def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     found = {queue: list_latencies(points, queue) for queue in queues}
     text = ", ".join(say(queue, values, "ms") for queue, values in found.items())
     decisions = [exceed(found[queue], found["codel-dt"]) for queue in ("codel", "pie")]
-    return tell_all(decisions, text, WHY_CODEL_DT)
+    return join_decisions(decisions, text, WHY_CODEL_DT)
 
 
 def check_no_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look for cells of some queues in which a packet was lost."""
-    found, packets = [], 0
+    found, packets = [], 0.0
     for queue in list_present(points, limits["queues"]):
         own = points.filter(queue=queue)
-        lost, losing = own["lost"].sum(), int((own["lost"] > 0).sum())
+        lost, losing = float(own["lost"].sum()), int((own["lost"] > 0).sum())
         packets += lost
         loads = sorted(set(own.filter(pl.col("lost") > 0)["load"].to_list()))
         where = f", of load {', '.join(map(str, loads))}" if loads else ""
         found.append(
-            f"{DISCIPLINES[queue]} lost {lost:.0f} packets ({lost / own['sent'].sum():.1e}) in {losing} of {own.height} cells{where}"
+            f"{DISCIPLINES[queue]} lost {lost:.0f} packets ({lost / float(own['sent'].sum()):.1e}) in {losing} of {own.height} cells{where}"
         )
     if not found:
         return Finding("not run", Verdict.UNTESTABLE)
@@ -267,12 +256,12 @@ def check_loss_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     decisions = [
         exceed(shares[worse], shares[better]) for better, worse in itertools.pairwise(queues)
     ]
-    return tell_all(decisions, text, WHY_LOSS)
+    return join_decisions(decisions, text, WHY_LOSS)
 
 
 def list_losses(points: pl.DataFrame, queue: str) -> list[float]:
     """Give the share of all packets that a queue lost: a value for each seed."""
-    return [float(rows["lost"].sum() / rows["sent"].sum()) for rows in split(points, queue)]
+    return [float(rows["lost"].sum()) / float(rows["sent"].sum()) for rows in split(points, queue)]
 
 
 def tell_share(values: Sequence[float]) -> str:

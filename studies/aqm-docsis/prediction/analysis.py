@@ -12,7 +12,7 @@ from headend.estimate import estimate_mean
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, Verdict
-from headend.study.deciding import Decision, decide_over_seeds
+from headend.study.deciding import Decision, decide_over_seeds, join_decisions
 from headend.study.pooling import Values, find_percentile, pool
 
 NAMES = {
@@ -26,8 +26,8 @@ NAMES = {
 }
 
 #: Where the grants stand, and what the figures call it; the first is the matrix's.
-PLACES = {"first": "grants at the beginning of a MAP", "random": "grants anywhere in a MAP"}
-PLACE = "first"
+PLACES = {"random": "grants anywhere in a MAP", "first": "grants at the beginning of a MAP"}
+PLACE = "random"
 
 #: Of the study: s between two values of the series, and of warm-up.
 STEP, WARMUP = 0.016, 10.0
@@ -47,7 +47,7 @@ def list_losses(points: pl.DataFrame, queue: str, placement: str = PLACE) -> lis
     """Give the share of the call's packets lost, all loads together: a value for each seed."""
     rows = points.filter(queue=queue, placement=placement).sort("seed")
     parts = rows.partition_by("seed", maintain_order=True)
-    return [float(own["lost"].sum() / own["sent"].sum()) for own in parts]
+    return [float(own["lost"].sum()) / float(own["sent"].sum()) for own in parts]
 
 
 def take_estimates(row: dict[str, Any]) -> Values:
@@ -62,15 +62,6 @@ def exceed(values: list[float], base: list[float]) -> Decision:
     return decide_over_seeds(
         [own - other for own, other in zip(values, base, strict=True)], low=0.0
     )
-
-
-def judge(decisions: list[Decision], text: str, why: str = "") -> Finding:
-    """Give the finding of a claim about several differences."""
-    verdicts = [decision.verdict for decision in decisions]
-    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
-    needed = [d.deciding_seeds for d in decisions if d.deciding_seeds is not None]
-    seeds = max(needed) if needed and worst is Verdict.UNDECIDED else None
-    return Finding(text, worst or Verdict.REPRODUCED, None, why if worst else "", seeds)
 
 
 def check_offset(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -91,7 +82,7 @@ def check_offset(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"{NAMES[queue]} {np.mean(list_latencies(own_load, queue)):.1f} ms"
             for queue in (own, *others)
         )
-    return judge([*less, *more], text)
+    return join_decisions([*less, *more], text)
 
 
 def check_true_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -105,7 +96,7 @@ def check_true_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         within = limits["within"]
         decisions.append(decide_over_seeds(medians, 1 - within, 1 + within))
         found.append(f"{place}: {tell(medians, 3)}, nine tenths from {low:.2f} to {high:.2f}")
-    return judge(decisions, "; ".join(found))
+    return join_decisions(decisions, "; ".join(found))
 
 
 def check_placement(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -114,11 +105,11 @@ def check_placement(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     known = [queue for queue in NAMES if queue in set(rows["queue"].to_list())]
     decisions, found = [], []
     for queue in known:
-        first, anywhere = (list_latencies(rows, queue, placement) for placement in PLACES)
+        anywhere, first = (list_latencies(rows, queue, placement) for placement in PLACES)
         if queue in limits["queues"]:
             decisions.append(exceed(anywhere, first))
         found.append(f"{NAMES[queue]} {tell(anywhere)} instead of {tell(first)} ms")
-    return judge(decisions, ", ".join(found))
+    return join_decisions(decisions, ", ".join(found))
 
 
 def tell(values: list[float], digits: int = 1) -> str:

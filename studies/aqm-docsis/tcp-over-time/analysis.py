@@ -13,7 +13,7 @@ from headend.estimate import estimate_mean
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, make_chart
 from headend.study.claims import Finding, Verdict
-from headend.study.deciding import Decision, decide_over_seeds
+from headend.study.deciding import Decision, decide_over_seeds, join_decisions
 from headend.study.disciplines import DISCIPLINES, SLOTS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ STEP = 0.25
 SENDER = "reno"
 SENDERS = {
     "reno": "NewReno",
-    "reno-random": "NewReno, grants anywhere",
+    "reno-first": "NewReno, grants at the beginning of a MAP",
     "reno-rack": "NewReno, RACK",
     "linux": "Linux: CUBIC, HyStart, RACK",
 }
@@ -152,16 +152,7 @@ def check_stretches(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     for sender in list(SENDERS)[1:]:
         if others := compare_stretches(points, limits, sender):
             text += f". {SENDERS[sender]}: {write_leads(others, limits)}"
-    verdicts = [decision.verdict for decision in decisions]
-    worst = next((v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), None)
-    needed = [d.deciding_seeds for d in decisions if d.deciding_seeds is not None]
-    return Finding(
-        text,
-        worst or Verdict.REPRODUCED,
-        decisions[0].interval if len(decisions) == 1 else None,
-        WHY_CHANCE if worst else "",
-        max(needed) if needed and worst is Verdict.UNDECIDED else None,
-    )
+    return join_decisions(decisions, text, WHY_CHANCE)
 
 
 def write_leads(leads: Sequence[Sequence[float]], limits: dict[str, Any]) -> str:
