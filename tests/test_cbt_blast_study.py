@@ -105,6 +105,18 @@ def test_an_order_that_seeds_do_not_agree_on_is_undecided() -> None:
     assert verdicts(measure)["CBT-1.throughput"] is Verdict.UNDECIDED
 
 
+def test_an_order_that_an_open_choice_turns_cannot_be_tested() -> None:
+    table = {**AS_PAPER, "CBT": (880.0, 0.28, 8.0, 0.95), "FRED, 10 %": (860.0, 0.2, 26.0, 0.9)}
+    found = verdicts(lambda row: blast(row, table=table))
+    assert found["CBT-1.throughput"] is Verdict.UNTESTABLE
+
+
+def test_a_delay_far_from_cbqs_is_not_near_it() -> None:
+    found = verdicts(lambda row: blast(row, table={**AS_PAPER, "CBT": (880.0, 0.02, 20.0, 0.95)}))
+    assert found["CBT-1.latency"] is Verdict.REPRODUCED
+    assert found["CBT-1.cbq"] is Verdict.DIFFERS
+
+
 def test_a_red_that_protects_is_no_collapse_and_a_fred_that_collapses_is_none() -> None:
     table = {**AS_PAPER, "RED": (1000.0, 0.4, 24.0, 0.3), "FRED": (300.0, 0.3, 26.0, 0.9)}
     found = verdicts(lambda row: blast(row, table=table))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -89,19 +90,15 @@ def trace(_row: Row, *, late: float, dropped: float = 1.0, long: float = 45_000.
 
 
 def test_forced_drops_at_the_beginning_are_told_from_later_ones() -> None:
-    def judge_start(**run: float) -> Verdict:
-        return verdicts("red-average", lambda row: trace(row, **run))["CBT-F1.start"]
+    def count(**run: float) -> int:
+        points = fill_points("cbt/red-average", lambda row: trace(row, **run))
+        verdict, measured = judge("cbt/red-average", points)["CBT-F1.start"]
+        # The figure's traffic is not given: that runs look like it shows nothing.
+        assert verdict is Verdict.UNTESTABLE
+        return sum(int(found) for found in re.findall(r"(\d+) of 10 runs", measured))
 
-    assert judge_start(late=20) is Verdict.REPRODUCED
-    assert judge_start(late=30) is Verdict.DIFFERS
+    assert count(late=20) == 50
+    assert count(late=30) == 0
     # An average above the threshold that costs nothing is no forced drop, and a short queue shows nothing.
-    assert judge_start(late=20, dropped=0.0) is Verdict.DIFFERS
-    assert judge_start(late=20, long=20_000.0) is Verdict.DIFFERS
-
-
-def test_one_run_that_looks_as_the_figure_does_is_chance() -> None:
-    once = verdicts(
-        "red-average",
-        lambda row: trace(row, late=20 if (row["transfers"], row["seed"]) == (20, 3) else 30),
-    )
-    assert once["CBT-F1.start"] is Verdict.DIFFERS
+    assert count(late=20, dropped=0.0) == 0
+    assert count(late=20, long=20_000.0) == 0

@@ -72,7 +72,7 @@ def check_scores(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     agrees, found = True, []
     for queue in list_queues(points):
         base, other = (
-            points.filter(choice=choice, queue=queue)["mos"].to_list()
+            points.filter(choice=choice, queue=queue)["mos"].drop_nulls().to_list()
             for choice in (BASE, limits["choice"])
         )
         if not base or not other:

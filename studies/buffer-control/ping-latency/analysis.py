@@ -21,10 +21,12 @@ FILLED = 1518 / 2048
 
 #: Why ten uploads do not fill the smallest buffers.
 FEW_PACKETS = (
-    "The fewer packets a buffer holds, the less full uploads keep it, however many they are: forty (flow.upload.count = 40, over"
-    " 57 ms at 5 Mb/s) come to 20.6 ms with 8 KiB instead of 19.1 ms, and to 49.5 ms with 32 KiB instead of 46.5 ms, where the line"
-    " is at 25.1 and 49.5 ms"
+    "The fewer packets a buffer holds, the less full uploads keep it. More uploads help the middle ones and not the smallest: with"
+    " forty (flow.upload.count = 40, over 57 ms at 5 Mb/s) a ping takes 20.2 ms with 8 KiB and 49.7 ms with 32 KiB"
 )
+
+#: The rate in Mb/s and the round trip in ms at which forty uploads were tried, and the buffers in KiB.
+FORTY_AT, FORTY_KIB = (5, 57), (8, 32)
 
 #: One upload, and ten at once.
 ONE, TEN = "cubic", "ten cubic"
@@ -54,9 +56,10 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     ten, _ = fit(points, TEN)
     verdict = decide(limits["low"] <= slope.value <= limits["high"])
     why = (
-        f"full packets of 1518 B in pairs of blocks fill {FILLED:.1%} of the buffer: of what the buffer can hold of them, one upload"
-        f" keeps {slope.value / FILLED:.0%}. Ten uploads, slope {ten.value:.4f}, show how near to full it can be"
-        " (buffer-control/ping-choices: other counts, and Reno)"
+        f"a full packet of 1518 B takes two blocks of 1024 B, so that at most {FILLED:.0%} of the buffer holds packets, and the figure"
+        f" has {PUBLISHED_SLOPE:.2%}: no sender gives it through blocks. One upload keeps {slope.value / FILLED:.0%} of what the buffer"
+        f" can hold of them; ten, slope {ten.value:.4f}, {ten.value / FILLED:.0%}. Counted otherwise one CUBIC upload gives 0.82"
+        " (each packet the room of a largest one) and 0.87 (bytes): BUF-F4.packets and BUF-F4.bytes in buffer-control/ping-choices"
     )
     return Finding(f"{slope.value:.4f} over {count} points", verdict, (slope.low, slope.high), why)
 
@@ -83,7 +86,8 @@ def check_ten(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         for row in above.sort("buffer_kib").iter_rows(named=True)
     )
     text = f"{rows.height - below.height} of {rows.height} points above the line"
-    return Finding(text, decide(below.is_empty()), why=f"above it {by_size}. {FEW_PACKETS}")
+    why = f"above it {by_size}. {FEW_PACKETS}{_tell_ten(points)}" if below.height else ""
+    return Finding(text, decide(below.is_empty()), why=why)
 
 
 def check_rtt_difference(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
@@ -201,6 +205,21 @@ def average_rtts(points: pl.DataFrame) -> pl.DataFrame:
 def _predict(points: pl.DataFrame) -> pl.Expr:
     """Give the ping on the regression line of one upload, ms."""
     return INTERCEPT_MS + fit(points, ONE)[0].value * pl.col("predicted_ms")
+
+
+def _tell_ten(points: pl.DataFrame) -> str:
+    """Say what ten uploads give where forty were tried, and where the line is there."""
+    rows = tabulate(points).filter(
+        pl.col("congestion") == TEN,
+        pl.col("rate_mbps") == FORTY_AT[0],
+        pl.col("rtt_ms") == FORTY_AT[1],
+        pl.col("buffer_kib").is_in(FORTY_KIB),
+    )
+    told = " and ".join(
+        f"{row['ping_ms']:.1f} ms, where the line is at {row['line']:.1f} ms, with {row['buffer_kib']} KiB"
+        for row in rows.with_columns(line=_predict(points)).sort("buffer_kib").iter_rows(named=True)
+    )
+    return f"; with ten it takes {told}" if told else ""
 
 
 def _check_order(points: pl.DataFrame, *, along: str, at: str, rising: bool) -> Finding:

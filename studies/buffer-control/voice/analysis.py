@@ -13,7 +13,7 @@ import polars as pl
 from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, colour, make_chart, mark_across
 from headend.quantity import format_quantity
-from headend.study import decide_over_seeds
+from headend.study import decide_over_seeds, join_decisions
 from headend.study.buffers import draw_over_buffers, make_buffer_axis
 from headend.study.claims import Finding, Verdict, decide
 
@@ -140,25 +140,29 @@ def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Compare the calls' loss in small buffers with that in the one of the best scores."""
     losses = _pivot(points, "loss")
     large = losses[str(limits["buffer_kib"])]
-    nearest = min(
-        ((losses[str(small)] - large).to_list() for small in limits["small_kib"]), key=sum
-    )
+    decisions = [
+        decide_over_seeds((losses[str(small)] - large).to_list(), low=MORE)
+        for small in limits["small_kib"]
+    ]
     text = ", ".join(
         f"{format_quantity(fmean(losses[str(size)]), 'ratio')} with {size} KiB"
         for size in (*limits["small_kib"], limits["buffer_kib"])
     )
-    return decide_over_seeds(nearest, low=MORE).tell(text)
+    return join_decisions(decisions, text)
 
 
 @at_its_rate
 def check_good(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Hold the least score of a range of buffers against a level."""
+    """Hold the scores of a range of buffers against a level."""
     scores = _pivot(points, "mos")
-    worst = min((scores[str(size)].to_list() for size in limits["buffers_kib"]), key=sum)
+    decisions = [
+        decide_over_seeds(scores[str(size)].to_list(), low=limits["good"])
+        for size in limits["buffers_kib"]
+    ]
     text = ", ".join(
         f"{fmean(scores[str(size)]):.2f} with {size} KiB" for size in limits["buffers_kib"]
     )
-    return decide_over_seeds(worst, low=limits["good"]).tell(text)
+    return join_decisions(decisions, text)
 
 
 def check_optimum_moves(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:

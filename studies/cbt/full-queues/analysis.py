@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -10,8 +9,8 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study import Decision, decide_over_seeds
-from headend.study.claims import Finding, Verdict
+from headend.study import Decision, decide_over_seeds, join_decisions
+from headend.study.claims import Finding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
 #: IP bytes of every packet but acknowledgements, and places in the queue.
 PACKET, PLACES = 1000, 60
-
-#: Verdicts from worst to best.
-_RANKS = (Verdict.DIFFERS, Verdict.UNDECIDED, Verdict.REPRODUCED)
 
 
 def list_losses(points: pl.DataFrame, queue: str) -> tuple[Values, Values]:
@@ -57,7 +53,7 @@ def check_spread(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         own_flood, own_small = list_losses(points, queue)
         decisions += [_exceed(small, own_small), _exceed(own_flood, flood)]
         texts.append(f"{queue}: {_tell_losses(own_flood, own_small)}")
-    return _find_worst(decisions).tell("; ".join(texts))
+    return join_decisions(decisions, "; ".join(texts))
 
 
 def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -65,7 +61,7 @@ def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     found = {queue: list_backlogs(points, queue, "transfers") for queue in limits["queues"]}
     decisions = [decide_over_seeds(own.tolist(), low=limits["least"]) for own in found.values()]
     text = ", ".join(f"{queue} {own.mean():.1f}" for queue, own in found.items())
-    return _find_worst(decisions).tell(f"{text} packets")
+    return join_decisions(decisions, f"{text} packets")
 
 
 def check_red(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
@@ -77,17 +73,12 @@ def check_red(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         texts.append(f"{traffic}: {red.mean():.1f} packets, drop-tail {tail.mean():.1f}")
     (flood, small), (_, locked_out) = (list_losses(points, queue) for queue in ("red", "drop_tail"))
     decisions.append(_exceed(locked_out, small))
-    return _find_worst(decisions).tell(f"{'; '.join(texts)}; {_tell_losses(flood, small)}")
+    return join_decisions(decisions, f"{'; '.join(texts)}; {_tell_losses(flood, small)}")
 
 
 def _exceed(more: Values, less: Values) -> Decision:
     """Decide whether a measure is larger than another of the same seeds."""
     return decide_over_seeds((more - less).tolist(), low=0)
-
-
-def _find_worst(decisions: Sequence[Decision]) -> Decision:
-    """Give the decision that a claim of several depends on."""
-    return min(decisions, key=lambda decision: (_RANKS.index(decision.verdict), decision.mean))
 
 
 def _tell_losses(flood: Values, small: Values) -> str:

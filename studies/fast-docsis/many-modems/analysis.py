@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
-from headend.study import Finding, Verdict, decide_over_seeds
+from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 from headend.study.alpha import (
     FRAME,
     MAC_HEADER,
@@ -80,7 +80,7 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     agrees = all(alpha == published[n] for n, alpha in own.items())
     most = points["alpha"].to_numpy().max()
     why = (
-        "modems that ask at once wait little for request and grant, even where their requests collide. After a first backoff window of 16 opportunities, with"
+        "modems that contend with a first window of one opportunity wait little for request and grant, even where their requests collide. After a first backoff window of 16 opportunities, with"
         " 16 packets of queue in each modem, acknowledgements are sent more slowly than they are due, and the flows need"
         f" {_list_alphas(by_line['each, slow requests'])} (a dash: more than {most:g}): the document's values lie between. Where 3 Mbit/s are shared they need"
         f" {_list_alphas(by_line['shared'])}"
@@ -91,7 +91,8 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Correlate the number of flows with the total α that fills the lines, seed by seed."""
     found = find_by_seed(points, limits["full"], limits["modems"], "each")
-    found = found.filter(pl.col("alpha").is_not_null())
+    is_published = pl.col("flows").is_in(list(PUBLISHED[limits["modems"]]))
+    found = found.filter(is_published, pl.col("alpha").is_not_null())
     if found["flows"].n_unique() < 3:
         return Finding("too few numbers of flows", Verdict.UNTESTABLE)
     ranks = [
@@ -118,13 +119,7 @@ def check_more_modems(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         decisions.append(decide_over_seeds((own["alpha_three"] - own["alpha"]).to_list(), low=0))
         means = own.mean()
         texts.append(f"{means['alpha'].item():.2g} and {means['alpha_three'].item():.2g} ({flows})")
-    verdicts = {decision.verdict for decision in decisions}
-    verdict = next(
-        (v for v in (Verdict.DIFFERS, Verdict.UNDECIDED) if v in verdicts), Verdict.REPRODUCED
-    )
-    seeds = [decision.deciding_seeds for decision in decisions if decision.deciding_seeds]
-    text = f"two and three modems, by flows: {', '.join(texts)}"
-    return Finding(text, verdict, deciding_seeds=max(seeds, default=None))
+    return join_decisions(decisions, f"two and three modems, by flows: {', '.join(texts)}")
 
 
 def draw_one(points: pl.DataFrame) -> list[Panel]:

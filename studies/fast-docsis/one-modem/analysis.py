@@ -77,10 +77,10 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     each = _list_alphas("need", slow, published)
     totals = ", ".join(tell_alpha(a if a is None else n * a) for n, a in slow.items())
     why = (
-        "a modem that is alone and asks at once sends acknowledgements as fast as they are due, and FAST sees little queueing. With one request for each"
+        "a modem that is alone on its channel and contends with a window of one opportunity sends acknowledgements as fast as they are due, and FAST sees little queueing. With one request for each"
         f" acknowledgement, a first backoff window of 16 opportunities and a queue of 16 packets in the modem they queue: the flows {each}, together"
-        f" {totals}. That is the size of the document's totals from two flows on; it explains neither why they rise nor the 13 of one flow. In"
-        " fast-docsis/delay-causes coarse shaping at the CMTS and clock ticks of 10 ms make one flow need 4 together, as ticks alone do, and neighbours who"
+        f" {totals}. The document's totals are 44 to 80 from two flows on; this explains neither why they rise nor the 13 of one flow. In"
+        " fast-docsis/delay-causes coarse shaping at the CMTS and clock ticks of 10 ms together make one flow need 4, as ticks alone do, and neighbours who"
         " take 30 % of the upstream 4 to 5"
     )
     return Finding("; ".join(parts), decide(agrees), why="" if agrees else why)
