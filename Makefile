@@ -88,6 +88,11 @@ validate: build ## Queues beside their targets and fair shares, senders beside a
 	@$(HEADEND) study run validation || [ $$? -eq 1 ]
 	@$(HEADEND) study run aqm-docsis/overload || [ $$? -eq 1 ]
 
+.PHONY: receipts
+receipts: build ## Run all studies with their own seeds and write docs/receipts.md with its pictures (half an hour)
+	@$(HEADEND) study run all || [ $$? -eq 1 ]
+	@$(HEADEND) study report --markdown docs/receipts.md
+
 .PHONY: figures
 figures: build ## Draw the figure of every queue in docs/models
 	$(BIN)/python docs/models/figures/draw.py

@@ -148,6 +148,34 @@ def test_the_engines_device_takes_the_nearest_offer_and_refuses_what_it_has_not(
     assert "at most 24 KiB" in analysis.choose(minimum=24_577, device_maximum=24_576)
 
 
+# Uploads
+
+
+def upload(row: Row, *, share: float, spread: float = 0.0) -> Row:
+    """Give ten uploads that get so much over 117 ms of what they get over 57, and one that its window limits."""
+    predicted = row["buffer_kib"] * 8192 / row["rtt_ms"] * 1e3
+    if row["flows"] == 1:
+        return {"goodput": min(predicted, 64 * 8192 / row["rtt_ms"] * 1e3)}
+    rate = min(23.3e6, 5e6 + row["buffer_kib"] * 8192 / 57 * 1e3)
+    if row["buffer_kib"] < 128 and row["rtt_ms"] == 117:
+        rate *= share + spread * (row["seed"] - 2)
+    return {"goodput": rate}
+
+
+def test_uploads_as_published_agree_and_those_that_the_round_trip_slows_differ() -> None:
+    study = "buffer-control/upload-rate"
+    assert not find_differing(judge_all(study, lambda row: upload(row, share=0.95)))
+    slowed = judge_all(study, lambda row: upload(row, share=0.6))
+    assert find_differing(slowed) == {"BUF-F2.rtt"}
+
+
+def test_a_difference_of_round_trips_that_seeds_do_not_agree_on_is_undecided() -> None:
+    verdicts = judge_all(
+        "buffer-control/upload-rate", lambda row: upload(row, share=0.76, spread=0.05)
+    )
+    assert verdicts["BUF-F2.rtt"] is Verdict.UNDECIDED
+
+
 # Calls
 
 BEST = {1: 8, 2: 16, 5: 32, 10: 64}

@@ -131,6 +131,13 @@ def test_more_queueing_through_the_modem_is_told_from_less(
     assert found["FST-1.rule"] is Verdict.UNTESTABLE
 
 
+def test_one_rate_at_which_the_plain_link_needs_more_is_a_difference() -> None:
+    found = verdicts(
+        "phantom", lambda row: phantom(row, packets=0.5 if row["rate_mbps"] == 1 else 13)
+    )
+    assert found["FST-1.phantom"] is found["FST-1.alpha"] is Verdict.DIFFERS
+
+
 def test_lines_of_which_none_is_idle_show_no_phantom() -> None:
     found = verdicts("phantom", lambda row: {"throughput": row["rate_mbps"] * 1e6})
     assert found["FST-1.phantom"] is Verdict.UNTESTABLE

@@ -17,7 +17,14 @@ from headend.study.airtime import (
     describe_quake3,
 )
 from headend.study.claims import judge_claims
-from headend.study.hotspot import find_busy, reckon_lost, tabulate_lost
+from headend.study.hotspot import (
+    compare_bound,
+    find_busy,
+    list_lost,
+    reckon_lost,
+    tabulate_lost,
+    tell_bound,
+)
 from test_studies import fill_points, judge, load
 
 TABLES = "service-quality/tables"
@@ -133,6 +140,8 @@ def test_a_loss_is_the_difference_to_the_same_seeds_run_without_players() -> Non
     )
     (row,) = tabulate_lost(points).to_dicts()
     assert (row["low"], row["lost"], row["high"]) == (1e6, 1.5e6, 2e6)
+    assert list_lost(points, 2) == [1.0, 2.0]
+    assert tell_bound(compare_bound(points, lambda _: 0.5)).startswith("a bound for 0 of 1")
 
 
 @pytest.mark.parametrize("name", [TABLES, QUAKE3, HALF_LIFE])

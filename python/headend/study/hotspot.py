@@ -16,8 +16,9 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.airtime import DOCUMENT, DOCUMENT_TRANSFER, SECOND_US, Game
+from headend.study.airtime import CELL, DOCUMENT, DOCUMENT_TRANSFER, SECOND_US, Game
 from headend.study.claims import Finding, Verdict, decide
+from headend.study.deciding import Decision, decide_over_seeds
 
 #: What the curves are called, and their places in the palette.
 PRINTED, CORRECTED, RECKONED, CAPPED, SIMULATED, ANNOUNCED, NOMINAL = (
@@ -101,24 +102,41 @@ def judge_range(
     return Finding(text, decide(agrees), why="" if agrees else limits.get("why", ""))
 
 
-def judge_bound(rows: pl.DataFrame, find_share: FindShare, limits: dict[str, Any]) -> Finding:
-    """See whether at least as much was lost as is reckoned, at every number of players where the reckoning fits into a second."""
-    gaps = []
-    for row in rows.iter_rows(named=True):
-        share = find_share(row["players"])
-        if share <= 1:
-            gaps.append(((row["lost"] - reckon_lost(share)) / 1e6, row["players"]))
-    if not gaps:
-        return Finding("no such run", Verdict.UNTESTABLE)
-    least, players = min(gaps)
-    below = sum(gap < -limits["slack_mbps"] for gap, _ in gaps)
-    text = f"{len(gaps) - below} of {len(gaps)}; least {least:+.2f} Mb/s, {players} players"
-    return Finding(text, decide(not below), why=limits.get("why", "") if below else "")
+def list_lost(points: pl.DataFrame, players: int, **place: Any) -> list[float]:
+    """Give what a download lost to so many players in Mb/s, a seed after the other, at a place of the grid."""
+    rows = points.filter(**place)
+    alone = rows.filter(players=0).select("seed", alone="goodput")
+    lost = rows.filter(players=players).join(alone, on="seed").sort("seed")
+    return ((lost["alone"] - lost["goodput"]) / 1e6).to_list()
 
 
-def find_overfull(find_share: FindShare, most: int) -> int | None:
-    """Give the smallest number of players that take more than all of the time, if there is one up to `most`."""
-    return next((players for players in range(2, most + 1) if find_share(players) > 1), None)
+def compare_bound(points: pl.DataFrame, find_share: FindShare, **place: Any) -> dict[int, Decision]:
+    """Decide for every number of players that fits into a second whether they took at least what is reckoned: by how many Mb/s more."""
+    found = {}
+    for players in sorted(set(points["players"]) - {0}):
+        lost, share = list_lost(points, players, **place), find_share(players)
+        if lost and share <= 1:
+            reckoned = reckon_lost(share) / 1e6
+            found[players] = decide_over_seeds([value - reckoned for value in lost], low=0.0)
+    return found
+
+
+def tell_bound(found: dict[int, Decision]) -> str:
+    """Put a comparison with a bound into words."""
+    agreeing = sum(one.verdict is Verdict.REPRODUCED for one in found.values())
+    players = min(found, key=lambda number: found[number].mean)
+    return (
+        f"a bound for {agreeing} of {len(found)} numbers of players, least"
+        f" {found[players].mean:+.2f} Mb/s with {players}"
+    )
+
+
+def tell_price(game: Game) -> str:
+    """Say what a client's packet costs without an RTS before it, as in the cell, and with it, as the document reckons."""
+    plain, announced = (air.exchange_us(game.client.packet_bytes) / 1e3 for air in (CELL, DOCUMENT))
+    return (
+        f"without an RTS before it a player's packet costs {plain:.2f} ms and not {announced:.2f}"
+    )
 
 
 def draw_lost(

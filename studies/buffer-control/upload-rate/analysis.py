@@ -52,7 +52,8 @@ def check_rtt_difference(points: pl.DataFrame, _limits: dict[str, Any]) -> Findi
     found, decisions = [], []
     for (size,), rows in pairs.sort("buffer_kib").group_by("buffer_kib", maintain_order=True):
         decisions.append(decide_over_seeds(rows["beyond"].to_list(), low=MORE))
-        found.append(f"{rows['117'].sum() / rows['57'].sum():.2f} times with {size} KiB")
+        ratio = float(rows.select(pl.col("117").sum() / pl.col("57").sum()).item())
+        found.append(f"{ratio:.2f} times with {size} KiB")
     text = f"{', '.join(found)}, where the rule of thumb has {57 / 117:.2f}"
     return join_decisions(decisions, text, f"the middle between both is {MIDDLE:.2f} times")
 

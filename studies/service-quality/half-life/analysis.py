@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, AnyChart, make_chart
-from headend.study import Decision, Finding, Verdict, decide_over_seeds
+from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 from headend.study.airtime import DOCUMENT_TRANSFER, HALF_LIFE_MAPS, describe_half_life
 from headend.study.hotspot import (
     ANNOUNCED,
@@ -19,12 +19,16 @@ from headend.study.hotspot import (
     NOMINAL,
     RECKONED,
     SIMULATED,
+    compare_bound,
     draw_lost,
     find_busy,
     judge_range,
+    list_lost,
     read_lost,
     reckon_lost,
     tabulate_lost,
+    tell_bound,
+    tell_price,
 )
 
 #: The figure's players.
@@ -34,27 +38,6 @@ MOST = 20
 def find_share(game_map: str, players: int) -> float:
     """Give the share of a second that so many players take on a map, as reckoned."""
     return find_busy(describe_half_life(game_map), players)
-
-
-def list_lost(points: pl.DataFrame, game: str, players: int) -> list[float]:
-    """Give what the download lost to so many players in Mb/s, a seed after the other."""
-    rows = points.filter(game=game)
-    alone = rows.filter(players=0).select("seed", alone="goodput")
-    lost = rows.filter(players=players).join(alone, on="seed").sort("seed")
-    return ((lost["alone"] - lost["goodput"]) / 1e6).to_list()
-
-
-def judge(decisions: Sequence[Decision], text: str, why: str = "") -> Finding:
-    """Give the verdict on several numbers, all of which have to agree."""
-    if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
-    verdicts = [decision.verdict for decision in decisions]
-    order = (Verdict.DIFFERS, Verdict.UNDECIDED)
-    verdict = next((one for one in order if one in verdicts), Verdict.REPRODUCED)
-    seeds = [decision.deciding_seeds or 0 for decision in decisions]
-    needed = max(seeds) or None if verdict is Verdict.UNDECIDED else None
-    told = "" if verdict is Verdict.REPRODUCED else why
-    return Finding(text, verdict, why=told, deciding_seeds=needed)
 
 
 def check_nominal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -77,19 +60,21 @@ def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look at the simulated loss on each map, and at what RTS before every frame makes of it."""
     decisions, texts = [], []
     for name in list_tables(points):
-        lost = list_lost(points, name, limits["players"])
+        lost = list_lost(points, limits["players"], game=name)
         if lost:
             decisions.append(decide_over_seeds(lost, low=limits["least"]))
             texts.append(f"{decisions[-1].mean:.2f} Mb/s ({name})")
-    announced = list_lost(points, "announced", limits["players"])
+    if not decisions:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    announced = list_lost(points, limits["players"], game="announced")
     why = ""
     if announced:
         value = sum(announced) / len(announced)
         why = (
-            "without an RTS before it a short packet costs 0.9 ms and not 1.2. With RTS before every frame and 42 B around each"
+            f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B around each"
             f" packet, as in the calculation, it is {value:.2f} Mb/s (childm)"
         )
-    return judge(decisions, ", ".join(texts), why)
+    return join_decisions(decisions, ", ".join(texts), why)
 
 
 def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -97,7 +82,7 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     names = list(list_tables(points))
     if len(names) < len(HALF_LIFE_MAPS):
         return Finding("one map only", Verdict.UNTESTABLE)
-    lost = [list_lost(points, name, limits["players"]) for name in names]
+    lost = [list_lost(points, limits["players"], game=name) for name in names]
     falls = [
         decide_over_seeds([a - b for a, b in zip(longer, shorter, strict=True)], low=0.0)
         for longer, shorter in pairwise(lost)
@@ -105,43 +90,27 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     means = [
         f"{sum(seeds) / len(seeds):.3f} ({name})" for seeds, name in zip(lost, names, strict=True)
     ]
-    return judge(falls, ", ".join(means) + " Mb/s")
-
-
-def compare(points: pl.DataFrame, game: str, game_map: str) -> dict[int, Decision]:
-    """Say of every number of players that fits into a second whether they took at least what is reckoned: by how many Mb/s more."""
-    found = {}
-    for players in sorted(set(points["players"]) - {0}):
-        lost, share = list_lost(points, game, players), find_share(game_map, players)
-        if lost and share <= 1:
-            reckoned = reckon_lost(share) / 1e6
-            found[players] = decide_over_seeds([value - reckoned for value in lost], low=0.0)
-    return found
-
-
-def tell_bound(found: dict[int, Decision]) -> str:
-    """Put a comparison into words."""
-    agreeing = sum(one.verdict is Verdict.REPRODUCED for one in found.values())
-    players = min(found, key=lambda number: found[number].mean)
-    return (
-        f"a bound for {agreeing} of {len(found)} numbers of players, least"
-        f" {found[players].mean:+.2f} Mb/s with {players}"
-    )
+    return join_decisions(falls, ", ".join(means) + " Mb/s")
 
 
 def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the simulated loss against the reckoned one on every map and at every number of players."""
-    found = {name: compare(points, name, name) for name in list_tables(points)}
+    found = {
+        name: compare_bound(points, partial(find_share, name), game=name)
+        for name in list_tables(points)
+    }
     decisions = [one for decisions in found.values() for one in decisions.values()]
+    if not decisions:
+        return Finding("no such run", Verdict.UNTESTABLE)
     text = "; ".join(f"{name} {tell_bound(one)}" for name, one in found.items() if one)
-    announced = compare(points, "announced", "childm")
+    announced = compare_bound(points, partial(find_share, "childm"), game="announced")
     why = ""
     if announced:
         why = (
-            "without an RTS before it a short packet costs 0.9 ms and not 1.2. With RTS before every frame and 42 B around each"
+            f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B around each"
             f" packet, as in the calculation, it is on childm {tell_bound(announced)}"
         )
-    return judge(decisions, text, why)
+    return join_decisions(decisions, text, why)
 
 
 def list_tables(points: pl.DataFrame) -> dict[str, pl.DataFrame]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across
-from headend.study import Finding, Verdict, decide_over_seeds
+from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 
 #: Whom the pings go to, with the round trip of the wide area to each, ms.
 PLACES = {"near": 0.0, "country": 30.0, "ocean": 100.0, "far": 200.0}
@@ -58,10 +58,7 @@ def check_rise(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for place in PLACES
     ]
     text = ", ".join(f"{one.mean:.1f}" for one in found) + " ms"
-    verdicts = [one.verdict for one in found]
-    order = (Verdict.DIFFERS, Verdict.UNDECIDED)
-    verdict = next((one for one in order if one in verdicts), Verdict.REPRODUCED)
-    return Finding(text, verdict, why="" if verdict is Verdict.REPRODUCED else limits["why"])
+    return join_decisions(found, text, limits["why"])
 
 
 def check_caps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

@@ -40,15 +40,25 @@ def find_loaded(points: pl.DataFrame, choice: str, mtu: int) -> float:
     return average(points, choice, mtu)["alone"][0]
 
 
-def find_knee(points: pl.DataFrame, choice: str, mtu: int) -> float:
-    """Give the server's rate in Mb/s at which the increase begins, between the rates of the grid as on a line."""
-    runs = average(points, choice, mtu)
-    level = TIMES_IDLE * runs["idle"][0]
+def find_passing(runs: dict[str, tuple[float, float]], level: float) -> float:
+    """Give the server's rate in Mb/s at which round trips pass a level, between the rates of the grid as on a line."""
     curve = sorted((float(name), rtt) for name, (rtt, _) in runs.items() if name[0].isdigit())
     for (rate, rtt), (next_rate, next_rtt) in pairwise(curve):
         if rtt < level <= next_rtt:
             return rate + (level - rtt) / (next_rtt - rtt) * (next_rate - rate)
     return curve[0][0] if curve[0][1] >= level else curve[-1][0]
+
+
+def find_knee(points: pl.DataFrame, choice: str, mtu: int) -> float:
+    """Give the rate at which the increase begins."""
+    runs = average(points, choice, mtu)
+    return find_passing(runs, TIMES_IDLE * runs["idle"][0])
+
+
+def find_middle(points: pl.DataFrame, choice: str, mtu: int) -> float:
+    """Give the rate at which half of the increase is reached."""
+    runs = average(points, choice, mtu)
+    return find_passing(runs, (runs["idle"][0] + runs["alone"][0]) / 2)
 
 
 def leave(points: pl.DataFrame, choice: str, mtu: int) -> tuple[float, float]:
@@ -101,8 +111,11 @@ def check_loaded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
-    """Look for a choice that gives the knees."""
-    return judge_sizes(points, limits["ranges"], find_knee, 1)
+    """Look for a choice that gives the knees, and say which do by the other reading."""
+    finding = judge_sizes(points, limits["ranges"], find_knee, 1)
+    middles = judge_sizes(points, limits["ranges"], find_middle, 1)
+    why = f"{finding.why}; read as half of the way up, {middles.why}"
+    return Finding(finding.measured, finding.verdict, why=why)
 
 
 def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

@@ -10,10 +10,8 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds
+from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 from headend.study.airtime import CELL, CELL_TRANSFER, DOCUMENT_TRANSFER, IP_HEADER_BYTES
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import Decision
 
 #: The document's times of a ping and its answer by size, as printed (Table 2), and of a segment and its acknowledgement (Table 1), µs.
 PUBLISHED_PINGS = {64: 2416.2, 128: 2509.2, 256: 2695.4}
@@ -56,27 +54,14 @@ def subtract(values: Sequence[float], others: Sequence[float]) -> list[float]:
     return [value - other for value, other in zip(values, others, strict=True)]
 
 
-def judge(decisions: Sequence[Decision], text: str, why: str = "") -> Finding:
-    """Give the verdict on several numbers, all of which have to agree."""
-    if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
-    verdicts = [decision.verdict for decision in decisions]
-    order = (Verdict.DIFFERS, Verdict.UNDECIDED)
-    verdict = next((one for one in order if one in verdicts), Verdict.REPRODUCED)
-    seeds = [decision.deciding_seeds or 0 for decision in decisions]
-    needed = max(seeds) or None if verdict is Verdict.UNDECIDED else None
-    told = "" if verdict is Verdict.REPRODUCED else why
-    interval = decisions[0].interval if len(decisions) == 1 else None
-    return Finding(text, verdict, interval, told, needed)
-
-
 def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold the goodput beside rare pings against its range."""
     mbps = list_goodputs(points, limits["interval_ms"], limits["size"])
     if not mbps:
         return Finding("no such run", Verdict.UNTESTABLE)
     found = decide_over_seeds(mbps, limits["least"], limits["most"])
-    return judge([found], f"{found.mean:.2f} Mb/s", limits["why"])
+    why = "" if found.verdict is Verdict.REPRODUCED else limits["why"]
+    return found.tell(f"{found.mean:.2f} Mb/s", why)
 
 
 def check_halved(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -88,7 +73,7 @@ def check_halved(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     shares = [few / many for few, many in zip(dense, rare, strict=True)]
     left = decide_over_seeds(dense, *limits["mbps"])
     share = decide_over_seeds(shares, *limits["share"])
-    return judge([left, share], f"{left.mean:.2f} Mb/s, {share.mean:.0%}")
+    return join_decisions([left, share], f"{left.mean:.2f} Mb/s, {share.mean:.0%}")
 
 
 def check_sum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -101,9 +86,11 @@ def check_sum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         ratios.append([total / one for total, one in zip(sums, alone, strict=True)])
     bounds = 1 - limits["within"], 1 + limits["within"]
     decisions = [decide_over_seeds(ratio, *bounds) for ratio in ratios]
+    if not decisions:
+        return Finding("no such run", Verdict.UNTESTABLE)
     means = [decision.mean - 1 for decision in decisions]
     mean = sum(alone) / len(alone)
-    return judge(decisions, f"{min(means):+.1%} to {max(means):+.1%} of {mean:.2f} Mb/s")
+    return join_decisions(decisions, f"{min(means):+.1%} to {max(means):+.1%} of {mean:.2f} Mb/s")
 
 
 def check_drift(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -113,7 +100,7 @@ def check_drift(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         return Finding("no such run", Verdict.UNTESTABLE)
     found = decide_over_seeds(subtract(many, few), low=0.0)
     ends = [sum(sums) / len(sums) for sums in (few, many)]
-    return judge([found], f"{found.mean:+.2f} Mb/s, from {ends[0]:.2f} to {ends[1]:.2f}")
+    return found.tell(f"{found.mean:+.2f} Mb/s, from {ends[0]:.2f} to {ends[1]:.2f}")
 
 
 def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -129,7 +116,9 @@ def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         decisions.append(decide_over_seeds(subtract(act, size), low=0.0))
         means = [sum(values) / len(values) for values in (act, size)]
         texts.append(f"{means[0]:.2f} and {means[1]:.2f} Mb/s at {1000 / interval:.0f} a second")
-    return judge(decisions, "; ".join(texts))
+    if not decisions:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    return join_decisions(decisions, "; ".join(texts))
 
 
 def draw_left(points: pl.DataFrame) -> list[Panel]:

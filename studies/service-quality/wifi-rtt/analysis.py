@@ -11,9 +11,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import Decision
+from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 
 #: What the text reads off Figure 4: packet size, idle and loaded round trip in ms.
 PUBLISHED = {512: (2.6, 120), 1000: (2.6, 70), 1200: (2.6, 67), 1500: (2.6, 55)}
@@ -34,19 +32,6 @@ def list_rtts(points: pl.DataFrame, mtu: int, limit: str) -> list[float]:
     return (points.filter(mtu=mtu, limit=limit).sort("seed")["rtt"] / 1e6).to_list()
 
 
-def judge(decisions: Sequence[Decision], texts: Sequence[str], why: str) -> Finding:
-    """Give the verdict on several numbers, all of which have to agree."""
-    if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
-    verdicts = [decision.verdict for decision in decisions]
-    order = (Verdict.DIFFERS, Verdict.UNDECIDED)
-    verdict = next((one for one in order if one in verdicts), Verdict.REPRODUCED)
-    seeds = [decision.deciding_seeds or 0 for decision in decisions]
-    needed = max(seeds) or None if verdict is Verdict.UNDECIDED else None
-    told = "" if verdict is Verdict.REPRODUCED else why
-    return Finding(", ".join(texts), verdict, why=told, deciding_seeds=needed)
-
-
 def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold round trips at one limit against what was read off."""
     decisions, texts = [], []
@@ -55,7 +40,9 @@ def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if times:
             decisions.append(decide_over_seeds(times, low, high))
             texts.append(f"{decisions[-1].mean:.1f} ms ({mtu} B)")
-    return judge(decisions, texts, limits.get("why", ""))
+    if not decisions:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    return join_decisions(decisions, ", ".join(texts), limits.get("why", ""))
 
 
 def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -68,7 +55,9 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for smaller, larger in pairwise(times)
     ]
     means = [f"{sum(seeds) / len(seeds):.1f}" for seeds in times]
-    return judge(falls, [" > ".join(means) + " ms"], "")
+    if not falls:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    return join_decisions(falls, " > ".join(means) + " ms")
 
 
 def find_knee(times: Sequence[tuple[float, float]], level: float) -> float | None:
@@ -105,7 +94,9 @@ def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             decisions.append(decide_over_seeds(knees, low, high))
             half = sum(middles) / len(middles)
             texts.append(f"{decisions[-1].mean:.1f} Mb/s ({mtu} B; half of the way at {half:.1f})")
-    return judge(decisions, texts, limits["why"])
+    if not decisions:
+        return Finding("no such run", Verdict.UNTESTABLE)
+    return join_decisions(decisions, ", ".join(texts), limits["why"])
 
 
 def draw_loaded(points: pl.DataFrame) -> list[Panel]:

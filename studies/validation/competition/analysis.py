@@ -12,7 +12,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.study import Decision, decide_over_seeds
+from headend.study import Decision, decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -117,16 +117,11 @@ def tell_decisions(found: dict[str, Decision]) -> Finding:
         verdict: [name for name, own in found.items() if own.verdict is verdict]
         for verdict in (Verdict.DIFFERS, Verdict.UNDECIDED)
     }
-    verdict = next((verdict for verdict, names in named.items() if names), Verdict.REPRODUCED)
-    needed = [own.deciding_seeds for own in found.values() if own.deciding_seeds]
-    return Finding(
-        ", ".join(f"{own.mean:.0%} ({name})" for name, own in found.items()),
-        verdict,
-        why="; ".join(
-            f"{verdict.value}: {', '.join(names)}" for verdict, names in named.items() if names
-        ),
-        deciding_seeds=max(needed) if verdict is Verdict.UNDECIDED and needed else None,
+    text = ", ".join(f"{own.mean:.0%} ({name})" for name, own in found.items())
+    why = "; ".join(
+        f"{verdict.value}: {', '.join(names)}" for verdict, names in named.items() if names
     )
+    return join_decisions(found.values(), text, why)
 
 
 def draw_shares(points: pl.DataFrame) -> list[Panel]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds
+from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict, decide
 
 if TYPE_CHECKING:
@@ -177,13 +177,8 @@ def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
         f"{len(found) - len(outside)} of {len(found)} cases, from {min(errors):+.1%}"
         f" to {max(errors):+.1%}"
     )
-    return Finding(
-        text,
-        _join(own.verdict for own in found.values()),
-        why=", ".join(f"{case} {own.mean:+.1%}" for case, own in outside.items()),
-        deciding_seeds=max((own.deciding_seeds or 0 for own in outside.values()), default=0)
-        or None,
-    )
+    why = ", ".join(f"{case} {own.mean:+.1%}" for case, own in outside.items())
+    return join_decisions(found.values(), text, why)
 
 
 def check_rows(points: pl.DataFrame, limits: Limits) -> Finding:

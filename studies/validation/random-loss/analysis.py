@@ -12,7 +12,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import Decision, decide_over_seeds
+from headend.study import decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict
 
 #: The most that the line brings to the application, bit/s: 1448 bytes of each packet of 1500.
@@ -39,10 +39,7 @@ def take(
 def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold what a control keeps against the least that it should."""
     shares = take(points, limits)
-    finding = _tell(
-        {p: decide_over_seeds(own, low=limits["least"]) for p, own in shares.items()},
-        limits.get("cause", "no cause was found"),
-    )
+    finding = _tell(shares, low=limits["least"])
     default = take(points, limits, "linux")
     if not shares or not default:
         return finding
@@ -53,7 +50,7 @@ def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_stalled(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Hold what a control keeps against the most that it should."""
     shares = take(points, {key: limits[key] for key in ("control", "above")})
-    return _tell({p: decide_over_seeds(own, high=limits["most"]) for p, own in shares.items()})
+    return _tell(shares, high=limits["most"])
 
 
 def check_fall(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -66,22 +63,25 @@ def check_fall(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return found.tell(f"{found.mean:.1f} times less", why)
 
 
-def _tell(found: dict[float, Decision], cause: str = "no cause was found") -> Finding:
-    """Make one finding of decisions at several shares of losses."""
-    if not found:
+def _tell(
+    shares: dict[float, list[float]], low: float = -math.inf, high: float = math.inf
+) -> Finding:
+    """Make one finding of what is kept at several shares of losses; where it is not as it should be, say what each seed keeps there."""
+    if not shares:
         return Finding("no such run", Verdict.UNTESTABLE)
-    verdicts = {own.verdict for own in found.values()}
-    verdict = next(
-        (own for own in (Verdict.DIFFERS, Verdict.UNDECIDED) if own in verdicts), Verdict.REPRODUCED
-    )
-    needed = [own.deciding_seeds for own in found.values() if own.deciding_seeds]
-    outside = [f"{percent:g} %" for percent, own in found.items() if own.verdict is verdict]
-    return Finding(
-        ", ".join(f"{own.mean:.1%} ({percent:g} %)" for percent, own in found.items()),
-        verdict,
-        why="" if verdict is Verdict.REPRODUCED else f"at {', '.join(outside)}: {cause}",
-        deciding_seeds=max(needed) if verdict is Verdict.UNDECIDED and needed else None,
-    )
+    found = {percent: decide_over_seeds(own, low, high) for percent, own in shares.items()}
+    text = ", ".join(f"{own.mean:.1%} ({percent:g} %)" for percent, own in found.items())
+    finding = join_decisions(found.values(), text)
+    if finding.verdict is Verdict.REPRODUCED:
+        return finding
+    outside = [
+        f"{', '.join(f'{value:.0%}' for value in sorted(shares[percent]))} (at {percent:g} %)"
+        for percent, own in found.items()
+        if own.verdict is finding.verdict
+    ]
+    is_off = any(not low <= own.mean <= high for own in found.values())
+    cause = "no cause was found; " if is_off else ""
+    return replace(finding, why=f"{cause}seed by seed {'; '.join(outside)}")
 
 
 def draw_goodput(points: pl.DataFrame) -> list[Panel]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import Decision, decide_over_seeds
+from headend.study import Decision, decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict
 
 #: Of the scenario: seconds, the line's bit/s, bits of a full segment, and the least time-out in seconds.
@@ -163,18 +163,11 @@ def _tell(found: dict[str, Decision], before: str, form: str) -> Finding:
     """Make one finding of several decisions: it differs where one does, and is undecided where one is."""
     if not found:
         return Finding("no such run", Verdict.UNTESTABLE)
-    verdicts = {own.verdict for own in found.values()}
-    verdict = next(
-        (own for own in (Verdict.DIFFERS, Verdict.UNDECIDED) if own in verdicts), Verdict.REPRODUCED
-    )
-    outside = [name for name, own in found.items() if own.verdict is verdict]
-    needed = [own.deciding_seeds for own in found.values() if own.deciding_seeds]
-    return Finding(
-        before + ", ".join(f"{form.format(own.mean)} ({name})" for name, own in found.items()),
-        verdict,
-        why="" if verdict is Verdict.REPRODUCED else f"at {', '.join(outside)}",
-        deciding_seeds=max(needed) if verdict is Verdict.UNDECIDED and needed else None,
-    )
+    text = before + ", ".join(f"{form.format(own.mean)} ({name})" for name, own in found.items())
+    finding = join_decisions(found.values(), text)
+    outside = [name for name, own in found.items() if own.verdict is finding.verdict]
+    is_met = finding.verdict is Verdict.REPRODUCED
+    return replace(finding, why="" if is_met else f"at {', '.join(outside)}")
 
 
 def draw_losses(points: pl.DataFrame) -> list[Panel]:

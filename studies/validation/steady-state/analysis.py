@@ -34,7 +34,7 @@ _FORGETS = (
 
 _DROPS_SOON = (
     "With a greatest probability of 10 % RED drops soon above its lower threshold, and a backoff leaves less. With 0.2 % (queue.red.max_probability)"
-    " a lone CUBIC flow at 20 Mbit/s has 16.2 packets"
+    " a lone CUBIC flow at 20 Mbit/s has 16.4 packets"
 )
 
 #: Why a law's queue is long, and a law without that cause with its target in ms: it must keep that in the same cell.
