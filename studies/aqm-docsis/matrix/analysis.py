@@ -72,15 +72,15 @@ WHY_LATENCY = {
 }
 WHY_CODEL_DT = (
     "PIE is below both in most cells with uploads (AQM-6.single-queue). CoDel-DT has no offset by the words of §4.3, and its estimate of the departure rate gives it none: with token buckets in its place a call waits as long"
-    " (AQM-7.placement, six uploads: 25.1 beside 26.0 ms). The offset is in the published ns-2 code, with which it waits 19.4 ms there (AQM-5.1.offset)"
+    " (AQM-7.placement, six uploads: 25.0 beside 26.0 ms). The offset is in the published ns-2 code, with which it waits 19.5 ms there (AQM-5.1.offset)"
 )
 WHY_HASH = "a call loses packets only where it meets others in one of 32 queues; with a queue for each flow none (AQM-F2.sfq-alone)"
 WHY_LOSS = (
     "no cause was found. Most of what is lost is load 9's, and without it the order is the same"
 )
 WHY_MOS = (
-    "of the SFQ algorithms it is load 9, where the call shares its queue: there it waits 56 to 100 ms, with a queue for each flow 4 to 14 ms (aqm-docsis/flow-queues)."
-    " Of CoDel-DT, where it is load 8, no cause was found"
+    "of the SFQ algorithms it is nearly always load 9, where the call shares its queue: there it waits for 6 to 100 ms, with a queue for each flow for 4 to 14 ms (aqm-docsis/flow-queues)."
+    " For CoDel-DT no cause was found"
 )
 WHY_PAGES = "how far the servers are is not said, and moves all pages; no distance that was tried gives all of the published times (AQM-open.servers)"
 
