@@ -52,7 +52,7 @@ def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate 
 
 def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Look whether a choice makes the latency with every queue longer than the matrix's; tell another one's beside it."""
-    agrees, found = True, []
+    found, shorter = [], []
     for queue in list_queues(points):
         base, other, told = (
             estimate_latency(points, choice, queue)
@@ -60,11 +60,20 @@ def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         if base is None or other is None:
             return Finding("not run", Verdict.UNTESTABLE)
-        agrees &= other.mean > base.mean
+        if other.mean <= base.mean:
+            scores = (
+                points.filter(choice=choice, queue=queue)["mos"].drop_nulls().to_list()
+                for choice in (limits["choice"], BASE)
+            )
+            own, before = (fmean(values) if values else float("nan") for values in scores)
+            shorter.append(
+                f"{DISCIPLINES[queue]} (though its mean MOS is {own:.2f} instead of {before:.2f})"
+            )
         beside = "" if told is None else f" ({told.mean:.1f})"
         found.append(f"{DISCIPLINES[queue]} {other.mean:.1f} instead of {base.mean:.1f} ms{beside}")
     text = ", ".join(found)
-    return Finding(f"{text}; in brackets {CHOICES[limits['told']]}", decide(agrees))
+    why = f"not longer behind {', '.join(shorter)}; no cause was found" if shorter else ""
+    return Finding(f"{text}; in brackets {CHOICES[limits['told']]}", decide(not shorter), why=why)
 
 
 def check_scores(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

@@ -284,7 +284,7 @@ def check_judgement(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return Finding(
         "a judgement",
         Verdict.UNTESTABLE,
-        why="what can be measured of it is: latency, loss and page load of the SFQ kinds beside the single-queue kinds in aqm-docsis/matrix",
+        why="what of it can be measured is in aqm-docsis/matrix: latency, loss and page load of the SFQ kinds beside the single-queue kinds",
     )
 
 

@@ -68,13 +68,13 @@ DETAIL_MS, HEIGHT = 80.0, 340
 #: Why latencies, losses, scores and page load times differ, where they do, by the experiment that tells.
 WHY_LATENCY = {
     "codel": "where the grants stand in a MAP moves all three (aqm-docsis/prediction), and so does whether each file has a fresh connection (AQM-open.fresh)",
-    "bufferbloat": "the buffer of 6.25 MB is 250 ms at 200 Mb/s, and twice that on a channel that gives 100; how full it is hangs on how files follow each other and where grants stand (AQM-open.fresh)",
+    "bufferbloat": "no single cause was found. The buffer of 6.25 MB is 250 ms at 200 Mb/s, and twice that on a channel that gives 100; without heavy congestion the number is still above. How full the buffer is hangs on how files follow each other and where grants stand (AQM-open.fresh)",
 }
 WHY_CODEL_DT = (
-    "PIE is below both in most cells with uploads (AQM-6.single-queue). CoDel-DT has no offset by the words of §4.3, and its estimate of the departure rate gives it none: with token buckets in its place a call waits as long"
+    "PIE is below both in most cells with uploads (AQM-6.single-queue). CoDel-DT has no offset by the words of §4.3, and its estimate of the departure rate gives it none: with token buckets in its place a call waits no longer"
     " (AQM-7.placement, six uploads: 25.0 beside 26.0 ms). The offset is in the published ns-2 code, with which it waits 19.5 ms there (AQM-5.1.offset)"
 )
-WHY_HASH = "a call loses packets only where it meets others in one of 32 queues; with a queue for each flow none (AQM-F2.sfq-alone)"
+WHY_HASH = "a call loses packets only where it meets others in one of 32 queues; with a queue for each flow none (AQM-F2.sfq-alone, load 9 under heavy congestion)"
 WHY_LOSS = (
     "no cause was found. Most of what is lost is load 9's, and without it the order is the same"
 )
@@ -147,9 +147,12 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     cells = find_cells(points.filter(pl.col("queue").is_in(list(found))))
     by_rf = cells.group_by("rf", maintain_order=True).agg(pl.col("p90").mean())
     told = ", ".join(f"{rf} {p90:.0f}" for rf, p90 in by_rf.iter_rows())
-    return replace(
-        finding, measured=f"{finding.measured}; mean of the cells by RF congestion: {told} ms"
-    )
+    text = f"{finding.measured}; mean of the cells by RF congestion: {told} ms"
+    light = points.filter(pl.col("rf") != "heavy")
+    if not light.is_empty():
+        own = ", ".join(say(queue, list_latencies(light, queue), "ms") for queue in found)
+        text += f"; without the heavy one {own}"
+    return replace(finding, measured=text)
 
 
 def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:

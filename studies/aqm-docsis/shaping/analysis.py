@@ -21,6 +21,9 @@ RATES = {"up": (200.0, 250.0), "down": (1000.0, 1500.0)}
 #: The interval of the matrix's MAPs, ms.
 MAP_MS = 2
 
+#: An OFDM symbol of the preset docsis31, ns: downstream packets come out at its end (docs/models/docsis.md).
+SYMBOL_NS = 22_500
+
 #: How many values a figure puts together.
 TOGETHER = 10
 
@@ -60,8 +63,23 @@ def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{interval} ms {measure_beyond(rows, 'up', limits['up']['peak_mbps'], limits['up']['slack']) / 1e3:+,.1f} kB"
         for (interval,), rows in points.sort("map_ms").group_by("map_ms", maintain_order=True)
     )
-    why = f"upstream the rates bound what is requested, and a MAP's worth of it leaves in one burst: beyond P it is {told} with MAPs that far apart"
+    steady, held = (
+        (excess_by_symbols(symbol, limits["down"]["peak_mbps"]) - limits["down"]["slack"]) / 1e3
+        for symbol in (1, SYMBOL_NS)
+    )
+    why = (
+        f"upstream the rates bound what is requested, and a MAP's worth of it leaves in one burst: beyond P it is {told} with MAPs that far apart."
+        f" Downstream packets come out at the ends of OFDM symbols of {SYMBOL_NS / 1e3:g} µs: frames exactly at P, held to these, are {held:+.1f} kB beyond by arithmetic, and {steady:+.2f} kB without symbols"
+    )
     return Finding("; ".join(found), decide(agrees), why="" if agrees else why)
+
+
+def excess_by_symbols(symbol_ns: int, rate_mbps: float) -> float:
+    """Give the most bytes beyond a rate in any interval of a second in which frames at that very rate come out at the ends of symbols."""
+    leave = np.arange(1, round(rate_mbps * 1e6 / 8 / FRAME)) * FRAME * 8e3 / rate_mbps
+    out = np.ceil(leave / symbol_ns) * symbol_ns
+    each = np.bincount((out // (STEP * 1e9)).astype(np.int64)) * float(FRAME)
+    return find_excess(np.concatenate([[0.0], each.cumsum()]), rate_mbps)
 
 
 def take_matrix(points: pl.DataFrame) -> pl.DataFrame:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 #: What decides between two queues in the first half minute.
 WHY_CHANCE = (
-    "slow start ends in a burst of losses where it overflows the buffer, and how long their repair takes moves a mean rate by more than the queue does. Senders that tell losses by time (RACK) are as far apart; Linux's are not,"
-    " and of what these have it is HyStart, which ends slow start before: behind PIE over 20 ms CUBIC shows 211 Mb/s after 10 s with it, 127 to 146 without, NewReno 133 and 143 (`headend run aqm/speed-test` with"
-    " `flow.test.tcp.congestion.cubic.hystart` original or off, four seeds, and `reno`, two). How the paper's senders left slow start is not said"
+    "slow start ends in a burst of losses where it overflows the buffer, and how long their repair takes moves a mean rate by more than the queue does. With senders that tell losses by time (RACK) the queues are no closer together; with Linux's they are,"
+    " and of what these have it is HyStart, which ends slow start before: behind PIE over 20 ms CUBIC shows 211 Mb/s after 10 s with it, 127 to 146 without, NewReno 126 to 157 (`headend run aqm/speed-test` with"
+    " `flow.test.tcp.congestion.cubic.hystart` original or off, four seeds; NewReno in this study). Over other distances HyStart was not tested by itself. How the paper's senders left slow start is not said"
 )
 
 #: Between two values of the series, s; results.interval of the study.
