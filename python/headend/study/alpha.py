@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import polars as pl
 
-from headend.figures.theme import log_axis
+from headend.figures.theme import AnyChart, colour, log_axis, make_chart
+from headend.study.claims import Finding, Verdict
+from headend.study.deciding import decide_over_seeds
 
 #: IP bytes of a full packet, and what a cable line's rates count for it: Ethernet's header and check sum besides.
 PACKET, FRAME = 1500, 1518
@@ -74,6 +76,68 @@ def correlate_ranks(values: Mapping[int, float]) -> float:
     """
     frame = pl.DataFrame({"x": list(values), "y": list(values.values())})
     return float(frame.select(pl.corr("x", "y", method="spearman")).item())
+
+
+def judge_trend(found: pl.DataFrame) -> Finding:
+    """Correlate the number of flows with their total α, seed by seed: it is to rise.
+
+    Parameters
+    ----------
+    found
+        What ``find_needed`` gives by ``flows``. Cases that no α fills do not count.
+    """
+    found = found.filter(pl.col("alpha").is_not_null())
+    if found["flows"].n_unique() < 3:
+        return Finding("too few numbers of flows", Verdict.UNTESTABLE)
+    ranks = [
+        correlate_ranks({n: n * alpha for n, alpha in own.select("flows", "alpha").iter_rows()})
+        for _, own in found.group_by("seed", maintain_order=True)
+    ]
+    middle = average_seeds(found, ["flows"]).sort("flows")
+    totals = ", ".join(
+        f"{n * alpha:g} ({n})" for n, alpha in middle.select("flows", "alpha").iter_rows()
+    )
+    decision = decide_over_seeds(ranks, low=0)
+    return decision.tell(f"{decision.mean:+.2f} on average; total α by flows: {totals}")
+
+
+def draw_totals(
+    rows: Sequence[Mapping[str, object]],
+    published: Mapping[int, int],
+    *,
+    flows: str,
+    total: str,
+    marked: Sequence[int] = (),
+) -> AnyChart:
+    """Draw the total α of all flows over their number, with the document's.
+
+    Parameters
+    ----------
+    rows
+        A mapping for each point: ``series``, ``slot`` of its colour, ``flows`` and ``total``.
+    published
+        The document's α of one flow, by the number of flows.
+    flows, total
+        Titles of the axes.
+    marked
+        Numbers of flows that the axis marks; by default those that are published.
+    """
+    ours = [
+        {"series": "published", "slot": 6, "flows": n, "total": float(n * alpha)}
+        for n, alpha in published.items()
+    ]
+    frame = pl.DataFrame([*rows, *ours])
+    chart: AnyChart = (
+        make_chart(frame)
+        .mark_line(point={"filled": True, "size": 55}, strokeWidth=1.5)
+        .encode(
+            x=alt.X("flows:Q", title=flows, axis=alt.Axis(values=list(marked or published))),
+            y=alt.Y("total:Q", title=total),
+            color=colour(frame),
+            tooltip=["series:N", "flows:Q", "total:Q"],
+        )
+    )
+    return chart
 
 
 def tell_alpha(alpha: float | None) -> str:

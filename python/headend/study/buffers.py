@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from headend.figures.theme import colour, log_axis, make_chart
+
+Row = dict[str, Any]
 
 #: Bytes of a KiB, in which the guideline gives buffers; its Mb/s are 10⁶ bit/s.
 KIB = 1024
@@ -24,6 +26,55 @@ def predict_delay(buffer: str = "buffer_kib", rate: str = "rate_mbps") -> pl.Exp
     1048.6
     """
     return pl.col(buffer) * (KIB * 8) / (pl.col(rate) * 1e3)
+
+
+def measure_leads(by_seed: pl.DataFrame) -> pl.DataFrame:
+    """Say how far each buffer's score is below that of the best one with the same seed.
+
+    Parameters
+    ----------
+    by_seed
+        A row for each ``buffer_kib`` and ``seed`` with its ``mos``.
+
+    Returns
+    -------
+    polars.DataFrame
+        The same with ``lead``. The best is the one with the highest mean; of equals, the smaller.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"buffer_kib": [8, 16], "seed": [1, 1], "mos": [3.0, 3.5]})
+    >>> measure_leads(rows)["lead"].to_list()
+    [0.5, 0.0]
+    """
+    means = by_seed.group_by("buffer_kib").agg(pl.col("mos").mean())
+    best = means.sort("mos", "buffer_kib", descending=[True, False])["buffer_kib"][0]
+    top = by_seed.filter(pl.col("buffer_kib") == best).select("seed", top="mos")
+    joined = by_seed.join(top, on="seed")
+    return joined.with_columns(lead=pl.col("top") - pl.col("mos")).drop("top")
+
+
+def find_slower(rows: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[Any, Row, Row | None]]:
+    """Hold the smallest buffer of each case against the one with which a page loads soonest.
+
+    Parameters
+    ----------
+    rows
+        A row for each case and ``buffer_kib``, the smallest first, with ``load_s`` and its standard error ``error_s``.
+    by
+        The columns that make a case.
+
+    Yields
+    ------
+    tuple
+        The case, its row with the smallest buffer, and its best one; None where the two are as good within the standard
+        error of their difference.
+    """
+    for case, part in rows.group_by(by, maintain_order=True):
+        least = part.row(0, named=True)
+        best = part.sort("load_s").row(0, named=True)
+        error = (least["error_s"] ** 2 + best["error_s"] ** 2) ** 0.5
+        yield case, least, best if least["load_s"] - best["load_s"] > error else None
 
 
 def find_best(

@@ -158,9 +158,8 @@ class Judgement:
             self.claim.gap and f"left open by the document: {self.claim.gap}",
             self.claim.fitted and f"chosen after a first run: {self.claim.fitted}",
         )
-        return ": ".join(
-            [str(self.finding.verdict), *filter(None, ["; ".join(filter(None, notes))])]
-        )
+        told = "; ".join(filter(None, notes))
+        return f"{self.finding.verdict}: {told}" if told else str(self.finding.verdict)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""

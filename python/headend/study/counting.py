@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from headend.study.claims import Judgement, Kind, Verdict
-from headend.study.gathering import DOCUMENTS, name_document
+from headend.study.gathering import name_document, place_study
 
 #: The claims of studies, each with the study's name.
 Judged = Iterable[tuple[str, Sequence[Judgement]]]
@@ -17,14 +17,11 @@ Counts = Mapping[Verdict, int]
 def count_by_document(studies: Judged, kind: Kind = Kind.RESULT) -> dict[str, Counts]:
     """Count the verdicts on claims of one kind for each document that has any, in the order of the page."""
     counts: dict[str, Counter[Verdict]] = {}
-    for name, judgements in studies:
+    for name, judgements in sorted(studies, key=lambda item: place_study(item[0])):
         own = [one.finding.verdict for one in judgements if one.claim.kind is kind]
         if own:
             counts.setdefault(name_document(name), Counter()).update(own)
-    order = list(DOCUMENTS.values())
-    known = [document for document in order if document in counts]
-    others = [document for document in counts if document not in order]
-    return {document: counts[document] for document in (*known, *others)}
+    return dict(counts)
 
 
 def count_by_kind(studies: Judged) -> dict[Kind, Counts]:

@@ -103,6 +103,30 @@ def name_document(study: str) -> str:
     return DOCUMENTS.get(document, document)
 
 
+def tell_seeds(seeds: Sequence[int]) -> str:
+    """Name seeds in words.
+
+    Examples
+    --------
+    >>> tell_seeds([1]), tell_seeds([1, 2])
+    ('seed 1', 'seeds 1, 2')
+    """
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
+
+
+def place_study(study: str) -> int:
+    """Give the place of a study's document among all; what is of none comes last.
+
+    Examples
+    --------
+    >>> place_study("aqm-docsis/matrix"), place_study("mine")
+    (1, 7)
+    """
+    documents = list(DOCUMENTS)
+    document = study.split("/")[0]
+    return documents.index(document) if document in documents else len(documents)
+
+
 def gather_studies(folder: Path) -> list[Gathered]:
     """Read what studies left in a folder, in the order of the page.
 
@@ -112,13 +136,8 @@ def gather_studies(folder: Path) -> list[Gathered]:
         When there is nothing; or a study was run with other seeds than its own, or judged by other claims than its file has
         now; or what is there cannot be read.
     """
-    order = list(DOCUMENTS)
-    names = sorted(
-        list_studies().items(),
-        key=lambda item: _place(item[0].split("/")[0], order),
-    )
     gathered = []
-    for name, path in names:
+    for name, path in sorted(list_studies().items(), key=lambda item: place_study(item[0])):
         study = read_study(name, path)
         gathered.append(Gathered(study, _read(folder / choose_study_folder(study).name, study)))
     if not any(item.outcome for item in gathered):
@@ -136,10 +155,6 @@ def _tell_found(folder: Path) -> str:
     if kind := read_kind(folder):
         return f"holds the results of a {kind}; expected a folder with studies' results"
     return "no study's results are here; headend study run all makes them"
-
-
-def _place(document: str, order: Sequence[str]) -> int:
-    return order.index(document) if document in order else len(order)
 
 
 def _read(folder: Path, study: Study) -> Finished | None:
@@ -170,26 +185,14 @@ def _check(outcome: Finished, study: Study, folder: Path) -> None:
     again = f"headend study run {study.name} makes the receipt"
     if study.scenario and (lacking := sorted(set(study.seeds) - set(outcome.seeds))):
         raise InputError(
-            f"{folder}: was run with {_list_seeds(outcome.seeds)}, and the study's own are {_list_seeds(study.seeds, short=True)}:"
-            f" without {_list_seeds(lacking)} it is no receipt; {again}"
+            f"{folder}: was run with {tell_seeds(outcome.seeds)}, and the study's own are {', '.join(map(str, study.seeds))}:"
+            f" without {tell_seeds(lacking)} it is no receipt; {again}"
         )
     judged = [judgement.claim for judgement in outcome.judgements]
     if judged != [replace(claim, check="") for claim in study.claims]:
         raise InputError(
             f"{folder}: was judged by other claims than the study has now; {again}, from the points that are there"
         )
-
-
-def _list_seeds(seeds: Sequence[int], *, short: bool = False) -> str:
-    """Name seeds in words.
-
-    Examples
-    --------
-    >>> _list_seeds([1]), _list_seeds([1, 2]), _list_seeds([1, 2], short=True)
-    ('seed 1', 'seeds 1, 2', '1, 2')
-    """
-    numbers = ", ".join(map(str, seeds))
-    return numbers if short else f"{'seed' if len(seeds) == 1 else 'seeds'} {numbers}"
 
 
 def _read_drawing(folder: Path, item: dict[str, Any]) -> Drawing:

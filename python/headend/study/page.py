@@ -10,7 +10,7 @@ from pathlib import Path
 from headend.study.claims import Judgement, Kind, Verdict
 from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
 from headend.study.exhibits import Exhibit, list_exhibits
-from headend.study.gathering import Gathered
+from headend.study.gathering import Gathered, tell_seeds
 
 TITLE = "Receipts: what five documents say, and what headend measures"
 
@@ -33,11 +33,8 @@ class Document:
 
     title: str
     studies: tuple[Gathered, ...]
-
-    @property
-    def exhibits(self) -> list[Exhibit]:
-        """Its figures and tables."""
-        return list_exhibits(self.studies)
+    #: Its figures and tables.
+    exhibits: tuple[Exhibit, ...]
 
     def select(self, kind: Kind) -> list[tuple[Gathered, Judgement]]:
         """Give its claims of one kind, each with its study."""
@@ -111,8 +108,9 @@ def write_markdown(gathered: Sequence[Gathered], path: Path) -> Path:
     from headend.report import write_page
 
     pictures = path.with_suffix("")
-    _draw_small(gathered, pictures)
-    return write_page("\n".join(_write_lines(gathered, pictures.name)) + "\n", path)
+    documents = _group(gathered)
+    _draw_small(documents, pictures)
+    return write_page("\n".join(_write_lines(gathered, documents, pictures.name)) + "\n", path)
 
 
 def describe_run(item: Gathered) -> str:
@@ -131,13 +129,13 @@ def _name_seeds(seeds: Sequence[int]) -> str:
     >>> _name_seeds([1]), _name_seeds([1, 2, 3]), _name_seeds([1, 3])
     ('seed 1', 'seeds 1 to 3', 'seeds 1, 3')
     """
-    if len(seeds) == 1:
-        return f"seed {seeds[0]}"
     is_row = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
-    return f"seeds {seeds[0]} to {seeds[-1]}" if is_row else f"seeds {', '.join(map(str, seeds))}"
+    return f"seeds {seeds[0]} to {seeds[-1]}" if is_row else tell_seeds(seeds)
 
 
-def _write_lines(gathered: Sequence[Gathered], pictures: str) -> Iterator[str]:
+def _write_lines(
+    gathered: Sequence[Gathered], documents: Sequence[Document], pictures: str
+) -> Iterator[str]:
     judged = list_judged(gathered)
     yield f"# {TITLE}"
     yield ""
@@ -149,7 +147,6 @@ def _write_lines(gathered: Sequence[Gathered], pictures: str) -> Iterator[str]:
     yield from _write_counts("published results of", count_by_document(judged))
     yield ""
     yield from _write_counts("kind of claim", count_by_kind(judged))
-    documents = _group(gathered)
     for document in documents:
         if exhibits := document.exhibits:
             yield from ("", f"## {_escape(document.title)}", "")
@@ -202,21 +199,22 @@ def _write_claims(title: str, claims: Sequence[tuple[Gathered, Judgement]]) -> I
         yield f"| {_escape(claim.id)}<br>{where} | {' | '.join(map(_escape, cells))} |"
 
 
-def _draw_small(gathered: Sequence[Gathered], folder: Path) -> None:
+def _draw_small(documents: Sequence[Document], folder: Path) -> None:
     """Write the small pictures, and nothing else, into a folder."""
     from headend.figures.export import write_small
 
-    exhibits = [exhibit for document in _group(gathered) for exhibit in document.exhibits]
+    exhibits = [exhibit for document in documents for exhibit in document.exhibits]
     shown = {exhibit.picture.id: exhibit.picture.path for exhibit in exhibits if exhibit.picture}
     write_small(shown, folder, _SMALL)
 
 
 def _group(gathered: Sequence[Gathered]) -> list[Document]:
     run = [item for item in gathered if item.outcome]
-    return [
-        Document(title, tuple(own))
-        for title, own in itertools.groupby(run, key=lambda item: item.document)
-    ]
+    documents = []
+    for title, own in itertools.groupby(run, key=lambda item: item.document):
+        studies = tuple(own)
+        documents.append(Document(title, studies, tuple(list_exhibits(studies))))
+    return documents
 
 
 def _escape(text: str) -> str:

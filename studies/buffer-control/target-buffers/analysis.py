@@ -10,7 +10,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.buffers import draw_over_buffers
+from headend.study.buffers import draw_over_buffers, measure_leads
 from headend.study.claims import Finding, decide
 
 #: Table 2.
@@ -35,12 +35,9 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
 def find_best(points: pl.DataFrame) -> pl.DataFrame:
     """Say of each buffer at a rate whether calls are within the standard error of a seed's calls of the best, as in buffer-control/voice."""
     calls = points.filter(pl.col("uploads") == "one").select("buffer_kib", "seed", "mos")
-    means = calls.group_by("buffer_kib").agg(pl.col("mos").mean())
-    best = means.sort("mos", "buffer_kib", descending=[True, False])["buffer_kib"][0]
-    top = calls.filter(pl.col("buffer_kib") == best).select("seed", top="mos")
-    lead = calls.join(top, on="seed").with_columns(lead=pl.col("top") - pl.col("mos"))
     return (
-        lead.group_by("buffer_kib")
+        measure_leads(calls)
+        .group_by("buffer_kib")
         .agg(
             rate_mbps=pl.lit(points["rate_mbps"][0]),
             is_best=pl.col("lead").mean() <= pl.col("lead").std().fill_null(0),

@@ -14,7 +14,7 @@ from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, colour, make_chart, mark_across
 from headend.quantity import format_quantity
 from headend.study import decide_over_seeds, join_decisions
-from headend.study.buffers import draw_over_buffers, make_buffer_axis
+from headend.study.buffers import draw_over_buffers, make_buffer_axis, measure_leads
 from headend.study.claims import Finding, Verdict, decide
 
 #: Table 1: what a score is called.
@@ -70,12 +70,9 @@ def find_leads(points: pl.DataFrame) -> pl.DataFrame:
     by_seed = points.group_by("buffer_kib", "seed").agg(
         pl.col("mos").mean(), missed=(pl.col("loss") + pl.col("late")).mean()
     )
-    means = by_seed.group_by("buffer_kib").agg(pl.col("mos").mean())
-    best = means.sort("mos", "buffer_kib", descending=[True, False])["buffer_kib"][0]
-    top = by_seed.filter(pl.col("buffer_kib") == best).select("seed", top="mos")
-    lead = by_seed.join(top, on="seed").with_columns(lead=pl.col("top") - pl.col("mos"))
     return (
-        lead.group_by("buffer_kib")
+        measure_leads(by_seed)
+        .group_by("buffer_kib")
         .agg(
             pl.col("mos", "lead", "missed").mean(),
             error=pl.col("lead").std().fill_null(0),

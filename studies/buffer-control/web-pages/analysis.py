@@ -11,7 +11,7 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import AnyChart, make_chart, mark_across
-from headend.study.buffers import draw_over_buffers
+from headend.study.buffers import draw_over_buffers, find_slower
 from headend.study.claims import Finding, decide
 
 BROWSERS = ("Internet Explorer 7", "Chrome 13", "Firefox 6")
@@ -124,11 +124,9 @@ def check_smallest(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     """Compare the smallest buffer of each browser at each rate with the best, beside ten uploads."""
     rows = tabulate(points).filter(pl.col("uploads") == 10).sort("buffer_kib")
     cases, others = 0, []
-    for (browser, rate), part in rows.group_by("browser", "rate_mbps", maintain_order=True):
-        least = part.row(0, named=True)
-        best = part.sort("load_s").row(0, named=True)
+    for (browser, rate), least, best in find_slower(rows, ("browser", "rate_mbps")):
         cases += 1
-        if least["load_s"] - best["load_s"] > (least["error_s"] ** 2 + best["error_s"] ** 2) ** 0.5:
+        if best:
             others.append(
                 f"{browser} at {rate} Mb/s: {least['load_s']:.1f} ± {least['error_s']:.1f} s with {least['buffer_kib']} KiB, which"
                 f" drops {least['lost']:.1%} of the page's own upstream packets, {best['load_s']:.1f} ± {best['error_s']:.1f} s with"

@@ -8,8 +8,15 @@ import altair as alt
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, colour, make_chart, mark_along
-from headend.study.alpha import FRAME, PACKET, average_seeds, find_needed, tell_alpha
+from headend.figures.theme import PALETTE, make_chart, mark_along
+from headend.study.alpha import (
+    FRAME,
+    PACKET,
+    average_seeds,
+    draw_totals,
+    find_needed,
+    tell_alpha,
+)
 from headend.study.claims import Finding, decide
 
 if TYPE_CHECKING:
@@ -93,20 +100,8 @@ def draw_needed(points: pl.DataFrame) -> list[Panel]:
         for flows in PUBLISHED
         if (alpha := found.get((line, flows))) is not None
     ]
-    rows += [
-        {"series": "published", "slot": 6, "flows": flows, "total": float(flows * alpha)}
-        for flows, alpha in PUBLISHED.items()
-    ]
-    frame = pl.DataFrame(rows)
-    chart: AnyChart = (
-        make_chart(frame)
-        .mark_line(point={"filled": True, "size": 55}, strokeWidth=1.5)
-        .encode(
-            x=alt.X("flows:Q", title="number of flows", axis=alt.Axis(values=list(PUBLISHED))),
-            y=alt.Y("total:Q", title="total α required (packets of 4 ms)"),
-            color=colour(frame),
-            tooltip=["series:N", "flows:Q", "total:Q"],
-        )
+    chart = draw_totals(
+        rows, PUBLISHED, flows="number of flows", total="total α required (packets of 4 ms)"
     )
     return [Panel("", chart)]
 

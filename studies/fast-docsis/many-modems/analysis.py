@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -16,14 +16,12 @@ from headend.study.alpha import (
     PACKET,
     alpha_axis,
     average_seeds,
-    correlate_ranks,
+    draw_totals,
     find_needed,
+    judge_trend,
     tell_alpha,
 )
 from headend.study.claims import decide
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 #: Of the scenario, bit/s: what a modem has, or all share.
 RATE = 3e6
@@ -92,19 +90,7 @@ def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Correlate the number of flows with the total α that fills the lines, seed by seed."""
     found = find_by_seed(points, limits["full"], limits["modems"], "each")
     is_published = pl.col("flows").is_in(list(PUBLISHED[limits["modems"]]))
-    found = found.filter(is_published, pl.col("alpha").is_not_null())
-    if found["flows"].n_unique() < 3:
-        return Finding("too few numbers of flows", Verdict.UNTESTABLE)
-    ranks = [
-        correlate_ranks({n: n * alpha for n, alpha in own.select("flows", "alpha").iter_rows()})
-        for _, own in found.group_by("seed", maintain_order=True)
-    ]
-    middle = average_seeds(found, ["flows"]).sort("flows")
-    totals = ", ".join(
-        f"{n * alpha:g} ({n})" for n, alpha in middle.select("flows", "alpha").iter_rows()
-    )
-    decision = decide_over_seeds(ranks, low=0)
-    return decision.tell(f"{decision.mean:+.2f} on average; total α by flows: {totals}")
+    return judge_trend(found.filter(is_published))
 
 
 def check_more_modems(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -142,20 +128,12 @@ def draw_needed(points: pl.DataFrame) -> list[Panel]:
             for n, alpha in needed(points, FULL, modems, line).items()
             if alpha is not None
         ]
-        rows += [
-            {"series": "published", "slot": 6, "flows": n, "total": float(n * alpha)}
-            for n, alpha in published.items()
-        ]
-        frame = pl.DataFrame(rows)
-        chart: AnyChart = (
-            make_chart(frame)
-            .mark_line(point={"filled": True, "size": 50}, strokeWidth=1.5)
-            .encode(
-                x=alt.X("flows:Q", title="flows per CM", axis=alt.Axis(values=[1, 2, 3, 4, 5, 10])),
-                y=alt.Y("total:Q", title="α required (packets of 4 ms)"),
-                color=colour(frame),
-                tooltip=["series:N", "flows:Q", "total:Q"],
-            )
+        chart = draw_totals(
+            rows,
+            published,
+            flows="flows per CM",
+            total="α required (packets of 4 ms)",
+            marked=(1, 2, 3, 4, 5, 10),
         )
         panels.append(Panel(f"{modems} CMs", chart))
     return panels

@@ -10,16 +10,17 @@ import polars as pl
 
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
-from headend.study import Finding, Verdict, decide_over_seeds
+from headend.study import Finding, Verdict
 from headend.study.alpha import (
     FRAME,
     PACKET,
     PACKET_MS,
     alpha_axis,
     average_seeds,
-    correlate_ranks,
+    draw_totals,
     find_lossy,
     find_needed,
+    judge_trend,
     tell_alpha,
 )
 from headend.study.claims import decide
@@ -89,19 +90,7 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     """Correlate the number of flows with the total α that fills the line, seed by seed."""
     rows = tabulate(points).filter(pl.col("line") == "docsis")
-    found = find_needed(rows, ["flows"], limits["full"]).filter(pl.col("alpha").is_not_null())
-    if found["flows"].n_unique() < 3:
-        return Finding("too few numbers of flows", Verdict.UNTESTABLE)
-    ranks = [
-        correlate_ranks({n: n * alpha for n, alpha in own.select("flows", "alpha").iter_rows()})
-        for _, own in found.group_by("seed", maintain_order=True)
-    ]
-    middle = average_seeds(found, ["flows"]).sort("flows")
-    totals = ", ".join(
-        f"{n * alpha:g} ({n})" for n, alpha in middle.select("flows", "alpha").iter_rows()
-    )
-    decision = decide_over_seeds(ranks, low=0)
-    return decision.tell(f"{decision.mean:+.2f} on average; total α by flows: {totals}")
+    return judge_trend(find_needed(rows, ["flows"], limits["full"]))
 
 
 def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
@@ -163,22 +152,13 @@ def draw_needed(points: pl.DataFrame) -> list[Panel]:
         for n, alpha in needed(points, FULL, line).items()
         if alpha is not None
     ]
-    rows += [
-        {"series": "published", "slot": 6, "flows": n, "total": float(n * alpha)}
-        for n, alpha in PUBLISHED.items()
-    ]
-    frame = pl.DataFrame(rows)
-    dots: AnyChart = (
-        make_chart(frame)
-        .mark_line(point={"filled": True, "size": 55}, strokeWidth=1.5)
-        .encode(
-            x=alt.X("flows:Q", title="number of flows", axis=alt.Axis(values=list(PUBLISHED))),
-            y=alt.Y("total:Q", title=f"total α required (packets of {PACKET_MS:g} ms)"),
-            color=colour(frame),
-            tooltip=["series:N", "flows:Q", "total:Q"],
-        )
+    chart = draw_totals(
+        rows,
+        PUBLISHED,
+        flows="number of flows",
+        total=f"total α required (packets of {PACKET_MS:g} ms)",
     )
-    return [Panel("", dots)]
+    return [Panel("", chart)]
 
 
 def draw_loss(points: pl.DataFrame) -> list[Panel]:
