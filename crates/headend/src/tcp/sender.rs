@@ -1059,15 +1059,15 @@ impl Sender {
         }
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let flight = match self.recovery {
-            Recovery::None if self.dup_acks > 0 => (self.limited_from.min(nxt) - una).min(window),
-            Recovery::None => (nxt - una).min(window),
+            Recovery::None if self.dup_acks > 0 => self.limited_from.min(nxt) - una,
+            Recovery::None => nxt - una,
             Recovery::Fast { .. } | Recovery::Timeout { .. } => {
                 (nxt - una).min(self.recovery_flight)
             }
         };
         if self.setup.reno {
             flight.min(self.cwnd)
-        } else if self.rack.is_some() {
+        } else if self.rack.is_some() || matches!(self.recovery, Recovery::None) {
             flight.min(window)
         } else {
             flight
