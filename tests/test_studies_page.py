@@ -127,6 +127,14 @@ def test_fewer_seeds_than_a_studys_own_are_no_receipt(finished: list[Study]) -> 
     assert CliRunner().invoke(app, ["study", "report"]).exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["receipts", "results/studies/report.html"])
+def test_the_markdown_needs_a_file_of_its_own(finished: list[Study], name: str) -> None:
+    answer = CliRunner().invoke(app, ["study", "report", "--markdown", name])
+    assert answer.exit_code == 2
+    assert "expected a file of its own for --markdown" in answer.stderr
+    assert not Path("receipts").exists()
+
+
 def test_claims_that_have_changed_since_are_no_receipt(finished: list[Study]) -> None:
     path = choose_study_folder(finished[0]) / "claims.json"
     content = json.loads(path.read_text())
@@ -142,6 +150,16 @@ def test_nothing_to_report_is_said_so(tmp_path: Path, monkeypatch: pytest.Monkey
     answer = CliRunner().invoke(app, ["study", "report"])
     assert answer.exit_code == 2
     assert "headend study run all makes them" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"claims": [], "figures": [], "points": 1, "seeds": ["x"]}']
+)
+def test_what_is_no_result_of_a_study_is_refused(finished: list[Study], text: str) -> None:
+    (choose_study_folder(finished[0]) / "claims.json").write_text(text)
+    answer = CliRunner().invoke(app, ["study", "report"])
+    assert answer.exit_code == 2
+    assert "run the study again" in answer.stderr
 
 
 def test_what_an_older_version_wrote_is_refused(finished: list[Study]) -> None:

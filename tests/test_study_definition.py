@@ -126,3 +126,28 @@ def test_the_bottleneck_s_queue_by_either_name_is_one_setting(tmp_path: Path) ->
     study = read(tmp_path, f'scenario = "aqm/load-3"\nmeasures = {{}}\n{grid}{shared}')
     with pytest.raises(InputError, match=r"set\.link\S+: has no effect.*axis queue .*\(line 8\)"):
         prepare_points(study)
+
+
+CLAIM = 'id = "A-1"\nsource = "§1"\nstatement = "s"\nexpected = "1"\ncheck = "check"\n'
+FIGURE = '[[figure]]\nname = "f"\ntitle = "t"\nexplanation = "e"\ndraw = "draw"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[[claim]]\n' + CLAIM + 'publishd = "9"\n', 'claim A-1: unknown key "publishd"; did you mean "published"?'),
+        ('[[claim]]\n' + CLAIM + "published = 9\n", "claim A-1: published: expected a text, found 9"),
+        ('[[claim]]\n' + CLAIM + 'kind = ["result"]\n', "claim A-1: kind: expected a text"),
+        ('[[claim]]\n' + CLAIM + 'kind = "resul"\n', 'claim A-1: unknown kind "resul"; expected one of "result"'),
+        ('[[claim]]\n' + CLAIM + "[[claim]]\n" + CLAIM, "claim A-1: there are 2 of this id"),
+        ("claim = []\n" + FIGURE + 'show = ["Figure 3"]\n', 'figure f: unknown key "show"; did you mean "shows"?'),
+        ("claim = []\n" + FIGURE + 'shows = "Figure 3"\n', 'figure f: shows: expected a list such as ["Figure 3"]'),
+    ],
+)  # fmt: skip
+def test_a_slip_in_a_claim_or_a_figure_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text('format = 1\ntitle = "t"\nsource = "s"\n' + text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_study("own/study", tmp_path)
+    assert problem in str(caught.value)
+    assert str(path) in str(caught.value)

@@ -299,8 +299,13 @@ def report(
         write_studies_page,
     )
 
+    page = out or studies / "report.html"
+    if markdown and (not markdown.suffix or markdown.resolve() == page.resolve()):
+        raise InputError(
+            f"{markdown}: expected a file of its own for --markdown with an ending, such as receipts.md"
+        )
     gathered = gather_studies(studies)
-    path = write_studies_page(gathered, out or studies / "report.html")
+    path = write_studies_page(gathered, page)
     if markdown:
         write_markdown(gathered, markdown)
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from types import ModuleType
@@ -86,6 +86,9 @@ class Claim:
     @classmethod
     def read(cls, item: dict[str, Any]) -> Claim:
         """Take a claim from its table in ``study.toml``."""
+        name = f"claim {item['id']}"
+        check_keys(item, _KEYS, name)
+        check_texts(item, _TEXTS, name)
         return cls(
             id=item["id"],
             source=item["source"],
@@ -114,7 +117,7 @@ class Finding:
     why
         Where it differs, the cause and the experiment that tested it; elsewhere, what is worth knowing.
     deciding_seeds
-        Where it is undecided, with about how many seeds it would not be.
+        Where it is undecided, with about how many seeds it would not be; None where that is not known.
     """
 
     measured: str
@@ -147,7 +150,7 @@ class Judgement:
             return ""
         seeds = self.finding.deciding_seeds
         if seeds is None:
-            return "no number of seeds that could be run would decide it"
+            return "with how many seeds it would be decided is not known"
         return f"about {seeds} seeds would decide it"
 
     def tell_verdict(self) -> str:
@@ -171,7 +174,10 @@ class Judgement:
     def from_dict(cls, item: dict[str, Any]) -> Judgement:
         """Take it from what `to_dict` gave."""
         claim = Claim(**{key: item[key] for key in _KEPT}, kind=Kind(item["kind"]), check="")
-        interval = tuple(item["interval"]) if item["interval"] else None
+        interval = None
+        if item["interval"]:
+            low, high = item["interval"]
+            interval = (float(low), float(high))
         finding = Finding(
             item["measured"],
             Verdict(item["verdict"]),
@@ -182,8 +188,25 @@ class Judgement:
         return cls(claim, finding)
 
 
+#: What a claim's table may have, and what of it is text.
+_TEXTS = ("id", "source", "statement", "expected", "check", "kind", "published", "gap", "fitted")
+_KEYS = (*_TEXTS, "limits", "least_seeds")
 #: What of a claim its results repeat, besides its kind.
 _KEPT = ("id", "source", "statement", "expected", "limits", "least_seeds", "published", "gap", "fitted")  # fmt: skip
+
+
+def check_keys(item: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    """Refuse a key that a table has not got."""
+    for key in item:
+        if key not in known:
+            raise InputError(f'{where}: unknown key "{key}"{suggest(key, known)}')
+
+
+def check_texts(item: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
+    """Refuse what is to be a text and is none."""
+    for key in keys:
+        if not isinstance(item.get(key, ""), str):
+            raise InputError(f"{where}: {key}: expected a text, found {item[key]!r}")
 
 
 def _read_kind(item: dict[str, Any]) -> Kind:
@@ -192,9 +215,7 @@ def _read_kind(item: dict[str, Any]) -> Kind:
     names = {kind.name.lower(): kind for kind in Kind}
     if name not in names:
         expected = ", ".join(f'"{word}"' for word in names)
-        raise InputError(
-            f'claim {item["id"]}: unknown kind "{name}"; expected one of {expected}{suggest(str(name), names)}'
-        )
+        raise InputError(f'claim {item["id"]}: unknown kind "{name}"; expected one of {expected}')
     return names[name]
 
 

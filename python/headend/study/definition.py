@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from headend.errors import InputError, suggest
 from headend.library import list_scenarios
 from headend.scenario import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
-from headend.study.claims import Claim
+from headend.study.claims import Claim, check_keys, check_texts
 from headend.sweeps.conflicts import BY_AXIS
 from headend.sweeps.place import add_line, find_second
 
@@ -90,6 +91,21 @@ class FigureDefinition:
     explanation: str
     draw: str
     shows: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, item: dict[str, Any]) -> FigureDefinition:
+        """Take a figure from its table in ``study.toml``."""
+        texts = ("name", "title", "explanation", "draw")
+        where = f"figure {item['name']}"
+        check_keys(item, (*texts, "shows"), where)
+        check_texts(item, texts, where)
+        shows = item.get("shows", [])
+        if not isinstance(shows, list) or not all(isinstance(one, str) for one in shows):
+            raise InputError(
+                f'{where}: shows: expected a list such as ["Figure 3"], found {shows!r}'
+            )
+        explanation = _join(item["explanation"])
+        return cls(item["name"], item["title"], explanation, item["draw"], tuple(shows))
 
 
 @dataclass(frozen=True)
@@ -239,17 +255,8 @@ def read_study(name: str, folder: Path) -> Study:
             seeds=tuple(content.get("seeds", [1])),
             axes=axes,
             measures=dict(content.get("measures", {})),
-            claims=tuple(Claim.read(item) for item in content["claim"]),
-            figures=tuple(
-                FigureDefinition(
-                    item["name"],
-                    item["title"],
-                    _join(item["explanation"]),
-                    item["draw"],
-                    tuple(item.get("shows", ())),
-                )
-                for item in content.get("figure", [])
-            ),
+            claims=_read_claims(content["claim"]),
+            figures=tuple(FigureDefinition.read(item) for item in content.get("figure", [])),
             distributions=dict(content.get("distributions", {})),
             series=dict(content.get("series", {})),
             quick_settings=content.get("quick", {}),
@@ -260,6 +267,14 @@ def read_study(name: str, folder: Path) -> Study:
         raise InputError(f"{path}: {error}") from error
     study.check_paths()
     return study
+
+
+def _read_claims(items: list[dict[str, Any]]) -> tuple[Claim, ...]:
+    claims = tuple(Claim.read(item) for item in items)
+    for name, count in Counter(claim.id for claim in claims).items():
+        if count > 1:
+            raise InputError(f"claim {name}: there are {count} of this id")
+    return claims
 
 
 def _read_overrides(content: dict[str, Any]) -> tuple[tuple[str, str], ...]:

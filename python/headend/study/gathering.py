@@ -154,6 +154,8 @@ def _tell_found(folder: Path) -> str:
         return f"holds the results of one study; expected the folder with those of all, such as {above}"
     if kind := read_kind(folder):
         return f"holds the results of a {kind}; expected a folder with studies' results"
+    if any(folder.glob(f"*-quick/{CLAIMS}")):
+        return "only quick forms of studies are here, which are no receipts; headend study run NAME, or all, makes them"
     return "no study's results are here; headend study run all makes them"
 
 
@@ -169,10 +171,10 @@ def _read(folder: Path, study: Study) -> Finished | None:
             tuple(Judgement.from_dict(item) for item in content["claims"]),
             tuple(_read_drawing(folder, item) for item in content["figures"]),
             content["points"],
-            tuple(content["seeds"]),
+            tuple(map(int, content["seeds"])),
             manifest["headend"],
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, RecursionError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: not what this version writes ({error}); run the study again"
         ) from error
