@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,6 +15,7 @@ from headend.cli.main import app
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import make_chart
 from headend.library import find_study, list_studies
+from headend.seal import read_seals, seal
 from headend.study import Finding, Judgement, Kind, Study, Verdict, read_study
 from headend.study.exhibits import list_exhibits
 from headend.study.gathering import gather_studies
@@ -40,6 +42,12 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Study]:
         outcome = StudyOutcome(study, pl.DataFrame({"x": [1.0]}), judgements, [figure])
         outcome.write_into(choose_study_folder(study))
     return studies
+
+
+def write_resealed(path: Path, content: dict[str, Any]) -> None:
+    """Write other claims than were found, as if they had been."""
+    path.write_text(json.dumps(content))
+    seal(path.parent, read_seals(path.parent))
 
 
 def test_every_claim_and_figure_is_on_the_page(finished: list[Study]) -> None:
@@ -116,14 +124,14 @@ def test_fewer_seeds_than_a_studys_own_are_no_receipt(finished: list[Study]) -> 
     study = finished[1]
     path = choose_study_folder(study) / "claims.json"
     content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "seeds": [1]}))
+    write_resealed(path, {**content, "seeds": [1]})
     answer = CliRunner().invoke(app, ["study", "report"])
     assert answer.exit_code == 2
     assert (
         "cbt-equal-loss: was run with seed 1, and the study's own are 1, 2, 3, 4" in answer.stderr
     )
     assert "headend study run cbt/equal-loss" in answer.stderr
-    path.write_text(json.dumps({**content, "seeds": [1, 2, 3, 4, 5]}))
+    write_resealed(path, {**content, "seeds": [1, 2, 3, 4, 5]})
     assert CliRunner().invoke(app, ["study", "report"]).exit_code == 0
 
 
@@ -139,7 +147,7 @@ def test_claims_that_have_changed_since_are_no_receipt(finished: list[Study]) ->
     path = choose_study_folder(finished[0]) / "claims.json"
     content = json.loads(path.read_text())
     content["claims"][0]["expected"] = "anything"
-    path.write_text(json.dumps(content))
+    write_resealed(path, content)
     answer = CliRunner().invoke(app, ["study", "report"])
     assert answer.exit_code == 2
     assert "judged by other claims than the study has now" in answer.stderr
@@ -156,14 +164,19 @@ def test_nothing_to_report_is_said_so(tmp_path: Path, monkeypatch: pytest.Monkey
     "text", ["[" * 100_000, '{"claims": [], "figures": [], "points": 1, "seeds": ["x"]}']
 )
 def test_what_is_no_result_of_a_study_is_refused(finished: list[Study], text: str) -> None:
-    (choose_study_folder(finished[0]) / "claims.json").write_text(text)
+    folder = choose_study_folder(finished[0])
+    (folder / "claims.json").write_text(text)
     answer = CliRunner().invoke(app, ["study", "report"])
     assert answer.exit_code == 2
-    assert "run the study again" in answer.stderr
+    assert "claims.json: not what was written" in answer.stderr
+    seal(folder, read_seals(folder))
+    answer = CliRunner().invoke(app, ["study", "report"])
+    assert answer.exit_code == 2
+    assert len(answer.stderr.splitlines()) == 1
 
 
 def test_what_an_older_version_wrote_is_refused(finished: list[Study]) -> None:
-    (choose_study_folder(finished[0]) / "claims.json").write_text('{"claims": []}')
+    write_resealed(choose_study_folder(finished[0]) / "claims.json", {"claims": []})
     answer = CliRunner().invoke(app, ["study", "report"])
     assert answer.exit_code == 2
     assert "run the study again" in answer.stderr

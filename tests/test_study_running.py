@@ -363,5 +363,5 @@ def test_a_study_that_is_stopped_while_it_is_drawn_anew_is_not_taken_for_done(
     assert read_all(Path("out")) == whole
 
 
-def interrupt(page: str, path: Path) -> None:
+def interrupt(page: str, path: Path, made_of: str) -> None:
     raise KeyboardInterrupt

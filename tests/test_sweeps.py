@@ -23,8 +23,10 @@ import headend
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.expect import Vocabulary
-from headend.folder import write_json
+from headend.folder import encode_json, write_file
 from headend.result import read_manifest
+from headend.scratch import write_whole
+from headend.seal import read_seals, seal, seal_page
 from headend.sweeps import Sweep, SweepResult, read_sweep
 from headend.sweeps.cluster import Cluster
 from headend.sweeps.crew import Failure, Kept, Progress, Task, Threads
@@ -496,8 +498,8 @@ def test_a_report_is_written_again_only_when_it_changes(
     drawn: list[Path] = []
     monkeypatch.setattr("headend.report.bundle_libraries", lambda: "")
 
-    def write(page: str, path: Path) -> None:
-        path.write_text(page, encoding="utf-8")
+    def write(page: str, path: Path, made_of: str) -> None:
+        write_file(seal_page(page, made_of), path)
         drawn.append(path)
 
     monkeypatch.setattr("headend.report.write_page", write)
@@ -609,7 +611,7 @@ def test_a_measure_is_a_sum_and_no_ratio(folder: Path, quantity: str) -> None:
 @pytest.mark.parametrize("kind", ["run", "study"])
 def test_a_folder_of_other_results_is_not_mixed_into(folder: Path, kind: str) -> None:
     (folder / "out" / "points").mkdir(parents=True)
-    write_json({"headend": "1", "kind": kind}, folder / "out" / "manifest.json")
+    write_file(encode_json({"headend": "1", "kind": kind}), folder / "out" / "manifest.json")
     assert f"out: holds the results of a {kind}; choose another folder" in run_small().stderr
 
 
@@ -659,18 +661,17 @@ def test_an_interrupted_sweep_keeps_no_report_of_other_points(
 
 
 def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = pl.DataFrame.write_parquet
     written: list[Path] = []
 
-    def fill(frame: pl.DataFrame, file: Path, **options: Any) -> None:
+    def fill(path: Path, content: bytes) -> None:
         if len(written) == 3:
             raise OSError(28, "No space left on device")
-        written.append(file)
-        write(frame, file, **options)
+        written.append(path)
+        write_whole(path, content)
 
     with monkeypatch.context() as patch:
         patch.setattr("headend.execution.count_cores", lambda: 1)
-        patch.setattr(pl.DataFrame, "write_parquet", fill)
+        patch.setattr("headend.sweeps.store.write_whole", fill)
         answer = run_small()
     assert answer.exit_code == 2
     assert "out/points: cannot be written: no space left on device" in answer.stderr
@@ -712,7 +713,8 @@ def test_an_edited_sweep_goes_on(folder: Path) -> None:
     # Results of before scenarios were noted are told by the name.
     manifest = read_manifest(folder / "out")
     del manifest["scenarios"]
-    write_json(manifest, folder / "out" / "manifest.json")
+    write_file(encode_json(manifest), folder / "out" / "manifest.json")
+    seal(folder / "out", read_seals(folder / "out"))
     assert run_small("-q", "--seeds", "1").exit_code == 0
 
 

@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from headend.experiment import compare, run
     from headend.result import Result
     from headend.sweeps.experiment import sweep
+    from headend.verification import verify
 
-__all__ = ["InputError", "Result", "ScenarioError", "__version__", "compare", "run", "sweep"]
+__all__ = [
+    "InputError",
+    "Result",
+    "ScenarioError",
+    "__version__",
+    "compare",
+    "run",
+    "sweep",
+    "verify",
+]
 
 _HOMES = {
     "InputError": "headend.errors",
@@ -24,6 +34,7 @@ _HOMES = {
     "compare": "headend.experiment",
     "run": "headend.experiment",
     "sweep": "headend.sweeps.experiment",
+    "verify": "headend.verification",
 }
 
 

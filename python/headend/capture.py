@@ -9,9 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headend.folder import name_folders
+from headend.scratch import keep_scratch, sweep_up
 
 #: The folder among the results that holds them.
 FOLDER = "capture"
+
+#: How its temporary name begins.
+_PREFIX = "headend-capture-"
 
 
 class Capture:
@@ -21,7 +25,9 @@ class Capture:
     """
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="headend-"))
+        parent = Path(tempfile.gettempdir())
+        sweep_up(parent, _PREFIX)
+        self.folder = keep_scratch(parent, _PREFIX)
         self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def append(self, pieces: Mapping[str, bytes]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -12,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, take_path
 from headend.estimate import Estimate, estimate_difference, estimate_mean
-from headend.folder import MANIFEST, name_folders
+from headend.folder import MANIFEST, encode_json, name_folders
 from headend.quantity import shorten_value
 from headend.result import RESULT_FORMAT, Result, read_manifest
 from headend.scores import Figure, Mark, mark_values, score_runs
+from headend.scratch import write_bytes
+from headend.seal import SEALS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,7 +75,7 @@ ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs
 UNEVEN = "No best, worst or differences: some of these runs were stopped before their end, so they were not measured over the same time."
 
 #: What a comparison's folder holds besides those of its runs.
-TAKEN = (MANIFEST, "report.html", "figures")
+TAKEN = (MANIFEST, SEALS, "report.html", "figures")
 
 
 @dataclass
@@ -150,8 +151,7 @@ class Comparison:
             "unfinished": self.unfinished,
             "missing_seeds": self.missing_seeds,
         }
-        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-        (folder / MANIFEST).write_text(text, encoding="utf-8")
+        write_bytes(folder / MANIFEST, encode_json(manifest))
 
 
 def load_results(folders: Sequence[str | Path]) -> list[Result]:

@@ -34,6 +34,11 @@ def take_path(path: Any, name: str) -> Path:
     return Path(path)
 
 
+def tell_system(error: Exception) -> str:
+    """Say what the system said, in lower case and in one line."""
+    return (getattr(error, "strerror", None) or str(error)).splitlines()[0].lower()
+
+
 def find_near(found: str, known: Iterable[str]) -> str | None:
     """Give the name that was perhaps meant, whatever its case; None where none is near."""
     by_letters = {name.lower(): name for name in sorted(set(known), reverse=True)}

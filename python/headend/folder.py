@@ -1,19 +1,19 @@
-"""Results folders appear whole or not at all: written under a temporary name beside, then renamed."""
+"""Results folders appear whole or not at all, and are sealed: filled in a scratch folder beside, then moved to their place."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError
+from headend.errors import InputError, tell_system
+from headend.scratch import open_scratch, put_in_place, sweep_up, write_whole
+from headend.seal import SEALS, read_sealed, seal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,26 +52,82 @@ def name_folders(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     return names
 
 
-def write_table(frame: pl.DataFrame, path: Path) -> None:
-    """Write a table as Parquet, whole or as it was."""
-    _replace(path, lambda fresh: frame.write_parquet(fresh))
+def encode_table(frame: pl.DataFrame) -> bytes:
+    """Give a table as the bytes of a Parquet file."""
+    content = io.BytesIO()
+    frame.write_parquet(content, compression="zstd", statistics=False)
+    return content.getvalue()
 
 
-def write_json(content: Mapping[str, Any], path: Path) -> None:
-    """Write a document as JSON, whole or as it was."""
-    text = json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n"
-    _replace(path, lambda fresh: fresh.write_text(text, encoding="utf-8"))
+def encode_json(content: Mapping[str, Any]) -> bytes:
+    """Give a document as the bytes of a JSON file."""
+    return (json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n").encode()
 
 
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    fresh = path.with_name(f".{path.name}.new")
+def make_folder(folder: Path) -> None:
+    """Make a folder, with those above it, if it is not there.
+
+    Raises
+    ------
+    InputError
+        When it cannot be made.
+    """
     try:
-        write(fresh)
-        fresh.replace(path)
-    except Exception as error:
-        if not is_write_failure(error):
-            raise
-        raise InputError(f"{path}: cannot be written: {describe(error)}") from error
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
+
+
+def write_file(content: bytes, path: Path) -> None:
+    """Write a file, whole or as it was.
+
+    Raises
+    ------
+    InputError
+        When it cannot be written.
+    """
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+
+
+def read_table(folder: Path, name: str) -> pl.DataFrame:
+    """Read a table of a results folder; nothing is decoded that is not what was written.
+
+    Raises
+    ------
+    InputError
+        When it is not there, or damaged.
+    """
+    return decode_table(read_sealed(folder, name), folder / name)
+
+
+def decode_table(content: bytes, path: Path) -> pl.DataFrame:
+    """Read the bytes of a Parquet file, whose path an error names."""
+    import polars as pl
+
+    try:
+        return pl.read_parquet(io.BytesIO(content))
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{path}: damaged: {str(error).splitlines()[0]}") from error
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """Read a document of a results folder, which is what was written.
+
+    Raises
+    ------
+    InputError
+        When it is not there, or damaged.
+    """
+    try:
+        content = json.loads(read_sealed(folder, name))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{folder / name}: damaged: {error}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{folder / name}: damaged: expected an object, found something else")
+    return content
 
 
 @contextmanager
@@ -98,19 +154,32 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
             raise InputError(f"{target}: cannot be written: {parent} is a file")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        sweep_up(target.parent)
+        with open_scratch(target.parent) as scratch:
+            fresh = scratch / target.name
+            fresh.mkdir()
+            yield fresh
+            _seal_tree(fresh)
+            put_in_place(fresh, target, scratch)
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {describe(error)}") from error
-    try:
-        yield fresh
-        fresh.chmod(0o777 & ~_current_umask())
-        _move(fresh, target)
-    except Exception as error:
-        if not is_write_failure(error):
-            raise
-        raise InputError(f"{target}: cannot be written: {describe(error)}") from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        raise InputError(f"{target}: cannot be written: {tell_system(error)}") from error
+
+
+def _seal_tree(folder: Path) -> None:
+    """Seal all files of a folder that was just filled; a folder of results within it has seals of its own."""
+    inner = {path.parent for path in folder.rglob(MANIFEST)} - {folder}
+    for own in inner:
+        _seal_tree(own)
+    files = (path for path in folder.rglob("*") if path.is_file())
+    seal(
+        folder,
+        [
+            path.relative_to(folder).as_posix()
+            for path in files
+            # Of a folder within, its seals stand for the rest.
+            if path.name == SEALS or inner.isdisjoint(path.parents)
+        ],
+    )
 
 
 def read_own_manifest(path: Path) -> dict[str, Any] | None:
@@ -140,21 +209,6 @@ def check_kind(folder: Path, own: str) -> None:
         raise InputError(f"{folder}: holds the results of a {kind}; choose another folder")
 
 
-def is_write_failure(error: Exception) -> bool:
-    """Say whether the disk is at fault, which Polars tells in errors of its own."""
-    if isinstance(error, OSError):
-        return True
-    polars = sys.modules.get("polars")
-    return polars is not None and isinstance(error, polars.exceptions.PolarsError)
-
-
-def describe(error: Exception) -> str:
-    """Say what the system said, in lower case, in one line and without the number."""
-    text = (getattr(error, "strerror", None) or str(error)).splitlines()[0].lower()
-    # Polars wraps the system's words: "parquet: …: underlying io error: no space left on device (os error 28)".
-    return re.sub(r" \(os error \d+\)$", "", re.sub(r"^.*\bio error: ", "", text))
-
-
 def _check_replaceable(target: Path, *, force: bool) -> None:
     if not target.is_dir():
         raise InputError(f"{target}: expected a folder to write results to, found a file")
@@ -171,19 +225,3 @@ def _check_replaceable(target: Path, *, force: bool) -> None:
         raise InputError(
             f"{target}: holds the points of a {kind}, so it is not replaced; choose another folder"
         )
-
-
-def _move(fresh: Path, target: Path) -> None:
-    if not target.exists():
-        fresh.rename(target)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-    target.rename(old / "was")
-    fresh.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _current_umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -6,9 +6,7 @@ import functools
 import hashlib
 import itertools
 import json
-import os
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -25,13 +23,13 @@ from headend.comparison import (
     gather_variants,
     name_shown_seed,
 )
-from headend.errors import InputError
 from headend.estimate import format_estimate
 from headend.figures import draw_figures
 from headend.figures.theme import HEIGHT, configure
-from headend.folder import describe
+from headend.folder import write_file
 from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
+from headend.seal import seal_page
 from headend.vega import give_bundle
 from headend.verdict import (
     Verdict,
@@ -129,20 +127,19 @@ def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str
     )
 
 
-def write_page(page: str, path: Path) -> Path:
-    """Write a page, whole or not at all."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(page)
-            fresh = Path(name)
-            fresh.chmod(0o644)
-            fresh.replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {describe(error)}") from error
+def write_page(page: str, path: Path, made_of: str = "") -> Path:
+    """Write a page with its seal, whole or not at all.
+
+    Parameters
+    ----------
+    page
+        The HTML.
+    path
+        The file.
+    made_of
+        A fingerprint of what the page shows, by which it need not be made again.
+    """
+    write_file(seal_page(page, made_of), path)
     return path
 
 

@@ -10,9 +10,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, take_path
-from headend.folder import MANIFEST, create_folder, describe
+from headend.errors import InputError, take_path, tell_system
+from headend.folder import MANIFEST, create_folder, encode_json, encode_table, read_json, read_table
 from headend.quantity import format_quantity
+from headend.scratch import write_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from headend.verdict import Verdict
 
 #: Raised when the tables or the manifest change so that older results cannot be read.
-RESULT_FORMAT = 3
+RESULT_FORMAT = 4
 
 
 @dataclass(repr=False)
@@ -177,8 +178,6 @@ class Result:
         InputError
             When it is not one, or a table is missing or damaged.
         """
-        import polars as pl
-
         from headend.columns import OPTIONAL_TABLES, TABLES
 
         folder = take_path(folder, "folder")
@@ -197,14 +196,8 @@ class Result:
             if (folder / f"{name}.parquet").exists()
         }
         for name, types in (TABLES | present).items():
-            path = folder / f"{name}.parquet"
-            try:
-                tables[name] = pl.read_parquet(path)
-            except OSError as error:
-                raise InputError(f"{path}: {describe(error)}") from error
-            except pl.exceptions.PolarsError as error:
-                raise InputError(f"{path}: damaged: {str(error).splitlines()[0]}") from error
-            _check_columns(path, tables[name], types)
+            tables[name] = read_table(folder, f"{name}.parquet")
+            _check_columns(folder / f"{name}.parquet", tables[name], types)
         label = str(manifest.get("label") or manifest.get("name") or folder.name)
         return cls(tables, manifest, label, folder)
 
@@ -231,12 +224,10 @@ class Result:
     def write_into(self, folder: Path) -> None:
         """Write manifest, tables and what was captured into a folder that exists."""
         for name, table in self.tables.items():
-            table.write_parquet(folder / f"{name}.parquet", compression="zstd", statistics=False)
+            write_bytes(folder / f"{name}.parquet", encode_table(table))
         if self.capture:
             self.capture.write_into(folder)
-        manifest = {**self.manifest, "label": self.label}
-        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-        (folder / MANIFEST).write_text(text, encoding="utf-8")
+        write_bytes(folder / MANIFEST, encode_json({**self.manifest, "label": self.label}))
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained report of this run."""
@@ -256,19 +247,31 @@ def _check_columns(path: Path, table: pl.DataFrame, types: Mapping[str, pl.DataT
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a results folder, checking that this headend understands its format."""
-    path = folder / MANIFEST
+    """Read the manifest of a results folder, which is what was written.
+
+    Raises
+    ------
+    InputError
+        When there is none, it is damaged, or this headend does not understand its format.
+    """
     if not folder.exists():
         raise InputError(f"{folder}: no such results folder")
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a results folder, found a file")
+    check_format(folder)
+    return read_json(folder, MANIFEST)
+
+
+def check_format(folder: Path) -> None:
+    """Refuse results of another format, which have other seals, or none."""
+    path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_bytes())
     except FileNotFoundError as error:
         raise InputError(f"{folder}: not a results folder (it has no {MANIFEST})") from error
     except OSError as error:
-        raise InputError(f"{path}: {describe(error)}") from error
-    except ValueError as error:
+        raise InputError(f"{path}: {tell_system(error)}") from error
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged: {error}") from error
     if not isinstance(manifest, dict) or "headend" not in manifest:
         raise InputError(f"{folder}: not a results folder ({MANIFEST} is something else)")
@@ -276,4 +279,3 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(
             f"{folder}: results of format {manifest.get('format')}; this headend reads {RESULT_FORMAT}"
         )
-    return manifest

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
+
+from headend.scratch import sweep_up, write_whole
 
 
 def give_bundle() -> str:
@@ -50,10 +51,8 @@ def _keep(script: str, path: Path) -> None:
     content = script.encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".vega.", dir=path.parent) as scratch:
-            fresh = Path(scratch) / path.name
-            fresh.write_bytes(_hash(content) + b"\n" + content)
-            fresh.replace(path)
+        sweep_up(path.parent)
+        write_whole(path, _hash(content) + b"\n" + content)
     except OSError:
         pass
 

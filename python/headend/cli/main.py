@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headend.cli import catalogue, compare, report, run, scenarios, study, sweep
+from headend.cli import catalogue, compare, report, run, scenarios, study, sweep, verify
 from headend.cli.terminal import (
     Commands,
     ExitCode,
@@ -41,6 +41,7 @@ app.command("applications")(catalogue.applications)
 app.command("schema")(catalogue.schema)
 app.command("report")(report.report)
 app.command("figures")(report.figures)
+app.command("verify")(verify.verify)
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,8 +10,7 @@ import typer
 
 from headend.cli.run import JsonOption
 from headend.cli.terminal import Commands, answer_errors, make_output, print_json, print_text
-from headend.errors import InputError, suggest
-from headend.folder import describe
+from headend.errors import InputError, suggest, tell_system
 from headend.library import list_scenarios
 
 app = typer.Typer(
@@ -85,7 +84,7 @@ def copy(
     except FileExistsError as error:
         raise InputError(f"{target}: exists already; give another name") from error
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {describe(error)}") from error
+        raise InputError(f"{target}: cannot be written: {tell_system(error)}") from error
     if as_json:
         print_json({"file": str(target)})
     else:

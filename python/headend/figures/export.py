@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, suggest
+from headend.errors import InputError, suggest, tell_system
 from headend.figures.catalogue import draw_figures
 from headend.figures.theme import HEIGHT, WIDTH, configure
-from headend.folder import describe, name_folders
+from headend.folder import make_folder, name_folders, write_file
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure, Panel
@@ -39,18 +39,14 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     """
     wanted = _read_formats(formats)
     paths = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for figure in figures:
-            for panel, stem in zip(figure.panels, name_panels(figure), strict=True):
-                title = ": ".join(filter(None, (figure.title, panel.title)))
-                specification = fix_size(panel, title, figure.note)
-                for name in wanted:
-                    path = folder / f"{stem}.{name}"
-                    path.write_bytes(_render(specification, name))
-                    paths.append(path)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+    make_folder(folder)
+    for figure in figures:
+        for panel, stem in zip(figure.panels, name_panels(figure), strict=True):
+            title = ": ".join(filter(None, (figure.title, panel.title)))
+            specification = fix_size(panel, title, figure.note)
+            for name in wanted:
+                paths.append(folder / f"{stem}.{name}")
+                write_file(_render(specification, name), paths[-1])
     return paths
 
 
@@ -68,15 +64,11 @@ def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[s
         try:
             text = picture.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{picture}: cannot be read: {describe(error)}") from error
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for name in wanted:
-                path = folder / f"{picture.stem}.{name}"
-                path.write_bytes(_convert(text, name))
-                paths.append(path)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+            raise InputError(f"{picture}: cannot be read: {tell_system(error)}") from error
+        make_folder(folder)
+        for name in wanted:
+            paths.append(folder / f"{picture.stem}.{name}")
+            write_file(_convert(text, name), paths[-1])
     return paths
 
 
@@ -99,18 +91,15 @@ def write_small(pictures: Mapping[str, Path], folder: Path, width: int) -> None:
     """
     import vl_convert
 
-    try:
-        if pictures:
-            folder.mkdir(parents=True, exist_ok=True)
-        for name, path in pictures.items():
+    for name, path in pictures.items():
+        try:
             svg = path.read_text(encoding="utf-8")
-            found = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
-            scale = width / float(found[1]) if found else 1.0
-            (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=scale))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{folder}: small pictures cannot be written: {describe(error)}"
-        ) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: cannot be read: {tell_system(error)}") from error
+        found = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
+        scale = width / float(found[1]) if found else 1.0
+        make_folder(folder)
+        write_file(bytes(vl_convert.svg_to_png(svg, scale=scale)), folder / f"{name}.png")
 
 
 def _read_formats(formats: Sequence[str]) -> list[str]:

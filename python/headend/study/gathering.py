@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError
-from headend.folder import MANIFEST, read_kind
+from headend.folder import read_json, read_kind
 from headend.library import list_studies
+from headend.result import read_manifest
+from headend.seal import find_damage
 from headend.study.claims import Judgement
 from headend.study.definition import Study, read_study
 from headend.study.outcome import CLAIMS, FIGURES, choose_study_folder
@@ -164,9 +165,11 @@ def _read(folder: Path, study: Study) -> Finished | None:
     path = folder / CLAIMS
     if not path.is_file():
         return None
+    manifest = read_manifest(folder)
+    for damage in find_damage(folder):
+        raise InputError(f"{damage}; run the study again")
+    content = read_json(folder, CLAIMS)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         outcome = Finished(
             tuple(Judgement.from_dict(item) for item in content["claims"]),
             tuple(_read_drawing(folder, item) for item in content["figures"]),
@@ -174,7 +177,7 @@ def _read(folder: Path, study: Study) -> Finished | None:
             tuple(map(int, content["seeds"])),
             manifest["headend"],
         )
-    except (OSError, RecursionError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: not what this version writes ({error}); run the study again"
         ) from error
@@ -204,6 +207,4 @@ def _read_drawing(folder: Path, item: dict[str, Any]) -> Drawing:
 
 def _find_picture(folder: Path, name: str) -> Picture:
     path = folder / FIGURES / name
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is gone")
     return Picture(f"{folder.name}-{path.stem}", path)

@@ -11,20 +11,25 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError
+from headend.errors import InputError, tell_system
 from headend.figures.figure import Figure, Panel
 from headend.folder import (
     MANIFEST,
     check_kind,
-    describe,
+    encode_json,
+    encode_table,
+    make_folder,
+    read_json,
     read_own_manifest,
-    write_json,
-    write_table,
+    write_file,
 )
-from headend.result import RESULT_FORMAT
+from headend.result import RESULT_FORMAT, read_manifest
+from headend.scratch import sweep_up
+from headend.seal import find_damage, is_page_of, seal
 from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import Judgement
 from headend.study.definition import Study
+from headend.sweeps.store import POINT_FOLDER
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,8 +38,6 @@ CLAIMS = "claims.json"
 FIGURES = "figures"
 POINTS = "points.parquet"
 REPORT = "report.html"
-#: Where finished points are kept.
-POINT_FOLDER = "points"
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class StudyOutcome:
         }
 
     def write_into(self, folder: Path) -> None:
-        """Write points, claims, figures as SVG, report and manifest; each file is whole or absent.
+        """Write points, claims, figures as SVG, manifest, their seals, and the report; each file is whole or absent.
 
         Figures and report are left as they are where they would be the same.
         """
@@ -92,35 +95,37 @@ class StudyOutcome:
             }
             for figure in self.figures
         ]
+        sweep_up(folder)
         fingerprint = _fingerprint(page, figures)
-        if not _is_drawn(folder, fingerprint, figures):
-            self._draw_into(folder, page)
+        if not _is_drawn(folder, fingerprint):
+            self._draw_into(folder, page, fingerprint)
         manifest = {
             "headend": __version__,
             "format": RESULT_FORMAT,
             "kind": "study",
             "study": self.study.name,
             "quick": self.study.quick,
-            "drawn": fingerprint,
         }
-        write_table(self.points, folder / POINTS)
-        write_json(manifest, folder / MANIFEST)
+        write_file(encode_table(self.points), folder / POINTS)
+        write_file(encode_json(manifest), folder / MANIFEST)
         # Comes last: a study without its claims was not run to its end.
-        write_json({**self.to_dict(), "figures": figures}, folder / CLAIMS)
+        write_file(encode_json({**self.to_dict(), "figures": figures}), folder / CLAIMS)
+        drawn = [f"{FIGURES}/{name}" for figure in figures for name in figure["files"]]
+        seal(folder, [POINTS, MANIFEST, CLAIMS, *drawn])
 
-    def _draw_into(self, folder: Path, page: str) -> None:
+    def _draw_into(self, folder: Path, page: str, fingerprint: str) -> None:
         """Write the figures and the report; the claims are gone until all is written."""
         from headend.figures.export import write_figures
         from headend.report import write_page
 
+        make_folder(folder)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             (folder / CLAIMS).unlink(missing_ok=True)
         except OSError as error:
-            raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+            raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
         if self.figures:
             write_figures(self.figures, folder / FIGURES, ["svg"])
-        write_page(page, folder / REPORT)
+        write_page(page, folder / REPORT, fingerprint)
 
 
 def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:
@@ -131,16 +136,12 @@ def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _is_drawn(folder: Path, fingerprint: str, figures: Sequence[Mapping[str, Any]]) -> bool:
-    """Say whether a folder holds the report and the figures of a study that was written to its end."""
+def _is_drawn(folder: Path, fingerprint: str) -> bool:
+    """Say whether a folder holds the report and the figures of a study that was written to its end, all of them whole."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return is_page_of(folder / REPORT, fingerprint) and not any(find_damage(folder))
+    except InputError:
         return False
-    if not isinstance(manifest, dict) or manifest.get("drawn") != fingerprint:
-        return False
-    drawn = [folder / FIGURES / name for figure in figures for name in figure["files"]]
-    return all(path.is_file() for path in [folder / CLAIMS, folder / REPORT, *drawn])
 
 
 def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame) -> list[Figure]:
@@ -169,20 +170,18 @@ def find_pictures(folder: Path) -> list[Path]:
     Raises
     ------
     InputError
-        When the study was not run to its end.
+        When the study was not run to its end, or a file is damaged.
     """
-    path = folder / CLAIMS
+    read_manifest(folder)
+    if not (folder / CLAIMS).is_file():
+        raise InputError(f"{folder}: the study was not run to its end; run it again to go on")
+    for damage in find_damage(folder):
+        raise InputError(f"{damage}; run the study again")
     try:
-        claims = json.loads(path.read_text(encoding="utf-8"))
-        names = [name for figure in claims["figures"] for name in figure["files"]]
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{folder}: the study was not run to its end; run it again to go on"
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path}: {describe(error)}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: damaged: {error}") from error
+        figures = read_json(folder, CLAIMS)["figures"]
+        names = [name for figure in figures for name in figure["files"]]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{folder / CLAIMS}: damaged: {error}") from error
     return [folder / FIGURES / name for name in names]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headend.folder import write_file
 from headend.study.claims import Judgement, Kind, Verdict
 from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
 from headend.study.exhibits import Exhibit, list_exhibits
@@ -105,12 +106,12 @@ def write_markdown(gathered: Sequence[Gathered], path: Path) -> Path:
     path
         The Markdown file; its pictures are in the folder of its name.
     """
-    from headend.report import write_page
-
     pictures = path.with_suffix("")
     documents = _group(gathered)
     _draw_small(documents, pictures)
-    return write_page("\n".join(_write_lines(gathered, documents, pictures.name)) + "\n", path)
+    text = "\n".join(_write_lines(gathered, documents, pictures.name)) + "\n"
+    write_file(text.encode(), path)
+    return path
 
 
 def describe_run(item: Gathered) -> str:

@@ -12,11 +12,11 @@ from types import ModuleType
 from headend.execution import interrupt_at_once
 from headend.study.claims import judge_claims
 from headend.study.definition import Study
-from headend.study.outcome import POINT_FOLDER, StudyOutcome, draw_study_figures
+from headend.study.outcome import StudyOutcome, draw_study_figures
 from headend.study.points import gather_points, note_study_warnings, prepare_points
 from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
 from headend.sweeps.job import Job
-from headend.sweeps.store import PointStore
+from headend.sweeps.store import POINT_FOLDER, PointStore
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headend.conflicts import check_settings
 from headend.errors import InputError, refuse_argument, take_path
 from headend.scenario import Text, check_source, read_scenario, write_overrides
+from headend.scratch import open_scratch, sweep_up
 from headend.sweeps.cluster import open_crew
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.crew import Batch, Crew, Failure, OnProgress, Progress, run_missing
@@ -28,13 +29,13 @@ from headend.sweeps.job import Job, Selection, prepare
 from headend.sweeps.measuring import Everything, Named, make_frame
 from headend.sweeps.notes import take_notes
 from headend.sweeps.place import add_line, locate
-from headend.sweeps.store import PointStore
+from headend.sweeps.store import POINT_FOLDER, PointStore
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: The folder of finished points in a sweep's results.
-POINTS = "points"
+#: How the name of the folder begins that holds the points of a sweep which is not to be kept.
+_PREFIX = "headend-sweep-"
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,10 @@ def sweep(
     if folder is None:
         import tempfile
 
-        with (
-            open_crew(scheduler) as crew,
-            tempfile.TemporaryDirectory(prefix="headend-sweep-") as scratch,
-        ):
-            return carry_out(chosen, jobs, Path(scratch), stop, crew, on_progress)
+        parent = Path(tempfile.gettempdir())
+        sweep_up(parent, _PREFIX)
+        with open_crew(scheduler) as crew, open_scratch(parent, _PREFIX) as scratch:
+            return carry_out(chosen, jobs, scratch, stop, crew, on_progress)
     from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
     with open_crew(scheduler) as crew:
@@ -280,7 +280,7 @@ def carry_out(
     """Run what is missing and put the table together."""
     import polars as pl
 
-    store = PointStore(folder / POINTS)
+    store = PointStore(folder / POINT_FOLDER)
     jobs = [item for _, item in prepared if isinstance(item, Job)]
     (finished,) = run_missing([Batch(jobs, store)], stop, crew, on_progress)
     found: dict[tuple[Any, ...], str] = {}

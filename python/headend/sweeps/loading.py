@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headend.errors import InputError
-from headend.folder import MANIFEST, describe
+from headend.folder import MANIFEST, read_table
 from headend.result import read_manifest
 from headend.sweeps.definition import Axis, Sweep
 from headend.sweeps.experiment import SweepResult
-
-if TYPE_CHECKING:
-    import polars as pl
 
 RESULTS = "results.parquet"
 
@@ -66,21 +63,10 @@ def load_sweep(folder: str | Path) -> SweepResult:
         notes = tuple(map(str, manifest.get("warnings", ())))
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
-    table = _read_table(folder / RESULTS)
+    table = read_table(folder, RESULTS)
     failed = table.filter(table["error"].is_not_null())
     names = [axis.name for axis in sweep.axes]
     failures = {
         tuple(row[:-1]): str(row[-1]) for row in failed.select(*names, "seed", "error").iter_rows()
     }
     return SweepResult(sweep, table, failures, complete=True, folder=folder, notes=notes)
-
-
-def _read_table(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    try:
-        return pl.read_parquet(path, glob=False)
-    except OSError as error:
-        raise InputError(f"{path}: {describe(error)}") from error
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path}: damaged: {str(error).splitlines()[0]}") from error

@@ -9,21 +9,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError
+from headend.errors import InputError, tell_system
 from headend.folder import (
     MANIFEST,
     check_kind,
-    describe,
+    encode_json,
+    encode_table,
+    make_folder,
     read_own_manifest,
-    write_json,
-    write_table,
+    write_file,
 )
 from headend.quantity import Kind
 from headend.result import RESULT_FORMAT
+from headend.scratch import sweep_up
+from headend.seal import is_page_of, seal
 from headend.sweeps.definition import Sweep
-from headend.sweeps.experiment import POINTS, SweepResult
+from headend.sweeps.experiment import SweepResult
 from headend.sweeps.loading import RESULTS, describe_drawing, load_sweep
 from headend.sweeps.measuring import BASE_UNITS
+from headend.sweeps.store import POINT_FOLDER
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +60,7 @@ def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> Non
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    own = not folder.is_dir() or (folder / POINTS).is_dir()
+    own = not folder.is_dir() or (folder / POINT_FOLDER).is_dir()
     check_kind(folder, "sweep")
     if not own and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise InputError(
@@ -64,10 +68,8 @@ def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> Non
         )
     if not force:
         _check_same(folder, sweep)
-    try:
-        (folder / POINTS).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {describe(error)}") from error
+    make_folder(folder / POINT_FOLDER)
+    sweep_up(folder)
 
 
 def _check_same(folder: Path, sweep: Sweep) -> None:
@@ -94,7 +96,7 @@ def _tell_sweep(name: str, scenarios: Sequence[str]) -> str:
 
 
 def write_outcome(result: SweepResult, folder: Path) -> None:
-    """Write tables, manifest and report; each file is whole or as it was."""
+    """Write tables, manifest, their seals and the report; each file is whole or as it was."""
     from headend import __version__
 
     manifest = {
@@ -111,9 +113,10 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
         "failed": len(result.failures),
         "warnings": list(result.notes),
     }
-    write_table(result.table, folder / RESULTS)
-    write_table(result.summary, folder / SUMMARY)
-    write_json(manifest, folder / MANIFEST)
+    write_file(encode_table(result.table), folder / RESULTS)
+    write_file(encode_table(result.summary), folder / SUMMARY)
+    write_file(encode_json(manifest), folder / MANIFEST)
+    seal(folder, [RESULTS, SUMMARY, MANIFEST])
     if result.complete:
         write_sweep_report(result, folder / REPORT, _fingerprint(result, folder))
     else:
@@ -125,13 +128,12 @@ def remove_report(folder: Path) -> None:
     try:
         (folder / REPORT).unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{folder / REPORT}: cannot be removed: {describe(error)}") from error
+        raise InputError(f"{folder / REPORT}: cannot be removed: {tell_system(error)}") from error
 
 
 def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> None:
     """Write the self-contained report, unless the one that is there was made of the same."""
-    mark = f"<!-- made of {fingerprint} -->\n"
-    if path.is_file() and path.read_bytes().endswith(mark.encode()):
+    if is_page_of(path, fingerprint):
         return
     from headend.report import render_page, write_page
 
@@ -151,7 +153,7 @@ def write_sweep_report(result: SweepResult, path: Path, fingerprint: str) -> Non
         rows=rows,
         differences=has_differences(rows),
     )
-    write_page(f"{page}\n{mark}", path)
+    write_page(page, path, fingerprint)
 
 
 def draw_sweep_figures(result: SweepResult) -> list[Figure]:

@@ -1,21 +1,36 @@
-"""Where finished points are kept: a Parquet file for each, under the key of its content, whole or not there."""
+"""Where finished points are kept: a Parquet file for each, whole or not there, named by the key of its content and by its seal."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable
+import functools
+import hashlib
+import logging
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headend.errors import InputError
-from headend.folder import describe
+from headend.errors import InputError, tell_system
+from headend.folder import decode_table, encode_table
+from headend.scratch import sweep_up, write_whole
 
 if TYPE_CHECKING:
     import polars as pl
 
+#: The folder of finished points in the results of a sweep or a study.
+POINT_FOLDER = "points"
+
+#: Where nobody has configured logging, a warning is a line on standard error.
+_LOGGER = logging.getLogger(__name__)
+
+_NAME = re.compile(r"([0-9a-f]{64})\.([0-9a-f]{64})\.parquet")
+
 
 class PointStore:
     """The points that are done.
+
+    A point's file is called by its key and by the SHA-256 of key and content together. So nothing is decoded that is not what was
+    written, and nothing is taken for another point, whatever was copied over it.
 
     Parameters
     ----------
@@ -27,8 +42,23 @@ class PointStore:
         self.folder = folder
 
     def find(self, keys: Iterable[str]) -> set[str]:
-        """Say which of some points are kept and can be read; what is damaged is run again."""
-        return {key for key in keys if self._is_whole(key)}
+        """Say which of some points are kept and whole; what is damaged is taken away, to be run again, and that is said."""
+        sweep_up(self.folder)
+        kept, damaged = set(), []
+        for key in keys:
+            path = self._paths.get(key)
+            if path is None:
+                continue
+            if _read(path) is None:
+                damaged.append(path)
+            else:
+                kept.add(key)
+        for path in damaged:
+            self._remove(path)
+        if damaged:
+            count = f"{len(damaged)} damaged points" if len(damaged) > 1 else "a damaged point"
+            _LOGGER.warning("%s: %s: run again", self.folder, count)
+        return kept
 
     def add(self, key: str, frame: pl.DataFrame) -> None:
         """Keep a point, at once.
@@ -38,33 +68,70 @@ class PointStore:
         InputError
             When it cannot be written; what was kept before is not touched.
         """
-        import polars as pl
-
+        content = encode_table(frame)
+        path = self.folder / f"{key}.{_seal(key, content)}.parquet"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".point.", dir=self.folder) as scratch:
-                fresh = Path(scratch) / key
-                frame.write_parquet(fresh)
-                fresh.replace(self._locate(key))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{self.folder}: cannot be written: {describe(error)}") from error
+            write_whole(path, content)
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written: {tell_system(error)}") from error
+        self._paths[key] = path
 
     def read(self, key: str) -> pl.DataFrame:
-        """Give what was kept of a point."""
-        import polars as pl
+        """Give what was kept of a point.
 
-        return pl.read_parquet(self._locate(key), glob=False)
+        Raises
+        ------
+        InputError
+            When it was damaged since it was found.
+        """
+        path = self._paths[key]
+        content = _read(path)
+        if content is None:
+            raise InputError(f"{path}: damaged: it is not what was written; run again to go on")
+        return decode_table(content, path)
 
-    def _locate(self, key: str) -> Path:
-        return self.folder / f"{key}.parquet"
+    def find_damage(self) -> Iterator[str]:
+        """Say of each point that is not what was written what is wrong with it."""
+        for path in sorted(self.folder.glob("*.parquet")):
+            if not _NAME.fullmatch(path.name):
+                yield f"{path}: a point without a seal, as an older headend wrote them; it is not used"
+            elif _read(path) is None:
+                yield f"{path}: not what was written under this name (its SHA-256 is another)"
 
-    def _is_whole(self, key: str) -> bool:
-        import polars as pl
+    def count(self) -> int:
+        """Count the points that are there, whole or not."""
+        return len(self._paths)
 
-        if not self._locate(key).is_file():
-            return False
+    @functools.cached_property
+    def _paths(self) -> dict[str, Path]:
+        """The files by key."""
+        names = (_NAME.fullmatch(path.name) for path in self.folder.glob("*.parquet"))
+        return {name[1]: self.folder / name[0] for name in names if name}
+
+    def _remove(self, path: Path) -> None:
         try:
-            pl.read_parquet_schema(self._locate(key))
-        except (OSError, pl.exceptions.PolarsError):
-            return False
-        return True
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{path}: damaged, and cannot be removed: {tell_system(error)}"
+            ) from error
+
+
+def _read(path: Path) -> bytes | None:
+    """Give the content of a point's file; None where it is not what was written under this name."""
+    name = _NAME.fullmatch(path.name)
+    try:
+        content = path.read_bytes()
+    except PermissionError as error:
+        raise InputError(f"{path}: cannot be read: {tell_system(error)}") from error
+    except OSError:
+        return None
+    return content if name and _seal(name[1], content) == name[2] else None
+
+
+def _seal(key: str, content: bytes) -> str:
+    """Give the SHA-256 of a key and what is kept under it."""
+    digest = hashlib.sha256(f"{key}\n".encode())
+    digest.update(content)
+    return digest.hexdigest()

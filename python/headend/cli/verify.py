@@ -1,0 +1,42 @@
+"""``headend verify``: whether results are what was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headend.cli.run import JsonOption, read_path
+from headend.cli.terminal import ExitCode, answer_errors, make_output, print_json
+
+
+@answer_errors
+def verify(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A results folder of any kind, or one with several below it, such as results.",
+            parser=read_path,
+        ),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Check that results are what was written: tables, finished points of sweeps and studies, pages.
+
+    Each file is held against the SHA-256 that was noted when it was written. Exit code 1 when something is damaged.
+    """
+    from headend.verification import verify as look
+
+    found = look(folder)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        console = make_output()
+        for line in found.damage:
+            console.print(line, soft_wrap=True, markup=False)
+        folders = "1 results folder" if found.folders == 1 else f"{found.folders} results folders"
+        state = f"{len(found.damage)} damaged" if found.damage else "all as they were written"
+        console.print(f"{found.files} files in {folders}: {state}.", soft_wrap=True)
+    raise typer.Exit(ExitCode.MISSED if found.damage else ExitCode.OK)

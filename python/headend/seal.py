@@ -1,0 +1,153 @@
+"""Seals: the SHA-256 of every file of a results folder, in ``SHA256SUMS``, checked before anything of it is decoded.
+
+The file is in the format of ``sha256sum``, so ``sha256sum --check SHA256SUMS`` reads it too. A seal tells damage, not forgery: who can
+write to the folder can write the seal. Reports are not among the files, as they are made again from the others; a page bears a seal of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from headend.errors import InputError, tell_system
+from headend.scratch import write_whole
+
+SEALS = "SHA256SUMS"
+
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+#: How much of a file is in memory while it is hashed, in bytes.
+_PIECE = 1 << 20
+
+_AGAIN = "run it again"
+
+
+def seal(folder: Path, names: Iterable[str]) -> None:
+    """Write the seals of files that were just written; they count from now on.
+
+    Raises
+    ------
+    InputError
+        When that cannot be done.
+    """
+    try:
+        lines = [f"{hash_file(folder / name)}  {name}\n" for name in sorted(names)]
+        write_whole(folder / SEALS, "".join(lines).encode())
+    except OSError as error:
+        raise InputError(f"{folder / SEALS}: cannot be written: {tell_system(error)}") from error
+
+
+def read_sealed(folder: Path, name: str) -> bytes:
+    """Give a file of a results folder as it was written.
+
+    Raises
+    ------
+    InputError
+        When it is not there, cannot be read, or is not what was written.
+    """
+    path = folder / name
+    expected = read_seals(folder).get(name)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {tell_system(error)}") from error
+    if expected is None:
+        raise InputError(f"{path}: damaged: {SEALS} does not know it; {_AGAIN}")
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise InputError(
+            f"{path}: damaged: it is not what was written (its SHA-256 is another); {_AGAIN}"
+        )
+    return content
+
+
+def read_seals(folder: Path) -> dict[str, str]:
+    """Give the seals of a results folder: SHA-256 by name.
+
+    Raises
+    ------
+    InputError
+        When there are none, or they are damaged themselves.
+    """
+    path = folder / SEALS
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{folder}: has no {SEALS}, so nothing tells whether it is whole; {_AGAIN}"
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path}: {tell_system(error)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: damaged: not a text file; {_AGAIN}") from error
+    found = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        parts = _LINE.fullmatch(line)
+        if parts is None:
+            raise InputError(f"{path}: damaged in line {number}; {_AGAIN}")
+        found[parts[2]] = parts[1]
+    return found
+
+
+def find_damage(folder: Path) -> Iterator[str]:
+    """Say of each file of a results folder that is not what was written what is wrong with it."""
+    for name, expected in read_seals(folder).items():
+        path = folder / name
+        try:
+            if hash_file(path) != expected:
+                yield f"{path}: not what was written (its SHA-256 is another)"
+        except FileNotFoundError:
+            yield f"{path}: gone"
+        except OSError as error:
+            yield f"{path}: {tell_system(error)}"
+
+
+def hash_file(path: Path) -> str:
+    """Give the SHA-256 of a file, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def seal_page(page: str, made_of: str = "") -> bytes:
+    """Give a page as it is written: its last line holds the SHA-256 of what is before, and what the page was made of.
+
+    Parameters
+    ----------
+    page
+        The HTML.
+    made_of
+        A fingerprint of all that the page shows, where equal ones mean equal pages.
+    """
+    content = page.encode()
+    if not content.endswith(b"\n"):
+        content += b"\n"
+    return content + _mark(content, made_of)
+
+
+def is_page_of(path: Path, made_of: str) -> bool:
+    """Say whether a whole page of this is there."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    before = content[: content.rstrip(b"\n").rfind(b"\n") + 1]
+    return content == before + _mark(before, made_of)
+
+
+def find_page_damage(path: Path) -> str | None:
+    """Say what is wrong with a page, if anything is."""
+    found = re.search(
+        rb"<!-- made of ([0-9a-f]*), SHA-256 of the page [0-9a-f]{64} -->\n\Z", path.read_bytes()
+    )
+    if found is None or not is_page_of(path, found[1].decode()):
+        return f"{path}: not what was written; headend report makes it again"
+    return None
+
+
+def _mark(content: bytes, made_of: str) -> bytes:
+    digest = hashlib.sha256(content).hexdigest()
+    return f"<!-- made of {made_of}, SHA-256 of the page {digest} -->\n".encode()

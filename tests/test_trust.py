@@ -1,0 +1,418 @@
+"""Nothing damaged is believed: seals of results, points and pages, faults and crashes at every call on the disk, and leftovers."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import headend
+from headend.cli.main import app
+from headend.errors import InputError
+from headend.folder import create_folder
+from headend.result import Result
+from headend.scratch import PREFIX, open_scratch, sweep_up
+from headend.seal import SEALS, find_damage, seal_page
+from headend.sweeps.store import PointStore
+
+LINE = """
+duration = "1 s"
+[link.line.point_to_point]
+up = { rate = "1 Mbit/s" }
+[flow.ping]
+application = "ping"
+"""
+
+SWEEP = """
+scenario = "line.toml"
+seeds = [1, 2]
+[grid]
+"flow.ping.rtt" = ["10 ms", "30 ms"]
+[measures]
+rtt = "ping.rtt.p50"
+"""
+
+KEYS = [hashlib.sha256(name.encode()).hexdigest() for name in "abcd"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with a scenario and a sweep."""
+    (tmp_path / "line.toml").write_text(LINE)
+    (tmp_path / "small.toml").write_text(SWEEP)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def invoke(*words: str) -> Any:
+    return CliRunner().invoke(app, list(words))
+
+
+def list_points(folder: Path) -> list[Path]:
+    return sorted((folder / "points").glob("*.parquet"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PointStore:
+    """Four points."""
+    store = PointStore(tmp_path / "points")
+    for number, key in enumerate(KEYS):
+        store.add(key, make_point(number))
+    return store
+
+
+def make_point(number: int) -> pl.DataFrame:
+    return pl.DataFrame({"value": [float(number)]})
+
+
+# Points
+
+
+def test_a_point_that_is_copied_over_another_is_run_again_and_no_other(folder: Path) -> None:
+    assert invoke("sweep", "small.toml", "--out", "out", "-q").exit_code == 0
+    table = (folder / "out" / "results.parquet").read_bytes()
+    assert invoke("verify", "out").exit_code == 0
+    first, second = list_points(folder / "out")[:2]
+    shutil.copyfile(first, second)
+    answer = invoke("verify", "out")
+    assert answer.exit_code == 1
+    assert answer.stdout.splitlines()[0].startswith(
+        f"out/points/{second.name}: not what was written"
+    )
+    before = {path: path.stat().st_mtime_ns for path in list_points(folder / "out")}
+    assert invoke("sweep", "small.toml", "--out", "out", "-q").exit_code == 0
+    after = {path: path.stat().st_mtime_ns for path in list_points(folder / "out")}
+    assert [path for path in before if before[path] != after[path]] == [second]
+    assert (folder / "out" / "results.parquet").read_bytes() == table
+    assert invoke("verify", "out").exit_code == 0
+
+
+@pytest.mark.parametrize("where", [0, 1, 100, -1, -5, -60])
+def test_no_flipped_bit_is_believed(store: PointStore, where: int, caplog: Any) -> None:
+    path = store.folder / next(
+        path for path in store.folder.iterdir() if path.name.startswith(KEYS[0])
+    )
+    content = bytearray(path.read_bytes())
+    content[where] ^= 1
+    path.write_bytes(content)
+    assert len(list(PointStore(store.folder).find_damage())) == 1
+    assert PointStore(store.folder).find(KEYS) == set(KEYS[1:])
+    assert "a damaged point: run again" in caplog.text
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"rubbish"])
+def test_what_is_cut_off_is_not_believed(store: PointStore, content: bytes) -> None:
+    path = next(store.folder.glob(f"{KEYS[0]}*"))
+    path.write_bytes(content)
+    assert PointStore(store.folder).find(KEYS) == set(KEYS[1:])
+    store.add(KEYS[0], make_point(0))
+    assert PointStore(store.folder).find(KEYS) == set(KEYS)
+
+
+def test_no_point_is_taken_for_another(store: PointStore, tmp_path: Path) -> None:
+    paths = {key: next(store.folder.glob(f"{key}*")) for key in KEYS}
+    for one, other in permutations(KEYS, 2):
+        copy = tmp_path / "copy"
+        shutil.copytree(store.folder, copy)
+        shutil.copyfile(paths[one], copy / paths[other].name)
+        assert PointStore(copy).find(KEYS) == set(KEYS) - {other}
+        # Nor under a name that is made up of both.
+        seal = paths[one].name.split(".")[1]
+        (copy / f"{other}.{seal}.parquet").write_bytes(paths[one].read_bytes())
+        (copy / paths[other].name).unlink(missing_ok=True)
+        assert PointStore(copy).find([other]) == set()
+        shutil.rmtree(copy)
+
+
+def test_what_is_damaged_after_it_was_found_is_not_decoded(store: PointStore) -> None:
+    assert store.find(KEYS) == set(KEYS)
+    next(store.folder.glob(f"{KEYS[0]}*")).write_bytes(b"rubbish")
+    with pytest.raises(InputError, match="damaged: it is not what was written"):
+        store.read(KEYS[0])
+
+
+def test_points_without_a_seal_are_told_and_not_used(store: PointStore) -> None:
+    path = next(store.folder.glob(f"{KEYS[0]}*"))
+    path.rename(store.folder / f"{KEYS[0]}.parquet")
+    assert "a point without a seal" in next(PointStore(store.folder).find_damage())
+    assert PointStore(store.folder).find(KEYS) == set(KEYS[1:])
+
+
+# Results and pages
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of every kind, in folders of their names."""
+    root = tmp_path_factory.mktemp("kinds")
+    (root / "line.toml").write_text(LINE)
+    (root / "small.toml").write_text(SWEEP)
+    headend.run(root / "line.toml", out=root / "run")
+    shutil.copytree(root / "run", root / "with-page")
+    Result.load(root / "with-page").report(root / "with-page" / "report.html")
+    headend.compare(root / "line.toml", vary={"flow.ping.rtt": ["10 ms", "20 ms"]}).save(
+        root / "comparison"
+    )
+    headend.sweep(root / "small.toml", out=root / "sweep")
+    answer = invoke("study", "run", "cbt/equal-loss", "--quick", "-q", "--out", str(root / "study"))
+    assert answer.exit_code in (0, 1), answer.output
+    return root
+
+
+def list_kinds(root: Path) -> Iterator[Path]:
+    return (path for path in sorted(root.iterdir()) if path.is_dir())
+
+
+def test_results_of_every_kind_are_verified(kinds: Path) -> None:
+    answer = invoke("verify", str(kinds))
+    assert answer.exit_code == 0, answer.stdout
+    assert "7 results folders: all as they were written." in answer.stdout
+    document = json.loads(invoke("verify", str(kinds / "sweep"), "--json").stdout)
+    # Four points, two tables, the manifest and the page.
+    assert document == {"folders": 1, "files": 8, "damage": []}
+
+
+def test_every_byte_counts(kinds: Path, tmp_path: Path) -> None:
+    for path in sorted(kinds.rglob("*")):
+        if not path.is_file() or path.suffix == ".toml":
+            continue
+        copy = tmp_path / "copy"
+        shutil.copytree(kinds, copy)
+        target = copy / path.relative_to(kinds)
+        content = bytearray(target.read_bytes())
+        content[len(content) // 2] ^= 1
+        target.write_bytes(content)
+        answer = invoke("verify", str(copy))
+        assert answer.exit_code == 1, path
+        # Of damaged seals, the file is told that a line is about now.
+        assert path.name == SEALS or str(target) in answer.stdout, path
+        if path.name not in (SEALS, "report.html") and path.parent.name != "points":
+            target.unlink()
+            answer = invoke("verify", str(copy))
+            assert answer.exit_code == 1, path
+        shutil.rmtree(copy)
+
+
+def test_the_seals_are_what_sha256sum_reads(kinds: Path) -> None:
+    if shutil.which("sha256sum") is None:
+        pytest.skip("there is no sha256sum here")
+    for path in kinds.rglob(SEALS):
+        subprocess.run(["sha256sum", "--check", "--strict", SEALS], cwd=path.parent, check=True)
+
+
+@pytest.mark.parametrize("name", ["run", "comparison", "sweep"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "gone", "unsealed"])
+def test_no_report_is_made_of_what_is_damaged(
+    kinds: Path, tmp_path: Path, name: str, damage: str
+) -> None:
+    shutil.copytree(kinds / name, tmp_path / name)
+    tables = [path for path in (tmp_path / name).rglob("*.parquet") if path.parent.name != "points"]
+    path = next(path for path in tables if path.stem in ("flows", "results"))
+    content = path.read_bytes()
+    if damage == "flip":
+        path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    elif damage in ("cut", "empty"):
+        path.write_bytes(content[: len(content) // 2 if damage == "cut" else 0])
+    elif damage == "gone":
+        path.unlink()
+    else:
+        (path.parent / SEALS).unlink()
+    answer = invoke("report", str(tmp_path / name))
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("error: ")
+    assert len(answer.stderr.splitlines()) == 1
+
+
+def test_a_study_with_a_damaged_figure_draws_it_again(kinds: Path, tmp_path: Path) -> None:
+    shutil.copytree(kinds / "study", tmp_path / "study")
+    figure = next((tmp_path / "study" / "figures").glob("*.svg"))
+    whole = figure.read_bytes()
+    figure.write_bytes(whole[:-1])
+    assert invoke("verify", str(tmp_path / "study")).exit_code == 1
+    words = ("study", "run", "cbt/equal-loss", "--quick", "-q", "--out", str(tmp_path / "study"))
+    assert invoke(*words).exit_code in (0, 1)
+    assert figure.read_bytes() == whole
+    assert invoke("verify", str(tmp_path / "study")).exit_code == 0
+
+
+def test_what_holds_no_results_is_said_so(tmp_path: Path) -> None:
+    answer = invoke("verify", str(tmp_path))
+    assert (answer.exit_code, "no results are here" in answer.stderr) == (2, True)
+    answer = invoke("verify", str(tmp_path / "none"))
+    assert (answer.exit_code, "expected a results folder, found nothing" in answer.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_a_page_is_made_again_unless_it_is_whole(folder: Path) -> None:
+    assert invoke("sweep", "small.toml", "--out", "out", "-q").exit_code == 0
+    page = folder / "out" / "report.html"
+    whole = page.read_bytes()
+    page.write_bytes(whole.replace(b"10 ms", b"11 ms"))
+    assert invoke("sweep", "small.toml", "--out", "out", "-q").exit_code == 0
+    assert page.read_bytes() == whole
+    assert seal_page("<p>", "").endswith(b"-->\n")
+
+
+# Faults and crashes
+
+#: The calls on the disk that writing, moving and removing go through.
+CALLS = ("mkdir", "open", "rename", "replace", "rmdir", "unlink", "write")
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class Disk:
+    """The calls on the disk, of which one fails; after a crash none does anything."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, fail_at: int, kind: type[BaseException]) -> None:
+        self.calls = 0
+        self.is_dead = False
+
+        def watch(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **options: Any) -> Any:
+                if name == "open" and not args[1] & (os.O_WRONLY | os.O_RDWR):
+                    return real(*args, **options)  # reading
+                self.calls += 1
+                if self.is_dead:
+                    raise Crash
+                if self.calls == fail_at:
+                    self.is_dead = kind is Crash
+                    raise kind(28, "No space left on device")
+                return real(*args, **options)
+
+            return call
+
+        for name in CALLS:
+            patch.setattr(os, name, watch(name, getattr(os, name)))
+
+
+def count_calls(work: Callable[[], object]) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(patch, 0, OSError)
+        work()
+    assert disk.calls > 3
+    return disk.calls
+
+
+def do_badly(work: Callable[[], object], number: int, kind: type[BaseException]) -> None:
+    """Do it with a call on the disk that fails, or at which the process is gone."""
+    with pytest.MonkeyPatch.context() as patch:
+        Disk(patch, number, kind)
+        try:
+            work()
+        except InputError as error:
+            assert "no space left on device" in str(error)  # noqa: PT017 - it need not fail
+        except Crash:
+            assert kind is Crash
+
+
+@pytest.mark.parametrize("kind", [OSError, Crash])
+def test_a_point_is_whole_or_not_there_whatever_fails(
+    tmp_path: Path, kind: type[BaseException]
+) -> None:
+    def add(number: int, name: str) -> None:
+        PointStore(tmp_path / name).add(KEYS[number], make_point(number))
+
+    for number in range(1, count_calls(lambda: add(1, "whole")) + 1):
+        name = str(number)
+        add(0, name)
+        do_badly(functools.partial(add, 1, name), number, kind)
+        store = PointStore(tmp_path / name)
+        assert store.find(KEYS) >= {KEYS[0]}
+        assert list(store.find_damage()) == []
+        assert all(path.suffix == ".parquet" for path in store.folder.iterdir())
+
+
+def test_a_short_write_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, content: write(file, content[:7]))
+    store = PointStore(tmp_path)
+    store.add(KEYS[0], make_point(3))
+    assert store.read(KEYS[0]).equals(make_point(3))
+
+
+def fill(target: Path, number: int) -> None:
+    with create_folder(target, force=True) as fresh:
+        (fresh / "manifest.json").write_text(json.dumps({"headend": "1", "number": number}))
+        (fresh / "table").write_text(str(number) * 1000)
+
+
+@pytest.mark.parametrize("kind", [OSError, Crash])
+def test_a_folder_is_the_old_or_the_new_whatever_fails(
+    tmp_path: Path, kind: type[BaseException]
+) -> None:
+    fill(tmp_path / "whole", 1)
+    found = set()
+    for number in range(1, count_calls(lambda: fill(tmp_path / "whole", 2)) + 1):
+        place = tmp_path / str(number)
+        place.mkdir()
+        fill(place / "out", 1)
+        do_badly(functools.partial(fill, place / "out", 2), number, kind)
+        # The next one puts back what was moved aside, and sweeps up.
+        fill(place / "next", 3)
+        assert sorted(path.name for path in place.iterdir()) == ["next", "out"]
+        found.add(json.loads((place / "out" / "manifest.json").read_text())["number"])
+        assert list(find_damage(place / "out")) == []
+    assert found == {1, 2}
+
+
+@pytest.mark.parametrize("kind", [OSError, Crash])
+def test_a_sweep_goes_on_whatever_fails(folder: Path, kind: type[BaseException]) -> None:
+    (folder / "small.toml").write_text(SWEEP.replace("[1, 2]", "[1]"))
+
+    def run(name: str) -> None:
+        headend.sweep("small.toml", out=name)
+
+    run("whole")
+    tables = {name: (folder / "whole" / name).read_bytes() for name in ("results.parquet", SEALS)}
+    for number in range(1, count_calls(lambda: run("counted")) + 1):
+        name = f"out-{number}"
+        do_badly(functools.partial(run, name), number, kind)
+        run(name)
+        assert headend.verify(name).damage == []
+        assert {kept: (folder / name / kept).read_bytes() for kept in tables} == tables
+        assert not list((folder / name).rglob(f"{PREFIX}*"))
+
+
+# Leftovers
+
+
+def test_what_a_killed_run_left_is_swept_up_and_what_lives_is_not(tmp_path: Path) -> None:
+    left = tmp_path / f"{PREFIX}left"
+    left.mkdir()
+    (left / "half").write_text("x")
+    with open_scratch(tmp_path) as alive:
+        sweep_up(tmp_path)
+        assert list(tmp_path.iterdir()) == [alive]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_captures_of_a_killed_run_are_swept_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from headend.capture import Capture
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "headend-capture-left").mkdir()
+    capture = Capture()
+    assert list(tmp_path.iterdir()) == [capture.folder]
+    lock = os.open(capture.folder, os.O_RDONLY)
+    with pytest.raises(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(lock)
