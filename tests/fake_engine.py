@@ -101,9 +101,11 @@ def parse(text: str, *, format: str = "toml", overrides: Any = (), files: Any = 
     return Scenario(_read(text, format, overrides))
 
 
-def required_files(text: str, *, format: str = "toml", overrides: Any = ()) -> list[str]:
+def required_files(
+    text: str, *, format: str = "toml", overrides: Any = ()
+) -> list[tuple[str, str | None]]:
     content = _read(text, format, overrides)
-    return list(content.get("files", []))
+    return [(name, None) for name in content.get("files", [])]
 
 
 def refuse(text: str, path: str, why: str, *, format: str = "toml", overrides: Any = ()) -> str:

@@ -327,7 +327,7 @@ def test_a_command_or_option_that_is_not_there_is_told_what_there_is() -> None:
     package = str(Path(headend.__file__).parents[1])
     for option, hint in (
         ("--sedd", '; did you mean "--seed"?'),
-        ("--bogus", "; there are --capture"),
+        ("--bogus", "; there are --allow-files, --capture"),
     ):
         answer = subprocess.run(
             [*command, option],
@@ -585,6 +585,7 @@ def test_a_comparison_is_one_folder_with_one_report(fake: Any, home_line: Path) 
     assert answer.exit_code == 0, answer.output
     assert "call: bad under drop_tail" in " ".join(answer.stdout.split())
     assert sorted(path.name for path in Path("both").iterdir()) == [
+        "SHA256SUMS",
         "docsis_pie",
         "drop_tail",
         "manifest.json",

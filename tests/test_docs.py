@@ -19,6 +19,7 @@ from headend.expect import (
     QUEUE_METRICS,
     RUN_METRICS,
 )
+from headend.reach import HERE
 from headend.scenario import Text
 from headend.vocabulary import list_choices
 
@@ -86,7 +87,7 @@ def test_the_commands_of_the_readme_are_there() -> None:
 
 def test_the_scenario_of_the_readme_is_one() -> None:
     (example,) = re.findall(r"```toml\n(format = 1.*?)```", _read("README.md"), re.DOTALL)
-    loaded = Text("readme", "README.md", example, "toml", ROOT).load()
+    loaded = Text("readme", "README.md", example, "toml", HERE).load()
     assert loaded.scenario.bottleneck == "cable.up"
 
 

@@ -129,7 +129,7 @@ def order_all(document: Path, out: str = "out") -> list[Order]:
 
 
 def name_of(job: Job) -> str:
-    return job.text.folder.name
+    return job.text.reach.scenario.name
 
 
 def test_all_at_once_leave_the_same_bytes_as_one_by_one(
@@ -217,7 +217,8 @@ def test_a_fault_of_headend_stops_no_other_study_and_is_told_as_one(
     monkeypatch.setattr(StudyOutcome, "write_into", write)
     answer = run("--out", "out")
     assert answer.exit_code == 70
-    assert "document/one failed: error: internal error" in " ".join(answer.stderr.split())
+    (line,) = [line for line in answer.stderr.splitlines() if line.startswith("error: ")]
+    assert line.startswith("error: out/document-one/report.html: cannot be made: internal error")
     assert (Path("out") / "document-two" / "report.html").is_file()
 
 

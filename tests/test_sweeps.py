@@ -905,39 +905,11 @@ class Deadly:
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_cluster_without_workers_is_said_so_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    distributed = pytest.importorskip("distributed", reason="needs headend[cluster]")
-    monkeypatch.setattr("headend.sweeps.cluster.PATIENCE_SECONDS", 0.1)
-    stop = threading.Event()
-    looks = itertools.count(1)
-    count_places = Cluster.count_places
-
-    def count(crew: Cluster) -> int:
-        if next(looks) == 5:
-            stop.set()
-        return count_places(crew)
-
-    monkeypatch.setattr(Cluster, "count_places", count)
-    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as local:
-        patience = threading.Timer(PATIENCE, stop.set)
-        patience.start()
-        address = local.scheduler_address
-        found = headend.sweep("small.toml", scheduler=address, stop=stop)
-        patience.cancel()
-    assert not found.complete
-    told = f"waiting: the scheduler {address} has no workers; dask worker {address} starts one"
-    own = [text for name, _, text in caplog.record_tuples if name.startswith("headend")]
-    assert own == [told]
-
-
-@pytest.mark.filterwarnings("default")
 def test_a_scheduler_that_does_not_answer_is_said_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="needs headend[cluster]")
-    monkeypatch.setattr("headend.sweeps.cluster.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("headend.sweeps.connection.ANSWER_SECONDS", 0.5)
     answer = run_small("--scheduler", "tcp://127.0.0.1:1")
     assert answer.exit_code == 2
     assert (

@@ -14,6 +14,7 @@ from headend.estimate import Estimate, estimate_difference, estimate_mean
 from headend.folder import MANIFEST, encode_json, name_folders
 from headend.quantity import shorten_value
 from headend.result import RESULT_FORMAT, Result, read_manifest
+from headend.reveal import refuse_unwritable
 from headend.scores import Figure, Mark, mark_values, score_runs
 from headend.scratch import write_bytes
 from headend.seal import SEALS
@@ -161,7 +162,10 @@ def load_results(folders: Sequence[str | Path]) -> list[Result]:
     for folder in map(Path, folders):
         manifest = read_manifest(folder)
         is_run = manifest.get("kind") != "comparison"
-        for run in [folder] if is_run else [folder / name for name in manifest["runs"]]:
+        names = [] if is_run else [str(name) for name in manifest["runs"]]
+        for name in names:
+            refuse_unwritable(name)
+        for run in [folder] if is_run else [folder / name for name in names]:
             if run.resolve() in found:
                 raise InputError(f"{run}: given twice")
             found.add(run.resolve())

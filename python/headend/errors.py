@@ -31,6 +31,9 @@ def take_path(path: Any, name: str) -> Path:
     """Give a path that was passed from Python, and refuse what is none."""
     if not isinstance(path, str | os.PathLike):
         raise refuse_argument(name, "a path", path)
+    from headend.reveal import refuse_unwritable
+
+    refuse_unwritable(str(path))
     return Path(path)
 
 

@@ -18,7 +18,9 @@ from headend.expect import Expectation, Vocabulary, parse_expectation
 from headend.folder import create_folder
 from headend.life import parse_follow
 from headend.quantity import format_quantity, read_integer
+from headend.reach import Reach, read_allowed
 from headend.result import RESULT_FORMAT, Result
+from headend.reveal import refuse_unwritable
 from headend.scenario import (
     Loaded,
     Overrides,
@@ -142,12 +144,13 @@ def plan_run(
     seed: int | None = None,
     label: str = "",
     explain: str | None = None,
+    allow_files: Sequence[str | Path] = (),
 ) -> Plan:
     """Check everything that can be checked before running; what is varied comes after what all runs share."""
     if seed is not None:
         seed = read_seed(seed)
         _check_seed_alone(overrides, "--seed")
-    text = read_scenario(source)
+    text = read_scenario(source, Reach(allowed=read_allowed(allow_files)))
     shared, overrides = overrides, [*overrides, *varied]
     loaded = _load(text, overrides)
     queue_path = loaded.scenario.queue_path or ""
@@ -236,6 +239,7 @@ def run(
     force: bool = False,
     progress: bool = False,
     explain: str | None = None,
+    allow_files: Sequence[str | Path] = (),
 ) -> Result:
     """Run a scenario.
 
@@ -256,6 +260,9 @@ def run(
         Show a progress bar on standard error.
     explain
         ``FLOW@TIME``: the life of that flow's next packet becomes the table ``steps`` and a figure of the report.
+    allow_files
+        Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
+        where the program runs.
 
     Returns
     -------
@@ -267,7 +274,9 @@ def run(
     InputError
         When the scenario or the folder is not usable, in one line.
     """
-    plan = plan_run(scenario, write_overrides(set), seed=seed, explain=explain)
+    plan = plan_run(
+        scenario, write_overrides(set), seed=seed, explain=explain, allow_files=allow_files
+    )
     if out is None:
         return _watch(plan, progress)
     folder = take_path(out, "out")
@@ -299,6 +308,8 @@ def _check_texts(labels: Any) -> None:
     is_list = isinstance(labels, Sequence) and not isinstance(labels, str | bytes)
     if not is_list or not all(isinstance(label, str) for label in labels):
         raise refuse_argument("labels", "a list of texts", labels)
+    for label in labels:
+        refuse_unwritable(label)
 
 
 def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
@@ -328,6 +339,7 @@ def plan_comparison(
     labels: Sequence[str] = (),
     seed: int | None = None,
     seeds: int | Sequence[int] = 1,
+    allow_files: Sequence[str | Path] = (),
 ) -> list[Plan]:
     """Make a plan for every combination of the varied values and every seed; those of one seed share its traffic.
 
@@ -345,6 +357,8 @@ def plan_comparison(
         In place of the scenario's own.
     seeds
         How many, from that one on; or which.
+    allow_files
+        From where files may be read besides.
     """
     _check_varied(list(vary))
     if read_integer(seeds) is None:
@@ -363,7 +377,10 @@ def plan_comparison(
         varied = list(zip(vary, combination, strict=True))
         label = labels[number] if labels else label_values(varied)
         try:
-            plans.append(plan_run(source, overrides, varied=varied, seed=seed, label=label))
+            plan = plan_run(
+                source, overrides, varied=varied, seed=seed, label=label, allow_files=allow_files
+            )
+            plans.append(plan)
         except InputError as error:
             raise InputError(_echo_vary(str(error), varied)) from error
     _refuse_same(plans)
@@ -416,6 +433,7 @@ def compare(
     seeds: int | Sequence[int] = 1,
     out: str | Path | None = None,
     force: bool = False,
+    allow_files: Sequence[str | Path] = (),
 ) -> Comparison:
     """Run a scenario with every combination of some values, and give the runs side by side.
 
@@ -438,6 +456,9 @@ def compare(
         Folder to write to; none by default.
     force
         Replace a results folder that is there.
+    allow_files
+        Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
+        where the program runs.
     """
     plans = plan_comparison(
         scenario,
@@ -446,6 +467,7 @@ def compare(
         labels=labels,
         seed=seed,
         seeds=seeds,
+        allow_files=allow_files,
     )
     if out is None:
         return _carry_out_comparison(plans)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 
+#: Bytes that a folder's name is cut to; file systems take 255, and a number or an ending comes after it.
+LONGEST_NAME = 160
+
 #: Kinds of results whose finished points are worth keeping: they are gone on with, never replaced.
 RESUMABLE = ("sweep", "study")
 
@@ -39,15 +42,23 @@ def name_folders(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     --------
     >>> name_folders(["drop tail, 1 s", "drop tail; 1 s"])
     ['drop-tail-1-s', 'drop-tail-1-s-2']
+    >>> name_folders(["Codel", "codel"])
+    ['Codel', 'codel-2']
     >>> name_folders(["figures"], taken=["figures"])
     ['figures-2']
+    >>> [len(name) for name in name_folders(["x" * 300, "x" * 301])]
+    [160, 162]
     """
     names: list[str] = []
+    # Some file systems take names that differ only in case for one.
+    used = {name.casefold() for name in taken}
     for label in labels:
         stem = re.sub(r"[^\w.]+", "-", label).strip("-.") or "run"
+        stem = stem.encode()[:LONGEST_NAME].decode(errors="ignore").rstrip("-.")
         name, number = stem, 2
-        while name in names or name in taken:
+        while name.casefold() in used:
             name, number = f"{stem}-{number}", number + 1
+        used.add(name.casefold())
         names.append(name)
     return names
 

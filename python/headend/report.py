@@ -29,6 +29,7 @@ from headend.figures.theme import HEIGHT, configure
 from headend.folder import write_file
 from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
+from headend.reveal import picture_in_json, reveal
 from headend.seal import seal_page
 from headend.vega import give_bundle
 from headend.verdict import (
@@ -179,7 +180,7 @@ def escape_script(text: str) -> str:
 def embed_json(content: Any) -> str:
     """Write JSON that cannot end the script element it is put in."""
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c")
+    return picture_in_json(text).replace("<", "\\u003c")
 
 
 def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
@@ -210,7 +211,12 @@ def mark_code(text: str) -> markupsafe.Markup:
     """
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reveal(text)))))
+
+
+def _reveal_text(value: Any) -> Any:
+    """Make control characters in texts of others visible; what is HTML already is ours."""
+    return reveal(value) if type(value) is str else value
 
 
 @functools.cache
@@ -223,6 +229,7 @@ def _make_environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_reveal_text,
     )
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
     environment.filters["estimate"] = format_estimate

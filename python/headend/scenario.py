@@ -7,13 +7,15 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_argument
 from headend.library import find_scenario
 from headend.quantity import read_integer
+from headend.reach import HERE, Reach
+from headend.reveal import refuse_unwritable
 
 if TYPE_CHECKING:
     from headend._engine import Scenario
@@ -53,7 +55,7 @@ class Text:
     shown_as: str
     content: str
     format: str
-    folder: Path
+    reach: Reach
 
     def load(self, overrides: Overrides = ()) -> Loaded:
         """Let the engine check the text with the overrides applied.
@@ -81,7 +83,7 @@ class Text:
         return content
 
     def read_files(self, overrides: Overrides = ()) -> dict[str, bytes]:
-        """Read the files that the scenario names, such as a capture to replay; one that cannot be read is left out."""
+        """Read the files that the scenario names, such as a capture to replay, by name; one that cannot be read is left out."""
         return self._read_files(overrides)[0]
 
     def refuse(self, path: str, why: str, overrides: Overrides = ()) -> InputError:
@@ -104,19 +106,30 @@ class Text:
             )
         except _engine.ScenarioError as error:
             # The engine knows where the file was named, and we know what is wrong with it.
-            raise InputError(f"{self.shown_as}: {error}{missing}") from error
+            why = next(
+                (f": {why}" for name, why in missing.items() if f'"{name}"' in str(error)), ""
+            )
+            raise InputError(f"{self.shown_as}: {error}{why}") from error
 
-    def _read_files(self, overrides: Overrides) -> tuple[dict[str, bytes], str]:
-        """Give the files that can be read, and what is wrong with the first that cannot."""
+    def _read_files(self, overrides: Overrides) -> tuple[dict[str, bytes], dict[str, str]]:
+        """Give the files that can be read, and what is wrong with those that cannot, by name."""
         from headend import _engine
 
         needed = _engine.required_files(self.content, format=self.format, overrides=list(overrides))
-        files, missing = {}, ""
-        for name in needed:
+        files: dict[str, bytes] = {}
+        missing: dict[str, str] = {}
+        found: dict[str, Path] = {}
+        for name, set_by in needed:
             try:
-                files[name] = _read_bytes(self.folder / name, LARGEST_FILE_BYTES, "file")
+                path = self.reach.locate(name, set_by)
+                if found.setdefault(name, path) != path:
+                    raise InputError(
+                        f"there are two of this name, {found[name]} and {path}; write one of them ./{name}"
+                    )
+                files[name] = _read_bytes(path, LARGEST_FILE_BYTES, "file")
             except InputError as error:
-                missing = missing or f": {error}"
+                files.pop(name, None)
+                missing.setdefault(name, str(error))
         return files, missing
 
     def _check_alias(self, overrides: Overrides) -> None:
@@ -136,16 +149,19 @@ class Text:
             )
 
 
-def read_scenario(source: Source) -> Text:
+def read_scenario(source: Source, reach: Reach = HERE) -> Text:
     """Read a scenario without checking more than that it is text.
 
     Parameters
     ----------
     source
         Path of a file, name of a shipped scenario, or the scenario as a dictionary.
+    reach
+        From where the files may be read that overrides name; those that the scenario names are of its own folder, or where the
+        program runs for a dictionary.
     """
     if isinstance(source, Mapping):
-        return Text("scenario", "scenario", _write_json(source), "json", Path())
+        return Text("scenario", "scenario", _write_json(source), "json", reach)
     check_source(source, "a path or the name of a scenario", "scenario")
     name, path = find_scenario(str(source))
     content = read_text(path)
@@ -153,9 +169,8 @@ def read_scenario(source: Source) -> Text:
         raise InputError(
             f"{source}: the file is empty; a scenario needs at least a link and a flow"
         )
-    return Text(
-        name, str(source), content, "json" if path.suffix == ".json" else "toml", path.parent
-    )
+    format_ = "json" if path.suffix == ".json" else "toml"
+    return Text(name, str(source), content, format_, replace(reach, scenario=path.parent))
 
 
 def _write_json(source: Mapping[str, Any]) -> str:
@@ -180,6 +195,7 @@ def check_source(source: Any, expected: str, what: str) -> None:
     """Refuse what neither names a file nor is a dictionary."""
     if not isinstance(source, str | os.PathLike):
         raise refuse_argument(what, f"{expected}, or a dictionary", source)
+    refuse_unwritable(str(source))
 
 
 def parse_override(text: str) -> tuple[str, str]:
@@ -307,6 +323,7 @@ def read_text(path: Path, what: str = "scenario") -> str:
 
 def _read_bytes(path: Path, most: int, what: str) -> bytes:
     """Read a file of at most so many bytes; nothing that never ends or waits is opened."""
+    refuse_unwritable(str(path))
     try:
         kind = path.stat().st_mode
         if stat.S_ISDIR(kind):

@@ -77,6 +77,10 @@ def _check(folder: Path) -> Iterator[str]:
     if (folder / MANIFEST).exists() or (folder / SEALS).exists():
         try:
             check_format(folder)
+        except InputError as error:
+            yield str(error)
+            return
+        try:
             yield from find_damage(folder)
         except InputError as error:
             yield str(error)

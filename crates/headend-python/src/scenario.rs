@@ -112,7 +112,7 @@ pub(crate) fn parse(
         .map_err(|error| scenario_error(py, &error))
 }
 
-/// Names of the files a scenario needs, relative to it.
+/// The files a scenario names, each with the override that names it, as `PATH=VALUE`, or none where the text does.
 #[pyfunction]
 #[pyo3(signature = (text, *, format = "toml", overrides = Vec::new()))]
 pub(crate) fn required_files(
@@ -120,10 +120,13 @@ pub(crate) fn required_files(
     text: &str,
     format: &str,
     overrides: Vec<Override>,
-) -> PyResult<Vec<String>> {
+) -> PyResult<Vec<(String, Option<String>)>> {
     let format = read_format(format)?;
-    catch_panic(|| scenario::required_files(text, format, &overrides))?
-        .map_err(|error| scenario_error(py, &error))
+    let files = catch_panic(|| scenario::required_files(text, format, &overrides))?
+        .map_err(|error| scenario_error(py, &error))?;
+    Ok((files.into_iter())
+        .map(|file| (file.name, file.set_by))
+        .collect())
 }
 
 /// The line of text that refuses the value at `path` because of `why`: with the place where it was written.

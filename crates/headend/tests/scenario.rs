@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use headend::metrics::table::{Column, Table};
 use headend::scenario::{
-    Format, Override, Raw, Scenario, ScenarioError, reference, refuse, required_files, schema,
+    Format, Override, Raw, RequiredFile, Scenario, ScenarioError, reference, refuse,
+    required_files, schema,
 };
 use headend::time::Instant;
 use proptest::prelude::*;
@@ -1148,8 +1149,33 @@ fn the_reference_is_as_the_engine_makes_it() {
 #[test]
 fn a_trace_is_read_from_its_file_and_kept() {
     let text = PLAIN.replace("up.rate = \"1 Mbit/s\"", "up.rate.trace = \"cell.up\"");
-    let needed = required_files(&text, Format::Toml, &[]);
-    assert_eq!(needed, Ok(vec!["cell.up".to_owned()]));
+    let file = |name: &str, set_by: Option<&str>| RequiredFile {
+        name: name.to_owned(),
+        set_by: set_by.map(str::to_owned),
+    };
+    let needed = |overrides: &[Override]| required_files(&text, Format::Toml, overrides);
+    assert_eq!(needed(&[]), Ok(vec![file("cell.up", None)]));
+    let set = |path: &str, value: &str| [(path.to_owned(), value.to_owned())];
+    assert_eq!(
+        needed(&set(
+            "link.dsl.point_to_point.up.rate",
+            "{ trace = \"other\" }"
+        )),
+        Ok(vec![file(
+            "other",
+            Some("link.dsl.point_to_point.up.rate={ trace = \"other\" }")
+        )])
+    );
+    assert_eq!(
+        needed(&set("link.dsl.point_to_point.down.rate.trace", "cell.up")),
+        Ok(vec![
+            file("cell.up", None),
+            file(
+                "cell.up",
+                Some("link.dsl.point_to_point.down.rate.trace=cell.up")
+            )
+        ])
+    );
     let with = |contents: &str| {
         let files = BTreeMap::from([("cell.up".to_owned(), contents.into())]);
         Scenario::parse(&text, Format::Toml, &[], &files)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from headend.cli.run import JsonOption
-from headend.cli.terminal import answer_errors, make_output, print_json, print_text
+from headend.cli.terminal import (
+    answer_errors,
+    make_output,
+    print_json,
+    print_text,
+    write_line,
+)
 
 NameArgument = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its parameters.")
@@ -74,10 +79,10 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
             )
         return
     (choice,) = choices
-    console.print(f"[bold]{choice.name}[/bold]  {escape(choice.description)}")
+    console.print(write_line((choice.name, "bold"), f"  {choice.description}"))
     for text in (choice.use, choice.remarks, choice.source and f"Source: {choice.source}"):
         if text:
-            console.print(f"\n{escape(text)}")
+            console.print(f"\n{text}")
     if choice.parameters:
         console.print()
         console.print(fit(console, draw_parameters(choice)))

@@ -9,31 +9,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from headend.cli.run import (
+    AllowOption,
     ForceOption,
     JsonOption,
     QuietOption,
     SeedOption,
     SetOption,
-    choose_exit_code,
+    conclude,
     describe_result,
     make_report,
     print_miss,
     print_report,
     print_warnings,
     read_path,
+    tell_in_json,
     tell_measured,
 )
 from headend.cli.terminal import (
-    ExitCode,
+    Unwritten,
     answer_errors,
     make_messages,
     make_output,
     print_json,
     show_points,
     show_progress,
+    write_line,
 )
 from headend.errors import InputError
 
@@ -88,12 +90,14 @@ def compare(
     ] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
+    allow_files: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs side by side in one report: what changed, with traffic and seeds the same.
 
     Exit code 1 when a run missed an expectation of its scenario, whether run now
-    or read from a results folder; 2 for bad input; 130 when this command is
+    or read from a results folder; 2 for bad input or a report that cannot be
+    written (the results are kept and printed); 130 when this command is
     interrupted (runs that came to their end are kept, and of a choice without any
     what was simulated), not for a folder that is partial.
     """
@@ -112,11 +116,14 @@ def compare(
             labels=labels or [],
             seed=seed,
             seeds=read_seeds("1" if seeds is None else seeds, seed),
+            allow_files=allow_files or [],
         )
-        comparison, interrupted = _run_varied(plans, out, force, hidden=quiet or as_json)
+        comparison, stopped, unwritten = _run_varied(plans, out, force, hidden=quiet or as_json)
     else:
         _refuse_settings(sources[0], settings, seed, seeds)
-        comparison, interrupted = _load_finished(sources, labels or [], out, force)
+        comparison, unwritten = _load_finished(sources, labels or [], out, force)
+        stopped = False
+    interrupted = stopped or bool(unwritten and unwritten.is_interruption)
     if as_json:
         from headend.comparison import describe_figures
 
@@ -127,6 +134,7 @@ def compare(
                 "unfinished": comparison.unfinished,
                 "runs": [describe_result(result) for result in comparison.results],
                 "figures": describe_figures(comparison.variants),
+                **tell_in_json(unwritten),
             }
         )
     elif quiet:
@@ -136,13 +144,13 @@ def compare(
             _print_interrupted(comparison)
     else:
         _print_comparison(comparison)
-    raise typer.Exit(ExitCode.INTERRUPTED if interrupted else choose_exit_code(comparison.results))
+    raise typer.Exit(conclude(comparison.results, unwritten, stopped=stopped))
 
 
 def _run_varied(
     plans: list[Plan], out: Path | None, force: bool, *, hidden: bool
-) -> tuple[Comparison, bool]:
-    """Run everything and keep it; say also whether that was interrupted."""
+) -> tuple[Comparison, bool, Unwritten | None]:
+    """Run everything and keep it; say also whether that was stopped, and what of it could not be written."""
     from headend.comparison import Comparison
     from headend.execution import stop_on_interrupt
     from headend.folder import choose_folder, create_folder
@@ -164,7 +172,7 @@ def _run_varied(
                     comparison.missing_seeds.setdefault(run[0], []).append(run[1])
             comparison.write_into(fresh)
         stopped = stop.is_set() or bool(comparison.unfinished)
-        return comparison, stopped or not make_report(comparison, target)
+        return comparison, stopped, None if stopped else make_report(comparison.report, target)
 
 
 def _name_runs(plans: list[Plan]) -> dict[Run, str]:
@@ -219,8 +227,8 @@ def _refuse_settings(
 
 def _load_finished(
     sources: list[str], labels: list[str], out: Path | None, force: bool
-) -> tuple[Comparison, bool]:
-    """Keep runs that are finished side by side; say also whether their report was interrupted."""
+) -> tuple[Comparison, Unwritten | None]:
+    """Keep runs that are finished side by side; say also why their report could not be written."""
     from headend.comparison import (
         Comparison,
         check_labels,
@@ -251,7 +259,7 @@ def _load_finished(
     comparison.missing_seeds = load_missing_seeds(sources, results)
     target = out or choose_folder("compared", force=force)
     comparison.save(target, force=force, report=False)
-    return comparison, not make_report(comparison, target)
+    return comparison, make_report(comparison.report, target)
 
 
 def _tell_alone(sources: list[str], variant: Variant) -> str:
@@ -316,28 +324,29 @@ def _print_comparison(comparison: Comparison) -> None:
     from headend.verdict import judge, summarise_comparison
 
     console = make_output()
-    console.print(f"\n[bold]{comparison.title}[/bold]")
+    console.print()
+    console.print(write_line((comparison.title, "bold")))
     variants = comparison.variants
     shown = [variant.results[0] for variant in variants]
     verdicts = [judge(result) for result in shown]
     seeds = max(len(variant.results) for variant in variants)
     if seeds > 1:
         console.print(
-            f"[dim]This table and the words below it are of {name_shown_seed(variants)}.[/dim]"
+            f"This table and the words below it are of {name_shown_seed(variants)}.", style="dim"
         )
     console.print(fit(console, draw_comparison(shown, verdicts)))
     for line in summarise_comparison(shown, verdicts):
-        console.print(line)
+        console.print(write_line(line))
     console.print()
     if len(comparison.results) > 1:
         console.print(fit(console, draw_board(variants, compare_figures(variants))))
-        console.print(f"[dim]{explain_board(variants)}[/dim]\n")
+        console.print(write_line((explain_board(variants), "dim")), end="\n\n")
     of_runs = (text for result in comparison.results for text in result.warnings)
     print_warnings([*comparison.warnings, *of_runs])
     for name, line in _list_missed(comparison):
-        console.print(f"[red]✗[/red] {escape(name)}: {escape(line)}")
+        console.print(write_line(("✗", "red"), f" {name}: {line}"))
     if comparison.unfinished:
-        console.print(tell_unfinished(comparison.unfinished), markup=False)
+        console.print(write_line(tell_unfinished(comparison.unfinished)))
     if comparison.folder:
         print_report(comparison.folder)
 
@@ -347,9 +356,8 @@ def _print_interrupted(comparison: Comparison) -> None:
     from headend.caveats import tell_unfinished
 
     lacks = tell_unfinished(comparison.unfinished)
-    make_messages().print(
-        f"interrupted: kept in {comparison.folder}. {lacks}".rstrip(), soft_wrap=True, markup=False
-    )
+    told = f"interrupted: kept in {comparison.folder}. {lacks}".rstrip()
+    make_messages().print(write_line(told), soft_wrap=True)
 
 
 def _list_missed(comparison: Comparison) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from headend.cli.terminal import (
     finish_output,
     make_messages,
     print_error,
+    print_notices,
     refuse_output,
     replace_unknown_letters,
 )
@@ -77,12 +78,15 @@ def _explain_option(error: Any) -> str:
     ]
     near = find_near(name.lstrip("-"), [option.lstrip("-") for option in known])
     hint = f'; did you mean "--{near}"?' if near else f"; there are {', '.join(sorted(known))}"
+    if not name.startswith("--"):
+        hint += '; what begins with "-" and is no option comes after "--"'
     return f"{context.command_path}: no such option: {name}{hint}"
 
 
 def start() -> None:
     """Start the command line; a mistake in its words gets one line, as every other."""
     replace_unknown_letters()
+    print_notices()
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):

@@ -9,7 +9,13 @@ from typing import Annotated
 import typer
 
 from headend.cli.run import JsonOption, read_path
-from headend.cli.terminal import answer_errors, make_output, print_json
+from headend.cli.terminal import (
+    answer_errors,
+    make_output,
+    print_json,
+    quote_path,
+    write_line,
+)
 from headend.errors import InputError
 from headend.folder import RESUMABLE, read_kind
 
@@ -46,7 +52,8 @@ def report(
     if kind == "study":
         name = read_manifest(Path(folders[0])).get("study", "NAME")
         raise InputError(
-            f"{folders[0]}: holds the results of a study; headend study run {name} --out {folders[0]} makes its report again:"
+            f"{folders[0]}: holds the results of a study; headend study run {quote_path(name)} --out {quote_path(folders[0])}"
+            " makes its report again:"
             " its finished points are kept"
         )
     if kind == "sweep":
@@ -70,7 +77,7 @@ def _tell_report(path: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"report": str(path)})
     else:
-        make_output().print(f"Report: {path}", soft_wrap=True)
+        make_output().print(write_line(f"Report: {path}"), soft_wrap=True)
 
 
 @answer_errors
@@ -93,7 +100,7 @@ def figures(
     if as_json:
         print_json({"figures": [str(path) for path in paths]})
     else:
-        make_output().print(f"{len(paths)} figures in {target}", soft_wrap=True)
+        make_output().print(write_line(f"{len(paths)} figures in {target}"), soft_wrap=True)
 
 
 def _export(folders: Sequence[str], target: Path, formats: Sequence[str]) -> list[Path]:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.text import Text
 
 from headend.cli.terminal import (
     ExitCode,
+    Unwritten,
     answer_errors,
+    attempt,
     make_messages,
     make_output,
+    print_error,
     print_json,
+    quote_path,
     show_progress,
+    write_line,
 )
 from headend.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from headend.comparison import Comparison
     from headend.expect import Outcome
     from headend.result import Result
 
@@ -80,6 +83,15 @@ ForceOption = Annotated[
         help="Replace a results folder that is there: the one of --out, or else the one without a number.",
     ),
 ]
+AllowOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--allow-files",
+        metavar="PATH",
+        help="Let traces and captures be read from this folder or file too; can be given several times.",
+        parser=read_path,
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 DetailOption = Annotated[
     bool, typer.Option("--detail", help="Also list those of each group who suffer most.")
@@ -114,12 +126,14 @@ def run(
             help="Write the packets of a flow, a host or a queue to the results as pcapng, for Wireshark; can be given several times.",
         ),
     ] = None,
+    allow_files: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
 
-    Exit code 1 when an expectation of the scenario is missed, 2 for bad input, 130 when interrupted (what was
-    simulated until then is kept, marked partial if it is not all; the report is left out).
+    Exit code 1 when an expectation of the scenario is missed, 2 for bad input or a report that cannot be written (the
+    results are kept and printed), 130 when interrupted (what was simulated until then is kept, marked partial if it is
+    not all; the report is left out).
     """
     from headend.execution import stop_on_interrupt
     from headend.experiment import plan_run
@@ -134,7 +148,13 @@ def run(
     if capture:
         overrides.append(("results.capture.points", json.dumps(capture)))
     try:
-        plan = plan_run(scenario, overrides, seed=seed, explain=explain[0] if explain else None)
+        plan = plan_run(
+            scenario,
+            overrides,
+            seed=seed,
+            explain=explain[0] if explain else None,
+            allow_files=allow_files or [],
+        )
     except InputError as error:
         raise InputError(_echo_capture(str(error), capture or [])) from error
     target = out or choose_folder(plan.loaded.name, force=force)
@@ -143,19 +163,18 @@ def run(
             with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:
                 result = plan.carry_out(bars[plan.label], stop)
             result.write_into(fresh)
-            if explain:
-                export_life(result, fresh)
+            undrawn = export_life(result, fresh, target) if explain else None
         result.folder = target
         # Who interrupts wants to be gone, also where all was simulated.
         stopped = stop.is_set() or result.is_partial
-        interrupted = stopped or not make_report(result, target)
+        unwritten = None if stopped else make_report(result.report, target)
     if as_json:
-        print_json(describe_result(result))
+        print_json({**describe_result(result), **tell_in_json(undrawn, unwritten)})
     elif quiet:
         print_missed(result)
     else:
         print_result(result, detail=detail)
-    raise typer.Exit(ExitCode.INTERRUPTED if interrupted else choose_exit_code([result]))
+    raise typer.Exit(conclude([result], undrawn, unwritten, stopped=stopped))
 
 
 def _echo_capture(message: str, points: list[str]) -> str:
@@ -168,30 +187,57 @@ def _echo_capture(message: str, points: list[str]) -> str:
     return message.replace(f" (from --set results.capture.points={json.dumps(points)})", "")
 
 
-def make_report(made: Result | Comparison, folder: Path) -> bool:
-    """Write the report of results that are in their folder; False where it is interrupted, which costs only the report."""
+def make_report(write: Callable[[Path], object], folder: Path) -> Unwritten | None:
+    """Write the report of results that are in their folder; whatever goes wrong costs only the report, an interruption too."""
     from headend.execution import interrupt_at_once
 
-    try:
-        with interrupt_at_once():
-            made.report(folder / "report.html")
-    except KeyboardInterrupt:
-        return False
-    return True
+    path = folder / "report.html"
+    later = f"the results are kept, and headend report {quote_path(folder)} makes it of them"
+    with interrupt_at_once():
+        return attempt(lambda: write(path), path, later)
 
 
-def export_life(result: Result, folder: Path) -> None:
-    """Write the life of the packet that was followed as a picture, ``life.svg``."""
+def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
+    """Write the life of the packet that was followed as a picture, ``life.svg``, to the folder that will be the target."""
     from headend.figures.export import write_figures
     from headend.figures.life import draw_life
 
-    figure = draw_life([result])
-    if figure:
-        write_figures([figure], folder, ["svg"])
+    def write() -> None:
+        if figure := draw_life([result]):
+            write_figures([figure], folder, ["svg"])
+
+    later = f"the results are kept, and headend figures {quote_path(target)} draws it of them"
+    undrawn = attempt(write, target / "life.svg", later)
+    if undrawn:
+        if undrawn.is_interruption:  # the second one: at once
+            raise KeyboardInterrupt
+        (folder / "life.svg").unlink(missing_ok=True)
+        # The folder has another name until all is in it.
+        return replace(undrawn, line=undrawn.line.replace(str(folder), str(target)))
+    return undrawn
 
 
-def choose_exit_code(results: list[Result]) -> ExitCode:
-    """Say by exit code whether some runs met their expectations."""
+def tell_in_json(*unwritten: Unwritten | None) -> dict[str, str]:
+    """Give what a JSON document says in addition where something could not be written."""
+    lines = [one.line for one in unwritten if one and one.line]
+    return {"error": "; ".join(lines)} if lines else {}
+
+
+def conclude(
+    results: Sequence[Result], *unwritten: Unwritten | None, stopped: bool = False
+) -> ExitCode:
+    """Say on standard error what of the results could not be written, and give the exit code.
+
+    A report that is missing counts for more than expectations that are missed: not all is there that was asked for.
+    """
+    failed = [one for one in unwritten if one]
+    for one in failed:
+        if one.line:
+            print_error(one.line)
+    if stopped or any(one.is_interruption for one in failed):
+        return ExitCode.INTERRUPTED
+    if failed:
+        return max(one.code for one in failed)
     missed = any(not outcome.met for result in results for outcome in result.expectations)
     return ExitCode.MISSED if missed else ExitCode.OK
 
@@ -236,13 +282,15 @@ def print_result(result: Result, *, detail: bool = False) -> None:
 
     console = make_output()
     verdict = judge(result)
-    console.print(f"\n[bold]{result.title}[/bold]  [dim]seed {result.manifest['seed']}[/dim]")
+    seed = f"seed {result.manifest['seed']}"
+    console.print()
+    console.print(write_line((result.title, "bold"), "  ", (seed, "dim")))
     console.print(fit(console, draw_people(verdict)))
     if note := explain_people(verdict.findings):
-        console.print(f"[dim]{note}[/dim]")
+        console.print(note, style="dim")
     for party in verdict.parties if detail else []:
         if party.is_group:
-            console.print(f"Those of {escape(party.label)} who fare worst:", style="bold")
+            console.print(write_line((f"Those of {party.label} who fare worst:", "bold")))
             console.print(fit(console, draw_members(party)))
     bottleneck = verdict.queue.queue if verdict.queue else None
     console.print(fit(console, draw_queues(result, bottleneck, detail=detail)))
@@ -252,13 +300,13 @@ def print_result(result: Result, *, detail: bool = False) -> None:
         console.print(fit(console, draw_expectations(result)))
     if result.wall_seconds:
         speed = result.manifest["simulated_ns"] / 1e9 / result.wall_seconds
-        console.print(f"[dim]{result.wall_seconds:.1f} s, {speed:,.0f} × real time[/dim]")
+        console.print(f"{result.wall_seconds:.1f} s, {speed:,.0f} × real time", style="dim")
     if result.folder:
         picture = result.folder / "life.svg"
         if picture.is_file():
-            console.print(f"Life of a packet: {picture}", soft_wrap=True)
+            console.print(write_line(f"Life of a packet: {picture}"), soft_wrap=True)
         if result.capture:
-            console.print(f"Packets: {result.folder / FOLDER}", soft_wrap=True)
+            console.print(write_line(f"Packets: {result.folder / FOLDER}"), soft_wrap=True)
         print_report(result.folder)
 
 
@@ -266,7 +314,7 @@ def print_warnings(texts: Iterable[str]) -> None:
     """Print what to read before the results are trusted, each once."""
     console = make_output()
     for text in dict.fromkeys(texts):
-        console.print(Text.assemble(("Warning", "yellow"), f": {text}."), end="\n\n")
+        console.print(write_line(("Warning", "yellow"), f": {text}."), end="\n\n")
 
 
 def print_report(folder: Path) -> None:
@@ -275,9 +323,9 @@ def print_report(folder: Path) -> None:
     made = (
         f"Report: {path}"
         if path.is_file()
-        else f"Kept in {folder}; headend report {folder} makes a report of it"
+        else f"Kept in {folder}; headend report {quote_path(folder)} makes a report of it"
     )
-    make_output().print(made, soft_wrap=True)
+    make_output().print(write_line(made), soft_wrap=True)
 
 
 def print_missed(result: Result) -> None:
@@ -289,7 +337,7 @@ def print_missed(result: Result) -> None:
 
 def print_miss(line: str) -> None:
     """Print on standard error which expectation was missed."""
-    make_messages().print(f"missed: {line}", soft_wrap=True, markup=False)
+    make_messages().print(write_line(f"missed: {line}"), soft_wrap=True)
 
 
 def tell_measured(outcomes: Sequence[Outcome]) -> str:

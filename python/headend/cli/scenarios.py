@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from headend.cli.run import JsonOption
-from headend.cli.terminal import Commands, answer_errors, make_output, print_json, print_text
+from headend.cli.terminal import (
+    Commands,
+    answer_errors,
+    make_output,
+    print_json,
+    print_text,
+    quote_path,
+    write_line,
+)
 from headend.errors import InputError, suggest, tell_system
 from headend.library import list_scenarios
 
@@ -47,9 +55,9 @@ def _print_list(*, as_json: bool) -> None:
         return
     console = make_output()
     for row in rows:
-        console.print(f"[bold]{row['name']}[/bold]  {row['title']}")
-        console.print(f"[dim]{' '.join(str(row['teaches']).split())}[/dim]\n")
-    console.print("Run one with [bold]headend run NAME[/bold].")
+        console.print(write_line((row["name"], "bold"), f"  {row['title']}"))
+        console.print(" ".join(str(row["teaches"]).split()), style="dim", end="\n\n")
+    console.print(write_line("Run one with ", ("headend run NAME", "bold"), "."))
 
 
 @app.command()
@@ -88,7 +96,8 @@ def copy(
     if as_json:
         print_json({"file": str(target)})
     else:
-        make_output().print(f"{target} written; run it with: headend run {target}", soft_wrap=True)
+        told = f"{target} written; run it with: headend run {quote_path(target)}"
+        make_output().print(write_line(told), soft_wrap=True)
 
 
 def _find(name: str) -> Path:

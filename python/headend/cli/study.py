@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headend.cli.run import JsonOption, QuietOption, read_path
+from headend.cli.run import AllowOption, JsonOption, QuietOption, read_path, tell_in_json
 from headend.cli.sweep import SchedulerOption, SeedsOption, print_first_warnings
 from headend.cli.terminal import (
     Commands,
     ExitCode,
+    Unwritten,
     answer_errors,
+    explain_unwritten,
     make_messages,
     make_output,
     print_error,
     print_json,
     report_fault,
     show_points,
+    write_line,
 )
 from headend.errors import InputError
 
@@ -62,10 +65,10 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
         return
     console = make_output()
     for study in studies:
-        console.print(f"[bold]{study.name}[/bold]  {study.title}")
-        console.print(f"[dim]{study.source}[/dim]")
+        console.print(write_line((study.name, "bold"), f"  {study.title}"))
+        console.print(write_line((study.source, "dim")))
         console.print(f"{_count_runs(study)}, {len(study.claims)} claims\n")
-    console.print("Run one with [bold]headend study run NAME[/bold].")
+    console.print(write_line("Run one with ", ("headend study run NAME", "bold"), "."))
 
 
 @app.command()
@@ -83,13 +86,15 @@ def show(name: ShownArgument, as_json: JsonOption = False) -> None:
         print_json(_describe(study))
         return
     console = make_output()
-    console.print(f"[bold]{study.title}[/bold]\n[dim]{study.source}[/dim]\n")
+    console.print(write_line((study.title, "bold")))
+    console.print(write_line((study.source, "dim")), end="\n\n")
     console.print(f"{study.description}\n")
     for axis in study.axes:
-        console.print(f"  {axis.name}: {', '.join(map(str, axis.values))}")
+        console.print(write_line(f"  {axis.name}: {', '.join(map(str, axis.values))}"))
     console.print(f"  {_count_runs(study)}\n")
     for claim in study.claims:
-        console.print(f"[bold]{claim.id}[/bold] [dim]{claim.kind}, {claim.source}[/dim]")
+        source = f"{claim.kind}, {claim.source}"
+        console.print(write_line((claim.id, "bold"), " ", (source, "dim")))
         console.print(f"  {claim.statement}\n  expected: {claim.expected}")
 
 
@@ -113,31 +118,37 @@ def run(
             "--out", metavar="DIR", help="By default results/studies/NAME.", parser=read_path
         ),
     ] = None,
+    allow_files: AllowOption = None,
     scheduler: SchedulerOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a study, all studies of a document, or all of them, on all cores and judge their claims.
 
-    Points that are done are kept, so an interrupted study goes on where it stopped. Exit code 1 when a claim differs.
+    Points that are done are kept, so an interrupted study goes on where it stopped. Exit code 1 when a claim differs, 2
+    for bad input or a report that cannot be written (what was found is printed), 130 when interrupted.
     """
     from headend.cli.compare import read_seeds
+    from headend.execution import interrupt_at_once
     from headend.library import find_studies
+    from headend.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
     from headend.sweeps.cluster import open_crew
     from headend.sweeps.definition import list_seeds
 
-    studies = [_read(folder) for folder in find_studies(name)]
+    allowed = read_allowed(allow_files or [])
+    studies = [_read(folder, allowed) for folder in find_studies(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds is not None:
         studies = [replace(study, seeds=list_seeds(read_seeds(seeds))) for study in studies]
     orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
     for order in orders:
         check_study_folder(order.folder, order.study)
+        _announce_program(order.study)
     told = Told()
     needed = any(study.scenario for study in studies)
-    with open_crew(scheduler if needed else None) as crew:
+    with interrupt_at_once(), open_crew(scheduler if needed else None) as crew:
         _carry_out(orders, crew, told, hidden=quiet or as_json, as_json=as_json)
     if len(orders) > 1 and not (quiet or as_json):
         _print_totals(told)
@@ -153,12 +164,16 @@ class Told:
     judged: list[tuple[str, list[Judgement]]] = field(default_factory=list)
     documents: list[dict[str, Any]] = field(default_factory=list)
     failures: list[tuple[str, Exception]] = field(default_factory=list)
+    unwritten: list[Unwritten] = field(default_factory=list)
 
     def choose_exit_code(self) -> ExitCode:
         """Say how it went: the worst of all."""
-        if self.failures:
-            mendable = all(isinstance(error, InputError) for _, error in self.failures)
-            return ExitCode.BAD_INPUT if mendable else ExitCode.INTERNAL
+        codes = [one.code for one in self.unwritten]
+        for _, error in self.failures:
+            mendable = isinstance(error, InputError)
+            codes.append(ExitCode.BAD_INPUT if mendable else ExitCode.INTERNAL)
+        if codes:
+            return max(codes)
         missed = any(judgement.is_missed for _, own in self.judged for judgement in own)
         return ExitCode.MISSED if missed else ExitCode.OK
 
@@ -204,7 +219,7 @@ def _carry_out(
         kept = f"{len(told.documents)} of {len(orders)} studies are done, and points of others are kept"
         if alone:
             kept = f"{done} points are kept in {orders[0].folder}"
-        make_messages().print(f"interrupted: {kept}; run again to go on")
+        make_messages().print(write_line(f"interrupted: {kept}; run again to go on"))
         if as_json:
             left = {"study": orders[0].study.name, "folder": str(orders[0].folder)}
             print_json(
@@ -223,32 +238,49 @@ def _tell(order: Order, outcome: StudyOutcome | Exception, told: Told, *, hidden
     if isinstance(outcome, Exception):
         told.failures.append((name, outcome))
         told.documents.append({"study": name, "error": str(outcome), "folder": folder})
-        make_messages().print(f"{name} failed:")
+        make_messages().print(write_line(f"{name} failed:"))
         if isinstance(outcome, InputError):
             print_error(" ".join(str(outcome).split()))
         else:
             report_fault(outcome)
         return
+    unwritten = _explain_unwritten(outcome, order.folder)
     told.judged.append((name, outcome.judgements))
-    told.documents.append({**outcome.to_dict(), "folder": folder})
+    told.documents.append({**outcome.to_dict(), "folder": folder, **tell_in_json(unwritten)})
     if not hidden:
-        _print_outcome(outcome, order.folder)
+        _print_outcome(outcome, None if unwritten else order.folder)
+    if unwritten:
+        told.unwritten.append(unwritten)
+        print_error(unwritten.line)
 
 
-def _print_outcome(outcome: StudyOutcome, folder: Path) -> None:
+def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
+    """Say why the report of a study, or what else it leaves, could not be written."""
+    if outcome.unwritten is None:
+        return None
+    later = "its points are kept, and the same command, run again, makes it of them"
+    return explain_unwritten(outcome.unwritten, folder / "report.html", later)
+
+
+def _print_outcome(outcome: StudyOutcome, folder: Path | None) -> None:
+    """Print what was found, and where the report is, if there is one."""
     from headend.cli.tables import draw_claims, fit
 
     console = make_output()
-    console.print(f"\n[bold]{outcome.study.title}[/bold]\n[dim]{outcome.study.source}[/dim]")
+    console.print()
+    console.print(write_line((outcome.study.title, "bold")))
+    console.print(write_line((outcome.study.source, "dim")))
     if outcome.study.quick:
-        console.print(f"[yellow]Quick form: {outcome.study.quick}[/yellow]")
+        console.print(f"Quick form: {outcome.study.quick}", style="yellow")
     console.print(fit(console, draw_claims(outcome.judgements)))
     for judgement in outcome.judgements:
         if judgement.finding.why:
-            console.print(f"[bold]{judgement.claim.id}[/bold]: {judgement.finding.why}")
+            why = " ".join(judgement.finding.why.split())
+            console.print(write_line((judgement.claim.id, "bold"), f": {why}"))
     console.print()
     print_first_warnings(outcome.warnings, "the report")
-    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True)
+    if folder:
+        console.print(write_line(f"Report: {folder / 'report.html'}"), soft_wrap=True)
 
 
 def _print_totals(told: Told) -> None:
@@ -256,8 +288,8 @@ def _print_totals(told: Told) -> None:
     console = make_output()
     _print_counts(told.judged)
     if told.failures:
-        console.print(f"Failed: {', '.join(name for name, _ in told.failures)}.")
-    console.print("One page over all studies: [bold]headend study report[/bold]")
+        console.print(write_line(f"Failed: {', '.join(name for name, _ in told.failures)}."))
+    console.print(write_line("One page over all studies: ", ("headend study report", "bold")))
 
 
 @app.command()
@@ -316,7 +348,7 @@ def report(
     console.print(tell_headline(gathered))
     if missing := tell_missing(gathered):
         console.print(missing)
-    console.print(f"Report: {path}", soft_wrap=True)
+    console.print(write_line(f"Report: {path}"), soft_wrap=True)
 
 
 def _print_counts(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> None:
@@ -330,12 +362,26 @@ def _print_counts(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> None:
     console.print(fit(console, draw_totals("kind of claim", kinds)))
 
 
-def _read(folder: Path) -> Study:
+def _announce_program(study: Study) -> None:
+    """Say that a study which does not ship with headend brings a program, before it is executed."""
+    from headend.library import list_studies
+    from headend.study.analysis import ANALYSIS
+
+    if study.folder not in list_studies().values():
+        make_messages().print(
+            write_line(
+                f"{study.folder / ANALYSIS} is a program that does not ship with headend; it is executed now, with all your rights"
+            ),
+            soft_wrap=True,
+        )
+
+
+def _read(folder: Path, allowed: tuple[Path, ...] = ()) -> Study:
     from headend.library import list_studies
     from headend.study import read_study
 
     names = {path: key for key, path in list_studies().items()}
-    return read_study(names.get(folder, folder.name), folder)
+    return read_study(names.get(folder, folder.name), folder, allowed)
 
 
 def _count_runs(study: Study) -> str:

@@ -7,16 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from headend.cli.run import JsonOption, QuietOption, SetOption, print_warnings, read_path
+from headend.cli.run import (
+    AllowOption,
+    JsonOption,
+    QuietOption,
+    SetOption,
+    make_report,
+    print_warnings,
+    read_path,
+    tell_in_json,
+)
 from headend.cli.terminal import (
     ExitCode,
     answer_errors,
     make_messages,
     make_output,
+    print_error,
     print_json,
+    quote_path,
     show_points,
+    write_line,
 )
 
 if TYPE_CHECKING:
@@ -70,19 +81,21 @@ def sweep(
         bool, typer.Option("--force", help="Replace the results of another sweep that are there.")
     ] = False,
     scheduler: SchedulerOption = None,
+    allow_files: AllowOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over a grid of values and several seeds, on all cores.
 
     Finished points are kept: run again, and only what is missing or changed is run. A point that fails is a row with
-    its error. Exit code 1 when a point failed, 130 when interrupted.
+    its error. Exit code 1 when a point failed, 2 for bad input or a report that cannot be written (the results are kept
+    and printed), 130 when interrupted.
     """
     from headend.cli.compare import read_seeds
     from headend.execution import stop_on_interrupt
     from headend.scenario import parse_override
     from headend.sweeps import sweep as carry_out
-    from headend.sweeps.outcome import choose_sweep_folder
+    from headend.sweeps.outcome import choose_sweep_folder, write_own_report
 
     wanted = read_seeds(seeds) if seeds is not None else None
     folder = out or choose_sweep_folder(file.stem)
@@ -99,18 +112,32 @@ def sweep(
             scheduler=scheduler,
             stop=stop,
             on_progress=on_progress,
+            allow_files=allow_files or [],
+            report=False,
         )
+        unwritten = None
+        if result.complete:
+            unwritten = make_report(lambda path: write_own_report(result, folder, path), folder)
     if as_json:
-        print_json(_describe(result))
+        print_json({**_describe(result), **tell_in_json(unwritten)})
     elif not quiet:
-        _print_result(result)
+        _print_result(result, has_report=result.complete and not unwritten)
     _print_troubles(result, brief=quiet or as_json)
+    if unwritten and unwritten.line:
+        print_error(unwritten.line)
+    elif unwritten:
+        left = (
+            f"all points are kept in {folder}; headend report {quote_path(folder)} makes the report"
+        )
+        make_messages().print(write_line(f"interrupted: {left}"), soft_wrap=True)
     if not result.complete:
         raise typer.Exit(ExitCode.INTERRUPTED)
+    if unwritten:
+        raise typer.Exit(unwritten.code)
     raise typer.Exit(ExitCode.MISSED if result.failures else ExitCode.OK)
 
 
-def _print_result(result: SweepResult) -> None:
+def _print_result(result: SweepResult, *, has_report: bool) -> None:
     from headend.cli.tables import draw_sweep, fit
     from headend.sweeps.outcome import (
         choose_shown,
@@ -124,29 +151,30 @@ def _print_result(result: SweepResult) -> None:
     name = result.sweep.title or result.sweep.name
     failed = f", {len(result.failures)} failed" if result.failures else ""
     done, total = count_done(result), len(result.sweep.list_points())
-    console.print(f"\n[bold]{escape(name)}[/bold]  {done} of {total} points{failed}")
+    console.print()
+    console.print(write_line((name, "bold"), f"  {done} of {total} points{failed}"))
     shown = choose_shown(result)
     rows = list_rows(result, shown)
     if shown:
         console.print(fit(console, draw_sweep(result.sweep, shown, rows[:MOST_ROWS])))
     if len(rows) > MOST_ROWS:
-        console.print(f"[dim]{len(rows) - MOST_ROWS} more settings are in the report.[/dim]")
+        console.print(f"{len(rows) - MOST_ROWS} more settings are in the report.", style="dim")
     if len(result.sweep.measures) > len(shown) > 0:
         console.print(
-            f"[dim]{len(result.sweep.measures) - len(shown)} more measures are in summary.parquet.[/dim]"
+            f"{len(result.sweep.measures) - len(shown)} more measures are in summary.parquet.",
+            style="dim",
         )
     for line in tell_valueless(result):
-        console.print(line, markup=False)
+        console.print(write_line(line))
     compared = result.sweep.compared
     if compared and has_differences(rows):
-        console.print(
-            f"[dim]Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed.[/dim]"
-        )
+        told = f"Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed."
+        console.print(write_line((told, "dim")))
     if result.notes:
         console.print()
         print_first_warnings(result.notes, "the manifest")
-    if result.complete:
-        console.print(f"Report: {result.folder}/report.html", soft_wrap=True)
+    if has_report:
+        console.print(write_line(f"Report: {result.folder}/report.html"), soft_wrap=True)
 
 
 def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
@@ -154,7 +182,7 @@ def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
     shown = MOST_WARNINGS if len(texts) > MOST_WARNINGS + 1 else len(texts)
     print_warnings(texts[:shown])
     if more := len(texts[shown:]):
-        make_output().print(f"[dim]{more} more warnings are in {kept_in}.[/dim]")
+        make_output().print(f"{more} more warnings are in {kept_in}.", style="dim")
 
 
 def _print_troubles(result: SweepResult, *, brief: bool) -> None:
@@ -167,15 +195,12 @@ def _print_troubles(result: SweepResult, *, brief: bool) -> None:
     more = sum(count for count, _ in failures[len(shown) :])
     for _, line in shown:
         rest = f"; {more} more points failed for other reasons" if brief and more else ""
-        messages.print(f"failed: {line}{rest}", soft_wrap=True, markup=False)
+        messages.print(write_line(f"failed: {line}{rest}"), soft_wrap=True)
     if more and not brief:
         messages.print(f"{more} more points failed")
     if not result.complete:
-        messages.print(
-            f"interrupted: {count_done(result)} of {total} points are kept in {result.folder}; run again to go on",
-            soft_wrap=True,
-            markup=False,
-        )
+        told = f"{count_done(result)} of {total} points are kept in {result.folder}"
+        messages.print(write_line(f"interrupted: {told}; run again to go on"), soft_wrap=True)
 
 
 def _describe(result: SweepResult) -> dict[str, object]:

@@ -10,9 +10,11 @@ from rich.text import Text
 
 from headend.bottleneck import gather_queues
 from headend.channels import gather_channels
+from headend.cli.terminal import write_line
 from headend.estimate import format_estimate
 from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
+from headend.reveal import reveal
 from headend.verdict import describe_shared_queue, pair_parties
 
 if TYPE_CHECKING:
@@ -143,16 +145,16 @@ def draw_queues(result: Result, bottleneck: str | None, *, detail: bool = False)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     for state in gather_channels(result):
-        label = Text(f"{state.channel}, the channel", style="bold" if state.is_full else "")
+        label = write_line((f"{state.channel}, the channel", "bold" if state.is_full else ""))
         table.add_row(label, state.sharing, *_write_channel(state, marks))
     for party in gather_queues(result):
         style = "bold" if any(row["queue"] == bottleneck for row in party.rows) else ""
         if party.is_group:
-            label = Text(f"{party.label}, in the middle", style=style)
+            label = write_line((f"{party.label}, in the middle", style))
             table.add_row(label, party.discipline, *_write_queue(party.middle, marks))
         for number, row in enumerate(party.rows[: MOST_LISTED if detail else 1]):
             before = f"  {'' if number else 'worst: '}" if party.is_group else ""
-            label = Text(before + row["queue"], style=style)
+            label = write_line((before + row["queue"], style))
             table.add_row(label, row["discipline"], *_write_queue(row, marks))
     return table
 
@@ -179,7 +181,7 @@ def draw_expectations(result: Result) -> Table:
     table = _new_table("", "expected", "measured")
     for outcome in result.expectations:
         sign = Text("✓ met", style="green") if outcome.met else Text("✗ missed", style="bold red")
-        table.add_row(sign, outcome.expected, outcome.measured_text)
+        table.add_row(sign, write_line(outcome.expected), write_line(outcome.measured_text))
     return table
 
 
@@ -187,15 +189,16 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
     """Draw a row for each flow and a column for each run, then the bottleneck's queue."""
     table = _new_table("")
     for result in results:
-        table.add_column(Text(f"{result.label} (partial)" if result.is_partial else result.label))
+        name = f"{result.label} (partial)" if result.is_partial else result.label
+        table.add_column(write_line(name))
     for name, parties in pair_parties(verdicts):
-        table.add_row(Text(name, style="bold"), *map(_draw_fate, parties))
+        table.add_row(write_line((name, "bold")), *map(_draw_fate, parties))
     queues = describe_shared_queue(results)
     if any(queues):
         table.add_section()
         name = next(queue.queue for queue in queues if queue)
         table.add_row(
-            Text(name, style="bold"),
+            write_line((name, "bold")),
             *(
                 f"{format_quantity(queue.delay_p50_ns, 'time')}, p99"
                 f" {format_quantity(queue.delay_p99_ns, 'time')}\n"
@@ -210,12 +213,14 @@ def draw_comparison(results: Sequence[Result], verdicts: Sequence[Verdict]) -> T
 
 def draw_sweep(sweep: Sweep, shown: Sequence[Shown], rows: Sequence[SweepRow]) -> Table:
     """Draw a row for each setting: its place, and each figure with its difference below."""
-    table = _new_table(*(axis.name for axis in sweep.axes))
+    table = _new_table()
+    for axis in sweep.axes:
+        table.add_column(write_line(axis.name))
     for item in shown:
-        table.add_column(Text(item.measure), justify="right")
+        table.add_column(write_line(item.measure), justify="right")
     for row in rows:
         cells = [f"{value}\nΔ {change}" if change else value for value, change in row.cells]
-        table.add_row(*(Text(str(value)) for value in row.place), *map(Text, cells))
+        table.add_row(*(write_line(str(value)) for value in row.place), *cells)
     return table
 
 
@@ -223,14 +228,14 @@ def draw_board(variants: Sequence[Variant], rows: Sequence[Row]) -> Table:
     """Draw a row for each figure and a column for each variant: value, best and worst, difference to the first."""
     table = _new_table("figure")
     for variant in variants:
-        table.add_column(Text(variant.label), justify="right")
+        table.add_column(write_line(variant.label), justify="right")
     subject = None
     for row in rows:
         if row.figure.subject != subject:
             subject = row.figure.subject
-            table.add_row(Text(subject, style="bold"))
+            table.add_row(write_line((subject, "bold")))
         name = f"  {row.figure.name}{' ↑' if row.figure.rising else ''}"
-        table.add_row(name, *(_draw_cell(cell, row.figure.kind) for cell in row.cells))
+        table.add_row(write_line(name), *(_draw_cell(cell, row.figure.kind) for cell in row.cells))
     return table
 
 
@@ -251,7 +256,7 @@ def _draw_cell(cell: Cell | None, kind: Kind) -> Text:
 def _draw_fate(party: Party | None) -> Text:
     if party is None:
         return Text("–")
-    experience = Text(_write_experience(party))
+    experience = Text(reveal(_write_experience(party)))
     if not party.grades:
         return experience
     grade = _draw_grades(party) if party.is_group else draw_grade(party.worst.grade)
@@ -266,9 +271,9 @@ def draw_claims(judgements: Sequence[Judgement]) -> Table:
         claim, finding = judgement.claim, judgement.finding
         verdict = Text(finding.verdict, style=styles.get(finding.verdict, "yellow"))
         if decision := judgement.tell_decision():
-            verdict.append(f"\n{decision}", style="dim")
+            verdict.append(f"\n{reveal(decision)}", style="dim")
         measured = finding.measured + judgement.tell_interval()
-        table.add_row(claim.id, claim.kind, claim.expected, measured, verdict)
+        table.add_row(write_line(claim.id), claim.kind, claim.expected, measured, verdict)
     return table
 
 
@@ -280,7 +285,7 @@ def draw_totals(of: str, counts: Mapping[str, Mapping[ClaimVerdict, int]]) -> Ta
     for verdict in ClaimVerdict:
         table.add_column(verdict.value, justify="right")
     for name, own in counts.items():
-        table.add_row(name, *(str(own.get(verdict, 0)) for verdict in ClaimVerdict))
+        table.add_row(write_line(name), *(str(own.get(verdict, 0)) for verdict in ClaimVerdict))
     sums = [sum(own.get(verdict, 0) for own in counts.values()) for verdict in ClaimVerdict]
     table.add_section()
     table.add_row("all", *map(str, sums))
@@ -349,7 +354,7 @@ def _stack(table: Table) -> RenderableType:
 
 
 def _flatten(cell: RenderableType) -> Text:
-    text = cell if isinstance(cell, Text) else Text(str(cell))
+    text = cell if isinstance(cell, Text) else Text(reveal(str(cell)))
     return Text(", ").join(text.split("\n"))
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import functools
 import io
 import json
+import logging
 import math
 import os
+import shlex
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 from rich.console import Console
+from rich.segment import Segment
 from rich.text import Text
 from typer.core import TyperGroup
 
@@ -24,8 +29,16 @@ from headend.errors import InputError, suggest
 from headend.execution import SLICE_SECONDS
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.quantity import format_quantity
+from headend.reveal import (
+    escape_in_json,
+    refuse_unwritable,
+    reveal,
+    reveal_line,
+)
 
 if TYPE_CHECKING:
+    from rich.console import ConsoleOptions, RenderableType
+
     from headend.sweeps.crew import Progress as PointProgress
 
 Parameters = ParamSpec("Parameters")
@@ -45,7 +58,40 @@ class ExitCode(IntEnum):
     INTERRUPTED = INTERRUPTED
 
 
-class _Output(Console):
+class _PlainConsole(Console):
+    """A console on which text is text: it holds no markup and no emoji names, and its control characters are made visible."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Make text of a string: before it is measured, so that tables stay straight."""
+        return super().render_str(reveal(text), **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render anything; only what Rich itself writes for styles and cursors may control the terminal."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(reveal(segment.text), segment.style)
+
+
+def write_line(*parts: str | tuple[str, str]) -> Text:
+    """Put a line together from texts, each as it is or with a style; a newline in one of them is made visible too."""
+    pairs = (part if isinstance(part, tuple) else (part, "") for part in parts)
+    return Text.assemble(*((reveal_line(text), style) for text, style in pairs))
+
+
+def quote_path(path: str | Path) -> str:
+    """Write a path, or a name, as a shell takes it for one word, and a command for no option."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+class _Output(_PlainConsole):
     """Standard output, whose reader may have read enough: the command goes on, and its exit code stays what it is."""
 
     def on_broken_pipe(self) -> None:
@@ -54,11 +100,25 @@ class _Output(Console):
 
 def make_output() -> Console:
     """Make the console for what was asked for."""
-    console = _Output(highlight=False)
+    console = _Output()
     # A file or a pipe has no width of its own, and Rich's guess of 80 is less than the tables need.
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = WIDTH_OF_FILES
     return console
+
+
+class _Notices(logging.Handler):
+    """Prints what is logged as all else that goes to standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        make_messages().print(write_line(record.getMessage()), soft_wrap=True)
+
+
+def print_notices() -> None:
+    """Print what headend logs while it works, such as that a cluster does not answer."""
+    logger = logging.getLogger("headend")
+    if not logger.handlers:
+        logger.addHandler(_Notices())
 
 
 def replace_unknown_letters() -> None:
@@ -104,7 +164,7 @@ def refuse_output(error: OSError) -> ExitCode:
 
 def make_messages() -> Console:
     """Make the console for errors, notes and progress."""
-    return Console(stderr=True, highlight=False)
+    return _PlainConsole(stderr=True)
 
 
 def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -114,6 +174,7 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
     def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         hear_as_exception()
         try:
+            _check_typed(kwargs.values())
             command(*args, **kwargs)
         except InputError as error:
             fail(str(error), as_json=bool(kwargs.get("as_json")))
@@ -133,15 +194,85 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
     return answered
 
 
-def report_fault(error: Exception) -> None:
+def _check_typed(values: Iterable[object]) -> None:
+    """Refuse what was typed and cannot be written down."""
+    for value in values:
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str | Path):
+                refuse_unwritable(str(item))
+
+
+def report_fault(error: BaseException) -> None:
     """Say in one line that something is wrong with headend itself: a run's invariant that did not hold, or a mistake here."""
+    print_error(_tell_fault(error))
+
+
+def _tell_fault(error: BaseException) -> str:
     from headend._engine import RunError
 
     if "HEADEND_TRACEBACK" in os.environ:
-        traceback.print_exception(error)
+        make_messages().print("".join(traceback.format_exception(error)), soft_wrap=True)
     what = " ".join(str(error).split())
     kind = "" if isinstance(error, RunError) else f"{type(error).__name__}: "
-    print_error(f"internal error, please report it: {kind}{what} (HEADEND_TRACEBACK=1 tells where)")
+    return f"internal error, please report it: {kind}{what} (HEADEND_TRACEBACK=1 tells where)"
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """A report or picture that could not be made of results which are kept.
+
+    Parameters
+    ----------
+    line
+        What was to be written, why it is not there, and how to make it later; empty where an interruption is the reason.
+    code
+        What the command exits with: as for what cannot be written, or for a mistake in headend.
+    """
+
+    line: str
+    code: ExitCode
+
+    @property
+    def is_interruption(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self.code is ExitCode.INTERRUPTED
+
+
+def attempt(write: Callable[[], object], path: Path, later: str) -> Unwritten | None:
+    """Write what is made of results that are kept; if that fails, whatever the reason, the command goes on.
+
+    Parameters
+    ----------
+    write
+        Writes it.
+    path
+        The file, for the error.
+    later
+        Where the results are kept and how to make the file of them.
+    """
+    try:
+        write()
+    except KeyboardInterrupt:
+        return Unwritten("", ExitCode.INTERRUPTED)
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # a panic in a library is none of the usual exceptions
+        return explain_unwritten(error, path, later)
+    return None
+
+
+def explain_unwritten(error: BaseException, path: Path, later: str) -> Unwritten:
+    """Say why a file was not written; the exit code tells what a person can mend from a mistake in headend."""
+    code = ExitCode.BAD_INPUT
+    if isinstance(error, InputError):
+        why = " ".join(str(error).split())
+    elif isinstance(error, OSError):
+        why = f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"
+    elif isinstance(error, MemoryError):
+        why = f"{path}: cannot be made: out of memory"
+    else:
+        why, code = f"{path}: cannot be made: {_tell_fault(error)}", ExitCode.INTERNAL
+    return Unwritten(f"{why}; {later}", code)
 
 
 def fail(message: str, *, as_json: bool = False) -> None:
@@ -155,14 +286,15 @@ def fail(message: str, *, as_json: bool = False) -> None:
 
 def print_error(line: str) -> None:
     """Print what is wrong on standard error."""
-    make_messages().print(Text.assemble(("error", "bold red"), ": ", line), soft_wrap=True)
+    make_messages().print(write_line(("error", "bold red"), ": ", line), soft_wrap=True)
 
 
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output; what is not a number becomes null."""
     # JSON has a way of its own to write what an encoding has not got.
     escape = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    print_text(json.dumps(_without_nan(document), indent=2, ensure_ascii=escape) + "\n")
+    text = json.dumps(_without_nan(document), indent=2, ensure_ascii=escape)
+    print_text(escape_in_json(text) + "\n")
 
 
 def print_text(text: str) -> None:
@@ -192,7 +324,7 @@ def show_progress(
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[simulated]}"),
         TextColumn("{task.fields[speed]}", style="dim"),
@@ -201,7 +333,7 @@ def show_progress(
     with Progress(*columns, console=console, transient=True) as progress:
         bars = {}
         for label in labels:
-            task = progress.add_task(label, total=duration_ns, simulated="", speed="")
+            task = progress.add_task(reveal_line(label), total=duration_ns, simulated="", speed="")
             bars[label] = functools.partial(_advance, progress, task, duration_ns, [])
         yield bars
 
@@ -234,24 +366,24 @@ def show_points(title: str, *, hidden: bool = False) -> Iterator[PointBar]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.fields[kept]}", style="dim"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[running]}"),
         TextColumn("{task.fields[left]}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=None, running="", left="")
+        task = bar.add_task(reveal_line(title), total=None, kept="", running="", left="")
         began = time.monotonic()
 
         class Shown(PointBar):
             def __call__(self, now: PointProgress) -> None:
-                text = f"{title} [dim]({now.kept} kept)[/dim]" if now.kept else title
                 bar.update(
                     task,
                     completed=now.done,
                     total=now.total,
-                    description=text,
+                    kept=f"({now.kept} kept)" if now.kept else "",
                     running=f"{now.running} running",
                     left=_tell_left(now, time.monotonic() - began),
                 )

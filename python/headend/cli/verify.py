@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headend.cli.run import JsonOption, read_path
-from headend.cli.terminal import ExitCode, answer_errors, make_output, print_json
+from headend.cli.terminal import ExitCode, answer_errors, make_output, print_json, write_line
 
 
 @answer_errors
@@ -35,7 +35,7 @@ def verify(
     else:
         console = make_output()
         for line in found.damage:
-            console.print(line, soft_wrap=True, markup=False)
+            console.print(write_line(line), soft_wrap=True)
         folders = "1 results folder" if found.folders == 1 else f"{found.folders} results folders"
         state = f"{len(found.damage)} damaged" if found.damage else "all as they were written"
         console.print(f"{found.files} files in {folders}: {state}.", soft_wrap=True)

@@ -13,6 +13,7 @@ from headend.errors import InputError, suggest, tell_system
 from headend.figures.catalogue import draw_figures
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.folder import make_folder, name_folders, write_file
+from headend.reveal import picture_in_json
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure, Panel
@@ -142,7 +143,8 @@ def _convert(svg: str, name: str) -> bytes:
 def _render(specification: dict[str, Any], name: str) -> bytes:
     import vl_convert
 
-    text = json.dumps(specification)
+    # A picture is XML, which cannot hold control characters at all.
+    text = picture_in_json(json.dumps(specification, ensure_ascii=False))
     if name == "svg":
         return bytes(vl_convert.vegalite_to_svg(text), "utf-8")
     if name == "pdf":

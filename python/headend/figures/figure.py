@@ -22,6 +22,10 @@ MOST_SERIES = 7
 MOST_NAMED = 12
 
 
+#: Signs that look like those that a chart's titles may not have.
+_NO_ESCAPES = str.maketrans({"\\": "\u29f5", "\n": "␊"})
+
+
 @dataclass(frozen=True)
 class Panel:
     """One chart; its title says which flow, queue or value it shows, or is empty when it is alone.
@@ -42,7 +46,21 @@ class Panel:
         """It is made once, for the file and for the page alike."""
         specification: dict[str, Any] = self.chart.to_dict(validate=False)
         del specification["$schema"], specification["config"]
+        _clean_titles(specification)
         return specification
+
+
+def _clean_titles(specification: Any) -> None:
+    """Keep a title of several lines, or with a backslash, out of Vega's expressions: it is put there without escapes."""
+    if isinstance(specification, list):
+        for item in specification:
+            _clean_titles(item)
+    elif isinstance(specification, dict):
+        for key, value in specification.items():
+            if key == "title" and isinstance(value, str):
+                specification[key] = value.translate(_NO_ESCAPES)
+            elif key not in ("data", "datasets"):
+                _clean_titles(value)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 from headend.conflicts import check_shared
 from headend.errors import InputError, suggest
 from headend.library import list_scenarios
+from headend.reach import Reach
 from headend.scenario import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_keys, check_texts
@@ -146,7 +147,14 @@ class Study:
     series: dict[str, str] = field(default_factory=dict)
     overrides: tuple[tuple[str, str], ...] = ()
     quick: str = ""
+    #: Files and folders from which may be read besides the study's own folder.
+    allowed: tuple[Path, ...] = ()
     quick_settings: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def reach(self) -> Reach:
+        """From where its points read files: all that it names, and that it sets, is of its own folder."""
+        return Reach(self.folder, self.folder, allowed=self.allowed)
 
     def list_points(self) -> list[Point]:
         """List all combinations of all axes and seeds."""
@@ -206,13 +214,13 @@ class Study:
             chosen = list(zip(self.axes, values, strict=True))
             pairs = [pair for axis, value in chosen for pair in axis.write(value)]
             names = [name for axis, value in chosen if (name := axis.name_scenario(value))]
-            scenario = _find_scenario(self.folder, names[-1]) if names else self.scenario
+            scenario = _find_scenario(self.reach, names[-1]) if names else self.scenario
             place = {axis.name: value for axis, value in chosen}
             for seed in self.seeds:
                 yield Point(place, (*self.overrides, *pairs), seed, scenario)
 
 
-def read_study(name: str, folder: Path) -> Study:
+def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study:
     """Read a study's folder.
 
     Parameters
@@ -221,6 +229,8 @@ def read_study(name: str, folder: Path) -> Study:
         What the study is called.
     folder
         Where its ``study.toml`` is.
+    allowed
+        Files and folders from which may be read besides.
     """
     path = folder / "study.toml"
     text = read_text(path, "study")
@@ -250,7 +260,9 @@ def read_study(name: str, folder: Path) -> Study:
             source=content["source"],
             question=_join(content.get("question", "")),
             description=_join(content.get("description", "")),
-            scenario=_find_scenario(folder, content["scenario"]) if runs else None,
+            scenario=_find_scenario(Reach(folder, allowed=allowed), content["scenario"])
+            if runs
+            else None,
             overrides=_read_overrides(content),
             seeds=tuple(content.get("seeds", [1])),
             axes=axes,
@@ -260,6 +272,7 @@ def read_study(name: str, folder: Path) -> Study:
             distributions=dict(content.get("distributions", {})),
             series=dict(content.get("series", {})),
             quick_settings=content.get("quick", {}),
+            allowed=allowed,
         )
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: missing or misplaced {error}") from error
@@ -286,10 +299,15 @@ def _fill(text: Text, value: Value) -> str:
     return text[str(value)] if isinstance(text, dict) else text.replace("{}", str(value))
 
 
-def _find_scenario(folder: Path, name: str) -> Path:
+def _find_scenario(reach: Reach, name: str) -> Path:
     """Find a file of the study's folder, or else a scenario that ships by this name."""
-    path = folder / name
-    return path if path.is_file() else list_scenarios().get(name, path)
+    path = reach.scenario / name
+    if not path.is_file():
+        return list_scenarios().get(name, path)
+    try:
+        return reach.locate(name)
+    except InputError as error:
+        raise InputError(f'scenario: "{name}" cannot be read: {error}') from error
 
 
 def _join(text: str) -> str:

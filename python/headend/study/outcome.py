@@ -50,6 +50,8 @@ class StudyOutcome:
     figures: list[Figure]
     #: What the engine says of the scenarios, to be read before the claims are trusted.
     warnings: Sequence[str] = ()
+    #: Why not all of it could be written; its points are kept.
+    unwritten: BaseException | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headend.folder import write_file
+from headend.reveal import reveal
 from headend.study.claims import Judgement, Kind, Verdict
 from headend.study.counting import Counts, count_by_document, count_by_kind, tell_counts
 from headend.study.exhibits import Exhibit, list_exhibits
@@ -220,7 +221,7 @@ def _group(gathered: Sequence[Gathered]) -> list[Document]:
 
 def _escape(text: str) -> str:
     """Keep a text from ending the cell of a Markdown table, or from meaning something in it."""
-    plain = " ".join(text.split())
+    plain = reveal(" ".join(text.split()))
     for mark in ("\\", "|", "<", "*", "_", "`", "~", "["):
         plain = plain.replace(mark, f"\\{mark}")
     return plain

@@ -125,7 +125,7 @@ def prepare_points(study: Study) -> list[Job]:
     # Only a scenario tells what `queue` stands for.
     kinds = {(point.scenario, dict(point.overrides).get("bottleneck")): point for point in points}
     for point in kinds.values():
-        scenario = _read_text(point.scenario).load(point.overrides).scenario
+        scenario = _read_text(point.scenario, study.reach).load(point.overrides).scenario
         study.check_paths(scenario.queue_path or "")
     return jobs
 
@@ -166,7 +166,8 @@ def _prepare(study: Study, point: Point, columns: Columns) -> Job:
     """Check a point; what is wrong with it is told with the line of ``study.toml``, where that has one."""
     file = study.folder / "study.toml"
     try:
-        return prepare(_read_text(point.scenario), point.overrides, point.seed, columns)
+        text = _read_text(point.scenario, study.reach)
+        return prepare(text, point.overrides, point.seed, columns)
     except InputError as error:
         message = str(error).replace("(from --set ", f"(from {file}: ")
         if message.startswith(("measures.", "distributions.", "series.")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -49,8 +49,8 @@ def run_studies(
     Yields
     ------
     tuple of Order and StudyOutcome or Exception
-        What became of each study, in their order; or why it could not be run, judged or written, which does not stop the
-        others. After a stop, no further ones.
+        What became of each study, in their order, also where that could not be written; or why it could not be run or
+        judged. Neither stops the others. After a stop, no further ones.
     """
     begun: list[_Course | _Refused] = []
 
@@ -100,7 +100,13 @@ class _Course:
             draw_study_figures(study, self.analysis, points),
             note_study_warnings(study, self.jobs),
         )
-        outcome.write_into(self.order.folder)
+        try:
+            outcome.write_into(self.order.folder)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # a panic in a library is none of the usual exceptions
+            # What was found is told, though it cannot be written; its points are kept.
+            return replace(outcome, unwritten=error)
         return outcome
 
 

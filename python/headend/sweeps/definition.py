@@ -17,6 +17,7 @@ from headend.errors import InputError, suggest
 from headend.experiment import choose_seeds
 from headend.library import list_scenarios
 from headend.quantity import UNITS, Kind, parse_quantity, shorten_value
+from headend.reach import Reach
 from headend.scenario import Overrides, Source, read_text, write_overrides, write_value
 from headend.sweeps.conflicts import check_paths
 from headend.sweeps.place import add_line, find_second
@@ -118,6 +119,8 @@ class Sweep:
         The axis along which differences are taken, against its first value.
     file
         Where it was read from.
+    allowed
+        Files and folders from which traces and captures may be read besides.
     """
 
     name: str
@@ -131,6 +134,16 @@ class Sweep:
     description: str = ""
     added: Overrides = ()
     file: Path | None = None
+    allowed: tuple[Path, ...] = ()
+
+    @property
+    def reach(self) -> Reach:
+        """From where its points read files: what its own file writes is of that file's folder, what is added of where the program runs."""
+        return Reach(
+            writer=self.file.parent if self.file else Path(),
+            typed=frozenset(f"{path}={value}" for path, value in self.added),
+            allowed=self.allowed,
+        )
 
     @property
     def axes(self) -> list[Axis]:

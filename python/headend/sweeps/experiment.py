@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.conflicts import check_settings
 from headend.errors import InputError, refuse_argument, take_path
+from headend.reach import read_allowed
 from headend.scenario import Text, check_source, read_scenario, write_overrides
 from headend.scratch import open_scratch, sweep_up
 from headend.sweeps.cluster import open_crew
@@ -84,6 +85,8 @@ def sweep(
     scheduler: str | None = None,
     stop: threading.Event | None = None,
     on_progress: OnProgress | None = None,
+    report: bool = True,
+    allow_files: Sequence[str | Path] = (),
 ) -> SweepResult:
     """Run a sweep, or what is missing of it.
 
@@ -105,6 +108,11 @@ def sweep(
         Setting it ends the sweep; what was finished is kept, and given.
     on_progress
         Told whenever a point is done.
+    report
+        Also write ``report.html`` to the folder when all points are done.
+    allow_files
+        Files and folders from which traces and captures may be read, besides the folders of the scenario and of the sweep's file,
+        and for ``set`` the one where the program runs.
 
     Examples
     --------
@@ -123,23 +131,23 @@ def sweep(
     if not (on_progress is None or callable(on_progress)):
         raise refuse_argument("on_progress", "a function of one argument", on_progress)
     chosen = read_any(source)
-    chosen = adapt(chosen, set, seeds)
+    chosen = replace(adapt(chosen, set, seeds), allowed=read_allowed(allow_files))
     jobs = prepare_all(chosen)
     if folder is None:
         import tempfile
 
         parent = Path(tempfile.gettempdir())
         sweep_up(parent, _PREFIX)
-        with open_crew(scheduler) as crew, open_scratch(parent, _PREFIX) as scratch:
+        with open_crew(scheduler, stop) as crew, open_scratch(parent, _PREFIX) as scratch:
             return carry_out(chosen, jobs, scratch, stop, crew, on_progress)
     from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
-    with open_crew(scheduler) as crew:
+    with open_crew(scheduler, stop) as crew:
         open_sweep_folder(folder, chosen, force=force)
         on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
         result = carry_out(chosen, jobs, folder, stop, crew, on_progress)
     result = replace(result, folder=folder)
-    write_outcome(result, folder)
+    write_outcome(result, folder, report=report)
     return result
 
 
@@ -237,7 +245,7 @@ def prepare_all(chosen: Sweep) -> Prepared:
 def _read_scenario(chosen: Sweep, point: Point) -> Text:
     """Read a point's scenario, which is no sweep."""
     try:
-        text = read_scenario(point.scenario)
+        text = read_scenario(point.scenario, chosen.reach)
     except InputError as error:
         raise InputError(_name_place(f"scenario: {error}", chosen)) from error
     if text.format == "toml" and is_sweep(text.content):

@@ -56,7 +56,7 @@ class Job:
 
     def pack(self) -> Parcel:
         """Give all that another machine needs to run it."""
-        from headend._engine import Run
+        from headend import __version__
 
         files = self.text.read_files(self.overrides)
         return Parcel(
@@ -66,8 +66,13 @@ class Job:
             files,
             self.seed,
             self.selection,
-            Run.engine_version,
+            __version__,
+            fingerprint_engine(),
         )
+
+
+class OtherBuildError(InputError):
+    """Where a point was sent to, it cannot be run: the engine there is not the one of the sweep."""
 
 
 @dataclass(frozen=True)
@@ -80,22 +85,25 @@ class Parcel:
     files: Mapping[str, bytes]
     seed: int
     selection: Selection
-    engine_version: str
+    version: str
+    fingerprint: str
 
     def carry_out(self) -> pl.DataFrame | None:
         """Run it where it is.
 
         Raises
         ------
-        InputError
-            When this machine has another version of the engine: its numbers would be others.
+        OtherBuildError
+            When this machine has another build of the engine, also of the same version: its numbers could be others.
         """
-        from headend import _engine
+        from headend import __version__, _engine
 
-        here = _engine.Run.engine_version
-        if here != self.engine_version:
-            raise InputError(
-                f"a worker has headend {here}, and the sweep was begun with {self.engine_version}"
+        here = fingerprint_engine()
+        if here != self.fingerprint:
+            raise OtherBuildError(
+                f"another build of headend's engine: found {_name_build(__version__, here)},"
+                f" expected {_name_build(self.version, self.fingerprint)};"
+                " install the same build as here, restart the worker, and run again to go on"
             )
         scenario = _engine.parse(
             self.content, format=self.format, overrides=list(self.overrides), files=self.files
@@ -139,6 +147,10 @@ def fingerprint_engine() -> str:
 
     path = getattr(_engine, "__file__", None)
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else "unknown"
+
+
+def _name_build(version: str, fingerprint: str) -> str:
+    return f"{version} ({fingerprint[:12]})"
 
 
 def _measure(

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headend.conflicts import is_name, note_replaced
-from headend.scenario import read_scenario
 from headend.sweeps.job import Job
 
 if TYPE_CHECKING:
@@ -70,12 +69,11 @@ def _note_replaced(jobs: Sequence[tuple[Point, Job]]) -> list[str]:
     """Say once of each scenario where a bare name takes the place of values that it wrote, as `note_replaced` does."""
     seen: set[tuple[str, str, str]] = set()
     notes: list[str] = []
-    for point, _ in jobs:
+    for point, job in jobs:
         pairs = {(str(point.scenario), *pair) for pair in point.overrides if is_name(pair[1])}
         if not pairs <= seen:
             seen |= pairs
-            text = read_scenario(point.scenario)
-            loaded = text.load(point.overrides)
+            loaded = job.text.load(point.overrides)
             queue_path = loaded.scenario.queue_path or ""
-            notes += note_replaced(text, loaded, point.overrides, queue_path)
+            notes += note_replaced(job.text, loaded, point.overrides, queue_path)
     return notes

@@ -95,7 +95,7 @@ def _tell_sweep(name: str, scenarios: Sequence[str]) -> str:
     return f'"{name}" over {over}' if over else f'"{name}"'
 
 
-def write_outcome(result: SweepResult, folder: Path) -> None:
+def write_outcome(result: SweepResult, folder: Path, *, report: bool = True) -> None:
     """Write tables, manifest, their seals and the report; each file is whole or as it was."""
     from headend import __version__
 
@@ -117,10 +117,15 @@ def write_outcome(result: SweepResult, folder: Path) -> None:
     write_file(encode_table(result.summary), folder / SUMMARY)
     write_file(encode_json(manifest), folder / MANIFEST)
     seal(folder, [RESULTS, SUMMARY, MANIFEST])
-    if result.complete:
-        write_sweep_report(result, folder / REPORT, _fingerprint(result, folder))
-    else:
+    if not result.complete:
         remove_report(folder)
+    elif report:
+        write_own_report(result, folder)
+
+
+def write_own_report(result: SweepResult, folder: Path, path: Path | None = None) -> None:
+    """Write the report of a sweep whose tables are in a folder, by default there."""
+    write_sweep_report(result, path or folder / REPORT, _fingerprint(result, folder))
 
 
 def remove_report(folder: Path) -> None:
@@ -165,8 +170,8 @@ def draw_sweep_figures(result: SweepResult) -> list[Figure]:
 
 def rewrite_sweep_report(folder: Path, path: Path | None = None) -> Path:
     """Write the report of a sweep again from its folder alone."""
-    result, path = load_sweep(folder), path or folder / REPORT
-    write_sweep_report(result, path, _fingerprint(result, folder))
+    path = path or folder / REPORT
+    write_own_report(load_sweep(folder), folder, path)
     return path
 
 

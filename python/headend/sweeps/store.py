@@ -92,12 +92,15 @@ class PointStore:
         return decode_table(content, path)
 
     def find_damage(self) -> Iterator[str]:
-        """Say of each point that is not what was written what is wrong with it."""
+        """Say of each point that is not what was written what is wrong with it; of those without a seal, how many there are."""
+        unsealed = 0
         for path in sorted(self.folder.glob("*.parquet")):
             if not _NAME.fullmatch(path.name):
-                yield f"{path}: a point without a seal, as an older headend wrote them; it is not used"
+                unsealed += 1
             elif _read(path) is None:
                 yield f"{path}: not what was written under this name (its SHA-256 is another)"
+        if unsealed:
+            yield f"{self.folder}: points without a seal, as an older headend wrote them: {unsealed}; they are not used"
 
     def count(self) -> int:
         """Count the points that are there, whole or not."""

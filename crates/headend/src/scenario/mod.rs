@@ -23,7 +23,7 @@ mod sites;
 mod span;
 
 pub use cable::*;
-pub use check::{Scenario, refuse, required_files};
+pub use check::{RequiredFile, Scenario, refuse, required_files};
 pub use distance::{LogNormal, Normal, RttFrom};
 pub use dot11b::*;
 pub use error::{Origin, Problem, ScenarioError};

@@ -290,18 +290,31 @@ impl Document {
 
     /// Says where an error's value stands: the innermost table that was written, if the value itself was not.
     pub(super) fn locate(&self, error: ScenarioError) -> ScenarioError {
-        let mut path = error.path().unwrap_or_default();
+        let path = error.path().unwrap_or_default();
         let about_key = matches!(error.problem(), Problem::UnknownKey { .. });
+        let Some((found, place)) = self.innermost(path) else {
+            return error;
+        };
+        let whole = found == path && !about_key;
+        let origin = if whole { &place.value } else { &place.key };
+        error.clone().with_origin(Some(origin.clone()))
+    }
+
+    /// The override that wrote the value at `path`, as `PATH=VALUE`; none where the text did.
+    pub(super) fn set_by(&self, path: &str) -> Option<&str> {
+        match &self.innermost(path)?.1.value {
+            Origin::Override(text) => Some(text),
+            Origin::Text { .. } => None,
+        }
+    }
+
+    /// The innermost place that was written, of the value at `path` and the tables it is in, with that one's path.
+    fn innermost<'a>(&self, mut path: &'a str) -> Option<(&'a str, &Place)> {
         loop {
             if let Some(place) = self.places.get(path) {
-                let whole = error.path() == Some(path) && !about_key;
-                let origin = if whole { &place.value } else { &place.key };
-                return error.clone().with_origin(Some(origin.clone()));
+                return Some((path, place));
             }
-            match path.rfind(['.', '[']) {
-                Some(end) => path = &path[..end],
-                None => return error,
-            }
+            path = &path[..path.rfind(['.', '['])?];
         }
     }
 

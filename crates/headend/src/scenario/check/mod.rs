@@ -118,7 +118,16 @@ impl Scenario {
     }
 }
 
-/// The files a scenario names, in order.
+/// A file that a scenario names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequiredFile {
+    /// Its path, as it is written.
+    pub name: String,
+    /// The override that names it, as `PATH=VALUE`; `None` where the text does.
+    pub set_by: Option<String>,
+}
+
+/// The files a scenario names, in order of their names.
 ///
 /// # Errors
 ///
@@ -127,17 +136,30 @@ pub fn required_files(
     text: &str,
     format: Format,
     overrides: &[Override],
-) -> Result<Vec<String>, ScenarioError> {
-    let read = |overrides: &[Override]| Document::read(text, format, overrides)?.to_raw();
-    let mut raw = blame(overrides, read)?;
-    let mut names: Vec<String> = links::varying_rates(&mut raw)
+) -> Result<Vec<RequiredFile>, ScenarioError> {
+    let (document, mut raw) = blame(overrides, |overrides| {
+        let document = Document::read(text, format, overrides)?;
+        let raw = document.to_raw()?;
+        Ok((document, raw))
+    })?;
+    let mut named: Vec<(String, String)> = links::varying_rates(&mut raw)
         .into_iter()
-        .filter_map(|(_, rate)| rate.trace.clone())
+        .filter_map(|(path, rate)| Some((format!("{path}.trace"), rate.trace.clone()?)))
         .collect();
-    names.extend(flows::replays(&mut raw).filter_map(|(_, replay)| replay.capture.clone()));
-    names.sort();
-    names.dedup();
-    Ok(names)
+    named.extend(
+        flows::replays(&mut raw).filter_map(|(path, replay)| {
+            Some((format!("{path}.capture"), replay.capture.clone()?))
+        }),
+    );
+    let mut files: Vec<RequiredFile> = (named.into_iter())
+        .map(|(path, name)| RequiredFile {
+            name,
+            set_by: document.set_by(&path).map(str::to_owned),
+        })
+        .collect();
+    files.sort();
+    files.dedup();
+    Ok(files)
 }
 
 /// What `read` makes of a scenario with `overrides`. What was right without them is not wrong where it stands in the text: the error names the one that

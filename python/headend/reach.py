@@ -1,0 +1,84 @@
+"""From where files may be read that a scenario names: from its own folder and below, and from what is allowed besides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headend.errors import InputError, refuse_argument, take_path
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a scenario's files are looked for, and how far that goes. Links are followed as far as they stay inside.
+
+    Parameters
+    ----------
+    scenario
+        The folder of the scenario: for the files that its text names.
+    writer
+        The folder for those that overrides name: of the sweep's or study's file that writes them, or where the program runs.
+    typed
+        Overrides, as ``PATH=VALUE``, that were typed although the others are a file's: they are of where the program runs.
+    allowed
+        Files and folders from which may be read besides.
+    """
+
+    scenario: Path = Path()
+    writer: Path = Path()
+    typed: frozenset[str] = frozenset()
+    allowed: tuple[Path, ...] = ()
+
+    def locate(self, name: str, set_by: str | None = None) -> Path:
+        """Give the path of a file.
+
+        Parameters
+        ----------
+        name
+            As it is written.
+        set_by
+            The override that names it, as ``PATH=VALUE``; None where the scenario does.
+
+        Raises
+        ------
+        InputError
+            When it is not within reach.
+        """
+        folder = self.scenario
+        if set_by is not None:
+            folder = Path() if set_by in self.typed else self.writer
+        path = folder / name
+        if not any(_is_inside(path, root) for root in (folder, *self.allowed)):
+            raise InputError(
+                f"it is not in {'this folder' if folder == Path() else folder} or below; --allow-files PATH lets"
+                " files elsewhere be read (from Python, allow_files)"
+            )
+        return path
+
+
+#: From the folder where the program runs, and no others.
+HERE = Reach()
+
+
+def read_allowed(paths: Sequence[str | os.PathLike[str]]) -> tuple[Path, ...]:
+    """Take the files and folders that are allowed besides.
+
+    Raises
+    ------
+    InputError
+        For one that is not there.
+    """
+    if isinstance(paths, str | os.PathLike) or not isinstance(paths, Sequence):
+        raise refuse_argument("allow_files", "a list of paths", paths)
+    allowed = tuple(take_path(path, "allow_files") for path in paths)
+    for path in allowed:
+        if not path.exists():
+            raise InputError(f"--allow-files {path}: no such file or folder")
+    return allowed
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    """Say whether a path leads to somewhere in a folder, or to the file itself, once all links are followed."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

@@ -1,0 +1,219 @@
+"""Nothing foreign is read: from where a scenario's files may be, what an error quotes of them, and programs that are announced."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import headend
+from headend.cli.main import app
+from headend.errors import InputError
+from headend.library import find_study
+
+LINE = """
+duration = "1 s"
+[link.line.point_to_point]
+up = { rate = "1 Mbit/s" }
+[flow.ping]
+application = "ping"
+"""
+
+TRACED = LINE.replace('rate = "1 Mbit/s"', 'rate = { trace = "%s" }')
+
+RATE = "link.line.point_to_point.up.rate"
+
+#: An opportunity for 1504 bytes each ten and each five milliseconds.
+SLOW, FAST = "10\n", "5\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the caller, with a folder of a scenario in it and another beside."""
+    here = tmp_path / "here"
+    (here / "mine" / "below").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "secret").write_text("a secret of somebody else that is long\n")
+    (tmp_path / "elsewhere" / "fast").write_text(FAST)
+    (here / "mine" / "slow").write_text(SLOW)
+    (here / "mine" / "below" / "slow").write_text(SLOW)
+    (here / "mine" / "line.toml").write_text(LINE)
+    monkeypatch.chdir(here)
+    return here
+
+
+def run(*words: str) -> Any:
+    return CliRunner().invoke(app, ["run", "--out", "out", "--force", "-q", *words])
+
+
+def write_traced(folder: Path, name: str) -> str:
+    (folder / "mine" / "traced.toml").write_text(TRACED % name)
+    return "mine/traced.toml"
+
+
+@pytest.mark.parametrize("name", ["slow", "below/slow", "./slow", "below/../slow"])
+def test_a_scenario_reads_from_its_own_folder_and_below(folder: Path, name: str) -> None:
+    assert run(write_traced(folder, name)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["../../elsewhere/secret", "/etc/passwd", "link", "below/up/secret"]
+)
+def test_a_scenario_reads_from_nowhere_else(folder: Path, name: str) -> None:
+    (folder / "mine" / "link").symlink_to("../../elsewhere/secret")
+    (folder / "mine" / "below" / "up").symlink_to("../../../elsewhere")
+    answer = run(write_traced(folder, name))
+    assert answer.exit_code == 2
+    assert f'{RATE}.trace: the file "{name}" cannot be read' in answer.stderr
+    assert (
+        "it is not in mine or below; --allow-files PATH lets files elsewhere be read"
+        in answer.stderr
+    )
+    assert "secret of" not in answer.output
+    assert not Path("out").exists()
+
+
+def test_a_link_is_followed_inside(folder: Path) -> None:
+    (folder / "mine" / "link").symlink_to("below/slow")
+    assert run(write_traced(folder, "link")).exit_code == 0
+
+
+@pytest.mark.parametrize("allowed", ["../elsewhere", "../elsewhere/fast", ".."])
+def test_more_can_be_allowed(folder: Path, allowed: str) -> None:
+    scenario = write_traced(folder, "../../elsewhere/fast")
+    assert run(scenario).exit_code == 2
+    assert run(scenario, "--allow-files", allowed).exit_code == 0
+    assert headend.run(scenario, allow_files=[allowed]).flows.height > 0
+    answer = run(scenario, "--allow-files", "nowhere")
+    assert "--allow-files nowhere: no such file or folder" in answer.stderr
+
+
+def test_what_is_allowed_is_a_list_of_paths(folder: Path) -> None:
+    with pytest.raises(InputError, match="allow_files: expected a list of paths, found 'mine'"):
+        headend.run("mine/line.toml", allow_files="mine")
+
+
+def test_an_override_reads_from_the_callers_folder(folder: Path) -> None:
+    (folder / "fast").write_text(FAST)
+    trace = f'{RATE}={{ trace = "fast" }}'
+    assert run("mine/line.toml", "--set", trace).exit_code == 0
+    # Also of a scenario that ships, whose folder is the installed package's.
+    rate = 'link.radio.point_to_point.up.rate={ trace = "fast" }'
+    answer = run("varying-rate", "--set", rate, "--set", "duration=2 s", "--set", "warmup=1 s")
+    assert answer.exit_code in (0, 1), answer.output
+    answer = run("mine/line.toml", "--set", f'{RATE}={{ trace = "mine/../../elsewhere/fast" }}')
+    assert (answer.exit_code, "it is not in this folder or below" in answer.stderr) == (2, True)
+
+
+def test_the_processs_environment_is_not_read(folder: Path) -> None:
+    name = "/proc/self/environ"
+    if not Path(name).exists():
+        pytest.skip("this system shows no process's environment in a file")
+    words = ("mine/line.toml", "--set", f'{RATE}={{ trace = "{name}" }}')
+    secret = Path(name).read_bytes()
+    assert secret
+    answer = run(*words)
+    assert answer.exit_code == 2
+    assert find_longest(secret.decode(errors="replace"), answer.output) < 10
+    # Nor much of it where somebody allows it: an error quotes twenty characters at most.
+    answer = run(*words, "--allow-files", "/proc")
+    assert answer.exit_code == 2
+    assert find_longest(secret.decode(errors="replace"), answer.output) <= 20
+    assert "\0" not in answer.output
+
+
+def find_longest(secret: str, told: str) -> int:
+    """Give the length of the longest piece of a text that is told."""
+    longest = 0
+    for start in range(len(secret)):
+        while secret[start : start + longest + 1] in told and start + longest < len(secret):
+            longest += 1
+    return longest
+
+
+def test_an_error_quotes_twenty_characters_of_a_file(folder: Path) -> None:
+    (folder / "mine" / "odd").write_text("\x1b[31mred and many more characters than these\n")
+    answer = run(write_traced(folder, "odd"))
+    assert answer.exit_code == 2
+    assert '"\\u{1b}[31mred' in answer.stderr
+    assert "more characters" not in answer.stderr
+    assert "\x1b" not in answer.stderr
+
+
+def test_one_name_in_two_folders_is_refused(folder: Path) -> None:
+    (folder / "slow").write_text(FAST)
+    scenario = write_traced(folder, "slow")
+    down = f'{RATE.replace("up", "down")}={{ trace = "%s" }}'
+    answer = run(scenario, "--set", down % "slow")
+    assert answer.exit_code == 2
+    assert (
+        "there are two of this name, mine/slow and slow; write one of them ./slow" in answer.stderr
+    )
+    assert run(scenario, "--set", down % "./slow").exit_code == 0
+
+
+# Sweeps and studies
+
+SWEEP = """
+scenario = "../mine/line.toml"
+[grid]
+"link.line.point_to_point.up.rate" = [{ trace = "%s" }, "1 Mbit/s"]
+[measures]
+rtt = "ping.rtt.p50"
+"""
+
+
+def sweep(*words: str) -> Any:
+    return CliRunner().invoke(app, ["sweep", "swept/small.toml", "--out", "out", "-q", *words])
+
+
+def test_a_sweep_reads_from_the_folder_of_its_file(folder: Path) -> None:
+    (folder / "swept").mkdir()
+    (folder / "swept" / "fast").write_text(FAST)
+    (folder / "swept" / "small.toml").write_text(SWEEP % "fast")
+    assert sweep().exit_code == 0
+    (folder / "swept" / "small.toml").write_text(SWEEP % "../../elsewhere/fast")
+    answer = sweep()
+    assert answer.exit_code == 1
+    assert "it is not in swept or below" in answer.stderr
+    assert sweep("--allow-files", "../elsewhere").exit_code == 0
+    # What is typed is of the folder where it is typed.
+    (folder / "typed").write_text(FAST)
+    down = f'{RATE.replace("up", "down")}={{ trace = "typed" }}'
+    assert sweep("--set", down, "--allow-files", "../elsewhere").exit_code == 0
+
+
+def copy_study(folder: Path) -> Path:
+    study = folder / "study"
+    shutil.copytree(find_study("cbt/equal-loss"), study)
+    return study
+
+
+def test_a_program_that_does_not_ship_is_announced(folder: Path) -> None:
+    copy_study(folder)
+    told = "study/analysis.py is a program that does not ship with headend; it is executed now"
+    answer = CliRunner().invoke(app, ["study", "run", "study", "--quick", "-q", "--out", "out"])
+    assert told in answer.stderr
+    assert answer.exit_code in (0, 1), answer.output
+    words = ["study", "run", "cbt/equal-loss", "--quick", "-q", "--out", "shipped"]
+    assert "analysis.py" not in CliRunner().invoke(app, words).stderr
+
+
+def test_a_study_reads_from_its_own_folder(folder: Path) -> None:
+    study = copy_study(folder)
+    shutil.move(study / "line.toml", folder.parent / "elsewhere" / "line.toml")
+    text = (study / "study.toml").read_text()
+    name = os.path.relpath(folder.parent / "elsewhere" / "line.toml", study)
+    assert '"line.toml"' in text
+    (study / "study.toml").write_text(text.replace('"line.toml"', json.dumps(name)))
+    words = ["study", "run", "study", "--quick", "-q", "--out", "out"]
+    answer = CliRunner().invoke(app, words)
+    assert answer.exit_code == 2
+    assert "it is not in study or below" in answer.stderr
+    answer = CliRunner().invoke(app, [*words, "--allow-files", "../elsewhere"])
+    assert answer.exit_code in (0, 1), answer.output
