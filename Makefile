@@ -34,6 +34,12 @@ build: .venv/.built ## The virtual environment with the compiled engine in it
 test: tools ## Everything that must pass: Rust and Python tests, checks, generated files
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line check-rust check-python
 
+# The two sides side by side would only wait for each other's compiler.
+.PHONY: test-slow
+test-slow: tools ## What takes long: the slow tests, and the golden scenarios with every arithmetic and debug assertion checked
+	@$(MAKE) --no-print-directory test-python-slow
+	@$(MAKE) --no-print-directory test-checked
+
 .PHONY: check-rust
 check-rust: tools
 	@$(MAKE) --no-print-directory lint-rust
@@ -47,11 +53,19 @@ check-python: build
 
 .PHONY: test-rust
 test-rust: tools ## The engine's tests
-	cargo test --workspace --quiet
+	cargo test --workspace --locked --quiet
+
+.PHONY: test-checked
+test-checked: tools ## The golden scenarios, compiled as a release with overflow checks and debug assertions (minutes)
+	cargo test --profile checked --locked --quiet --package headend --test golden
 
 .PHONY: test-python
 test-python: build ## The Python tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'not slow'
+
+.PHONY: test-python-slow
+test-python-slow: build
+	$(BIN)/python -m pytest -m slow
 
 .PHONY: lint
 lint: lint-python lint-rust ## Formats, lints and types, Rust and Python
@@ -74,6 +88,12 @@ format: build ## Format all sources
 	cargo fmt --all
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix --quiet
+
+.PHONY: lock
+lock: ## Note the versions of the Python packages that are installed, which `make build` installs everywhere
+	@{ echo '# The versions that make build installs; make lock writes them. Cargo.lock has those of the Rust side.'; \
+	$(BIN)/python -m pip freeze --disable-pip-version-check --exclude headend --exclude setuptools; } > requirements.lock.new
+	@mv requirements.lock.new requirements.lock
 
 .PHONY: generate
 generate: build ## Write the schema and the reference pages from the engine's own description
@@ -101,6 +121,19 @@ figures: build ## Draw the figure of every queue in docs/models
 bench: tools ## What a packet costs, beside the least any simulator must do (also target/bench.json)
 	cargo run --release --quiet --package headend-bench
 
+# Compiled by the stable toolchain, so without a sanitizer: the engine has no unsafe code.
+SECONDS ?= 60
+TARGET ?=
+FUZZ_HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+
+.PHONY: fuzz
+fuzz: target/tools/bin/cargo-fuzz ## Damaged scenarios, captures and traces against the engine: SECONDS=60 for each target, TARGET=scenario_run for one (needs a C++ compiler)
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" CARGO_PROFILE_RELEASE_LTO=off cargo fuzz build --fuzz-dir fuzz --sanitizer none --features libfuzzer --codegen-units 16 --no-trace-compares
+	@cargo run --profile checked --quiet --package headend-fuzz --example run -- --seconds '$(SECONDS)' --binaries 'target/$(FUZZ_HOST)/release' $(TARGET)
+
+target/tools/bin/cargo-fuzz: | tools
+	cargo install cargo-fuzz --version '^0.13' --locked --quiet --root target/tools
+
 .PHONY: clean
 clean: ## Remove what was built (results stay)
 	rm -rf .venv target
@@ -115,8 +148,9 @@ tools:
 	$(PYTHON) -m venv .venv
 
 .venv/bin/maturin: | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock 'maturin>=1.9,<2'
 
-.venv/.built: pyproject.toml $(RUST_SOURCES) | tools .venv/bin/maturin
-	VIRTUAL_ENV='$(CURDIR)/.venv' $(BIN)/maturin develop --release --extras dev --quiet
+.venv/.built: pyproject.toml requirements.lock $(RUST_SOURCES) | tools .venv/bin/maturin
+	PIP_CONSTRAINT='$(CURDIR)/requirements.lock' VIRTUAL_ENV='$(CURDIR)/.venv' \
+		$(BIN)/maturin develop --release --locked --extras dev --quiet
 	@touch $@

@@ -1,5 +1,10 @@
 //! Scenarios: from text to a checked scenario, and what can be written in one.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "lists and dictionaries of Python are converted, so a function gets them as its own"
+)]
+
 use std::collections::BTreeMap;
 
 use headend::scenario::{self, Format, Override};

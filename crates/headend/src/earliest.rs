@@ -27,10 +27,20 @@ pub(crate) struct Earliest {
     limit: u64,
 }
 
+/// How many bits number so many.
+fn index_bits(count: usize) -> u32 {
+    count.next_power_of_two().ilog2()
+}
+
+/// The last time at the last index would read as never.
+fn limit_of(index_bits: u32) -> u64 {
+    u64::MAX >> index_bits
+}
+
 impl Earliest {
     /// Room for `count` times, none of which is set.
     pub(crate) fn new(count: usize) -> Self {
-        let index_bits = count.next_power_of_two().ilog2();
+        let index_bits = index_bits(count);
         let (mut first_round, mut round) = (0, 1);
         while round * PLAYERS < count {
             first_round += round;
@@ -41,8 +51,7 @@ impl Earliest {
             first_round,
             winner: NEVER,
             index_bits,
-            // The last time at the last index would read as never.
-            limit: u64::MAX >> index_bits,
+            limit: limit_of(index_bits),
         }
     }
 
@@ -114,6 +123,11 @@ impl Earliest {
     /// The first time that is too late to be set.
     pub(crate) fn limit(&self) -> Instant {
         Instant::from_nanos(self.limit)
+    }
+
+    /// The limit where there is room for `count` times.
+    pub(crate) fn limit_of(count: usize) -> Instant {
+        Instant::from_nanos(limit_of(index_bits(count)))
     }
 
     /// How many times are set.

@@ -217,6 +217,11 @@ impl EventQueue {
         }
     }
 
+    /// With so many lines, none is woken from here on.
+    pub(crate) fn limit_of(lines: usize) -> Instant {
+        Earliest::limit_of(lines)
+    }
+
     /// No line is woken from here on.
     pub(crate) fn limit(&self) -> Instant {
         self.lines.limit()

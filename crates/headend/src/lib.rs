@@ -41,6 +41,7 @@ pub mod simulation;
 mod slim;
 pub mod tcp;
 pub mod testing;
+mod text;
 pub mod time;
 pub mod trace;
 pub mod traffic;

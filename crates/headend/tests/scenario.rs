@@ -347,6 +347,12 @@ fn times_that_make_no_sense_are_refused() {
         error_with("warmup", "2 s"),
         "warmup: a warm-up of 2 s leaves nothing to measure of a run of 2 s (from --set warmup=2 s)"
     );
+    let many = [("flow.stream.count", "10000"), ("duration", "200 h")];
+    assert_eq!(
+        parse(PLAIN, &many).expect_err("it is too long").to_string(),
+        "duration: expected at most 562949 s for a run of 20002 delay lines (two or more for each of its 10000 flows), found 720000 s (from --set duration=200 h)"
+    );
+    assert!(parse(PLAIN, &[many[0], ("duration", "150 h")]).is_ok());
     assert!(error_with("results.interval", "0 s").contains("more than no time"));
     assert!(error_with("results.interval", "1 us").contains("more than 100000 of them"));
     assert!(error_with("flow.stream.start", "2 s").contains("not within a run of 2 s"));
@@ -1194,6 +1200,11 @@ fn a_trace_is_read_from_its_file_and_kept() {
         "link.dsl.point_to_point.up.rate.trace: expected a whole number of milliseconds on line 2 of \"cell.up\", found \"x\" (line 7, column 17)"
     );
     assert!(wrong("").contains("holds no delivery opportunity"));
+    assert_eq!(
+        wrong("root:x:0:0:root:/root:/bin/sh\n"),
+        "link.dsl.point_to_point.up.rate.trace: expected a whole number of milliseconds on line 1 of \"cell.up\", found \"root:x:0:0:root:/roo…\" (line 7, column 17)"
+    );
+    assert!(wrong("\u{1b}[31m").contains("found \"\\u{1b}[31m\""));
 }
 
 #[test]
@@ -1651,4 +1662,26 @@ fn only_the_queue_of_a_plain_link_of_constant_rate_can_be_omniscient() {
     assert!(varying.contains("constant rate"), "{varying}");
     let pie = error_with("queue", "{ pie = { delay_estimate = \"omniscient\" } }");
     assert!(pie.contains("for codel_dt alone"), "{pie}");
+}
+
+#[test]
+fn of_nothing_sent_no_share_is_lost() {
+    let text = r#"
+duration = "2 s"
+warmup = "1200 ms"
+[link.line.point_to_point]
+up.rate = "10 Mbit/s"
+down.rate = "1 Mbit/s"
+down.queue.drop_tail.limit = "10 packets"
+[flow.film]
+application.cbr = { rate = "20 Mbit/s", size = "1000 B" }
+direction = "down"
+rtt = "1 s"
+stop = "1 s"
+"#;
+    let tables = run(&right(text, &[]), 1);
+    let film = |column| value(table(&tables, "flows"), &[("flow", "film")], column);
+    assert!(film("packets_sent") < 0.5);
+    assert!(film("discarded_overlimit") > 0.0);
+    assert!(film("loss_ratio").is_nan());
 }

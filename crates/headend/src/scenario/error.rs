@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text::escape;
+
 /// A scenario that cannot be used, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.line_of_text())]
@@ -147,7 +149,8 @@ impl ScenarioError {
             Some(Origin::Override(text)) => format!(" (from --set {text})"),
             None => String::new(),
         };
-        format!("{start}{}{end}", self.problem)
+        // Keys, names and values in it are whatever somebody wrote.
+        escape(&format!("{start}{}{end}", self.problem)).into_owned()
     }
 }
 
@@ -237,6 +240,20 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "flow.upload.rtt: expected a duration such as \"10 ms\", found \"10 parsecs\" (line 6, column 36)"
+        );
+    }
+
+    #[test]
+    fn an_error_is_one_line_whatever_is_in_it() {
+        let problem = Problem::UnknownName {
+            what: "host".to_owned(),
+            name: "\u{1b}[31m\nhome".to_owned(),
+            known: Vec::new(),
+        };
+        let error = ScenarioError::at("flow.a\0.host", problem);
+        assert_eq!(
+            error.to_string(),
+            "flow.a\\0.host: no host is called \"\\u{1b}[31m\\nhome\"; there is none"
         );
     }
 

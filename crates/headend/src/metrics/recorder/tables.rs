@@ -140,7 +140,12 @@ impl Recorder {
                 table.float("goodput_bps", seen.goodput_bytes as f64 * 8.0 / measured);
                 let discarded = discards(&mut table, &record.ends.discarded());
                 table.integer("marked", record.ends.marked());
-                table.float("loss_ratio", discarded as f64 / seen.packets_sent as f64);
+                // What was sent before the measured part can be lost in it: of nothing sent that is no share.
+                let loss = match seen.packets_sent {
+                    0 => f64::NAN,
+                    sent => discarded as f64 / sent as f64,
+                };
+                table.float("loss_ratio", loss);
                 table.integer("retransmitted", record.retransmitted.measured());
                 delays(&mut table, &self.delays_of_flow(index));
                 table.float("jitter_ns", stats.jitter);

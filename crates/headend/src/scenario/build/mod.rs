@@ -118,6 +118,24 @@ impl Scenario {
     }
 }
 
+/// How many delay lines are built at most: of each remote host two for the wide area, those of hosts that take their time, and one where a
+/// CMTS takes its time; of each link one at each end that packets leave by.
+pub(super) fn count_lines(links: &[LinkPlan], groups: &[GroupPlan]) -> usize {
+    let exits = links.iter().map(|link| customers(link) + 1);
+    let of_hosts = |time: Duration| if time.is_zero() { 0 } else { 2 };
+    let of_peer = |processing: Duration, peer: &PeerPlan| {
+        let takes_time =
+            |(link, _): &&(u16, Port)| !forwarding(&links[usize::from(*link)]).is_zero();
+        let ports = peer.up.iter().chain(&peer.down);
+        2 + ports.filter(takes_time).count() + of_hosts(processing) + of_hosts(peer.processing)
+    };
+    let of_groups = groups.iter().map(|group| {
+        let peers = group.peers.iter();
+        peers.map(|peer| of_peer(group.processing, peer)).sum()
+    });
+    exits.chain(of_groups).sum()
+}
+
 struct Builder {
     seed: u64,
     fastest: Rate,
@@ -165,10 +183,7 @@ impl Builder {
             }
         };
         self.links.push(link);
-        self.forwarding.push(match &plan.medium {
-            Medium::Docsis(cable) => cable.plant.cmts_forwarding,
-            Medium::Dot11b(_) | Medium::PointToPoint(_) => Duration::ZERO,
-        });
+        self.forwarding.push(forwarding(plan));
         let customers = customers(plan);
         let [up, down] = ["up", "down"].map(|direction| {
             (customers == 1 || direction == "down").then(|| self.add_exit(&plan.name, direction))
@@ -381,6 +396,14 @@ impl Builder {
         let line =
             |builder: &mut Self| builder.add_line(time, Duration::ZERO, Harm::default(), path);
         (!time.is_zero()).then(|| Hop::Line(line(self)))
+    }
+}
+
+/// How long the CMTS takes to forward a packet; elsewhere nothing.
+fn forwarding(plan: &LinkPlan) -> Duration {
+    match &plan.medium {
+        Medium::Docsis(cable) => cable.plant.cmts_forwarding,
+        Medium::Dot11b(_) | Medium::PointToPoint(_) => Duration::ZERO,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::rng::Rng;
 use crate::scenario::error::{Problem, ScenarioError};
 use crate::scenario::named::{Named, OrTable};
 use crate::scenario::raw::{LinkConfig, LinkDirection, PointToPoint, Queue, Raw, VaryingRate};
+use crate::text::quote;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
 
@@ -487,7 +488,7 @@ fn read_trace(path: &str, name: &str, text: &str) -> Result<Vec<u64>, ScenarioEr
                     "a whole number of milliseconds on line {} of \"{name}\"",
                     index + 1
                 ),
-                found: format!("{:?}", line.chars().take(40).collect::<String>()),
+                found: quote(line),
             };
             return Err(ScenarioError::at(path, problem));
         };

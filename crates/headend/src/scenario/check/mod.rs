@@ -17,10 +17,12 @@ mod service_flow;
 
 use std::collections::BTreeMap;
 
+use super::build::count_lines;
 use super::error::{Problem, ScenarioError};
 use super::parse::{Document, Format, Override, queue_path};
 use super::raw::{FORMAT, Host, Raw};
-use crate::time::Duration;
+use crate::event::EventQueue;
+use crate::time::{Duration, Instant};
 
 pub(super) use cable::{CablePlan, ModemPlan, Profile};
 pub(super) use capture::CapturePlan;
@@ -212,6 +214,7 @@ impl TryFrom<Raw> for Scenario {
         classifiers::check(&links, &hosts, &groups, &mut warnings)?;
         classes::check(&links, &groups, &mut warnings);
         flows::warn_of_base_rtt(&groups, &links, &mut warnings);
+        check_lines(&raw, &links, &groups)?;
         check_bottleneck(&raw, &links)?;
         let interval = resolve_interval(&raw, &links)?;
         raw.results.interval = Some(interval);
@@ -297,6 +300,22 @@ fn check_emulation(raw: &Raw) -> Result<(), ScenarioError> {
         None => return Ok(()),
     };
     Err(unavailable(path, "emulation of real hosts"))
+}
+
+/// The more delay lines there are, the fewer bits are left for their times.
+fn check_lines(raw: &Raw, links: &[LinkPlan], groups: &[GroupPlan]) -> Result<(), ScenarioError> {
+    let count = count_lines(links, groups);
+    let limit = EventQueue::limit_of(count) - Instant::ZERO;
+    if raw.duration < limit {
+        return Ok(());
+    }
+    let most = Duration::from_secs(limit.as_nanos() / 1_000_000_000);
+    let why = format!(
+        "expected at most {most} for a run of {count} delay lines (two or more for each of its {} flows), found {}",
+        groups.len(),
+        raw.duration
+    );
+    Err(ScenarioError::invalid("duration", why))
 }
 
 fn check_bottleneck(raw: &Raw, links: &[LinkPlan]) -> Result<(), ScenarioError> {

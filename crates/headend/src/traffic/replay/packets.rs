@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::quote;
+
 /// Packets in order of time: nanoseconds after the first of all, and IP bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(into = "String", try_from = "String")]
@@ -71,9 +73,9 @@ impl TryFrom<String> for Packets {
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
             let number = packets.len() + 1;
             let Some(packet) = read(part) else {
-                let part = part.trim().chars().take(40).collect::<String>();
+                let part = quote(part.trim());
                 return Err(format!(
-                    "packet {number}: expected a time in nanoseconds and a size of 28 to 65535 IP bytes, such as \"20000000 200\", found \"{part}\""
+                    "packet {number}: expected a time in nanoseconds and a size of 28 to 65535 IP bytes, such as \"20000000 200\", found {part}"
                 ));
             };
             if packets.last().is_some_and(|&(before, _)| packet.0 < before) {

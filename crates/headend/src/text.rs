@@ -1,0 +1,59 @@
+//! What errors show of texts that others wrote: short where it is a file's, and nothing that a terminal would obey.
+
+use std::borrow::Cow;
+
+/// Of a file so many characters are quoted: enough to find the place, too few to give a secret away.
+const MOST_QUOTED: usize = 20;
+
+/// The start of a text in quotes, escaped; `…` stands for what is left out.
+pub(crate) fn quote(text: &str) -> String {
+    let mut left = text.chars();
+    let start: String = left.by_ref().take(MOST_QUOTED).collect();
+    let cut = if left.next().is_some() { "…" } else { "" };
+    format!("\"{}{cut}\"", start.escape_debug())
+}
+
+/// The text with whatever a terminal obeys (controls, breaks of lines, turns of direction) escaped.
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_obeyed) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_obeyed(c) {
+            escaped.extend(c.escape_debug());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
+}
+
+fn is_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_is_short_and_escaped() {
+        assert_eq!(quote("1 2"), "\"1 2\"");
+        assert_eq!(quote("12345678901234567890"), "\"12345678901234567890\"");
+        assert_eq!(
+            quote("root:x:0:0:root:/root:/bin/sh"),
+            "\"root:x:0:0:root:/roo…\""
+        );
+        assert_eq!(quote("\u{1b}[31m\0\"ü"), "\"\\u{1b}[31m\\0\\\"ü\"");
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped_and_nothing_else() {
+        assert_eq!(
+            escape("a\u{1b}[1m\n\u{9b}\u{202e}z"),
+            "a\\u{1b}[1m\\n\\u{9b}\\u{202e}z"
+        );
+        assert!(matches!(escape("\"ü\" [/48] €\\"), Cow::Borrowed(_)));
+    }
+}

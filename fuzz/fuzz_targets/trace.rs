@@ -1,0 +1,15 @@
+//! Fuzzes `Target::Trace`.
+
+#![no_main]
+
+use headend_fuzz::tally;
+use headend_fuzz::targets::Target;
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+fuzz_target!(init: tally::begin(), |input: &[u8]| -> Corpus {
+    if tally::attempt(Target::Trace, input) {
+        Corpus::Keep
+    } else {
+        Corpus::Reject
+    }
+});

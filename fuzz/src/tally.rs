@@ -1,0 +1,138 @@
+//! Counts of what was tried, and the inputs that failed.
+//!
+//! A failure does not end the fuzzer: it is kept once for each place in the source and what is said there, and the next input is tried.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::targets::{Target, Tried};
+
+/// Names the folder that receives counts and failures. Without it, a failure ends the process.
+pub const FOLDER: &str = "HEADEND_FUZZ_FOLDER";
+/// The counts in that folder.
+pub const COUNTS: &str = "counts";
+/// How often they are written.
+const WRITTEN_EVERY: Duration = Duration::from_millis(500);
+
+thread_local! {
+    /// Where the last panic was, and what it said.
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// What a target has tried so far.
+#[derive(Debug)]
+struct Tally {
+    folder: PathBuf,
+    tried: Tried,
+    /// By place.
+    failures: BTreeMap<String, u64>,
+    written: Instant,
+}
+
+static TALLY: Mutex<Option<Tally>> = Mutex::new(None);
+
+/// Begins to count, and from then on notes panics in place of ending the process. To be called once, before the first input.
+pub fn begin() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let payload = text.unwrap_or("a panic");
+        PANIC.set(format!("{place}\n{payload}"));
+    }));
+    *TALLY.lock().unwrap_or_else(PoisonError::into_inner) = Some(Tally {
+        folder: PathBuf::from(folder),
+        tried: Tried::default(),
+        failures: BTreeMap::new(),
+        written: now(),
+    });
+}
+
+/// Tries an input; whether it is worth being mutated further. What failed is not, nor is a scenario for runs that cannot be run.
+pub fn attempt(target: Target, input: &[u8]) -> bool {
+    let mut tally = TALLY.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(tally) = tally.as_mut() else {
+        target.attempt(input);
+        return true;
+    };
+    let result = panic::catch_unwind(|| target.attempt(input));
+    if let Ok(tried) = result {
+        tally.tried.add(tried);
+    } else {
+        tally.fail(input, &PANIC.take());
+    }
+    if tally.written.elapsed() >= WRITTEN_EVERY {
+        tally.written = now();
+        // What cannot be written now is written the next time.
+        let _ = fs::write(tally.folder.join(COUNTS), counts(&tally.tried));
+    }
+    result.is_ok_and(|tried| tried.runs > 0 || target != Target::ScenarioRun)
+}
+
+impl Tally {
+    /// Keeps the first and the shortest input of each place.
+    fn fail(&mut self, input: &[u8], panic: &str) {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        // What must hold is asked for at one place of many columns: the start of the sentence names one. Numbers in it are of the input.
+        let (place, said) = panic.split_once('\n').unwrap_or((panic, ""));
+        let said = said.chars().filter(|c| !c.is_ascii_digit()).take(30);
+        let name: String = place.chars().chain(['-']).chain(said).map(plain).collect();
+        let count = self.failures.entry(name.clone()).or_default();
+        *count += 1;
+        let path = self.folder.join(format!("failure-{name}"));
+        let is_shorter =
+            |path: &Path| fs::metadata(path).is_ok_and(|file| input.len() as u64 >= file.len());
+        if *count > 1 && is_shorter(&path) {
+            return;
+        }
+        let mut said = panic.to_owned();
+        let _ = writeln!(said);
+        fs::write(&path, input).expect("failures can be written");
+        fs::write(self.folder.join(format!("said-{name}")), said).expect("failures can be written");
+    }
+}
+
+fn counts(tried: &Tried) -> String {
+    let Tried {
+        parses,
+        accepted,
+        runs,
+        cut,
+        skipped,
+    } = tried;
+    format!("{parses} {accepted} {runs} {cut} {skipped}\n")
+}
+
+/// What [`COUNTS`] holds.
+pub fn read_counts(folder: &Path) -> Tried {
+    let text = fs::read_to_string(folder.join(COUNTS)).unwrap_or_default();
+    let mut numbers = text
+        .split_whitespace()
+        .map(|text| text.parse().unwrap_or_default());
+    let mut next = || numbers.next().unwrap_or_default();
+    Tried {
+        parses: next(),
+        accepted: next(),
+        runs: next(),
+        cut: next(),
+        skipped: next(),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "wall time decides when counts are written, never what is tried"
+)]
+fn now() -> Instant {
+    Instant::now()
+}

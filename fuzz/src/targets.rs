@@ -1,0 +1,364 @@
+//! What is tried with an input, and what must hold of it.
+//!
+//! Skipped are runs that would take the fuzzer's time and show nothing that smaller ones do not: those of more than [`MOST_FLOWS`] flows or
+//! [`MOST_QUEUES`] queues, and those whose shortest interval of results makes more than [`MOST_ROWS`] rows. A run ends after two simulated
+//! seconds or [`MOST_EVENTS`] events, whichever comes first.
+
+use std::collections::BTreeMap;
+
+use headend::metrics::table::{Column, Table};
+use headend::scenario::{self, Format, Override, Scenario};
+use headend::time::{Duration, Instant};
+use headend::traffic::replay;
+use headend::wire::read;
+
+/// More flows than this are not run.
+pub const MOST_FLOWS: usize = 300;
+/// More queues than this are not run.
+pub const MOST_QUEUES: usize = 600;
+/// More intervals of results, counted once for each flow and queue, are not run.
+pub const MOST_ROWS: u64 = 300_000;
+/// A run is cut off after so many events.
+pub const MOST_EVENTS: u64 = 100_000;
+/// Simulated time of a run.
+const RUN: Duration = Duration::from_secs(2);
+/// The file that a scenario of these targets may name.
+pub const FILE: &str = "file";
+
+/// A target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The readers of captures.
+    Capture,
+    /// Scenarios that are accepted, run.
+    ScenarioRun,
+    /// The text of a scenario, and overrides.
+    ScenarioText,
+    /// The readers of traces.
+    Trace,
+}
+
+/// What became of an input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// Texts and files that were read.
+    pub parses: u64,
+    /// Those of them that were accepted.
+    pub accepted: u64,
+    /// Scenarios that were run.
+    pub runs: u64,
+    /// Runs that were cut off, as they had too many events.
+    pub cut: u64,
+    /// Scenarios that were too large to be run.
+    pub skipped: u64,
+}
+
+impl Tried {
+    /// Adds what became of another.
+    pub fn add(&mut self, other: Self) {
+        self.parses += other.parses;
+        self.accepted += other.accepted;
+        self.runs += other.runs;
+        self.cut += other.cut;
+        self.skipped += other.skipped;
+    }
+}
+
+impl Target {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::ScenarioText,
+        Self::ScenarioRun,
+        Self::Capture,
+        Self::Trace,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Capture => "capture",
+            Self::ScenarioRun => "scenario_run",
+            Self::ScenarioText => "scenario_text",
+            Self::Trace => "trace",
+        }
+    }
+
+    /// Tries an input. Panics if the engine does, or if what must hold does not.
+    pub fn attempt(self, input: &[u8]) -> Tried {
+        match self {
+            Self::Capture => try_capture(input),
+            Self::ScenarioRun => try_scenario(input, true),
+            Self::ScenarioText => try_scenario(input, false),
+            Self::Trace => try_trace(input),
+        }
+    }
+}
+
+/// Splits an input into a scenario's text and its overrides: behind the text, each after a NUL, as `path=value`.
+pub fn split(input: &str) -> (&str, Format, Vec<Override>) {
+    let mut parts = input.split('\0');
+    let text = parts.next().unwrap_or_default();
+    let overrides = parts.map(|part| part.split_once('=').unwrap_or((part, "")));
+    let overrides = overrides
+        .map(|(path, value)| (path.to_owned(), value.to_owned()))
+        .collect();
+    let format = if text.trim_start().starts_with('{') {
+        Format::Json
+    } else {
+        Format::Toml
+    };
+    (text, format, overrides)
+}
+
+fn try_scenario(input: &[u8], is_run: bool) -> Tried {
+    let mut tried = Tried::default();
+    let Ok(input) = std::str::from_utf8(input) else {
+        return tried;
+    };
+    let (text, format, overrides) = split(input);
+    tried.parses = 1;
+    let files = BTreeMap::from([(FILE.to_owned(), b"1\n2\n5\n".to_vec())]);
+    let parsed = Scenario::parse(text, format, &overrides, &files);
+    let scenario = match parsed {
+        Ok(scenario) => scenario,
+        Err(error) => {
+            check_sentence(&error.to_string());
+            return tried;
+        }
+    };
+    tried.accepted = 1;
+    if is_run {
+        run(&scenario, &mut tried);
+    } else {
+        check_scenario(&scenario);
+        let named = scenario::required_files(text, format, &overrides);
+        assert!(named.is_ok(), "an accepted scenario names its files");
+        let refused = scenario::refuse(text, format, &overrides, "flow.a", "expected more");
+        check_sentence(&refused.expect("it was read before").to_string());
+    }
+    tried
+}
+
+/// A scenario is the same when it is written out and read again, and says in lines of text what is to be said of it.
+fn check_scenario(scenario: &Scenario) {
+    let json = scenario.to_json();
+    let again = Scenario::parse(&json, Format::Json, &[], &BTreeMap::new());
+    let again = again.unwrap_or_else(|error| panic!("written out it is refused: {error}"));
+    assert_eq!(again.to_json(), json, "written out twice it is the same");
+    assert!(
+        again == *scenario,
+        "written out it is the same scenario: {again:?}\nfound {scenario:?}"
+    );
+    scenario.warnings().iter().for_each(|line| check_line(line));
+    if let Some(path) = scenario.queue_path() {
+        let overrides = [("queue".to_owned(), "drop_tail".to_owned())];
+        let found = Scenario::parse(&json, Format::Json, &overrides, &BTreeMap::new());
+        if let Err(error) = found {
+            check_sentence(&error.to_string());
+        }
+        check_line(&path);
+    }
+}
+
+/// One line that a terminal shows as it is, and that does not run on.
+fn check_sentence(text: &str) {
+    check_line(text);
+    assert!(!text.is_empty(), "an error says something");
+}
+
+fn check_line(text: &str) {
+    assert!(
+        !text.contains(char::is_control),
+        "text without control characters, found {text:?}"
+    );
+}
+
+/// Runs it for two simulated seconds.
+fn run(scenario: &Scenario, tried: &mut Tried) {
+    let flows = scenario.flows().count();
+    let queues = scenario.queues().count();
+    let raw = scenario.raw();
+    let interval = raw.results.interval.map_or(u64::MAX, Duration::as_nanos);
+    let rows = RUN.as_nanos() / interval.max(1) * (flows + queues) as u64;
+    if flows > MOST_FLOWS || queues > MOST_QUEUES || rows > MOST_ROWS {
+        tried.skipped = 1;
+        return;
+    }
+    tried.runs = 1;
+    let mut simulation = scenario.build(raw.seed);
+    // The life of a packet is told of every second one.
+    let followed = scenario
+        .flows()
+        .next()
+        .filter(|_| raw.seed.is_multiple_of(2));
+    if let Some((flow, _)) = followed {
+        let from = Instant::from_nanos(100_000_000);
+        assert!(simulation.follow(flow, from), "it has the flow {flow}");
+    }
+    let end = Instant::ZERO + RUN;
+    let mut slice = Duration::from_micros(1);
+    let mut is_over = false;
+    while !is_over && simulation.now() < end && simulation.events() < MOST_EVENTS {
+        let before = simulation.events();
+        is_over = simulation.run_until((simulation.now() + slice).min(end));
+        let events = simulation.events() - before;
+        if events < 1000 {
+            slice = slice * 2;
+        } else if events > 10_000 {
+            slice = (slice / 2).max(Duration::from_nanos(1));
+        }
+    }
+    tried.cut = u64::from(!is_over && simulation.now() < end);
+    for (_, content) in simulation.take_capture() {
+        check_own_capture(&content);
+    }
+    for (name, table) in simulation.tables() {
+        check_table(name, &table);
+    }
+}
+
+/// What a run captures can be read.
+fn check_own_capture(content: &[u8]) {
+    if content.is_empty() {
+        return;
+    }
+    let packets = read::Packets::of(content).expect("a run's capture is one");
+    for packet in packets {
+        if let Err(fault) = packet {
+            panic!("a run's capture is whole: {fault}");
+        }
+    }
+}
+
+/// The columns of a table are of one length, and a figure is finite or missing.
+fn check_table(name: &str, table: &Table) {
+    let length = |column: &Column| match column {
+        Column::Float(values) => values.len(),
+        Column::Integer(values) => values.len(),
+        Column::Text(values) => values.len(),
+    };
+    let rows = table
+        .columns
+        .first()
+        .map_or(0, |(_, column)| length(column));
+    for (key, column) in &table.columns {
+        assert_eq!(length(column), rows, "rows of {name}.{key}");
+        match column {
+            Column::Float(values) => assert!(
+                !values.iter().any(|value| value.is_infinite()),
+                "{name}.{key} is finite"
+            ),
+            Column::Integer(values) => assert!(
+                values.iter().all(|&value| i64::try_from(value).is_ok()),
+                "{name}.{key} is below 2^63"
+            ),
+            Column::Text(values) => values.iter().for_each(|text| check_line(text)),
+        }
+    }
+}
+
+/// What an error may say beside the characters that it quotes of a file.
+const LONGEST_OF_FILES: usize = 300;
+
+/// An error of a file, short whatever the file holds.
+fn check_of_file(text: &str) {
+    check_sentence(text);
+    let length = text.chars().count();
+    assert!(
+        length <= LONGEST_OF_FILES,
+        "at most {LONGEST_OF_FILES} characters, found {length}: {text}"
+    );
+}
+
+/// Reads and runs a scenario that names a file of this content.
+fn try_with_file(text: &str, content: &[u8], tried: &mut Tried) {
+    tried.parses += 1;
+    let files = BTreeMap::from([(FILE.to_owned(), content.to_vec())]);
+    match Scenario::parse(text, Format::Toml, &[], &files) {
+        Ok(scenario) => {
+            tried.accepted += 1;
+            check_scenario(&scenario);
+            run(&scenario, tried);
+        }
+        Err(error) => check_of_file(&error.to_string()),
+    }
+}
+
+/// Ways to choose from a capture: all, and by each key.
+fn choices() -> [replay::Config; 4] {
+    let all = replay::Config {
+        capture: Some(FILE.to_owned()),
+        ..replay::Config::default()
+    };
+    [
+        replay::Config {
+            host: Some("10.0.0.0/8".to_owned()),
+            ..all.clone()
+        },
+        replay::Config {
+            host: Some("fd00::/8".to_owned()),
+            protocol: Some(replay::Transport::Tcp),
+            ..all.clone()
+        },
+        replay::Config {
+            interface: Some("eth0".to_owned()),
+            protocol: Some(replay::Transport::Udp),
+            ..all.clone()
+        },
+        replay::Config {
+            port: Some(443),
+            protocol: Some(replay::Transport::Icmp),
+            ..all
+        },
+    ]
+}
+
+const REPLAYED: &str = "
+duration = \"2 s\"
+[link.wire.point_to_point]
+up.rate = \"100 Mbit/s\"
+[flow.again]
+application.replay = { capture = \"file\" }
+";
+
+fn try_capture(input: &[u8]) -> Tried {
+    let mut tried = Tried::default();
+    for choice in choices() {
+        tried.parses += 1;
+        match replay::choose(&choice, input) {
+            Ok(_) => tried.accepted += 1,
+            Err((_, what)) => check_of_file(&what),
+        }
+    }
+    try_with_file(REPLAYED, input, &mut tried);
+    tried
+}
+
+const TRACED: [&str; 2] = [
+    "
+duration = \"2 s\"
+[link.wire.point_to_point]
+up.rate.trace = \"file\"
+down.rate = \"10 Mbit/s\"
+[flow.upload]
+application = \"bulk\"
+",
+    "
+duration = \"2 s\"
+[link.cable.docsis]
+preset = \"docsis31\"
+upstream.rate = \"1 Mbit/s\"
+upstream.capacity.trace = \"file\"
+downstream.rate = \"50 Mbit/s\"
+[flow.upload]
+application = \"bulk\"
+",
+];
+
+fn try_trace(input: &[u8]) -> Tried {
+    let mut tried = Tried::default();
+    for text in TRACED {
+        try_with_file(text, input, &mut tried);
+    }
+    tried
+}
