@@ -46,6 +46,7 @@ class Scenario:
         self.seed = content.get("seed", 1)
         self.expect = list(content.get("expect", {}).items())
         self.warnings: list[str] = []
+        self.memory: list[tuple[str, str, int, bool]] = []
         self.bottleneck = content.get("bottleneck")
         self.queue_path = "link.cable.docsis.upstream.queue" if self.bottleneck else None
 

@@ -17,6 +17,7 @@ from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
 from headend.folder import create_folder
 from headend.life import parse_follow
+from headend.memory import Allowance, Room, check_kept, check_memory, read_allowance
 from headend.quantity import format_quantity, read_integer
 from headend.reach import Reach, read_allowed
 from headend.result import RESULT_FORMAT, Result
@@ -57,6 +58,8 @@ class Plan:
     follow: tuple[str, int] | None = None
     #: What to read before its results are trusted, beside what the engine says of the scenario.
     notes: tuple[str, ...] = ()
+    #: Bytes that it can need.
+    memory: int = 0
 
     @property
     def run(self) -> Run:
@@ -145,8 +148,10 @@ def plan_run(
     label: str = "",
     explain: str | None = None,
     allow_files: Sequence[str | Path] = (),
+    memory: str | int | Allowance | None = None,
 ) -> Plan:
     """Check everything that can be checked before running; what is varied comes after what all runs share."""
+    allowance = read_allowance(memory)
     if seed is not None:
         seed = read_seed(seed)
         _check_seed_alone(overrides, "--seed")
@@ -167,6 +172,7 @@ def plan_run(
         except InputError as error:
             path = f"expect.{name}"
             raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
+    needed = check_memory(loaded.scenario, allowance, text.shown_as)
     chosen = loaded.scenario.seed if seed is None else seed
     follow = (
         parse_follow(explain, vocabulary, loaded.scenario.duration_ns)
@@ -175,7 +181,7 @@ def plan_run(
     )
     notes = note_replaced(text, loaded, overrides, queue_path)
     name = label or loaded.name
-    return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes))
+    return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes), needed)
 
 
 def _load(text: Text, overrides: Overrides) -> Loaded:
@@ -240,6 +246,7 @@ def run(
     progress: bool = False,
     explain: str | None = None,
     allow_files: Sequence[str | Path] = (),
+    memory: str | int | None = None,
 ) -> Result:
     """Run a scenario.
 
@@ -263,6 +270,9 @@ def run(
     allow_files
         Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
         where the program runs.
+    memory
+        What it may take: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or bytes. Half of
+        the machine's by default.
 
     Returns
     -------
@@ -275,7 +285,12 @@ def run(
         When the scenario or the folder is not usable, in one line.
     """
     plan = plan_run(
-        scenario, write_overrides(set), seed=seed, explain=explain, allow_files=allow_files
+        scenario,
+        write_overrides(set),
+        seed=seed,
+        explain=explain,
+        allow_files=allow_files,
+        memory=memory,
     )
     if out is None:
         return _watch(plan, progress)
@@ -340,6 +355,7 @@ def plan_comparison(
     seed: int | None = None,
     seeds: int | Sequence[int] = 1,
     allow_files: Sequence[str | Path] = (),
+    memory: str | int | Allowance | None = None,
 ) -> list[Plan]:
     """Make a plan for every combination of the varied values and every seed; those of one seed share its traffic.
 
@@ -359,7 +375,10 @@ def plan_comparison(
         How many, from that one on; or which.
     allow_files
         From where files may be read besides.
+    memory
+        What all of them together may take; each alone is checked against it.
     """
+    allowance = read_allowance(memory)
     _check_varied(list(vary))
     if read_integer(seeds) is None:
         if seed is not None:
@@ -378,7 +397,13 @@ def plan_comparison(
         label = labels[number] if labels else label_values(varied)
         try:
             plan = plan_run(
-                source, overrides, varied=varied, seed=seed, label=label, allow_files=allow_files
+                source,
+                overrides,
+                varied=varied,
+                seed=seed,
+                label=label,
+                allow_files=allow_files,
+                memory=allowance,
             )
             plans.append(plan)
         except InputError as error:
@@ -391,6 +416,7 @@ def plan_comparison(
             f"--vary asks for one run ({plans[0].label}), which is nothing to compare: give several values, such as"
             " queue=drop_tail,codel; or several seeds (--seeds 10), for means with intervals"
         )
+    check_kept([plan.loaded.scenario for plan in plans for _ in chosen], allowance)
     return [replace(plan, seed=seed) for plan in plans for seed in chosen]
 
 
@@ -411,12 +437,19 @@ def carry_out_all(
     on_progress: Mapping[Run, Callable[[int], None]],
     stop: threading.Event,
     on_done: Callable[[int], None] | None = None,
+    memory: str | int | None = None,
 ) -> dict[Run, Result]:
-    """Run all plans on all cores, keeping their order. Plans not begun before a stop are left out."""
+    """Run all plans on all cores, or as many at a time as there is memory for, keeping their order. Plans not begun before a stop are left out."""
     done = {}
-    for plan, result in execute_all(
-        plans, lambda plan: plan.carry_out(on_progress.get(plan.run), stop), stop
-    ):
+    allowance = read_allowance(memory)
+    kept = check_kept([plan.loaded.scenario for plan in plans], allowance)
+    room = Room(allowance.size - kept)
+
+    def carry_out(plan: Plan) -> Result | None:
+        with room.take(plan.memory):
+            return None if stop.is_set() else plan.carry_out(on_progress.get(plan.run), stop)
+
+    for plan, result in execute_all(plans, carry_out, stop):
         done[plan.run] = result
         if on_done:
             on_done(len(done))
@@ -434,6 +467,7 @@ def compare(
     out: str | Path | None = None,
     force: bool = False,
     allow_files: Sequence[str | Path] = (),
+    memory: str | int | None = None,
 ) -> Comparison:
     """Run a scenario with every combination of some values, and give the runs side by side.
 
@@ -459,6 +493,9 @@ def compare(
     allow_files
         Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
         where the program runs.
+    memory
+        What all runs together may take: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or
+        bytes. Half of the machine's by default; where it is short, fewer runs go side by side.
     """
     plans = plan_comparison(
         scenario,
@@ -468,21 +505,22 @@ def compare(
         seed=seed,
         seeds=seeds,
         allow_files=allow_files,
+        memory=memory,
     )
     if out is None:
-        return _carry_out_comparison(plans)
+        return _carry_out_comparison(plans, memory)
     folder = take_path(out, "out")
     with create_folder(folder, force=force) as fresh:
-        comparison = _carry_out_comparison(plans)
+        comparison = _carry_out_comparison(plans, memory)
         comparison.write_into(fresh)
     comparison.folder = folder
     comparison.report(folder / "report.html")
     return comparison
 
 
-def _carry_out_comparison(plans: Sequence[Plan]) -> Comparison:
+def _carry_out_comparison(plans: Sequence[Plan], memory: str | int | None) -> Comparison:
     first = plans[0].loaded
-    results = carry_out_all(plans, {}, threading.Event())
+    results = carry_out_all(plans, {}, threading.Event(), memory=memory)
     return Comparison(list(results.values()), first.name, first.scenario.title)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: A scenario larger than this is somebody's disk image, not a scenario.
 LARGEST_SCENARIO_BYTES = 16 * 2**20
 
-#: A file that a scenario names, such as a capture to replay, is held in memory.
+#: The files that a scenario names, such as captures to replay, are held in memory, all of them together.
 LARGEST_FILE_BYTES = 512 * 2**20
 
 #: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
@@ -120,13 +120,15 @@ class Text:
         missing: dict[str, str] = {}
         found: dict[str, Path] = {}
         for name, set_by in needed:
+            what = f"file besides {', '.join(files)}" if files else "file"
+            left = LARGEST_FILE_BYTES - sum(map(len, files.values()))
             try:
                 path = self.reach.locate(name, set_by)
                 if found.setdefault(name, path) != path:
                     raise InputError(
                         f"there are two of this name, {found[name]} and {path}; write one of them ./{name}"
                     )
-                files[name] = _read_bytes(path, LARGEST_FILE_BYTES, "file")
+                files[name] = _read_bytes(path, left, what)
             except InputError as error:
                 files.pop(name, None)
                 missing.setdefault(name, str(error))

@@ -94,11 +94,11 @@ impl Run {
         }
         Ok(Self(Mutex::new(State {
             simulation: Some(Box::new(simulation)),
-            slice: Slice(Duration::from_millis(1)),
+            slice: Slice(Slice::SHORTEST),
         })))
     }
 
-    /// Runs for at least `wall_seconds`, or to the end; the simulated time so far in nanoseconds, and whether that is the end.
+    /// Runs for at least `wall_seconds`, or to the end, or until much was captured; the simulated time so far in nanoseconds, and whether that is the end.
     fn advance(&self, py: Python<'_>, wall_seconds: f64) -> PyResult<(u64, bool)> {
         let Ok(budget) = WallDuration::try_from_secs_f64(wall_seconds) else {
             return Err(PyValueError::new_err(
@@ -155,13 +155,16 @@ impl State {
     }
 }
 
+/// Bytes that are captured before they are to be taken.
+const MOST_CAPTURED: usize = 32 << 20;
+
 fn run_for(simulation: &mut Simulation, budget: WallDuration, slice: &mut Slice) -> (u64, bool) {
     let start = now();
     let mut last = start;
     loop {
         let done = simulation.run_until(simulation.now() + slice.0);
         let at = now();
-        if done || at - start >= budget {
+        if done || at - start >= budget || simulation.captured() >= MOST_CAPTURED {
             return (simulation.now().as_nanos(), done);
         }
         slice.adapt(at - last);

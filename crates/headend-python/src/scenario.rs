@@ -69,6 +69,15 @@ impl Scenario {
         self.0.warnings().to_vec()
     }
 
+    /// The parts of the memory that a run can need at most, the largest first: the keys that make it, the reckoning, bytes, and whether it is of tables.
+    #[getter]
+    fn memory(&self) -> Vec<(String, String, u64, bool)> {
+        let parts = self.0.memory().into_iter();
+        parts
+            .map(|part| (part.keys, part.text, part.bytes, part.is_table))
+            .collect()
+    }
+
     /// Every flow as results name it, with its application's name.
     #[getter]
     fn flows(&self) -> Vec<(String, &'static str)> {

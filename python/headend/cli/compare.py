@@ -14,6 +14,7 @@ from headend.cli.run import (
     AllowOption,
     ForceOption,
     JsonOption,
+    MemoryOption,
     QuietOption,
     SeedOption,
     SetOption,
@@ -91,6 +92,7 @@ def compare(
     force: ForceOption = False,
     quiet: QuietOption = False,
     allow_files: AllowOption = None,
+    memory: MemoryOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs side by side in one report: what changed, with traffic and seeds the same.
@@ -117,10 +119,13 @@ def compare(
             seed=seed,
             seeds=read_seeds("1" if seeds is None else seeds, seed),
             allow_files=allow_files or [],
+            memory=memory,
         )
-        comparison, stopped, unwritten = _run_varied(plans, out, force, hidden=quiet or as_json)
+        comparison, stopped, unwritten = _run_varied(
+            plans, out, force, memory, hidden=quiet or as_json
+        )
     else:
-        _refuse_settings(sources[0], settings, seed, seeds)
+        _refuse_settings(sources[0], settings, seed, seeds, memory)
         comparison, unwritten = _load_finished(sources, labels or [], out, force)
         stopped = False
     interrupted = stopped or bool(unwritten and unwritten.is_interruption)
@@ -148,7 +153,7 @@ def compare(
 
 
 def _run_varied(
-    plans: list[Plan], out: Path | None, force: bool, *, hidden: bool
+    plans: list[Plan], out: Path | None, force: bool, memory: str | None, *, hidden: bool
 ) -> tuple[Comparison, bool, Unwritten | None]:
     """Run everything and keep it; say also whether that was stopped, and what of it could not be written."""
     from headend.comparison import Comparison
@@ -160,7 +165,7 @@ def _run_varied(
     with stop_on_interrupt() as stop:
         with create_folder(target, force=force) as fresh:
             names = _name_runs(plans)
-            results = _carry_out(plans, names, stop, hidden=hidden)
+            results = _carry_out(plans, names, stop, memory, hidden=hidden)
             if not results:
                 raise KeyboardInterrupt
             whole = {run for run, result in results.items() if not result.is_partial}
@@ -183,17 +188,25 @@ def _name_runs(plans: list[Plan]) -> dict[Run, str]:
 
 
 def _carry_out(
-    plans: list[Plan], names: dict[Run, str], stop: threading.Event, *, hidden: bool
+    plans: list[Plan],
+    names: dict[Run, str],
+    stop: threading.Event,
+    memory: str | None,
+    *,
+    hidden: bool,
 ) -> dict[Run, Result]:
     """Run everything, with a bar for each run, or one over all where there are many."""
     from headend.experiment import MOST_RUNS, carry_out_all
 
     if len(plans) > MOST_RUNS:
         with show_points(plans[0].loaded.name, hidden=hidden) as on_point:
-            return carry_out_all(plans, {}, stop, lambda done: on_point(_count(done, len(plans))))
+            return carry_out_all(
+                plans, {}, stop, lambda done: on_point(_count(done, len(plans))), memory
+            )
     longest = max(plan.duration_ns for plan in plans)
     with show_progress(list(names.values()), longest, hidden=hidden) as bars:
-        return carry_out_all(plans, {run: bars[name] for run, name in names.items()}, stop)
+        progress = {run: bars[name] for run, name in names.items()}
+        return carry_out_all(plans, progress, stop, None, memory)
 
 
 def _count(done: int, total: int) -> Progress:
@@ -210,13 +223,18 @@ def _leave_out_partial(results: dict[Run, Result], whole: set[Run]) -> list[Resu
 
 
 def _refuse_settings(
-    source: str, settings: list[str] | None, seed: int | None, seeds: str | None
+    source: str,
+    settings: list[str] | None,
+    seed: int | None,
+    seeds: str | None,
+    memory: str | None,
 ) -> None:
     """Refuse what changes a scenario where runs that are finished are compared."""
     given = [
         ("--set", bool(settings)),
         ("--seed", seed is not None),
         ("--seeds", seeds is not None),
+        ("--memory", memory is not None),
     ]
     option = next((name for name, is_given in given if is_given), None)
     if option and Path(source).is_dir():

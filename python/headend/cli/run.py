@@ -67,6 +67,14 @@ def read_path(text: str | Path) -> Path:
     return Path(text)
 
 
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="What runs may take of memory, such as 8GB or 50%; what can need more is refused. Half of the machine's by default.",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option(
@@ -127,6 +135,7 @@ def run(
         ),
     ] = None,
     allow_files: AllowOption = None,
+    memory: MemoryOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
@@ -154,6 +163,7 @@ def run(
             seed=seed,
             explain=explain[0] if explain else None,
             allow_files=allow_files or [],
+            memory=memory,
         )
     except InputError as error:
         raise InputError(_echo_capture(str(error), capture or [])) from error

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headend.cli.run import AllowOption, JsonOption, QuietOption, read_path, tell_in_json
+from headend.cli.run import (
+    AllowOption,
+    JsonOption,
+    MemoryOption,
+    QuietOption,
+    read_path,
+    tell_in_json,
+)
 from headend.cli.sweep import SchedulerOption, SeedsOption, print_first_warnings
 from headend.cli.terminal import (
     Commands,
@@ -28,6 +35,7 @@ from headend.cli.terminal import (
 from headend.errors import InputError
 
 if TYPE_CHECKING:
+    from headend.memory import Allowance
     from headend.study import Judgement, Study
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
@@ -121,6 +129,7 @@ def run(
     allow_files: AllowOption = None,
     scheduler: SchedulerOption = None,
     quiet: QuietOption = False,
+    memory: MemoryOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a study, all studies of a document, or all of them, on all cores and judge their claims.
@@ -131,12 +140,14 @@ def run(
     from headend.cli.compare import read_seeds
     from headend.execution import interrupt_at_once
     from headend.library import find_studies
+    from headend.memory import read_allowance
     from headend.reach import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
     from headend.sweeps.cluster import open_crew
     from headend.sweeps.definition import list_seeds
 
+    allowance = read_allowance(memory)
     allowed = read_allowed(allow_files or [])
     studies = [_read(folder, allowed) for folder in find_studies(name)]
     studies = [study.make_quick() if quick else study for study in studies]
@@ -148,8 +159,8 @@ def run(
         _announce_program(order.study)
     told = Told()
     needed = any(study.scenario for study in studies)
-    with interrupt_at_once(), open_crew(scheduler if needed else None) as crew:
-        _carry_out(orders, crew, told, hidden=quiet or as_json, as_json=as_json)
+    with interrupt_at_once(), open_crew(scheduler if needed else None, allowance) as crew:
+        _carry_out(orders, crew, told, allowance, hidden=quiet or as_json, as_json=as_json)
     if len(orders) > 1 and not (quiet or as_json):
         _print_totals(told)
     if as_json:
@@ -188,7 +199,13 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
 
 
 def _carry_out(
-    orders: Sequence[Order], crew: Crew, told: Told, *, hidden: bool, as_json: bool
+    orders: Sequence[Order],
+    crew: Crew,
+    told: Told,
+    allowance: Allowance,
+    *,
+    hidden: bool,
+    as_json: bool,
 ) -> None:
     """Run studies and tell what became of each; whenever they are interrupted, say what is kept."""
     from headend.execution import stop_on_interrupt
@@ -208,7 +225,7 @@ def _carry_out(
                 done = progress.done
                 bar(progress)
 
-            for order, outcome in run_studies(orders, stop, crew, count):
+            for order, outcome in run_studies(orders, stop, crew, count, allowance):
                 if alone and isinstance(outcome, Exception):
                     raise outcome
                 with bar.aside():

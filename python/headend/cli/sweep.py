@@ -11,6 +11,7 @@ import typer
 from headend.cli.run import (
     AllowOption,
     JsonOption,
+    MemoryOption,
     QuietOption,
     SetOption,
     make_report,
@@ -83,6 +84,7 @@ def sweep(
     scheduler: SchedulerOption = None,
     allow_files: AllowOption = None,
     quiet: QuietOption = False,
+    memory: MemoryOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over a grid of values and several seeds, on all cores.
@@ -113,6 +115,7 @@ def sweep(
             stop=stop,
             on_progress=on_progress,
             allow_files=allow_files or [],
+            memory=memory,
             report=False,
         )
         unwritten = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from headend.scenario import read_text
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_keys, check_texts
 from headend.sweeps.conflicts import BY_AXIS
+from headend.sweeps.definition import MOST_POINTS
 from headend.sweeps.place import add_line, find_second
 
 _KEYS = {
@@ -157,7 +159,20 @@ class Study:
         return Reach(self.folder, self.folder, allowed=self.allowed)
 
     def list_points(self) -> list[Point]:
-        """List all combinations of all axes and seeds."""
+        """List all combinations of all axes and seeds.
+
+        Raises
+        ------
+        InputError
+            For more than a sweep may have, before any of them is made.
+        """
+        sizes = [len(axis.values) for axis in self.axes]
+        total = math.prod(sizes) * len(self.seeds)
+        if total > MOST_POINTS:
+            product = " × ".join(map(str, sizes))
+            raise InputError(
+                f"{self.name}: {product} settings × {len(self.seeds)} seeds are {total:,} points, more than {MOST_POINTS:,}"
+            )
         return list(self._combine())
 
     def make_quick(self) -> Study:

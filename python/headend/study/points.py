@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from headend.errors import InputError, suggest
 from headend.expect import Quantity, Vocabulary, parse_quantity_name
+from headend.memory import Allowance
 from headend.scenario import read_scenario
 from headend.study.definition import Point, Study
 from headend.sweeps.crew import Batch, Crew, Finished, OnProgress, run_missing
@@ -111,17 +112,17 @@ def run_points(
     return gather_points(study, jobs, store, finished) if finished.complete else None
 
 
-def prepare_points(study: Study) -> list[Job]:
+def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job]:
     """Check every point of a study.
 
     Raises
     ------
     InputError
-        When a point's scenario is refused, or what the study sets for all points has no effect.
+        When a point's scenario is refused or needs more memory than is allowed, or what the study sets for all points has no effect.
     """
     columns = Columns(study.measures, study.distributions, study.series)
     points = study.list_points()
-    jobs = [_prepare(study, point, columns) for point in points]
+    jobs = [_prepare(study, point, columns, allowance) for point in points]
     # Only a scenario tells what `queue` stands for.
     kinds = {(point.scenario, dict(point.overrides).get("bottleneck")): point for point in points}
     for point in kinds.values():
@@ -162,12 +163,12 @@ def note_study_warnings(study: Study, jobs: Sequence[Job]) -> list[str]:
     )
 
 
-def _prepare(study: Study, point: Point, columns: Columns) -> Job:
+def _prepare(study: Study, point: Point, columns: Columns, allowance: Allowance | None) -> Job:
     """Check a point; what is wrong with it is told with the line of ``study.toml``, where that has one."""
     file = study.folder / "study.toml"
     try:
         text = _read_text(point.scenario, study.reach)
-        return prepare(text, point.overrides, point.seed, columns)
+        return prepare(text, point.overrides, point.seed, columns, allowance)
     except InputError as error:
         message = str(error).replace("(from --set ", f"(from {file}: ")
         if message.startswith(("measures.", "distributions.", "series.")):

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headend.execution import interrupt_at_once
+from headend.memory import Allowance
 from headend.study.claims import judge_claims
 from headend.study.definition import Study
 from headend.study.outcome import StudyOutcome, draw_study_figures
@@ -32,6 +33,7 @@ def run_studies(
     stop: threading.Event,
     crew: Crew | None = None,
     on_progress: OnProgress | None = None,
+    allowance: Allowance | None = None,
 ) -> Iterator[tuple[Order, StudyOutcome | Exception]]:
     """Run, judge and write studies; while one is judged and written, the points of the next ones are run.
 
@@ -45,6 +47,8 @@ def run_studies(
         Who runs the points; by default the threads of this process.
     on_progress
         Told of progress over the points of all studies.
+    allowance
+        What points may take of memory; half of the machine's by default.
 
     Yields
     ------
@@ -58,7 +62,7 @@ def run_studies(
         for order in orders:
             if stop.is_set():
                 return
-            begun.append(_begin(order))
+            begun.append(_begin(order, allowance))
             yield begun[-1].batch
 
     with closing(run_missing(begin_each(), stop, crew, on_progress)) as stream:
@@ -127,9 +131,9 @@ class _Refused:
         raise self.error
 
 
-def _begin(order: Order) -> _Course | _Refused:
+def _begin(order: Order, allowance: Allowance | None) -> _Course | _Refused:
     """Check all of a study that can be checked before it is run."""
     try:
-        return _Course(order, order.study.load_analysis(), prepare_points(order.study))
+        return _Course(order, order.study.load_analysis(), prepare_points(order.study, allowance))
     except Exception as error:
         return _Refused(order, error)

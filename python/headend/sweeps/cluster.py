@@ -22,6 +22,7 @@ from headend.sweeps.job import OtherBuildError
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.memory import Allowance
     from headend.sweeps.job import Parcel
 
 #: Where nobody has configured logging, a warning is a line on standard error.
@@ -46,10 +47,14 @@ _SILENT = "waiting: the scheduler {0} does not answer"
 
 
 @contextmanager
-def open_crew(scheduler: str | None, stop: threading.Event | None = None) -> Iterator[Crew]:
+def open_crew(
+    scheduler: str | None,
+    allowance: Allowance | None = None,
+    stop: threading.Event | None = None,
+) -> Iterator[Crew]:
     """Give those who run the points: this machine's cores, or a cluster's workers."""
     if scheduler is None:
-        yield Threads()
+        yield Threads(allowance)
         return
     with Cluster(scheduler, stop) as cluster:
         yield cluster

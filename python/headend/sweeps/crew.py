@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from headend.execution import count_cores, execute_all
+from headend.memory import Allowance, Room, read_allowance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,7 +100,16 @@ class Crew(Protocol):
 
 
 class Threads:
-    """All cores of this machine: the engine lets go of Python's lock, so nothing is copied or pickled."""
+    """All cores of this machine, or fewer where there is no memory for more: the engine lets go of Python's lock, so nothing is copied or pickled.
+
+    Parameters
+    ----------
+    allowance
+        What jobs may take of memory together; half of the machine's by default.
+    """
+
+    def __init__(self, allowance: Allowance | None = None) -> None:
+        self.room = Room(read_allowance(allowance).size)
 
     def count_places(self) -> int:
         """Count the cores."""
@@ -112,7 +122,8 @@ class Threads:
 
         def work(task: Task) -> Kept | Failure | None:
             try:
-                result = task.job.carry_out(stop)
+                with self.room.take(task.job.memory):
+                    result = None if stop.is_set() else task.job.carry_out(stop)
             except Exception as error:
                 return Failure(tell(error))
             return None if result is None else task.keep(result)

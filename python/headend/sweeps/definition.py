@@ -169,7 +169,18 @@ class Sweep:
 
     def list_points(self) -> list[Point]:
         """List all combinations of all dimensions, each with all its seeds; the first dimension changes slowest."""
+        self.check_size()
         return list(self._combine())
+
+    def check_size(self) -> None:
+        """Refuse more points than a sweep may have, before any of them is made."""
+        sizes = [len(dimension[0].values) for dimension in self.dimensions]
+        total = math.prod(sizes) * len(self.seeds)
+        if total > MOST_POINTS:
+            product = " × ".join(map(str, sizes))
+            raise InputError(
+                f"{product} settings × {len(self.seeds)} seeds are {total:,} points; a sweep has at most {MOST_POINTS:,}"
+            )
 
     def _combine(self) -> Iterator[Point]:
         rows = [range(len(dimension[0].values)) for dimension in self.dimensions]
@@ -361,11 +372,12 @@ def _read_range(where: str, settings: Mapping[str, Any]) -> list[Value]:
             raise InputError(f'{where}: step is in "{of_step}" and from in "{unit}"')
         if step <= 0 or last < first:
             raise InputError(f"{where}: expected from ≤ to and a step above 0")
-        many = int((last - first) / step) + 1
-        if many > MOST_POINTS:
-            raise InputError(
-                f"{where}: {many:,} values; a sweep has at most {MOST_POINTS:,} points"
-            )
+        steps = (last - first) / step
+        if steps >= MOST_POINTS:
+            # Of an absurd range not even the number is written out.
+            found = f"{int(steps) + 1:,}" if steps < 10**18 else f"{steps:.3g}"
+            raise InputError(f"{where}: {found} values; a sweep has at most {MOST_POINTS:,} points")
+        many = int(steps) + 1
         numbers = [first + step * number for number in range(many)]
     else:
         numbers = _space(where, first, last, settings)
@@ -457,9 +469,7 @@ def _check(sweep: Sweep) -> None:
         raise InputError(
             f'compare: no axis is called "{sweep.compare}"{suggest(sweep.compare, names)}'
         )
-    total = math.prod(len(dimension[0].values) for dimension in sweep.dimensions) * len(sweep.seeds)
-    if total > MOST_POINTS:
-        raise InputError(f"{total:,} points; a sweep has at most {MOST_POINTS:,}")
+    sweep.check_size()
 
 
 def _read_measures(content: Mapping[str, Any]) -> dict[str, str]:

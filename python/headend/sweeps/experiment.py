@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.conflicts import check_settings
 from headend.errors import InputError, refuse_argument, take_path
+from headend.memory import Allowance, read_allowance
 from headend.reach import read_allowed
 from headend.scenario import Text, check_source, read_scenario, write_overrides
 from headend.scratch import open_scratch, sweep_up
@@ -87,6 +88,7 @@ def sweep(
     on_progress: OnProgress | None = None,
     report: bool = True,
     allow_files: Sequence[str | Path] = (),
+    memory: str | int | None = None,
 ) -> SweepResult:
     """Run a sweep, or what is missing of it.
 
@@ -113,6 +115,9 @@ def sweep(
     allow_files
         Files and folders from which traces and captures may be read, besides the folders of the scenario and of the sweep's file,
         and for ``set`` the one where the program runs.
+    memory
+        What points may take together: a size such as ``"8GB"``, a share of the machine's memory such as ``"50%"``, or
+        bytes. Half of the machine's by default; where it is short, fewer points go side by side.
 
     Examples
     --------
@@ -130,19 +135,23 @@ def sweep(
         raise refuse_argument("stop", "a threading.Event", stop)
     if not (on_progress is None or callable(on_progress)):
         raise refuse_argument("on_progress", "a function of one argument", on_progress)
+    allowance = read_allowance(memory)
     chosen = read_any(source)
     chosen = replace(adapt(chosen, set, seeds), allowed=read_allowed(allow_files))
-    jobs = prepare_all(chosen)
+    jobs = prepare_all(chosen, allowance)
     if folder is None:
         import tempfile
 
         parent = Path(tempfile.gettempdir())
         sweep_up(parent, _PREFIX)
-        with open_crew(scheduler, stop) as crew, open_scratch(parent, _PREFIX) as scratch:
+        with (
+            open_crew(scheduler, allowance, stop) as crew,
+            open_scratch(parent, _PREFIX) as scratch,
+        ):
             return carry_out(chosen, jobs, scratch, stop, crew, on_progress)
     from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
 
-    with open_crew(scheduler, stop) as crew:
+    with open_crew(scheduler, allowance, stop) as crew:
         open_sweep_folder(folder, chosen, force=force)
         on_progress = _before_the_first(functools.partial(remove_report, folder), on_progress)
         result = carry_out(chosen, jobs, folder, stop, crew, on_progress)
@@ -205,8 +214,8 @@ class _SweepError(InputError):
     """What is wrong is the sweep, whichever its points."""
 
 
-def prepare_all(chosen: Sweep) -> Prepared:
-    """Check every point.
+def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
+    """Check every point, also whether there is memory for it.
 
     Raises
     ------
@@ -229,7 +238,7 @@ def prepare_all(chosen: Sweep) -> Prepared:
                 queue_path = texts[name].load(point.overrides).scenario.queue_path
                 _check_conflicts(chosen, point, texts[name], queue_path or "")
                 checked.add((name, bottleneck))
-            job = prepare(texts[name], point.overrides, point.seed, selection)
+            job = prepare(texts[name], point.overrides, point.seed, selection, allowance)
         except _SweepError:
             raise
         except InputError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from headend.errors import InputError
 from headend.execution import execute
 from headend.expect import Vocabulary
+from headend.memory import Allowance, check_memory, read_allowance
 from headend.scenario import Overrides, Text
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Job:
     key: str
     duration_ns: int
     warnings: tuple[str, ...] = ()
+    #: Bytes that it can need.
+    memory: int = 0
 
     def carry_out(self, stop: threading.Event | None = None) -> pl.DataFrame | None:
         """Run it in this process. None where it was stopped."""
@@ -111,16 +114,24 @@ class Parcel:
         return _measure(scenario, self.seed, self.selection, None)
 
 
-def prepare(text: Text, overrides: Overrides, seed: int, selection: Selection) -> Job:
+def prepare(
+    text: Text,
+    overrides: Overrides,
+    seed: int,
+    selection: Selection,
+    allowance: Allowance | None = None,
+) -> Job:
     """Check a point and find the key of its result: what is run, by which engine, and what is kept.
 
     Raises
     ------
     InputError
-        For a scenario that the engine refuses, or a selection that it has not got.
+        For a scenario that the engine refuses or that can need more memory than is allowed, or a selection that it has not
+        got.
     """
     scenario = text.load(overrides).scenario
     selection.check(Vocabulary.from_scenario(scenario))
+    needed = check_memory(scenario, read_allowance(allowance), text.shown_as)
     resolved = json.loads(scenario.resolved_json())
     for word in _WORDS:
         resolved.pop(word, None)
@@ -137,7 +148,7 @@ def prepare(text: Text, overrides: Overrides, seed: int, selection: Selection) -
     ]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     warnings = tuple(scenario.warnings)
-    return Job(text, overrides, seed, selection, key, scenario.duration_ns, warnings)
+    return Job(text, overrides, seed, selection, key, scenario.duration_ns, warnings, needed)
 
 
 @functools.cache

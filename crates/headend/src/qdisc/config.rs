@@ -1,8 +1,8 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
 use super::{
-    BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, sfq,
-    sfq_codel, sfq_pie, strict_priority, unlimited,
+    BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, hash,
+    sfq, sfq_codel, sfq_pie, strict_priority, unlimited,
 };
 use crate::aqm::{
     Aqm, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie, drop_front, drop_tail, fred, pie,
@@ -195,6 +195,32 @@ impl QueueConfig {
     /// Why these parameters make no queue, as a sentence.
     pub fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         self.parameters().build(rate, rng)
+    }
+
+    /// Whether there can be such a queue. Of the queues of flows that it would have only as many are made as say the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::build`].
+    pub fn check(&self, rate: Rate, rng: Rng) -> Result<(), String> {
+        let mut few = self.clone();
+        let flows = match &mut few {
+            Self::Drr(config) => Some((&mut config.queues, &config.hash)),
+            Self::FqCodel(config) => Some((&mut config.queues, &config.hash)),
+            Self::FqPie(config) => Some((&mut config.queues, &config.hash)),
+            Self::Sfq(config) => Some((&mut config.queues, &config.hash)),
+            Self::SfqCodel(config) => Some((&mut config.queues, &config.hash)),
+            Self::SfqPie(config) => Some((&mut config.queues, &config.hash)),
+            _ => None,
+        };
+        if let Some((queues, hash)) = flows {
+            hash.check(*queues)?;
+            *queues = match hash.isolation {
+                hash::Isolation::SetAssociative => hash.ways,
+                _ => 1,
+            };
+        }
+        few.build(rate, rng).map(drop)
     }
 
     /// The control law alone, as [`Parameters::law`] makes it.
@@ -402,6 +428,26 @@ mod tests {
                 built.map(|queue| queue.depth()),
                 Ok(super::super::Depth::default())
             );
+        }
+    }
+
+    #[test]
+    fn a_queue_is_checked_as_it_is_built() {
+        let read = |text: &str| toml::from_str::<QueueConfig>(text).expect(text);
+        let rng = || Rng::for_path(1, "queue");
+        for queue in QueueConfig::all() {
+            assert_eq!(queue.check(RATE, rng()), Ok(()), "{}", queue.name());
+        }
+        for text in [
+            "sfq.queues = 0",
+            "fq_codel.queues = 65537",
+            "fq_pie = { queues = 1000, hash = { isolation = 'set_associative', ways = 7 } }",
+            "sfq_codel.quantum = '1 B'",
+            "drr.law = 'sfq'",
+        ] {
+            let refused = read(text).build(RATE, rng()).map(drop);
+            assert!(refused.is_err(), "{text}");
+            assert_eq!(read(text).check(RATE, rng()), refused, "{text}");
         }
     }
 

@@ -3,7 +3,8 @@
 //! 1. [`parse`] reads TOML or JSON and the command line's overrides into the structs of [`raw`], whose doc comments are the
 //!    reference documentation. Types refuse what has the wrong form.
 //! 2. [`check`] resolves names, fills defaults and refuses what makes no sense. Its [`Scenario`] is whole: nothing after it validates.
-//! 3. [`build`] makes links, queues, lines, routes and applications of it: a [`Simulation`](crate::simulation::Simulation).
+//! 3. [`memory`] says how much memory a run can need, before anything of that size is made.
+//! 4. [`build`] makes links, queues, lines, routes and applications of it: a [`Simulation`](crate::simulation::Simulation).
 //!
 //! Whatever is wrong becomes one [`ScenarioError`].
 
@@ -15,6 +16,7 @@ mod dot11b;
 mod error;
 mod header_fields;
 mod json;
+mod memory;
 pub mod named;
 mod parse;
 mod raw;
@@ -28,6 +30,7 @@ pub use distance::{LogNormal, Normal, RttFrom};
 pub use dot11b::*;
 pub use error::{Origin, Problem, ScenarioError};
 pub use header_fields::{Address, EtherType, IpProtocol, Network};
+pub use memory::MemoryItem;
 pub use named::{Named, OrTable};
 pub use parse::{Format, Override};
 pub use raw::*;

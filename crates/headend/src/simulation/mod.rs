@@ -169,6 +169,12 @@ impl Simulation {
         self.world.recorder.set_capture(capture);
     }
 
+    /// Bytes that were captured since what was captured was last taken.
+    pub fn captured(&mut self) -> usize {
+        let capture = self.world.recorder.capture();
+        capture.map_or(0, |capture| capture.bytes())
+    }
+
     /// What was captured since the last call, by point, to be written behind what came before; nothing where nothing is captured.
     pub fn take_capture(&mut self) -> Vec<(String, Vec<u8>)> {
         let capture = self.world.recorder.capture();
@@ -423,8 +429,7 @@ impl Simulation {
                 None => recorder.same_queue_row(),
             });
         }
-        let sampled =
-            (SAMPLED_OF_ALL / (self.apps.len() as u32).max(1)).clamp(1, SAMPLED_CONNECTIONS);
+        let sampled = sampled_connections(self.apps.len());
         let flows = &self.world.flows;
         for (slot, (endpoints, &ordinal)) in (0..).zip(self.endpoints.iter().zip(flows.ordinals()))
         {
@@ -526,6 +531,11 @@ impl Simulation {
         };
         (&mut *setup.app, cx)
     }
+}
+
+/// Connections of each of so many applications that are in the series.
+pub(crate) fn sampled_connections(applications: usize) -> u32 {
+    (SAMPLED_OF_ALL / (applications as u32).max(1)).clamp(1, SAMPLED_CONNECTIONS)
 }
 
 /// Tells each link for how long nobody sees what leaves it: for the shortest of the delay lines behind.

@@ -299,6 +299,20 @@ impl Config {
         }
     }
 
+    /// Bytes that a sender may ever have outstanding.
+    pub(crate) fn most_outstanding(&self) -> u64 {
+        let offered = match self.offer() {
+            Offer::Fixed(window) => window,
+            Offer::Tuned { most } => most,
+        };
+        offered.min(self.send_window())
+    }
+
+    /// Bytes of data in its largest segments.
+    pub(crate) fn most_payload(&self) -> u16 {
+        self.mss()
+    }
+
     /// Bytes that a sender may have outstanding for its buffer's sake. A buffer of 4 MiB holds 1850 segments of 1448 bytes (Linux 6.18, measured).
     fn send_window(&self) -> u64 {
         match self.send_buffer {

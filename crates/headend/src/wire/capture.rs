@@ -128,10 +128,15 @@ impl Capture {
         kinds.fold(TraceKinds::NONE, TraceKinds::union)
     }
 
+    /// Bytes that were not taken yet.
+    pub(crate) fn bytes(&self) -> usize {
+        self.files.iter().map(Vec::len).sum()
+    }
+
     /// Each point's name, and the bytes of its file that were not taken yet.
     pub fn take(&mut self) -> Vec<(String, Vec<u8>)> {
         let files = self.files.iter_mut().map(|file| {
-            let next = Vec::with_capacity(file.capacity());
+            let next = Vec::with_capacity(file.capacity().min(MOST_ROOM));
             std::mem::replace(file, next)
         });
         let names = self.points.iter().map(|point| point.name.clone());
@@ -229,6 +234,8 @@ fn ipv6_addresses(flows: &FlowTable, flow: &FlowHeader) -> Option<[u128; 2]> {
 const APPLICATION: &str = concat!("headend ", env!("CARGO_PKG_VERSION"));
 /// Room made for a file at first: that of many packets.
 const ROOM: usize = 1 << 18;
+/// And at most for what comes next: what came before may have been much.
+const MOST_ROOM: usize = 1 << 25;
 
 /// Why a packet ended, as its comment says it.
 fn explain(reason: DropReason) -> &'static str {

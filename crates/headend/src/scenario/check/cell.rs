@@ -37,7 +37,7 @@ pub(in crate::scenario) struct StationPlan {
 
 impl StationPlan {
     /// The key that holds its queue.
-    pub(super) fn queue_path(&self, link: &str) -> String {
+    pub(in crate::scenario) fn queue_path(&self, link: &str) -> String {
         format!("link.{link}.dot11b.station.{}.queue", self.written)
     }
 }

@@ -78,6 +78,8 @@ pub(in crate::scenario) struct PathPlan {
 const DEFAULT_RTT: Duration = Duration::from_millis(20);
 /// More flows than this take more memory than a laptop has.
 const MOST_FLOWS: u64 = 10_000;
+/// And more remote hosts than this, each with its routes.
+const MOST_PEERS: u64 = 1_000_000;
 
 /// Addresses by kind of host: named, behind a link without a name, servers of a flow's own (198.18.0.0/15, RFC 2544).
 const NAMED_HOSTS: u32 = 0x0a00_0001;
@@ -119,6 +121,7 @@ pub(super) fn plan(
         tunnels: number_tunnels(raw)?,
         duration,
         servers: 0,
+        peers: 0,
     };
     let mut groups = Vec::new();
     for (name, flow) in &mut raw.flow {
@@ -500,6 +503,8 @@ struct Planner {
     duration: Duration,
     /// Servers of flows' own so far.
     servers: u32,
+    /// Remote hosts of all flows so far.
+    peers: u64,
 }
 
 impl Planner {
@@ -536,6 +541,7 @@ impl Planner {
             groups.len() as u64 + numbers.len() as u64 * u64::from(flow.count),
         )?;
         self.check_times(&at, flow, numbers.len() as u64 * u64::from(flow.count))?;
+        self.check_peers(&at, flow, numbers.len() as u64 * u64::from(flow.count))?;
         let mut members = 0;
         for &host in &numbers {
             let via = customer.ports(host);
@@ -565,6 +571,23 @@ impl Planner {
         }
         resolve_rtt(flow, self.hosts_rtt(flow));
         Ok(())
+    }
+
+    fn check_peers(&mut self, at: &str, flow: &Flow, members: u64) -> Result<(), ScenarioError> {
+        let named = flow.peers.len() + usize::from(flow.peer.is_some());
+        let each = match named {
+            0 => flow.application.0.peers_wanted(),
+            named => named,
+        } as u64;
+        self.peers += members * each;
+        if self.peers <= MOST_PEERS {
+            return Ok(());
+        }
+        let why = format!(
+            "{members} flows × {each} remote hosts make {} of them, more than {MOST_PEERS}",
+            self.peers
+        );
+        Err(ScenarioError::invalid(at, why))
     }
 
     fn check_times(&self, at: &str, flow: &Flow, members: u64) -> Result<(), ScenarioError> {

@@ -237,7 +237,7 @@ fn check_queue(
     rate: Rate,
     framing: Framing,
 ) -> Result<(), ScenarioError> {
-    if let Err(why) = config.build(rate, Rng::for_path(0, path)) {
+    if let Err(why) = config.check(rate, Rng::for_path(0, path)) {
         return Err(ScenarioError::invalid(path, why));
     }
     check_limit(path, config, rate, framing)

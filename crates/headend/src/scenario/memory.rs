@@ -1,0 +1,1153 @@
+//! How much memory a run of a scenario can need, so that what no machine can hold is refused before anything of its size is made.
+//!
+//! The order of magnitude counts: about a factor of two where it is hundreds of megabytes, and never far below for what would end a machine. What a row, a
+//! packet or a connection takes was measured, from the engine to the report. Queues are taken to be full where senders can fill them, senders to have
+//! outstanding what their windows and the queues on their way let them. Nothing here knows how much memory there is, or how fast a run is.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::OrTable;
+use super::check::{GroupPlan, LinkPlan, Medium, Scenario};
+use super::distance::RttFrom;
+use crate::flow::Port;
+use crate::math;
+use crate::metrics::deadline;
+use crate::qdisc::{BacklogLimit, QueueConfig, hash};
+use crate::simulation::sampled_connections;
+use crate::time::Duration;
+use crate::traffic::ApplicationConfig;
+use crate::units::Rate;
+
+/// A part of the memory that a run can need.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryItem {
+    /// The keys that make it what it is.
+    pub keys: String,
+    /// The reckoning, as a product.
+    pub text: String,
+    /// Bytes at most.
+    pub bytes: u64,
+    /// Whether it is of result tables, part of which stays when the run is over.
+    pub is_table: bool,
+}
+
+/// Bytes of a row of a table, from its making to the report, with all copies that are held at the same time.
+const FLOW_ROW: f64 = 360.0;
+const QUEUE_ROW: f64 = 420.0;
+const CONNECTION_ROW: f64 = 320.0;
+const SAMPLE_ROW: f64 = 330.0;
+const HISTOGRAM_ROW: f64 = 400.0;
+/// Rows of the histogram of a busy flow direction or queue.
+const HISTOGRAM_ROWS: f64 = 120.0;
+
+/// Bytes of a packet that waits, with the growth of what holds it.
+const PACKET: f64 = 120.0;
+/// Bytes of a TCP segment that is outstanding: on the scoreboard, on its way, and out of order at the receiver.
+const SEGMENT: f64 = 200.0;
+/// Bytes of a TCP connection, of a remote host with its routes, of a flow, and of a modem or station.
+const CONNECTION: f64 = 6_000.0;
+const PEER: f64 = 1_000.0;
+const FLOW: f64 = 4_000.0;
+const CUSTOMER: f64 = 4_000.0;
+/// Bytes of a packet that is replayed and of a delivery opportunity, with the texts that hold it in results.
+const REPLAYED: f64 = 100.0;
+const OPPORTUNITY: f64 = 150.0;
+/// Captured packets that wait to be written: bytes that are waited for, and packets that may come beyond them in one step of a run, with all copies.
+const CAPTURED: f64 = 100e6;
+const CAPTURED_AT_ONCE: f64 = 40_000.0;
+
+/// IP bytes of the largest packet.
+const MTU: f64 = 1500.0;
+/// Seconds of what is sent that may come to a queue at once.
+const TOGETHER: f64 = 0.1;
+
+impl Scenario {
+    /// The parts of the memory that a run can need at most, the largest first.
+    pub fn memory(&self) -> Vec<MemoryItem> {
+        let mut sum = Sum::default();
+        let duration = self.raw().duration.as_secs_f64();
+        let network = Network::new(&self.links, &self.groups, duration);
+        self.add_series(&network, &mut sum);
+        self.add_links(&mut sum);
+        self.add_applications(&network, &mut sum);
+        network.add_transfers(&mut sum);
+        network.add_datagrams(&mut sum);
+        if self.capture.is_some() {
+            let snaplen = self.raw().results.capture.as_ref();
+            let snaplen = snaplen.map_or(0.0, |capture| capture.snaplen.0 as f64);
+            let sizes = self.groups.iter().map(|group| datagrams(group).largest);
+            let size = sizes.fold(MTU, f64::max).min(snaplen);
+            let text = format!(
+                "{CAPTURED} B and {CAPTURED_AT_ONCE} packets × {size} B that wait to be written"
+            );
+            let bytes = CAPTURED + CAPTURED_AT_ONCE * size;
+            sum.add("results.capture.snaplen", text, bytes, false);
+        }
+        sum.items()
+    }
+
+    /// Rows over time. A queue that no flow passes has none.
+    fn add_series(&self, network: &Network<'_>, sum: &mut Sum) {
+        let intervals = (self.raw().duration.as_nanos()).div_ceil(self.interval.as_nanos().max(1));
+        let mut add = |key: &str, what: &str, count: f64, row: f64| {
+            let keys = format!("results.interval with duration and {key}");
+            let text = format!("{count} {what} × {intervals} intervals × {row} B");
+            sum.add(&keys, text, count * intervals as f64 * row, true);
+        };
+        let directions = (self.groups.iter()).map(|group| {
+            let both = group.application.transport() == "tcp";
+            let data = group.application.carries_data(group.direction);
+            2 - usize::from(!both && data.contains(&false))
+        });
+        let directions: usize = directions.sum();
+        add("flow", "flow directions", directions as f64, FLOW_ROW);
+        let queues: usize = network.places.values().map(|place| place.queues).sum();
+        add("link", "queues", queues as f64, QUEUE_ROW);
+        // Those of each side that sends.
+        let sampled = u64::from(sampled_connections(self.groups.len()));
+        let connections = (self.groups.iter()).map(|group| {
+            let sides = group.application.carries_data(group.direction);
+            let sides: u64 = sides.map(u64::from).iter().sum();
+            connections(&group.application).min(sampled) * sides
+        });
+        let connections: u64 = connections.sum();
+        add("flow", "connections", connections as f64, CONNECTION_ROW);
+        let rows = network.histogram_rows().ceil();
+        let text = format!("histograms of {queues} queues with {rows} rows × {HISTOGRAM_ROW} B");
+        sum.add("link", text, rows * HISTOGRAM_ROW, true);
+    }
+
+    /// Modems, stations, and the queues inside queues.
+    fn add_links(&self, sum: &mut Sum) {
+        for link in &self.links {
+            let mut inner: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+            let mut add = |path: &str, config: &QueueConfig| {
+                let (queues, bytes) = inner_queues(config);
+                if queues > 0.0 {
+                    let entry = (inner.entry(format!("{path}.{}.queues", config.name())))
+                        .or_insert((0.0, bytes));
+                    entry.0 += queues;
+                }
+            };
+            let at = format!("link.{}", link.name);
+            match &link.medium {
+                Medium::PointToPoint(directions) => {
+                    for (direction, name) in directions.iter().zip(["up", "down"]) {
+                        let path = format!("{at}.point_to_point.{name}");
+                        add(&format!("{path}.queue"), &direction.queue);
+                        if let crate::link::RateSchedule::Opportunities { times } =
+                            &direction.schedule
+                        {
+                            let text = format!("{} opportunities × {OPPORTUNITY} B", times.len());
+                            let bytes = times.len() as f64 * OPPORTUNITY;
+                            sum.add(&format!("{path}.rate.opportunities"), text, bytes, false);
+                        }
+                    }
+                }
+                Medium::Dot11b(cell) => {
+                    add(
+                        &format!("{at}.dot11b.access_point.queue"),
+                        &cell.access_point,
+                    );
+                    for station in &cell.stations {
+                        add(&station.queue_path(&link.name), &station.queue);
+                    }
+                    add_customers(sum, &format!("{at}.dot11b.station"), cell.stations.len());
+                }
+                Medium::Docsis(line) => {
+                    for modem in &line.modems {
+                        for flow in line.profiles[modem.profile].flows.iter().flatten() {
+                            add(&flow.queue_path, &flow.queue);
+                        }
+                    }
+                    add_customers(sum, &format!("{at}.docsis.modem"), line.modems.len());
+                }
+            }
+            for (keys, (queues, bytes)) in inner {
+                let text = format!("{queues} queues of flows × {bytes} B");
+                sum.add(&keys, text, queues * bytes, false);
+            }
+        }
+    }
+
+    /// What flows take themselves, what they measure, and their histograms.
+    fn add_applications(&self, network: &Network<'_>, sum: &mut Sum) {
+        for (name, members) in by_name(&self.groups) {
+            let count = members.len() as f64;
+            let group = members[0];
+            let application = &group.application;
+            let at = format!("flow.{name}");
+            sum.add(
+                &format!("{at}.count"),
+                format!("{count} flows × {FLOW} B"),
+                count * FLOW,
+                false,
+            );
+            let peers = group.peers.len() as f64;
+            if peers > 1.0 {
+                let text = format!("{count} flows × {peers} remote hosts × {PEER} B");
+                let keys = format!("{at}.application.{} with {at}.count", application.name());
+                sum.add(&keys, text, count * peers * PEER, false);
+            }
+            let connections = connections(application) as f64;
+            if connections > 0.0 {
+                let text = format!("{count} flows × {connections} connections × {CONNECTION} B");
+                let keys = format!("{at}.application.{} with {at}.count", application.name());
+                sum.add(&keys, text, count * connections * CONNECTION, false);
+            }
+            let own = own_bytes(application);
+            if own.each > 0.0 {
+                let keys = format!("{at}.application.{} with {at}.count", own.keys);
+                let text = format!("{count} flows × {}", own.text);
+                sum.add(&keys, text, count * own.each, false);
+            }
+            if let ApplicationConfig::Replay(replay) = application {
+                let packets = (replay.up.len() + replay.down.len()) as f64;
+                let text = format!("{packets} packets × {REPLAYED} B");
+                sum.add(
+                    &format!("{at}.application.replay"),
+                    text,
+                    packets * REPLAYED,
+                    false,
+                );
+            }
+            let rate = network
+                .slowest(group)
+                .map_or(f64::INFINITY, |(_, rate)| rate);
+            let samples = samples(group, network.duration, rate).floor();
+            if samples > 0.0 {
+                let keys = format!(
+                    "{at}.application.{} with duration and {at}.count",
+                    application.name()
+                );
+                let text = format!("{count} flows × {samples} samples × {SAMPLE_ROW} B");
+                sum.add(&keys, text, count * samples * SAMPLE_ROW, true);
+            }
+            let sent = datagrams(group).pps.into_iter().sum::<f64>() * network.duration;
+            let is_tcp = connections > 0.0;
+            let rows = if is_tcp {
+                HISTOGRAM_ROWS
+            } else {
+                sent.ceil().min(HISTOGRAM_ROWS)
+            };
+            let text = format!("{count} flows × 2 histograms × {rows} rows × {HISTOGRAM_ROW} B");
+            sum.add(
+                &format!("{at}.count"),
+                text,
+                count * 2.0 * rows * HISTOGRAM_ROW,
+                true,
+            );
+        }
+    }
+}
+
+fn add_customers(sum: &mut Sum, keys: &str, count: usize) {
+    let text = format!("{count} of them × {CUSTOMER} B");
+    sum.add(keys, text, count as f64 * CUSTOMER, false);
+}
+
+/// The flows under the names they are written with, in order.
+fn by_name(groups: &[GroupPlan]) -> BTreeMap<&str, Vec<&GroupPlan>> {
+    let mut found: BTreeMap<&str, Vec<&GroupPlan>> = BTreeMap::new();
+    for group in groups {
+        found.entry(written(group)).or_default().push(group);
+    }
+    found
+}
+
+/// The name a flow is written with.
+fn written(group: &GroupPlan) -> &str {
+    group.name.split('.').next().unwrap_or_default()
+}
+
+/// Parts, summed up over what is written once.
+#[derive(Debug, Default)]
+struct Sum(Vec<MemoryItem>);
+
+impl Sum {
+    fn add(&mut self, keys: &str, text: String, bytes: f64, is_table: bool) {
+        if bytes >= 1.0 {
+            self.0.push(MemoryItem {
+                keys: keys.to_owned(),
+                text,
+                // What is more than a number of 64 bits holds is the largest.
+                bytes: bytes as u64,
+                is_table,
+            });
+        }
+    }
+
+    fn items(mut self) -> Vec<MemoryItem> {
+        self.0.sort_by_key(|part| Reverse(part.bytes));
+        self.0
+    }
+}
+
+/// Queues that a discipline makes from the start, and the bytes of each, with its law.
+fn inner_queues(config: &QueueConfig) -> (f64, f64) {
+    const PLAIN: f64 = 96.0;
+    const WITH_CODEL: f64 = 336.0;
+    const WITH_PIE: f64 = 500.0;
+    const WITH_CBT: f64 = 560.0;
+    let made = |queues: u32, hash: &hash::Config| {
+        // Each flow's own are made as flows come.
+        if hash.isolation == hash::Isolation::Perfect {
+            0.0
+        } else {
+            f64::from(queues)
+        }
+    };
+    let under = |law: &QueueConfig| match law {
+        QueueConfig::DropTail(_) | QueueConfig::None(_) => PLAIN,
+        QueueConfig::Cbt(_) => WITH_CBT,
+        QueueConfig::Pie(_) => WITH_PIE,
+        _ => WITH_CODEL,
+    };
+    match config {
+        QueueConfig::Drr(queue) => (made(queue.queues, &queue.hash), under(&queue.law)),
+        QueueConfig::FqCodel(queue) => (made(queue.queues, &queue.hash), WITH_CODEL),
+        QueueConfig::FqPie(queue) => (made(queue.queues, &queue.hash), WITH_PIE),
+        QueueConfig::Sfq(queue) => (made(queue.queues, &queue.hash), under(&queue.law)),
+        QueueConfig::SfqCodel(queue) => (made(queue.queues, &queue.hash), WITH_CODEL),
+        QueueConfig::SfqPie(queue) => (made(queue.queues, &queue.hash), PLAIN),
+        _ => (0.0, PLAIN),
+    }
+}
+
+/// Connections that an application may have at the same time.
+fn connections(application: &ApplicationConfig) -> u64 {
+    use ApplicationConfig as A;
+    match application {
+        A::Bulk(_) | A::Streaming(_) => 1,
+        A::Responsiveness(config) => u64::from(config.most) + u64::from(config.probes.min(100)),
+        A::SpeedTest(config) => u64::from(config.connections),
+        A::Torrent(config) => u64::from(config.connections),
+        A::Web(config) => {
+            let each = if config.http2.is_some() {
+                1
+            } else {
+                config.connections
+            };
+            let most = u64::from(config.resources) + u64::from(config.servers);
+            u64::from(config.servers * each).min(most)
+        }
+        _ => 0,
+    }
+}
+
+/// Bytes that an application may want to send at the same time.
+fn most_to_send(application: &ApplicationConfig) -> f64 {
+    match application {
+        ApplicationConfig::Bulk(config) if config.sigma <= 0.0 => {
+            config.size.map_or(f64::INFINITY, |size| size.0 as f64)
+        }
+        ApplicationConfig::Web(config) if config.sigma <= 0.0 => config.page.0 as f64,
+        // Sizes that are drawn are seldom ten times as large.
+        ApplicationConfig::Web(config) => 10.0 * config.page.0 as f64,
+        _ => f64::INFINITY,
+    }
+}
+
+/// What an application keeps of its own.
+struct Own {
+    keys: &'static str,
+    text: String,
+    each: f64,
+}
+
+fn own_bytes(application: &ApplicationConfig) -> Own {
+    use ApplicationConfig as A;
+    /// The grace of video at least, seconds.
+    const GRACE: f64 = 2.0;
+    const PERIOD: f64 = 64.0;
+    let scored = |keys, scoring: &deadline::Config, frames: f64| {
+        let deadline = scoring.deadline.as_secs_f64();
+        let grace = if frames > 0.0 {
+            deadline.max(GRACE)
+        } else {
+            deadline
+        };
+        let periods = (grace / scoring.period.as_secs_f64()).ceil() + 1.0;
+        let frames = (grace * frames).ceil();
+        Own {
+            keys,
+            text: format!(
+                "2 directions × ({periods} periods × {PERIOD} B + {frames} frames × 32 B)"
+            ),
+            each: 2.0 * (periods * PERIOD + frames * 32.0),
+        }
+    };
+    match application {
+        A::CloudGaming(config) => scored(
+            "cloud_gaming.scoring",
+            &config.scoring,
+            f64::from(config.frame_rate),
+        ),
+        A::Conference(config) => scored(
+            "conference.scoring",
+            &config.scoring,
+            f64::from(config.frame_rate),
+        ),
+        A::Game(config) => scored("game.scoring", &config.scoring, 0.0),
+        A::HalfLife(config) => scored("half_life.scoring", &config.scoring, 0.0),
+        A::LldGame(config) => scored("lld_game.scoring", &config.scoring, 0.0),
+        A::Quake3(config) => scored("quake3.scoring", &config.scoring, 0.0),
+        A::Isochronous(config) => {
+            outstanding("isochronous.timeout", config.timeout, config.interval)
+        }
+        A::Ping(config) => outstanding("ping.timeout", config.timeout, config.interval),
+        A::Responsiveness(config) => {
+            let [probes, distance] = [config.probes, config.distance].map(f64::from);
+            Own {
+                keys: "responsiveness.probes",
+                text: format!("{probes} probes × {distance} intervals × 40 B"),
+                each: probes * distance * 40.0,
+            }
+        }
+        A::VideoCall(config) => {
+            let video = scored(
+                "video_call.scoring",
+                &config.scoring,
+                f64::from(config.frame_rate),
+            );
+            let rate = config.most_rate.0 as f64 / 8.0;
+            let packets = (5.0 * rate / config.packet.0 as f64).ceil() + (rate / 200.0).ceil();
+            Own {
+                keys: "video_call.most_rate",
+                text: format!("2 directions × {packets} packets × 32 B and {}", video.text),
+                each: 64.0 * packets + video.each,
+            }
+        }
+        A::Voice(config) => {
+            let period = config.scoring.period.as_secs_f64();
+            let packets = (period / config.interval.as_secs_f64()).ceil();
+            Own {
+                keys: "voice.scoring.period",
+                text: format!("2 directions × {packets} packets of a period × 12 B"),
+                each: 24.0 * packets,
+            }
+        }
+        A::Web(config) => Own {
+            keys: "web.resources",
+            text: format!("{} resources × 10 B", config.resources),
+            each: f64::from(config.resources) * 10.0,
+        },
+        A::Bulk(_)
+        | A::Cbr(_)
+        | A::Poisson(_)
+        | A::Replay(_)
+        | A::SpeedTest(_)
+        | A::Streaming(_)
+        | A::Torrent(_) => Own {
+            keys: "",
+            text: String::new(),
+            each: 0.0,
+        },
+    }
+}
+
+/// Requests that wait for their answers.
+fn outstanding(keys: &'static str, timeout: Duration, interval: Duration) -> Own {
+    let requests = (timeout.as_secs_f64() / interval.as_secs_f64()).ceil();
+    Own {
+        keys,
+        text: format!("{requests} requests that wait × 24 B"),
+        each: requests * 24.0,
+    }
+}
+
+/// What a flow measures in `duration` seconds, where its slowest link carries `rate` bytes per second.
+fn samples(group: &GroupPlan, duration: f64, rate: f64) -> f64 {
+    use ApplicationConfig as A;
+    let every = |span: Duration, measures: f64| measures * duration / span.as_secs_f64();
+    let rtt = rtt_of(group).max(1e-5);
+    match &group.application {
+        A::Bulk(config) => {
+            let Some(size) = config.size else { return 0.0 };
+            let takes = (size.0 as f64 / rate).max(rtt / 2.0) + config.pause.as_secs_f64();
+            (duration / takes).min(config.files.map_or(f64::INFINITY, |files| files as f64))
+        }
+        A::CloudGaming(config) => every(config.scoring.period, 8.0),
+        A::Conference(config) => every(config.scoring.period, 8.0),
+        A::Game(config) => every(config.scoring.period, 2.0),
+        A::HalfLife(config) => every(config.scoring.period, 2.0),
+        A::LldGame(config) => every(config.scoring.period, 2.0),
+        A::Quake3(config) => every(config.scoring.period, 2.0),
+        A::VideoCall(config) => every(config.scoring.period, 10.0),
+        A::Voice(config) => every(config.scoring.period, 4.0),
+        A::Isochronous(config) => every(config.interval, 3.0),
+        A::Ping(config) => every(config.interval, 1.0),
+        A::Responsiveness(config) => every(config.interval, 1.0),
+        A::SpeedTest(config) => every(config.length, 11.0),
+        A::Streaming(config) => every(config.segment, 1.0) + every(config.period, 3.0),
+        A::Web(config) => {
+            let takes = (config.page.0 as f64 / rate).max(rtt) + config.pause.as_secs_f64();
+            (duration / takes).min(config.loads.map_or(f64::INFINITY, |loads| loads as f64))
+        }
+        A::Cbr(_) | A::Poisson(_) | A::Replay(_) | A::Torrent(_) => 0.0,
+    }
+}
+
+/// Datagrams of a flow.
+#[derive(Debug, Clone, Copy, Default)]
+struct Datagrams {
+    /// Per second, up and down.
+    pps: [f64; 2],
+    /// IP bytes of the smallest that count.
+    size: f64,
+    /// IP bytes of the largest.
+    largest: f64,
+}
+
+fn datagrams(group: &GroupPlan) -> Datagrams {
+    use ApplicationConfig as A;
+    let [up, down] = group.direction.sides().map(f64::from);
+    let both = |gap: Duration, size: f64| {
+        let pps = 1.0 / gap.as_secs_f64();
+        Datagrams {
+            pps: [pps, pps],
+            size,
+            largest: size,
+        }
+    };
+    let sided = |pps: f64, size: f64| Datagrams {
+        pps: [up * pps, down * pps],
+        size,
+        largest: size.max(MTU),
+    };
+    let of_rate = |rate: Rate, gap: Option<Duration>, size: u64| {
+        let bytes = rate.0 as f64 / 8.0;
+        let pps = gap.map_or(bytes / size as f64, |gap| 1.0 / gap.as_secs_f64());
+        sided(pps, size as f64)
+    };
+    match &group.application {
+        A::Cbr(config) => of_rate(config.rate, config.gap, config.size.0),
+        A::Poisson(config) => of_rate(config.rate, config.gap, config.size.0),
+        A::CloudGaming(config) => {
+            let pps =
+                config.rate.0 as f64 / 8.0 / config.packet.0 as f64 + f64::from(config.frame_rate);
+            Datagrams {
+                pps: [1.0 / config.input_interval.as_secs_f64(), pps],
+                size: config.packet.0.min(config.input.0) as f64,
+                largest: config.packet.0.max(config.input.0) as f64,
+            }
+        }
+        A::Conference(config) => {
+            let sound = 1.0 / config.audio_interval.as_secs_f64();
+            let pps = config.rate.0 as f64 / 8.0 / MTU + f64::from(config.frame_rate) + sound;
+            sided(pps, 100.0)
+        }
+        A::VideoCall(config) => {
+            let pps = config.most_rate.0 as f64 / 8.0 / config.packet.0 as f64;
+            Datagrams {
+                largest: config.packet.0 as f64,
+                ..sided(pps + f64::from(config.frame_rate) + 50.0, 100.0)
+            }
+        }
+        A::Game(config) => both(config.interval, config.size.0 as f64),
+        A::Isochronous(config) => both(config.interval, config.size.0 as f64),
+        A::Ping(config) => both(config.interval, config.size.0 as f64 + 20.0),
+        A::Voice(config) => both(config.interval, 60.0),
+        A::Quake3(config) => both(config.client_interval, 60.0),
+        A::HalfLife(_) | A::LldGame(_) => both(Duration::from_millis(10), 60.0),
+        A::Replay(config) => {
+            let all = config.up.len().max(config.down.len()) as f64;
+            let last = config.up.last().max(config.down.last()) as f64 / 1e9 / config.speed;
+            let length = config.period.map_or(last, Duration::as_secs_f64).max(1e-3);
+            let gap = Duration::from_secs_f64((length / all.max(1.0)).max(1e-9));
+            Datagrams {
+                largest: f64::from(u16::MAX),
+                ..both(gap, 100.0)
+            }
+        }
+        A::Bulk(_)
+        | A::Responsiveness(_)
+        | A::SpeedTest(_)
+        | A::Streaming(_)
+        | A::Torrent(_)
+        | A::Web(_) => Datagrams {
+            pps: [0.0; 2],
+            size: MTU,
+            largest: MTU,
+        },
+    }
+}
+
+/// Round-trip time of the wide area, seconds; of one that is drawn, a long one.
+fn rtt_of(group: &GroupPlan) -> f64 {
+    const FAR: f64 = 0.4;
+    let of = |peer: &super::check::PeerPlan| {
+        let rtt = match &peer.path.rtt {
+            OrTable::Plain(rtt) => rtt.as_secs_f64(),
+            OrTable::Table(from) => drawn(from).unwrap_or(FAR),
+        };
+        let given =
+            [peer.path.up, peer.path.down].map(|way| way.map_or(rtt / 2.0, Duration::as_secs_f64));
+        given.iter().sum::<f64>() + 2.0 * peer.path.jitter.as_secs_f64()
+    };
+    group.peers.iter().map(of).fold(0.0, f64::max)
+}
+
+fn drawn(from: &RttFrom) -> Option<f64> {
+    let longest = from.times().map(|(_, time)| time).max()?;
+    Some((2.0 * longest.as_secs_f64()).min(60.0))
+}
+
+/// An entrance of a link.
+#[derive(Debug, Clone)]
+struct Place {
+    /// Where its queue is written.
+    queue_path: String,
+    /// Where the delay behind it is written.
+    delay_path: String,
+    /// Bytes per second.
+    rate: f64,
+    room: Room,
+    /// Seconds.
+    delay: f64,
+    /// Queues of service flows, where it has several.
+    queues: usize,
+}
+
+impl Place {
+    fn of(link: &LinkPlan, port: Port) -> Self {
+        let (customer, direction) = (usize::from(port.0 / 2), usize::from(port.0 % 2));
+        let at = format!("link.{}", link.name);
+        let name = ["up", "down"][direction];
+        let place = |queue_path, rate: Rate, room| Self {
+            queue_path,
+            delay_path: format!("{at}.point_to_point.{name}.delay"),
+            rate: rate.0 as f64 / 8.0,
+            room,
+            delay: 0.0,
+            queues: 1,
+        };
+        match &link.medium {
+            Medium::PointToPoint(directions) => {
+                let plan = &directions[direction];
+                let rate = plan.schedule.nominal();
+                let path = format!("{at}.point_to_point.{name}.queue");
+                Self {
+                    delay: plan.delay.as_secs_f64(),
+                    ..place(path, rate, Room::of(&plan.queue, rate))
+                }
+            }
+            Medium::Dot11b(cell) if direction == 1 => {
+                let path = format!("{at}.dot11b.access_point.queue");
+                let room = Room::of(&cell.access_point, cell.fastest);
+                place(path, cell.fastest, room)
+            }
+            Medium::Dot11b(cell) => {
+                let station = &cell.stations[customer];
+                let room = Room::of(&station.queue, station.rate);
+                place(station.queue_path(&link.name), station.rate, room)
+            }
+            Medium::Docsis(cable) => {
+                let flows = &cable.profiles[cable.modems[customer].profile].flows[direction];
+                let rooms = flows.iter().map(|flow| Room::of(&flow.queue, flow.rate));
+                let room = rooms.fold(Room::default(), Room::plus);
+                Self {
+                    queues: flows.len(),
+                    ..place(flows[0].queue_path.clone(), flows[0].rate, room)
+                }
+            }
+        }
+    }
+}
+
+/// What may wait in a queue.
+#[derive(Debug, Clone, Copy, Default)]
+struct Room {
+    bytes: f64,
+    packets: f64,
+}
+
+impl Room {
+    fn of(config: &QueueConfig, rate: Rate) -> Self {
+        if let QueueConfig::Cbq(cbq) = config {
+            let classes = cbq
+                .class
+                .values()
+                .map(|class| Self::limited(class.limit, rate));
+            return classes.fold(Self::default(), Self::plus);
+        }
+        match (config.written_limit(), config.limit_bytes(rate)) {
+            (Some(limit), _) => Self::limited(limit, rate),
+            (None, Some(bytes)) => Self {
+                bytes: bytes as f64,
+                packets: 0.0,
+            },
+            (None, None) => Self {
+                bytes: f64::INFINITY,
+                packets: 0.0,
+            },
+        }
+    }
+
+    fn limited(limit: crate::units::Limit, rate: Rate) -> Self {
+        match BacklogLimit::at_rate(limit, rate) {
+            BacklogLimit::Bytes(bytes) => Self {
+                bytes: bytes as f64,
+                packets: 0.0,
+            },
+            BacklogLimit::Packets(packets) => Self {
+                bytes: 0.0,
+                packets: packets as f64,
+            },
+            BacklogLimit::Unlimited => Self {
+                bytes: f64::INFINITY,
+                packets: 0.0,
+            },
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            packets: self.packets + other.packets,
+        }
+    }
+
+    /// Packets of `size` bytes that have room.
+    fn packets_of(self, size: f64) -> f64 {
+        self.packets + self.bytes / size
+    }
+
+    /// Bytes of the largest packets that have room.
+    fn bytes_of_largest(self) -> f64 {
+        self.bytes + self.packets * MTU
+    }
+}
+
+/// Names an entrance: its link, and its port.
+type Key = (u16, u16);
+
+/// What flows meet on their way, and how much each sends into it.
+struct Network<'a> {
+    links: &'a [LinkPlan],
+    groups: &'a [GroupPlan],
+    places: BTreeMap<Key, Place>,
+    /// Datagrams that arrive at each.
+    loads: BTreeMap<Key, Load>,
+    /// Those that TCP passes.
+    busy: BTreeSet<Key>,
+    /// Seconds.
+    duration: f64,
+}
+
+/// Datagrams that arrive somewhere.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    pps: f64,
+    /// Per second.
+    bytes: f64,
+    /// The smallest's IP bytes.
+    size: f64,
+}
+
+impl<'a> Network<'a> {
+    fn new(links: &'a [LinkPlan], groups: &'a [GroupPlan], duration: f64) -> Self {
+        let mut network = Self {
+            links,
+            groups,
+            places: BTreeMap::new(),
+            loads: BTreeMap::new(),
+            busy: BTreeSet::new(),
+            duration,
+        };
+        for group in groups {
+            let sent = datagrams(group);
+            for (number, peer) in group.peers.iter().enumerate() {
+                for (ports, pps) in [(&peer.up, sent.pps[0]), (&peer.down, sent.pps[1])] {
+                    for &(link, port) in ports {
+                        network.enter(link, port, if number == 0 { pps } else { 0.0 }, sent.size);
+                        if connections(&group.application) > 0 {
+                            let key = network.key_of(link, port);
+                            network.busy.insert(key);
+                        }
+                    }
+                }
+            }
+        }
+        network.share_channels();
+        network
+    }
+
+    fn enter(&mut self, link: u16, port: Port, pps: f64, size: f64) {
+        let key = self.key_of(link, port);
+        let plan = &self.links[usize::from(link)];
+        (self.places.entry(key)).or_insert_with(|| Place::of(plan, port));
+        if pps > 0.0 {
+            let load = self.loads.entry(key).or_insert(Load {
+                pps: 0.0,
+                bytes: 0.0,
+                size,
+            });
+            load.pps += pps;
+            load.bytes += pps * size;
+            load.size = load.size.min(size);
+        }
+    }
+
+    /// Rows of the histograms of all queues: one that few packets pass has no more than they are.
+    fn histogram_rows(&self) -> f64 {
+        let rows = self.places.iter().map(|(key, place)| {
+            let packets = self
+                .loads
+                .get(key)
+                .map_or(0.0, |load| load.pps * self.duration);
+            let rows = if self.busy.contains(key) {
+                HISTOGRAM_ROWS
+            } else {
+                packets.min(HISTOGRAM_ROWS)
+            };
+            place.queues as f64 * rows
+        });
+        rows.sum()
+    }
+
+    /// An access point has one queue for all its stations.
+    fn key_of(&self, link: u16, port: Port) -> Key {
+        let is_shared = matches!(self.links[usize::from(link)].medium, Medium::Dot11b(_));
+        let port = if is_shared && port.0 % 2 == 1 {
+            1
+        } else {
+            port.0
+        };
+        (link, port)
+    }
+
+    /// Where customers together send more than a channel carries, each has a part of it.
+    fn share_channels(&mut self) {
+        let mut offered: BTreeMap<Key, f64> = BTreeMap::new();
+        for (&(link, port), load) in &self.loads {
+            *offered.entry((link, port % 2)).or_default() += load.bytes;
+        }
+        for (&(link, port), place) in &mut self.places {
+            let capacity = match &self.links[usize::from(link)].medium {
+                Medium::PointToPoint(_) => continue,
+                Medium::Dot11b(cell) => cell.fastest,
+                Medium::Docsis(line) if port % 2 == 0 => line.plant.upstream_timing().capacity(),
+                Medium::Docsis(line) => line.plant.downstream_timing().rate,
+            };
+            let capacity = capacity.0 as f64 / 8.0;
+            let offered = offered.get(&(link, port % 2)).copied();
+            if let Some(offered) = offered.filter(|&offered| offered > capacity) {
+                place.rate *= capacity / offered;
+            }
+        }
+    }
+
+    /// The entrances that the data of a flow passes on the way to, or from, its first remote host.
+    fn way(&self, group: &GroupPlan) -> impl Iterator<Item = (Key, &Place)> {
+        let is_down = group.application.carries_data(group.direction)[1];
+        let peer = group.peers.first();
+        let ports = peer.map(|peer| if is_down { &peer.down } else { &peer.up });
+        ports.into_iter().flatten().map(|&(link, port)| {
+            let key = self.key_of(link, port);
+            (key, &self.places[&key])
+        })
+    }
+
+    /// The slowest of them, with its rate in bytes per second.
+    fn slowest(&self, group: &GroupPlan) -> Option<(Key, f64)> {
+        let rates = self.way(group).map(|(key, place)| (key, place.rate));
+        rates.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    /// What TCP may have outstanding: what windows allow, and no more than the slowest link on the way, the queues and the distance hold, twice where
+    /// losses are repaired; that is for all who share the slowest link.
+    fn add_transfers(&self, sum: &mut Sum) {
+        let mut shared: BTreeMap<Key, (f64, f64)> = BTreeMap::new();
+        let transfers: Vec<_> = (self.groups.iter())
+            .filter_map(|group| {
+                let connections = connections(&group.application) as f64;
+                let window = group.tcp.most_outstanding() as f64;
+                let (slowest, rate) = self.slowest(group).filter(|_| connections > 0.0)?;
+                let delays = self.way(group).map(|(_, place)| place.delay);
+                let distance = delays.sum::<f64>() + rtt_of(group);
+                let rooms = self
+                    .way(group)
+                    .map(|(_, place)| place.room.bytes_of_largest());
+                let held = 2.0 * (rooms.sum::<f64>() + rate * distance);
+                // A sender's window grows by what is acknowledged, and in a round trip to no more than three times what it was.
+                let first = connections * f64::from(group.tcp.initial_window) * MTU;
+                let sent = 2.0 * rate * self.duration + first;
+                let own = (connections * window)
+                    .min(most_to_send(&group.application))
+                    .min(first * math::powf(3.0, self.duration / distance.max(1e-3)));
+                let (all, most) = shared.entry(slowest).or_default();
+                *all += own;
+                *most = most.max(held.min(sent).max(MTU));
+                Some((group, slowest, own))
+            })
+            .collect();
+        let mut found: BTreeMap<&str, (f64, f64, &GroupPlan)> = BTreeMap::new();
+        for (group, slowest, own) in transfers {
+            let (all, most) = shared[&slowest];
+            let bytes = own * (most / all).min(1.0);
+            let entry = (found.entry(written(group))).or_insert((0.0, 0.0, group));
+            entry.0 += 1.0;
+            entry.1 += bytes / f64::from(group.tcp.most_payload());
+        }
+        for (name, (flows, segments, group)) in found {
+            let connections = connections(&group.application);
+            let segments = segments.ceil();
+            let text = format!(
+                "{flows} flows × {connections} connections with {segments} segments outstanding in all × {SEGMENT} B"
+            );
+            let keys =
+                format!("flow.{name}.tcp.receive_window, .send_buffer and the queues on the way");
+            sum.add(&keys, text, segments * SEGMENT, false);
+        }
+    }
+
+    /// Datagrams that wait in queues, and those under way.
+    fn add_datagrams(&self, sum: &mut Sum) {
+        let mut waiting: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        let mut under_way: BTreeMap<String, f64> = BTreeMap::new();
+        for (key, load) in &self.loads {
+            let place = &self.places[key];
+            // What is too much, all the time, and what comes at once.
+            let surplus = (load.bytes - place.rate).max(0.0) / load.size * self.duration;
+            let packets = (surplus + load.pps * TOGETHER).min(place.room.packets_of(load.size));
+            let entry = waiting.entry(&place.queue_path).or_default();
+            *entry = (entry.0 + 1.0, entry.1 + packets);
+            let carried = load.pps.min(place.rate / load.size);
+            let packets = carried * place.delay.min(self.duration);
+            *under_way.entry(place.delay_path.clone()).or_default() += packets;
+        }
+        for (path, (queues, packets)) in waiting {
+            let packets = packets.ceil();
+            let text = format!("{packets} packets that wait in {queues} queues × {PACKET} B");
+            sum.add(path, text, packets * PACKET, false);
+        }
+        for group in self.groups {
+            let sent = datagrams(group);
+            let carried = |pps: f64, ports: &[(u16, Port)]| {
+                let share = ports.iter().map(|&(link, port)| {
+                    let key = self.key_of(link, port);
+                    self.loads
+                        .get(&key)
+                        .map_or(1.0, |load| self.places[&key].rate / load.bytes)
+                });
+                pps * share.fold(1.0, f64::min)
+            };
+            let Some(peer) = group.peers.first() else {
+                continue;
+            };
+            // What comes down meets links behind the wide area.
+            let pps = carried(sent.pps[0], &peer.up) + sent.pps[1];
+            let packets = pps * (rtt_of(group) / 2.0).min(self.duration);
+            *under_way
+                .entry(format!("flow.{}.rtt", written(group)))
+                .or_default() += packets;
+        }
+        for (path, packets) in under_way {
+            let packets = packets.ceil();
+            let text = format!("{packets} packets under way × {PACKET} B");
+            sum.add(&path, text, packets * PACKET, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Format;
+
+    fn parse(text: &str) -> Scenario {
+        Scenario::parse(text, Format::Toml, &[], &BTreeMap::new()).expect(text)
+    }
+
+    /// A line at 8 Mbit/s, a million bytes a second, that holds `queue`, with a flow.
+    fn line(queue: &str, flow: &str) -> String {
+        format!(
+            "duration = '100 s'\nresults.interval = '100 ms'\n[link.line.point_to_point]\nup = {{ rate = '8 Mbit/s', delay = '5 ms', queue = {queue} }}\n[flow.f]\n{flow}\n"
+        )
+    }
+
+    /// The reckoning of the part whose keys begin so.
+    fn part<'a>(parts: &'a [MemoryItem], keys: &str) -> &'a MemoryItem {
+        let mut found = parts.iter().filter(|part| part.keys.starts_with(keys));
+        found.next().unwrap_or_else(|| panic!("{keys}: {parts:#?}"))
+    }
+
+    #[test]
+    fn the_largest_comes_first() {
+        let parts = parse(&line("'drop_tail'", "application = 'bulk'")).memory();
+        assert!(parts.len() > 3);
+        assert!(parts.is_sorted_by(|one, other| one.bytes >= other.bytes));
+    }
+
+    #[test]
+    fn rows_are_directions_times_intervals() {
+        let flow = "application = 'bulk'\ncount = 30";
+        let parts = parse(&line("'drop_tail'", flow)).memory();
+        let rows = part(&parts, "results.interval with duration and flow");
+        assert_eq!(rows.text, "60 flow directions × 1000 intervals × 360 B");
+        assert_eq!(rows.bytes, 60 * 1000 * 360);
+        let rows = part(&parts, "results.interval with duration and link");
+        assert_eq!(rows.text, "2 queues × 1000 intervals × 420 B");
+        assert!(rows.is_table);
+    }
+
+    #[test]
+    fn of_many_connections_only_those_have_rows_that_are_sampled() {
+        let flow = "application = { torrent = { connections = 100 } }\ncount = 10";
+        let parts = parse(&line("'drop_tail'", flow)).memory();
+        let rows = (parts.iter()).find(|part| part.text.contains(" connections × 1000 intervals"));
+        let sampled = u64::from(sampled_connections(10)) * 10;
+        assert_eq!(rows.map(|rows| rows.bytes), Some(sampled * 1000 * 320));
+        assert!(sampled < 1000);
+    }
+
+    #[test]
+    fn a_queue_that_no_flow_passes_has_no_rows() {
+        let text = "duration = '10 s'\nresults.interval = '1 s'\n[link.cable.docsis.modem.home]\ncount = 1000\n[host.home]\nvia = ['cable.home']\n[flow.f]\nhost = 'home'\non = '1-3'\napplication = 'ping'\n";
+        let parts = parse(text).memory();
+        let rows = part(&parts, "results.interval with duration and link");
+        assert_eq!(rows.text, "6 queues × 10 intervals × 420 B");
+        let modems = part(&parts, "link.cable.docsis.modem");
+        assert_eq!(modems.bytes, 1000 * 4000);
+    }
+
+    #[test]
+    fn pings_are_samples_and_those_that_wait() {
+        let flow = "application = { ping = { interval = '1 ms', timeout = '2 s' } }\ncount = 10";
+        let parts = parse(&line("'drop_tail'", flow)).memory();
+        let samples = part(&parts, "flow.f.application.ping with duration");
+        assert_eq!(samples.bytes, 10 * 100_000 * 330);
+        let waiting = part(&parts, "flow.f.application.ping.timeout");
+        assert_eq!(waiting.bytes, 10 * 2000 * 24);
+    }
+
+    #[test]
+    fn an_overloaded_queue_fills_up_to_its_limit_and_one_without_all_the_time() {
+        let flow =
+            "direction = 'up'\napplication = { cbr = { rate = '16 Mbit/s', size = '1000 B' } }";
+        let waiting = |queue: &str| {
+            let parts = parse(&line(queue, flow)).memory();
+            part(&parts, "link.line.point_to_point.up.queue")
+                .text
+                .clone()
+        };
+        let told = |packets: u64| format!("{packets} packets that wait in 1 queues × 120 B");
+        assert_eq!(
+            waiting("{ drop_tail = { limit = '500 packets' } }"),
+            told(500)
+        );
+        assert_eq!(waiting("{ drop_tail = { limit = '2 MB' } }"), told(2000));
+        assert_eq!(waiting("{ drop_tail = { limit = '3 s' } }"), told(3000));
+        // A thousand packets a second too many, in 100 s, and what comes at once.
+        assert_eq!(waiting("'none'"), told(100_200));
+    }
+
+    #[test]
+    fn a_queue_with_room_to_spare_stays_nearly_empty() {
+        let flow =
+            "direction = 'up'\napplication = { cbr = { rate = '4 Mbit/s', size = '1000 B' } }";
+        let parts = parse(&line("{ drop_tail = { limit = '100 GB' } }", flow)).memory();
+        let waiting = part(&parts, "link.line.point_to_point.up.queue");
+        assert_eq!(waiting.text, "50 packets that wait in 1 queues × 120 B");
+    }
+
+    #[test]
+    fn what_is_under_way_is_rate_times_delay() {
+        let flow = "direction = 'down'\nrtt = '20 s'\npath = { jitter = '0 s' }\napplication = { cbr = { rate = '80 Mbit/s', size = '1000 B' } }";
+        let parts = parse(&line("'drop_tail'", flow)).memory();
+        let under_way = part(&parts, "flow.f.rtt");
+        assert_eq!(under_way.text, "100000 packets under way × 120 B");
+        let link = part(&parts, "link.line.point_to_point.down.delay");
+        assert_eq!(link.text, "5 packets under way × 120 B");
+    }
+
+    #[test]
+    fn tcp_has_outstanding_what_windows_and_the_way_let_it() {
+        let segments = |queue: &str, more: &str| {
+            let flow = format!("application = 'bulk'\ndirection = 'up'\nrtt = '90 ms'\n{more}");
+            let parts = parse(&line(queue, &flow)).memory();
+            part(&parts, "flow.f.tcp").bytes / 200
+        };
+        let narrow = "tcp = { receive_window = '64 KiB' }";
+        assert_eq!(segments("'none'", narrow), 65_536_u64.div_ceil(1448));
+        assert_eq!(
+            segments("'none'", &format!("{narrow}\ncount = 10")),
+            655_360_u64.div_ceil(1448)
+        );
+        // Twice what waits and what is under way, however many share it.
+        let wide = "tcp = { receive_window = '1 GiB', send_buffer = 'unlimited' }\ncount = 10";
+        let held: u64 = 2 * (300_000 + 95_000);
+        assert_eq!(
+            segments("{ drop_tail = { limit = '300 kB' } }", wide),
+            held.div_ceil(1448)
+        );
+        // Windows grow by what is acknowledged.
+        let all = segments("'none'", wide);
+        assert!(
+            (100_000_000 / 1448..210_000_000 / 1448).contains(&all),
+            "{all}"
+        );
+    }
+
+    #[test]
+    fn tcp_that_is_far_has_little_time_to_grow() {
+        let flow = "application = 'bulk'\nrtt = '60 s'\ntcp = { receive_window = '1 GiB', send_buffer = 'unlimited', initial_window = 10 }";
+        let parts = parse(&line("'none'", flow)).memory();
+        let segments = part(&parts, "flow.f.tcp").bytes / 200;
+        // A run of 100 s sees two round trips begin.
+        assert!((10..=90).contains(&segments), "{segments}");
+    }
+
+    #[test]
+    fn queues_in_queues_count_with_every_modem() {
+        let text = "duration = '1 s'\n[link.cable.docsis]\nupstream.queue = { fq_codel = { queues = 65536 } }\n[link.cable.docsis.modem.home]\ncount = 100\n[host.home]\nvia = ['cable.home']\n[flow.f]\nhost = 'home'\napplication = 'ping'\n";
+        let parts = parse(text).memory();
+        let queues = &parts[0];
+        assert_eq!(
+            queues.keys,
+            "link.cable.docsis.upstream.queue.fq_codel.queues"
+        );
+        assert_eq!(queues.text, "6553600 queues of flows × 336 B");
+    }
+
+    #[test]
+    fn a_capture_of_whole_packets_holds_what_a_step_of_a_run_brings() {
+        let capture = |snaplen: &str| {
+            let flow = format!(
+                "application = {{ cbr = {{ size = '9000 B' }} }}\n[results.capture]\npoints = ['f']\nsnaplen = '{snaplen}'"
+            );
+            part(
+                &parse(&line("'drop_tail'", &flow)).memory(),
+                "results.capture",
+            )
+            .bytes
+        };
+        assert_eq!(capture("80 B"), 100_000_000 + 40_000 * 80);
+        assert_eq!(capture("65535 B"), 100_000_000 + 40_000 * 9000);
+    }
+
+    #[test]
+    fn what_no_number_holds_is_the_largest() {
+        let mut sum = Sum::default();
+        sum.add("a", String::new(), 1e300, false);
+        sum.add("b", String::new(), 0.0, false);
+        assert_eq!(sum.items()[0].bytes, u64::MAX);
+    }
+
+    /// What a plan of flows holds is made before anything is reckoned.
+    #[test]
+    fn too_many_remote_hosts_are_refused_before_they_are_made() {
+        let flow = "count = 10000\napplication = { web = { servers = 1000, resources = 10 } }";
+        let text = line("'drop_tail'", flow);
+        let error = Scenario::parse(&text, Format::Toml, &[], &BTreeMap::new());
+        let error = error.expect_err("they are too many").to_string();
+        assert!(
+            error.contains(
+                "10000 flows × 1000 remote hosts make 10000000 of them, more than 1000000"
+            ),
+            "{error}"
+        );
+    }
+}
