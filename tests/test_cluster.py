@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import signal
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +21,7 @@ import pytest
 import headend
 from headend.errors import InputError
 from headend.sweeps import SweepResult, connection
-from headend.sweeps.connection import ANSWER_SECONDS
+from headend.sweeps.connection import ANSWER_SECONDS, Connection, Stopped
 from headend.sweeps.experiment import prepare_all, read_any
 from headend.sweeps.job import Job, OtherBuildError, fingerprint_engine
 
@@ -178,7 +180,7 @@ def list_jobs(file: str) -> list[Job]:
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
-        (hold, "no answer"),
+        pytest.param(hold, "no answer", marks=pytest.mark.slow),
         (socket.socket.close, "a listener that closes the connection"),
         (talk(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "a listener that is not one"),
         (talk(b"SSH-2.0-OpenSSH_9.2p1\r\n"), "a listener that is not one"),
@@ -223,6 +225,7 @@ def test_a_signal_ends_the_wait_for_a_scheduler(folder: Path, number: signal.Sig
     assert (process.returncode, output) == (130, "")
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_wait_for_workers(folder: Path, deserted: str) -> None:
     with start_sweep("small.toml", deserted) as process:
         assert process.stderr
@@ -253,6 +256,7 @@ def test_a_stop_while_it_connects_leaves_all_points(folder: Path) -> None:
     assert found[0].table.is_empty()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs SIGSTOP")
 def test_a_scheduler_that_stops_answering_or_dies_is_said_so(folder: Path) -> None:
     with (
@@ -272,6 +276,7 @@ def test_a_scheduler_that_stops_answering_or_dies_is_said_so(folder: Path) -> No
     assert (process.returncode, output) == (2, "")
 
 
+@pytest.mark.slow
 def test_a_scheduler_needs_no_headend_and_a_worker_without_it_is_refused(folder: Path) -> None:
     with start_scheduler(without_headend=True) as (_, address):
         with start_worker(address, without_headend=True):
@@ -288,6 +293,7 @@ def test_a_scheduler_needs_no_headend_and_a_worker_without_it_is_refused(folder:
         assert (process.returncode, output, errors) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_workers_that_come_late_are_waited_for_and_told(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -322,6 +328,7 @@ def test_workers_that_come_late_are_waited_for_and_told(
     assert not found.failures
 
 
+@pytest.mark.slow
 def test_another_build_of_the_engine_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,6 +358,7 @@ def test_another_build_of_the_engine_is_refused(
     )
 
 
+@pytest.mark.slow
 def test_other_versions_on_the_workers_are_told_in_one_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -378,6 +386,7 @@ def test_other_versions_on_the_workers_are_told_in_one_line(
     ]
 
 
+@pytest.mark.slow
 def test_the_library_is_silent_only_for_as_long_as_it_is_used() -> None:
     program = """\
 import logging, sys, threading, warnings
@@ -401,3 +410,34 @@ library.error("and this")
     first, second = errors.splitlines()
     assert first == "ours"
     assert second.endswith("distributed.client - ERROR - and this")
+
+
+def test_the_library_is_silent_until_the_last_of_two_connections_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The handlers of pytest are logging that somebody has configured.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    library = logging.getLogger("distributed")
+
+    def look() -> tuple[list[logging.Handler], bool, list[Any]]:
+        return library.handlers, library.propagate, list(warnings.filters)
+
+    def connect(address: str, stop: threading.Event) -> None:
+        with pytest.raises(Stopped):
+            Connection(address, stop)
+
+    before = look()
+    with listen(hold) as (address, first_visited), listen(hold) as (other, second_visited):
+        threads = []
+        for peer, visited in ((address, first_visited), (other, second_visited)):
+            stop = threading.Event()
+            thread = threading.Thread(target=connect, args=(peer, stop))
+            thread.start()
+            threads.append((thread, stop))
+            assert visited.wait(PATIENCE)
+        during = look()
+        assert during != before
+        for (thread, stop), expected in zip(threads, (during, before), strict=True):
+            stop.set()
+            thread.join(PATIENCE)
+            assert look() == expected

@@ -15,6 +15,9 @@ import headend
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.library import find_study
+from headend.scenario import read_scenario
+from headend.sweeps.job import prepare
+from headend.sweeps.measuring import Named
 
 LINE = """
 duration = "1 s"
@@ -160,7 +163,7 @@ def test_one_name_in_two_folders_is_refused(folder: Path) -> None:
 # Sweeps and studies
 
 SWEEP = """
-scenario = "../mine/line.toml"
+scenario = "line.toml"
 [grid]
 "link.line.point_to_point.up.rate" = [{ trace = "%s" }, "1 Mbit/s"]
 [measures]
@@ -174,6 +177,7 @@ def sweep(*words: str) -> Any:
 
 def test_a_sweep_reads_from_the_folder_of_its_file(folder: Path) -> None:
     (folder / "swept").mkdir()
+    (folder / "swept" / "line.toml").write_text(LINE)
     (folder / "swept" / "fast").write_text(FAST)
     (folder / "swept" / "small.toml").write_text(SWEEP % "fast")
     assert sweep().exit_code == 0
@@ -188,6 +192,50 @@ def test_a_sweep_reads_from_the_folder_of_its_file(folder: Path) -> None:
     assert sweep("--set", down, "--allow-files", "../elsewhere").exit_code == 0
 
 
+def test_a_sweep_runs_scenarios_of_its_own_folder(folder: Path) -> None:
+    (folder / "swept").mkdir()
+    (folder / "swept" / "small.toml").write_text((SWEEP % "x").replace('"line', '"../mine/line'))
+    answer = sweep()
+    assert answer.exit_code == 2
+    assert "swept/../mine/line.toml cannot be read: it is not in swept or below" in answer.stderr
+    (folder / "swept" / "x").write_text(FAST)
+    assert sweep("--allow-files", "mine").exit_code == 0
+
+
+def test_a_scenario_within_a_sweep_reads_from_the_sweeps_folder(folder: Path) -> None:
+    (folder / "swept").mkdir()
+    inner = TRACED.replace("[", "[scenario.").replace("duration", "scenario.duration") % "fast"
+    (folder / "swept" / "small.toml").write_text(
+        f'{inner}[grid]\n"flow.ping.rtt" = ["10 ms", "20 ms"]\n[measures]\nrtt = "ping.rtt.p50"\n'
+    )
+    (folder / "fast").write_text(FAST)
+    answer = sweep()
+    assert answer.exit_code == 2
+    assert "swept/fast: no such file" in answer.stderr
+    (folder / "swept" / "fast").write_text(FAST)
+    assert sweep().exit_code == 0
+
+
+def test_a_file_that_changes_during_a_sweep_gives_no_result(folder: Path) -> None:
+    trace = folder / "mine" / "slow"
+    job = prepare(
+        read_scenario(write_traced(folder, "slow")), (), 1, Named({"rtt": "ping.rtt.p50"})
+    )
+    assert job.carry_out() is not None
+    trace.write_text(FAST)
+    with pytest.raises(InputError, match='the file "slow" has changed since the point was checked'):
+        job.carry_out()
+    with pytest.raises(InputError, match="has changed"):
+        job.pack()
+
+
+@pytest.mark.parametrize("name", ["a\\u0000b", "\\ud800"])
+def test_a_name_that_no_file_can_have_is_refused(folder: Path, name: str) -> None:
+    answer = run(write_traced(folder, name))
+    assert answer.exit_code == 2
+    assert len(answer.stderr.splitlines()) == 1
+
+
 def copy_study(folder: Path) -> Path:
     study = folder / "study"
     shutil.copytree(find_study("cbt/equal-loss"), study)
@@ -196,7 +244,7 @@ def copy_study(folder: Path) -> Path:
 
 def test_a_program_that_does_not_ship_is_announced(folder: Path) -> None:
     copy_study(folder)
-    told = "study/analysis.py is a program that does not ship with headend; it is executed now"
+    told = "study/analysis.py is a program that does not ship with headend; it will be executed"
     answer = CliRunner().invoke(app, ["study", "run", "study", "--quick", "-q", "--out", "out"])
     assert told in answer.stderr
     assert answer.exit_code in (0, 1), answer.output

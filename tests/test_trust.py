@@ -19,12 +19,13 @@ import pytest
 from typer.testing import CliRunner
 
 import headend
+from headend.capture import Capture
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.folder import create_folder
 from headend.result import Result
-from headend.scratch import PREFIX, open_scratch, sweep_up
-from headend.seal import SEALS, find_damage, seal_page
+from headend.scratch import PREFIX, Scratch, open_scratch, sweep_up
+from headend.seal import SEALS, find_damage, read_seals, seal, seal_page
 from headend.sweeps.store import PointStore
 
 LINE = """
@@ -396,25 +397,127 @@ def test_a_sweep_goes_on_whatever_fails(folder: Path, kind: type[BaseException])
 
 
 def test_what_a_killed_run_left_is_swept_up_and_what_lives_is_not(tmp_path: Path) -> None:
-    left = tmp_path / f"{PREFIX}left"
-    left.mkdir()
-    (left / "half").write_text("x")
+    leave_scratch(tmp_path)
     with open_scratch(tmp_path) as alive:
         sweep_up(tmp_path)
         assert list(tmp_path.iterdir()) == [alive]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_captures_of_a_killed_run_are_swept_up(
+def leave_scratch(parent: Path) -> None:
+    """Leave what an owner leaves that is killed."""
+    scratch = Scratch(parent)
+    (scratch.path / "half").write_text("x")
+    os.close(scratch._lock)
+
+
+def test_nothing_of_others_is_swept_up(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    (victim / "aside").mkdir(parents=True)
+    (victim / "aside" / "precious").write_text("x")
+    (victim / "scratch-of-headend").write_text("")
+    place = tmp_path / "place"
+    for name in (f"{PREFIX}backup", f"{PREFIX}abcdefgh", "headend-sweep-mine"):
+        (place / name).mkdir(parents=True)
+        (place / name / "mine").write_text("x")
+    (place / f"{PREFIX}linklink").symlink_to(victim)
+    before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
+    sweep_up(place)
+    assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
+
+
+def test_captures_hold_no_descriptor_longer_than_they_live(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from headend.capture import Capture
-
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / "headend-capture-left").mkdir()
+    leave_scratch(tmp_path)
     capture = Capture()
-    assert list(tmp_path.iterdir()) == [capture.folder]
-    lock = os.open(capture.folder, os.O_RDONLY)
+    assert list(tmp_path.iterdir()) == [capture.folder.parent]
+    lock = os.open(capture.folder.parent, os.O_RDONLY)
     with pytest.raises(BlockingIOError):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    del capture
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(lock)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Results of strangers
+
+
+def test_results_of_strangers_name_no_files_outside(kinds: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("<svg>a secret</svg>")
+    study = tmp_path / "study"
+    shutil.copytree(kinds / "study", study)
+    claims = json.loads((study / "claims.json").read_text())
+    claims["figures"][0]["files"] = ["../../secret"]
+    (study / "claims.json").write_text(json.dumps(claims))
+    names = read_seals(study)
+    seal(study, names)
+    answer = invoke("figures", str(study), "--out", str(tmp_path / "pictures"))
+    assert (answer.exit_code, "which is none of its figures" in answer.stderr) == (2, True)
+    # Nor if it is sealed, since that leads out of the folder.
+    seal(study, [*names, "figures/../../secret"])
+    answer = invoke("figures", str(study), "--out", str(tmp_path / "pictures"))
+    assert (answer.exit_code, "leads out of the results folder" in answer.stderr) == (2, True)
+    assert not (tmp_path / "pictures").exists()
+
+
+def test_a_comparison_takes_no_other_run_for_its_own(kinds: Path, tmp_path: Path) -> None:
+    both = tmp_path / "both"
+    shutil.copytree(kinds / "comparison", both)
+    shutil.copytree(kinds / "run", tmp_path / "run")
+    manifest = json.loads((both / "manifest.json").read_text())
+    first, second = manifest["runs"]
+    shutil.rmtree(both / first)
+    shutil.copytree(both / second, both / first)
+    answer = invoke("report", str(both))
+    assert (answer.exit_code, f"{first}/SHA256SUMS: damaged" in answer.stderr) == (2, True)
+    for runs in (["../run"], None, "x"):
+        (both / "manifest.json").write_text(json.dumps({**manifest, "runs": runs}))
+        seal(both, ["manifest.json"])
+        answer = invoke("report", str(both))
+        assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "manifest.json", SEALS])
+def test_a_pipe_in_place_of_a_file_is_waited_for_by_nobody(
+    kinds: Path, tmp_path: Path, name: str
+) -> None:
+    shutil.copytree(kinds / "run", tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    os.mkfifo(tmp_path / "run" / name)
+    assert invoke("report", str(tmp_path / "run")).exit_code == 2
+    assert invoke("verify", str(tmp_path / "run")).exit_code in (1, 2)
+
+
+def test_pages_and_folders_of_others_are_not_verified(kinds: Path, tmp_path: Path) -> None:
+    shutil.copytree(kinds / "run", tmp_path / "run")
+    (tmp_path / "other" / "points").mkdir(parents=True)
+    (tmp_path / "other" / "points" / "x.parquet").write_text("x")
+    (tmp_path / "other" / "report.html").write_text("<p>")
+    with open_scratch(tmp_path) as scratch:
+        shutil.copytree(kinds / "run", scratch / "half")
+        (scratch / "half" / "flows.parquet").unlink()
+        assert invoke("verify", str(tmp_path)).exit_code == 0
+
+
+def test_a_point_that_cannot_be_read_now_is_not_given_up(
+    store: PointStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_path: Path) -> bytes:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail)
+        with pytest.raises(InputError, match="cannot be read: too many open files"):
+            PointStore(store.folder).find(KEYS)
+    assert PointStore(store.folder).find(KEYS) == set(KEYS)
+
+
+def test_what_a_link_leads_to_is_replaced(folder: Path) -> None:
+    fill(folder / "real", 1)
+    (folder / "link").symlink_to("real")
+    fill(folder / "link", 2)
+    assert (folder / "link").is_symlink()
+    assert json.loads((folder / "real" / "manifest.json").read_text())["number"] == 2

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
 
 use headend::rng::Rng;
 use serde_json::{Map, Value};
@@ -26,6 +27,22 @@ pub struct Mutator {
 
 /// Of the tables of one key so many are remembered.
 const MOST_SEEN: usize = 64;
+
+/// The one of a fuzzer's process.
+static MUTATOR: Mutex<Option<Mutator>> = Mutex::new(None);
+
+/// Puts another scenario in place of the one that fills the first `size` bytes of `data`, and says how long it is. `None`, with the data as
+/// they were, if there is no scenario, or the other is longer than `max_size`.
+pub fn mutate_in_place(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> Option<usize> {
+    let mut mutator = MUTATOR.lock().unwrap_or_else(PoisonError::into_inner);
+    let mutator = mutator.get_or_insert_default();
+    let other = mutator.mutate(&data[..size], seed)?;
+    let place = data
+        .get_mut(..other.len())
+        .filter(|_| other.len() <= max_size)?;
+    place.copy_from_slice(&other);
+    Some(other.len())
+}
 
 impl Mutator {
     /// Another scenario, as JSON, with the overrides of the first; `None` if `input` is none.

@@ -285,12 +285,13 @@ fn try_with_file(text: &str, content: &[u8], tried: &mut Tried) {
 }
 
 /// Ways to choose from a capture: all, and by each key.
-fn choices() -> [replay::Config; 4] {
+fn choices() -> [replay::Config; 6] {
     let all = replay::Config {
         capture: Some(FILE.to_owned()),
         ..replay::Config::default()
     };
     [
+        all.clone(),
         replay::Config {
             host: Some("10.0.0.0/8".to_owned()),
             ..all.clone()
@@ -303,6 +304,10 @@ fn choices() -> [replay::Config; 4] {
         replay::Config {
             interface: Some("eth0".to_owned()),
             protocol: Some(replay::Transport::Udp),
+            ..all.clone()
+        },
+        replay::Config {
+            port: Some(443),
             ..all.clone()
         },
         replay::Config {

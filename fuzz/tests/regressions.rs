@@ -1,9 +1,9 @@
 //! Inputs that once failed, and some of what the fuzzer begins with, tried again.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use headend_fuzz::mutate::Mutator;
+use headend_fuzz::mutate::{Mutator, mutate_in_place};
 use headend_fuzz::seeds;
 use headend_fuzz::targets::{Target, Tried, split};
 
@@ -13,47 +13,31 @@ fn repository() -> &'static Path {
         .expect("it has one")
 }
 
-/// The inputs of a target that once failed.
-fn kept(target: Target) -> Vec<(String, Vec<u8>)> {
-    let folder = repository().join("fuzz/corpus").join(target.name());
-    let entries = fs::read_dir(folder).into_iter().flatten();
-    let mut files: Vec<_> = entries
-        .map(|entry| {
-            let entry = entry.expect("it can be listed");
-            let content = fs::read(entry.path()).expect("it can be read");
-            (entry.file_name().to_string_lossy().into_owned(), content)
-        })
+/// What a folder holds: at least one entry.
+fn list(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.expect("it can be listed").path())
         .collect();
-    files.sort();
-    files
+    paths.sort();
+    assert!(!paths.is_empty(), "{} holds inputs", folder.display());
+    paths
 }
 
-fn try_kept(target: Target) {
-    for (name, input) in kept(target) {
-        eprintln!("{name}");
-        let tried = target.attempt(&input);
-        assert!(tried.parses > 0, "{name} is read");
+#[test]
+fn inputs_that_failed() {
+    for folder in list(&repository().join("fuzz/corpus")) {
+        let is_of = |target: &Target| folder.ends_with(target.name());
+        let target = Target::ALL.into_iter().find(is_of);
+        let target = target.unwrap_or_else(|| panic!("{folder:?} is named after a target"));
+        for path in list(&folder) {
+            eprintln!("{path:?}");
+            let input = fs::read(&path).expect("it can be read");
+            let tried = target.attempt(&input);
+            assert!(tried.parses > 0, "{path:?} is read");
+        }
     }
-}
-
-#[test]
-fn captures_that_failed() {
-    try_kept(Target::Capture);
-}
-
-#[test]
-fn runs_that_failed() {
-    try_kept(Target::ScenarioRun);
-}
-
-#[test]
-fn texts_that_failed() {
-    try_kept(Target::ScenarioText);
-}
-
-#[test]
-fn traces_that_failed() {
-    try_kept(Target::Trace);
 }
 
 /// What becomes of the seeds of a target.
@@ -99,6 +83,20 @@ fn a_mutant_is_another_scenario_and_many_are_accepted() {
     assert!(others > 270, "{others} of 300 differ");
     assert!((30..300).contains(&sum.accepted), "{sum:?}");
     assert_eq!(Mutator::default().mutate(b"no scenario", 1), None);
+}
+
+#[test]
+fn a_scenario_is_put_in_place_of_another_only_where_it_has_room() {
+    let seed = b"duration = \"1 s\"";
+    let mut data = [0; 4096];
+    data[..seed.len()].copy_from_slice(seed);
+    let before = data;
+    assert_eq!(mutate_in_place(&mut data, seed.len(), 1, 1), None);
+    assert_eq!(mutate_in_place(&mut data, 1, 4096, 1), None);
+    assert_eq!(data, before);
+    let length = mutate_in_place(&mut data, seed.len(), 4096, 1).expect("it has room");
+    assert!(data[..length].starts_with(b"{") && data[length - 1] == b'}');
+    assert_eq!(data[length..], before[length..]);
 }
 
 #[test]

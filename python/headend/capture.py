@@ -9,13 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headend.folder import name_folders
-from headend.scratch import keep_scratch, sweep_up
+from headend.scratch import Scratch, sweep_up
 
 #: The folder among the results that holds them.
 FOLDER = "capture"
-
-#: How its temporary name begins.
-_PREFIX = "headend-capture-"
 
 
 class Capture:
@@ -26,9 +23,11 @@ class Capture:
 
     def __init__(self) -> None:
         parent = Path(tempfile.gettempdir())
-        sweep_up(parent, _PREFIX)
-        self.folder = keep_scratch(parent, _PREFIX)
-        self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        sweep_up(parent)
+        scratch = Scratch(parent)
+        self.folder = scratch.path / FOLDER
+        self.folder.mkdir()
+        self._finalizer = weakref.finalize(self, scratch.remove)
 
     def append(self, pieces: Mapping[str, bytes]) -> None:
         """Write each point's piece behind those that came before."""

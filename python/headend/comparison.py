@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from headend.result import RESULT_FORMAT, Result, read_manifest
 from headend.reveal import refuse_unwritable
 from headend.scores import Figure, Mark, mark_values, score_runs
 from headend.scratch import write_bytes
-from headend.seal import SEALS
+from headend.seal import SEALS, read_sealed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -162,16 +162,24 @@ def load_results(folders: Sequence[str | Path]) -> list[Result]:
     for folder in map(Path, folders):
         manifest = read_manifest(folder)
         is_run = manifest.get("kind") != "comparison"
-        names = [] if is_run else [str(name) for name in manifest["runs"]]
-        for name in names:
-            refuse_unwritable(name)
-        for run in [folder] if is_run else [folder / name for name in names]:
+        for run in [folder] if is_run else _list_runs(folder, manifest):
             if run.resolve() in found:
                 raise InputError(f"{run}: given twice")
             found.add(run.resolve())
             results.append(Result.load(run))
     label_distinctly(results)
     return results
+
+
+def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:
+    """List the folders of a comparison's runs, whose seals are sealed by its own: no other run can take the place of one."""
+    names = manifest.get("runs")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f'{folder / MANIFEST}: damaged: expected a list of folders in "runs"')
+    for name in names:
+        refuse_unwritable(name)
+        read_sealed(folder, f"{name}/{SEALS}")
+    return [folder / name for name in names]
 
 
 def load_unfinished(folders: Sequence[str | Path]) -> list[str]:

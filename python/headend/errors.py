@@ -39,7 +39,8 @@ def take_path(path: Any, name: str) -> Path:
 
 def tell_system(error: Exception) -> str:
     """Say what the system said, in lower case and in one line."""
-    return (getattr(error, "strerror", None) or str(error)).splitlines()[0].lower()
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return said.splitlines()[0].lower()
 
 
 def find_near(found: str, known: Iterable[str]) -> str | None:

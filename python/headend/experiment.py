@@ -243,6 +243,7 @@ def run(
     seed: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
+    report: bool = True,
     progress: bool = False,
     explain: str | None = None,
     allow_files: Sequence[str | Path] = (),
@@ -263,6 +264,8 @@ def run(
         Folder to write results and report to; none by default.
     force
         Replace a results folder that is there.
+    report
+        Also write ``report.html`` to the folder.
     progress
         Show a progress bar on standard error.
     explain
@@ -282,7 +285,8 @@ def run(
     Raises
     ------
     InputError
-        When the scenario or the folder is not usable, in one line.
+        When the scenario or the folder is not usable, in one line; or when the report cannot be written: then the results are kept in
+        the folder.
     """
     plan = plan_run(
         scenario,
@@ -299,8 +303,17 @@ def run(
         result = _watch(plan, progress)
         result.write_into(fresh)
     result.folder = folder
-    result.report(result.folder / "report.html")
+    if report:
+        write_own_report(result.report, folder)
     return result
+
+
+def write_own_report(write: Callable[[Path], object], folder: Path) -> None:
+    """Write the report of results that are in their folder; where that fails, the error says that they are kept."""
+    try:
+        write(folder / "report.html")
+    except InputError as error:
+        raise InputError(f"{error}; the results are kept in {folder}") from error
 
 
 def _watch(plan: Plan, progress: bool) -> Result:
@@ -466,6 +479,7 @@ def compare(
     seeds: int | Sequence[int] = 1,
     out: str | Path | None = None,
     force: bool = False,
+    report: bool = True,
     allow_files: Sequence[str | Path] = (),
     memory: str | int | None = None,
 ) -> Comparison:
@@ -490,6 +504,8 @@ def compare(
         Folder to write to; none by default.
     force
         Replace a results folder that is there.
+    report
+        Also write ``report.html`` to the folder.
     allow_files
         Files and folders from which traces and captures may be read, besides the scenario's own folder, and for overrides the one
         where the program runs.
@@ -514,7 +530,8 @@ def compare(
         comparison = _carry_out_comparison(plans, memory)
         comparison.write_into(fresh)
     comparison.folder = folder
-    comparison.report(folder / "report.html")
+    if report:
+        write_own_report(comparison.report, folder)
     return comparison
 
 

@@ -157,7 +157,8 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     InputError
         At once, before any work is done, when the target holds something or cannot be written.
     """
-    target = Path(os.path.normpath(target))
+    # Of a link, what it leads to is replaced, and not the link.
+    target = Path(os.path.realpath(target) if target.is_symlink() else os.path.normpath(target))
     if target.exists():
         _check_replaceable(target, force=force)
     for parent in target.parents:
@@ -196,8 +197,10 @@ def _seal_tree(folder: Path) -> None:
 def read_own_manifest(path: Path) -> dict[str, Any] | None:
     """Give what headend noted of a folder of results; None where the folder is not headend's."""
     try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        manifest = (
+            json.loads((path / MANIFEST).read_bytes()) if (path / MANIFEST).is_file() else None
+        )
+    except (OSError, ValueError, RecursionError):
         return None
     return manifest if isinstance(manifest, dict) and "headend" in manifest else None
 

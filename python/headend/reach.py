@@ -1,4 +1,4 @@
-"""From where files may be read that a scenario names: from its own folder and below, and from what is allowed besides."""
+"""Which files a scenario may read: those in its own folder and below, and what is allowed besides."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headend.errors import InputError, refuse_argument, take_path
+from headend.reveal import refuse_unwritable
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Reach:
     writer
         The folder for those that overrides name: of the sweep's or study's file that writes them, or where the program runs.
     typed
-        Overrides, as ``PATH=VALUE``, that were typed although the others are a file's: they are of where the program runs.
+        Overrides, as ``PATH=VALUE``, that come from the command line and not from the writer's file: their paths start where the
+        program runs.
     allowed
         Files and folders from which may be read besides.
     """
@@ -46,16 +48,20 @@ class Reach:
         InputError
             When it is not within reach.
         """
+        refuse_unwritable(name)
         folder = self.scenario
         if set_by is not None:
             folder = Path() if set_by in self.typed else self.writer
-        path = folder / name
+        self.check(folder / name, folder)
+        return folder / name
+
+    def check(self, path: Path, folder: Path) -> None:
+        """Refuse a path that leads out of a folder and is not allowed either."""
         if not any(_is_inside(path, root) for root in (folder, *self.allowed)):
             raise InputError(
                 f"it is not in {'this folder' if folder == Path() else folder} or below; --allow-files PATH lets"
                 " files elsewhere be read (from Python, allow_files)"
             )
-        return path
 
 
 #: From the folder where the program runs, and no others.

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 RESULT_FORMAT = 4
 
 
+class OtherFormatError(InputError):
+    """Results that another headend wrote."""
+
+
 @dataclass(repr=False)
 class Result:
     """Tables and manifest of one run; docs/reference/results.md says what each column means.
@@ -265,10 +269,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def check_format(folder: Path) -> None:
     """Refuse results of another format, which have other seals, or none."""
     path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(f"{folder}: not a results folder (it has no {MANIFEST})")
     try:
         manifest = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise InputError(f"{folder}: not a results folder (it has no {MANIFEST})") from error
     except OSError as error:
         raise InputError(f"{path}: {tell_system(error)}") from error
     except (ValueError, RecursionError) as error:
@@ -276,6 +280,6 @@ def check_format(folder: Path) -> None:
     if not isinstance(manifest, dict) or "headend" not in manifest:
         raise InputError(f"{folder}: not a results folder ({MANIFEST} is something else)")
     if manifest.get("format") != RESULT_FORMAT:
-        raise InputError(
+        raise OtherFormatError(
             f"{folder}: results of format {manifest.get('format')}; this headend reads {RESULT_FORMAT}"
         )

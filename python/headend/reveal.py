@@ -10,7 +10,7 @@ import re
 
 from headend.errors import InputError
 
-_CLASS = r"\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_CLASS = r"\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _HIDDEN = re.compile(rf"[\x00-\x08\x0b-\x1f{_CLASS}]")
 _HIDDEN_IN_LINES = re.compile(rf"[\x00-\x1f{_CLASS}]")
 #: An escape in JSON, among them every C0 control, or another hidden character, which JSON leaves as it is.
@@ -36,8 +36,8 @@ def reveal_line(text: str) -> str:
 
     Examples
     --------
-    >>> print(reveal_line("two\nlines, \u202eturned, caf\udce9"))
-    two\nlines, \u202eturned, caf\xe9
+    >>> print(reveal_line("two\nlines, \u202eturned, \u200emarked, caf\udce9"))
+    two\nlines, \u202eturned, \u200emarked, caf\xe9
     """
     return _HIDDEN_IN_LINES.sub(_write, text)
 

@@ -57,8 +57,15 @@ class Text:
     format: str
     reach: Reach
 
-    def load(self, overrides: Overrides = ()) -> Loaded:
+    def load(self, overrides: Overrides = (), files: Mapping[str, bytes] | None = None) -> Loaded:
         """Let the engine check the text with the overrides applied.
+
+        Parameters
+        ----------
+        overrides
+            Values by path.
+        files
+            The files that the scenario names, by name, where they were read before.
 
         Raises
         ------
@@ -70,7 +77,7 @@ class Text:
 
         check_engine()
         try:
-            scenario = self._parse(overrides)
+            scenario = self._parse(overrides, files)
         except _engine.ScenarioError as error:
             raise InputError(f"{self.shown_as}: {error}") from error
         return Loaded(self.name, scenario)
@@ -95,11 +102,13 @@ class Text:
         )
         return InputError(f"{self.shown_as}: {line}")
 
-    def _parse(self, overrides: Overrides) -> Scenario:
+    def _parse(self, overrides: Overrides, files: Mapping[str, bytes] | None) -> Scenario:
         from headend import _engine
 
         self._check_alias(overrides)
-        files, missing = self._read_files(overrides)
+        missing: dict[str, str] = {}
+        if files is None:
+            files, missing = self._read_files(overrides)
         try:
             return _engine.parse(
                 self.content, format=self.format, overrides=list(overrides), files=files

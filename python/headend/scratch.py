@@ -7,58 +7,77 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-#: How the name of a scratch folder begins.
+#: How the name of a scratch folder begins; eight characters of `tempfile` follow.
 PREFIX = ".headend."
+
+_NAME = re.compile(rf"{re.escape(PREFIX)}[a-z0-9_]{{8}}")
+
+#: The file in a scratch folder that says what it is: nothing without it is ever removed.
+_MARK = "scratch-of-headend"
 
 #: The folder within a scratch folder for what is moved aside to make room; it goes back if the room stays empty.
 _ASIDE = "aside"
 
 
 @contextmanager
-def open_scratch(parent: Path, prefix: str = PREFIX) -> Iterator[Path]:
+def open_scratch(parent: Path) -> Iterator[Path]:
     """Give a fresh folder that nobody else has; it is gone, with all that is still in it, when the block ends.
 
     Parameters
     ----------
     parent
         Where it is made; it must exist.
-    prefix
-        How its name begins.
     """
-    path, lock = _claim(parent, prefix)
+    scratch = Scratch(parent)
     try:
-        yield path
+        yield scratch.path
     finally:
+        scratch.remove()
+
+
+class Scratch:
+    """A fresh folder that nobody else has, until it is removed.
+
+    Parameters
+    ----------
+    parent
+        Where it is made; it must exist. What owners that were killed left there is swept up by `sweep_up`.
+    """
+
+    def __init__(self, parent: Path) -> None:
+        self.path, self._lock = _claim(parent)
+
+    def remove(self) -> None:
+        """Remove it, with all that is still in it."""
         try:
-            _clear(path)
+            _clear(self.path)
         finally:
-            os.close(lock)
+            os.close(self._lock)
 
 
-def keep_scratch(parent: Path, prefix: str) -> Path:
-    """Give a fresh folder that stays until this process ends or removes it."""
-    path, _ = _claim(parent, prefix)
-    return path
-
-
-def sweep_up(parent: Path, prefix: str = PREFIX) -> None:
+def sweep_up(parent: Path) -> None:
     """Remove the scratch folders whose owners were killed; what one of them had moved aside goes back."""
     try:
-        found = [path for path in parent.iterdir() if path.name.startswith(prefix)]
+        found = [path for path in parent.iterdir() if _NAME.fullmatch(path.name)]
     except OSError:
         return
     for path in found:
         with suppress(OSError):
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            lock = os.open(path, _FOLDER)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _clear(path)
+                if os.fstat(lock).st_uid == os.geteuid():
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if (path / _MARK).is_file():
+                        _clear(path)
+                    else:
+                        path.rmdir()  # if it is empty, it may be one that was not marked yet
             finally:
                 os.close(lock)
 
@@ -100,26 +119,45 @@ def put_in_place(fresh: Path, target: Path, scratch: Path) -> None:
     os.rename(fresh, target)  # noqa: PTH104
 
 
-def _claim(parent: Path, prefix: str) -> tuple[Path, int]:
-    """Make and lock a folder. Until it is locked, another one may sweep it up: then it is made again."""
+def _claim(parent: Path) -> tuple[Path, int]:
+    """Make, lock and mark a folder. Until it is locked, another one may sweep it up: then it is made again."""
     while True:
-        path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         try:
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            lock = os.open(path, _FOLDER)
         except FileNotFoundError:
             continue
-        with suppress(OSError):  # where a file system has no locks, nothing is swept up either
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():
+        try:
+            with suppress(OSError):  # where a file system has no locks, nothing is swept up either
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            write_bytes(path / _MARK, b"")
+        except FileNotFoundError:
+            os.close(lock)
+        except BaseException:
+            os.close(lock)
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        else:
             return path, lock
-        os.close(lock)
 
 
 def _clear(scratch: Path) -> None:
     """Remove a scratch folder; what was moved aside and not replaced goes back to its place."""
     aside = scratch / _ASIDE
-    for path in aside.iterdir() if aside.is_dir() else ():
+    for path in aside.iterdir() if aside.is_dir() and not aside.is_symlink() else ():
         place = scratch.parent / path.name
         if not place.exists():
             os.rename(path, place)  # noqa: PTH104
-    shutil.rmtree(scratch, ignore_errors=True)
+    with suppress(OSError):
+        for path in scratch.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != _MARK:
+                path.unlink()
+        # Last: what could not be removed now is swept up later.
+        (scratch / _MARK).unlink(missing_ok=True)
+        scratch.rmdir()
+
+
+#: How a folder is opened to be locked: the folder itself, not what a link leads to.
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from headend.scratch import write_whole
 SEALS = "SHA256SUMS"
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+#: The last line of a page.
+_MARK = re.compile(rb"<!-- made of ([0-9a-f]*), SHA-256 of the page [0-9a-f]{64} -->\n\Z")
 
 #: How much of a file is in memory while it is hashed, in bytes.
 _PIECE = 1 << 20
@@ -49,17 +53,31 @@ def read_sealed(folder: Path, name: str) -> bytes:
     """
     path = folder / name
     expected = read_seals(folder).get(name)
+    if expected is None:
+        raise InputError(f"{path}: damaged: it is not listed in {SEALS}; {_AGAIN}")
     try:
+        _check_inside(folder, name)
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {tell_system(error)}") from error
-    if expected is None:
-        raise InputError(f"{path}: damaged: {SEALS} does not know it; {_AGAIN}")
     if hashlib.sha256(content).hexdigest() != expected:
         raise InputError(
             f"{path}: damaged: it is not what was written (its SHA-256 is another); {_AGAIN}"
         )
     return content
+
+
+def check_whole(folder: Path) -> dict[str, str]:
+    """Give the seals of a results folder, each of whose files is what was written.
+
+    Raises
+    ------
+    InputError
+        When one of them is not.
+    """
+    for damage in find_damage(folder):
+        raise InputError(f"{damage}; {_AGAIN}")
+    return read_seals(folder)
 
 
 def read_seals(folder: Path) -> dict[str, str]:
@@ -71,12 +89,10 @@ def read_seals(folder: Path) -> dict[str, str]:
         When there are none, or they are damaged themselves.
     """
     path = folder / SEALS
+    if not path.is_file():
+        raise InputError(f"{folder}: has no {SEALS}, so it may be damaged; {_AGAIN}")
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{folder}: has no {SEALS}, so nothing tells whether it is whole; {_AGAIN}"
-        ) from error
     except OSError as error:
         raise InputError(f"{path}: {tell_system(error)}") from error
     except UnicodeDecodeError as error:
@@ -95,12 +111,22 @@ def find_damage(folder: Path) -> Iterator[str]:
     for name, expected in read_seals(folder).items():
         path = folder / name
         try:
+            _check_inside(folder, name)
             if hash_file(path) != expected:
                 yield f"{path}: not what was written (its SHA-256 is another)"
         except FileNotFoundError:
             yield f"{path}: gone"
         except OSError as error:
             yield f"{path}: {tell_system(error)}"
+
+
+def _check_inside(folder: Path, name: str) -> None:
+    """Refuse what is no regular file of the folder: foreign results may name anything, and a pipe would never end."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise OSError(f"{name} leads out of the results folder")
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(f"{name} is no file")
 
 
 def hash_file(path: Path) -> str:
@@ -130,22 +156,32 @@ def seal_page(page: str, made_of: str = "") -> bytes:
 
 def is_page_of(path: Path, made_of: str) -> bool:
     """Say whether a whole page of this is there."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return False
+    content = _read_page(path) or b""
     before = content[: content.rstrip(b"\n").rfind(b"\n") + 1]
     return content == before + _mark(before, made_of)
 
 
+def is_sealed_page(path: Path) -> bool:
+    """Say whether headend wrote a page, whole or not any more."""
+    return _MARK.search(_read_page(path) or b"") is not None
+
+
 def find_page_damage(path: Path) -> str | None:
     """Say what is wrong with a page, if anything is."""
-    found = re.search(
-        rb"<!-- made of ([0-9a-f]*), SHA-256 of the page [0-9a-f]{64} -->\n\Z", path.read_bytes()
-    )
+    content = _read_page(path)
+    if content is None:
+        return f"{path}: cannot be read"
+    found = _MARK.search(content)
     if found is None or not is_page_of(path, found[1].decode()):
-        return f"{path}: not what was written; headend report makes it again"
+        return f"{path}: not what was written; make the report again"
     return None
+
+
+def _read_page(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if path.is_file() else None
+    except OSError:
+        return None
 
 
 def _mark(content: bytes, made_of: str) -> bytes:

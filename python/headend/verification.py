@@ -9,9 +9,10 @@ from typing import Any
 
 from headend.errors import InputError, take_path
 from headend.folder import MANIFEST
-from headend.result import check_format
-from headend.seal import SEALS, find_damage, find_page_damage, read_seals
-from headend.sweeps.store import POINT_FOLDER, PointStore
+from headend.result import OtherFormatError, check_format
+from headend.scratch import PREFIX
+from headend.seal import SEALS, find_damage, find_page_damage, is_sealed_page, read_seals
+from headend.sweeps.store import POINT_FOLDER, PointStore, is_point
 
 _PAGE = "report.html"
 
@@ -56,12 +57,22 @@ def verify(folder: str | Path) -> Verification:
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
         raise InputError(f"{folder}: expected a results folder, found {found}")
-    names = (MANIFEST, SEALS, POINT_FOLDER, _PAGE)
-    folders = sorted({path.parent for name in names for path in folder.rglob(name)})
+    folders = sorted(_find_results(folder))
     if not folders:
         raise InputError(f"{folder}: no results are here (nothing below has a {MANIFEST})")
     files = sum(_count(one) for one in folders)
     return Verification(len(folders), files, [line for one in folders for line in _check(one)])
+
+
+def _find_results(folder: Path) -> set[Path]:
+    """Find the folders of results, also of sweeps that were not run to their end; scratch folders are none."""
+    found = set()
+    for path in folder.rglob("*"):
+        is_results = path.name in (MANIFEST, SEALS) or is_point(path)
+        is_page = path.name == _PAGE and path.is_file() and is_sealed_page(path)
+        if (is_results or is_page) and not any(part.startswith(PREFIX) for part in path.parts):
+            found.add(path.parent.parent if is_point(path) else path.parent)
+    return found
 
 
 def _count(folder: Path) -> int:
@@ -77,9 +88,11 @@ def _check(folder: Path) -> Iterator[str]:
     if (folder / MANIFEST).exists() or (folder / SEALS).exists():
         try:
             check_format(folder)
+        except OtherFormatError as error:
+            yield str(error)  # the rest is of other forms too
+            return
         except InputError as error:
             yield str(error)
-            return
         try:
             yield from find_damage(folder)
         except InputError as error:

@@ -217,7 +217,7 @@ impl EventQueue {
         }
     }
 
-    /// With so many lines, none is woken from here on.
+    /// The first time that cannot be scheduled with this many lines.
     pub(crate) fn limit_of(lines: usize) -> Instant {
         Earliest::limit_of(lines)
     }

@@ -30,7 +30,11 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
 }
 
 fn is_obeyed(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let turns_or_breaks = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    c.is_control() || turns_or_breaks
 }
 
 #[cfg(test)]
@@ -53,6 +57,10 @@ mod tests {
         assert_eq!(
             escape("a\u{1b}[1m\n\u{9b}\u{202e}z"),
             "a\\u{1b}[1m\\n\\u{9b}\\u{202e}z"
+        );
+        assert_eq!(
+            escape("\u{61c}a\u{200e}\u{200f}"),
+            "\\u{61c}a\\u{200e}\\u{200f}"
         );
         assert!(matches!(escape("\"ü\" [/48] €\\"), Cow::Borrowed(_)));
     }

@@ -100,8 +100,8 @@ def compare(
     Exit code 1 when a run missed an expectation of its scenario, whether run now
     or read from a results folder; 2 for bad input or a report that cannot be
     written (the results are kept and printed); 130 when this command is
-    interrupted (runs that came to their end are kept, and of a choice without any
-    what was simulated), not for a folder that is partial.
+    interrupted (runs that came to their end are kept, and of a setting without a
+    whole run, what it had simulated), not for a folder that is partial.
     """
     from headend.experiment import plan_comparison
     from headend.scenario import parse_override

@@ -387,7 +387,7 @@ def _announce_program(study: Study) -> None:
     if study.folder not in list_studies().values():
         make_messages().print(
             write_line(
-                f"{study.folder / ANALYSIS} is a program that does not ship with headend; it is executed now, with all your rights"
+                f"{study.folder / ANALYSIS} is a program that does not ship with headend; it will be executed with all your rights"
             ),
             soft_wrap=True,
         )

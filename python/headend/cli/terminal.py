@@ -25,7 +25,7 @@ from rich.segment import Segment
 from rich.text import Text
 from typer.core import TyperGroup
 
-from headend.errors import InputError, suggest
+from headend.errors import InputError, suggest, tell_system
 from headend.execution import SLICE_SECONDS
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.quantity import format_quantity
@@ -158,7 +158,7 @@ def finish_output() -> ExitCode | None:
 def refuse_output(error: OSError) -> ExitCode:
     """Say that standard output cannot be written."""
     close_output()
-    print_error(f"standard output: cannot be written: {(error.strerror or str(error)).lower()}")
+    print_error(f"standard output: cannot be written: {tell_system(error)}")
     return ExitCode.BAD_INPUT
 
 
@@ -182,7 +182,7 @@ def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, N
             raise
         except OSError as error:
             if error.filename is not None:
-                fail(f"{error.filename}: {(error.strerror or str(error)).lower()}")
+                fail(f"{error.filename}: {tell_system(error)}")
             raise typer.Exit(refuse_output(error)) from None
         except KeyboardInterrupt:
             make_messages().print("interrupted")
@@ -267,7 +267,7 @@ def explain_unwritten(error: BaseException, path: Path, later: str) -> Unwritten
     if isinstance(error, InputError):
         why = " ".join(str(error).split())
     elif isinstance(error, OSError):
-        why = f"{path}: cannot be written: {(error.strerror or str(error)).lower()}"
+        why = f"{path}: cannot be written: {tell_system(error)}"
     elif isinstance(error, MemoryError):
         why = f"{path}: cannot be made: out of memory"
     else:

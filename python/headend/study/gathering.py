@@ -13,10 +13,10 @@ from headend.errors import InputError
 from headend.folder import read_json, read_kind
 from headend.library import list_studies
 from headend.result import read_manifest
-from headend.seal import find_damage
+from headend.seal import check_whole
 from headend.study.claims import Judgement
 from headend.study.definition import Study, read_study
-from headend.study.outcome import CLAIMS, FIGURES, choose_study_folder
+from headend.study.outcome import CLAIMS, FIGURES, check_pictures, choose_study_folder
 
 #: The documents, in the order of the page; a study's name begins with its document's.
 DOCUMENTS = {
@@ -166,10 +166,12 @@ def _read(folder: Path, study: Study) -> Finished | None:
     if not path.is_file():
         return None
     manifest = read_manifest(folder)
-    for damage in find_damage(folder):
-        raise InputError(f"{damage}; run the study again")
+    sealed = check_whole(folder)
     content = read_json(folder, CLAIMS)
     try:
+        check_pictures(
+            [name for item in content["figures"] for name in item["files"]], sealed, folder
+        )
         outcome = Finished(
             tuple(Judgement.from_dict(item) for item in content["claims"]),
             tuple(_read_drawing(folder, item) for item in content["figures"]),

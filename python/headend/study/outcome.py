@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +25,7 @@ from headend.folder import (
 )
 from headend.result import RESULT_FORMAT, read_manifest
 from headend.scratch import sweep_up
-from headend.seal import find_damage, is_page_of, seal
+from headend.seal import SEALS, check_whole, find_damage, is_page_of, seal
 from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import Judgement
 from headend.study.definition import Study
@@ -122,7 +122,8 @@ class StudyOutcome:
 
         make_folder(folder)
         try:
-            (folder / CLAIMS).unlink(missing_ok=True)
+            for name in (SEALS, CLAIMS):
+                (folder / name).unlink(missing_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
         if self.figures:
@@ -177,14 +178,23 @@ def find_pictures(folder: Path) -> list[Path]:
     read_manifest(folder)
     if not (folder / CLAIMS).is_file():
         raise InputError(f"{folder}: the study was not run to its end; run it again to go on")
-    for damage in find_damage(folder):
-        raise InputError(f"{damage}; run the study again")
+    sealed = check_whole(folder)
     try:
         figures = read_json(folder, CLAIMS)["figures"]
         names = [name for figure in figures for name in figure["files"]]
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder / CLAIMS}: damaged: {error}") from error
+    check_pictures(names, sealed, folder)
     return [folder / FIGURES / name for name in names]
+
+
+def check_pictures(names: Iterable[str], sealed: Mapping[str, str], folder: Path) -> None:
+    """Refuse a picture that is not among the sealed files: results of strangers may name any file."""
+    for name in names:
+        if f"{FIGURES}/{name}" not in sealed:
+            raise InputError(
+                f"{folder / CLAIMS}: damaged: it names {name}, which is none of its figures"
+            )
 
 
 def choose_study_folder(study: Study) -> Path:

@@ -131,7 +131,10 @@ class Cluster:
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
     ) -> Generator[tuple[Task, Kept | Failure], None, None]:
-        """Run jobs on the workers, and those again alone that were there whenever a worker died: one of them may be the cause."""
+        """Run jobs on the workers.
+
+        Jobs that were running whenever a worker died are run once more, one at a time: one of them may be the cause.
+        """
         if self._connection is None:
             _pass_over(tasks)
             return

@@ -198,13 +198,48 @@ def _tell_found(error: Exception, address: str) -> str:
     return "a listener that is not one"
 
 
+class _Silence:
+    """Silence that begins with the first who wants it and ends with the last, in whatever order they leave."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+        self._undo = ExitStack()
+
+    def begin(self) -> None:
+        with self._lock:
+            if self._count == 0:
+                self._undo.enter_context(_mute())
+            self._count += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0:
+                self._undo.close()
+
+
+#: Loggers and filters of warnings belong to the process, so all connections share it.
+_SILENCE = _Silence()
+
+
 @contextmanager
 def _silence_libraries() -> Iterator[None]:
     """Keep what Dask logs and warns of from standard error; where somebody has configured logging, it goes where it is told to."""
+    if "HEADEND_TRACEBACK" in os.environ or logging.getLogger().handlers:
+        yield
+        return
+    _SILENCE.begin()
+    try:
+        yield
+    finally:
+        _SILENCE.end()
+
+
+@contextmanager
+def _mute() -> Iterator[None]:
+    """Change the loggers and the filters of warnings."""
     with warnings.catch_warnings():
-        if "HEADEND_TRACEBACK" in os.environ or logging.getLogger().handlers:
-            yield
-            return
         warnings.filterwarnings("ignore", module=rf"({'|'.join(_LIBRARIES)})(\.|$)")
         known = [
             logger

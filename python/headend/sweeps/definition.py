@@ -139,8 +139,10 @@ class Sweep:
     @property
     def reach(self) -> Reach:
         """From where its points read files: what its own file writes is of that file's folder, what is added of where the program runs."""
+        folder = self.file.parent if self.file else Path()
         return Reach(
-            writer=self.file.parent if self.file else Path(),
+            scenario=folder,
+            writer=folder,
             typed=frozenset(f"{path}={value}" for path, value in self.added),
             allowed=self.allowed,
         )

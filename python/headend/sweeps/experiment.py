@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from headend.conflicts import check_settings
 from headend.errors import InputError, refuse_argument, take_path
+from headend.library import find_scenario, list_scenarios
 from headend.memory import Allowance, read_allowance
-from headend.reach import read_allowed
+from headend.reach import Reach, read_allowed
 from headend.scenario import Text, check_source, read_scenario, write_overrides
 from headend.scratch import open_scratch, sweep_up
 from headend.sweeps.cluster import open_crew
@@ -35,9 +36,6 @@ from headend.sweeps.store import POINT_FOLDER, PointStore
 
 if TYPE_CHECKING:
     import polars as pl
-
-#: How the name of the folder begins that holds the points of a sweep which is not to be kept.
-_PREFIX = "headend-sweep-"
 
 
 @dataclass(frozen=True)
@@ -143,10 +141,10 @@ def sweep(
         import tempfile
 
         parent = Path(tempfile.gettempdir())
-        sweep_up(parent, _PREFIX)
+        sweep_up(parent)
         with (
             open_crew(scheduler, allowance, stop) as crew,
-            open_scratch(parent, _PREFIX) as scratch,
+            open_scratch(parent) as scratch,
         ):
             return carry_out(chosen, jobs, scratch, stop, crew, on_progress)
     from headend.sweeps.outcome import open_sweep_folder, remove_report, write_outcome
@@ -252,8 +250,12 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
 
 
 def _read_scenario(chosen: Sweep, point: Point) -> Text:
-    """Read a point's scenario, which is no sweep."""
+    """Read a point's scenario, which is no sweep; what a sweep's file names is of its folder, or ships with headend."""
     try:
+        if chosen.file and not isinstance(point.scenario, Mapping):
+            _, path = find_scenario(str(point.scenario))
+            if path not in list_scenarios().values():
+                _check_place(chosen.reach, path)
         text = read_scenario(point.scenario, chosen.reach)
     except InputError as error:
         raise InputError(_name_place(f"scenario: {error}", chosen)) from error
@@ -262,6 +264,13 @@ def _read_scenario(chosen: Sweep, point: Point) -> Text:
             _name_place(f"scenario: {text.shown_as} is a sweep; expected a scenario", chosen)
         )
     return text
+
+
+def _check_place(reach: Reach, path: Path) -> None:
+    try:
+        reach.check(path, reach.scenario)
+    except InputError as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
 
 
 def _check_conflicts(chosen: Sweep, point: Point, text: Text, queue_path: str) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,16 +52,35 @@ class Job:
     warnings: tuple[str, ...] = ()
     #: Bytes that it can need.
     memory: int = 0
+    #: SHA-256 of the files that the scenario names, by name; they are part of the key.
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def carry_out(self, stop: threading.Event | None = None) -> pl.DataFrame | None:
-        """Run it in this process. None where it was stopped."""
-        return _measure(self.text.load(self.overrides).scenario, self.seed, self.selection, stop)
+        """Run it in this process. None where it was stopped.
+
+        Raises
+        ------
+        InputError
+            When a file that the scenario names is not what it was.
+        """
+        loaded = self.text.load(self.overrides, self._read_files())
+        return _measure(loaded.scenario, self.seed, self.selection, stop)
+
+    def _read_files(self) -> dict[str, bytes]:
+        """Read the files that the scenario names, which are those of the key."""
+        files = self.text.read_files(self.overrides) if self.files else {}
+        for name, digest in self.files.items():
+            if name not in files or hashlib.sha256(files[name]).hexdigest() != digest:
+                raise InputError(
+                    f'the file "{name}" has changed since the point was checked; run again to go on'
+                )
+        return files
 
     def pack(self) -> Parcel:
         """Give all that another machine needs to run it."""
         from headend import __version__
 
-        files = self.text.read_files(self.overrides)
+        files = self._read_files()
         return Parcel(
             self.text.content,
             self.text.format,
@@ -130,25 +149,26 @@ def prepare(
         got.
     """
     scenario = text.load(overrides).scenario
+    if files := text.read_files(overrides):
+        scenario = text.load(overrides, files).scenario  # of the very bytes that the key is of
     selection.check(Vocabulary.from_scenario(scenario))
     needed = check_memory(scenario, read_allowance(allowance), text.shown_as)
     resolved = json.loads(scenario.resolved_json())
     for word in _WORDS:
         resolved.pop(word, None)
-    files = {
-        name: hashlib.sha256(content).hexdigest()
-        for name, content in text.read_files(overrides).items()
-    }
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     parts = [
         json.dumps(resolved, sort_keys=True),
-        json.dumps(files, sort_keys=True),
+        json.dumps(digests, sort_keys=True),
         str(seed),
         selection.describe(),
         fingerprint_engine(),
     ]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     warnings = tuple(scenario.warnings)
-    return Job(text, overrides, seed, selection, key, scenario.duration_ns, warnings, needed)
+    return Job(
+        text, overrides, seed, selection, key, scenario.duration_ns, warnings, needed, digests
+    )
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import logging
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,8 +98,12 @@ class PointStore:
         for path in sorted(self.folder.glob("*.parquet")):
             if not _NAME.fullmatch(path.name):
                 unsealed += 1
-            elif _read(path) is None:
-                yield f"{path}: not what was written under this name (its SHA-256 is another)"
+                continue
+            try:
+                if _read(path) is None:
+                    yield f"{path}: not what was written under this name (its SHA-256 is another)"
+            except InputError as error:
+                yield str(error)
         if unsealed:
             yield f"{self.folder}: points without a seal, as an older headend wrote them: {unsealed}; they are not used"
 
@@ -121,15 +126,22 @@ class PointStore:
             ) from error
 
 
+def is_point(path: Path) -> bool:
+    """Say whether a file is called as a finished point is, whatever is in it."""
+    return path.parent.name == POINT_FOLDER and _NAME.fullmatch(path.name) is not None
+
+
 def _read(path: Path) -> bytes | None:
     """Give the content of a point's file; None where it is not what was written under this name."""
     name = _NAME.fullmatch(path.name)
     try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
         content = path.read_bytes()
-    except PermissionError as error:
-        raise InputError(f"{path}: cannot be read: {tell_system(error)}") from error
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError as error:  # perhaps for the moment only: a point is not given up for that
+        raise InputError(f"{path}: cannot be read: {tell_system(error)}") from error
     return content if name and _seal(name[1], content) == name[2] else None
 
 

@@ -118,8 +118,12 @@ impl Scenario {
     }
 }
 
-/// How many delay lines are built at most: of each remote host two for the wide area, those of hosts that take their time, and one where a
-/// CMTS takes its time; of each link one at each end that packets leave by.
+/// How many delay lines are built at most:
+///
+/// - exits: one at each end of a link that packets leave by;
+/// - wide area: two for each remote host;
+/// - hosts that take their time: for each remote host two of its own and two of the customer's;
+/// - a CMTS that takes its time: one for each way to or from a remote host.
 pub(super) fn count_lines(links: &[LinkPlan], groups: &[GroupPlan]) -> usize {
     let exits = links.iter().map(|link| customers(link) + 1);
     let of_hosts = |time: Duration| if time.is_zero() { 0 } else { 2 };
