@@ -393,6 +393,35 @@ def test_a_sweep_goes_on_whatever_fails(folder: Path, kind: type[BaseException])
         assert not list((folder / name).rglob(f"{PREFIX}*"))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [OSError, Crash])
+def test_a_study_goes_on_whatever_fails(
+    kinds: Path, tmp_path: Path, kind: type[BaseException]
+) -> None:
+    whole = kinds / "study"
+
+    def run(folder: Path) -> int:
+        words = ("study", "run", "cbt/equal-loss", "--quick", "-q", "--out", str(folder))
+        return int(invoke(*words).exit_code)
+
+    def keep_points(name: str) -> Path:
+        shutil.copytree(whole / "points", tmp_path / name / "points")
+        return tmp_path / name
+
+    expected = run(keep_points("whole"))
+    counted = keep_points("counted")
+    for number in range(1, count_calls(lambda: run(counted)) + 1):
+        folder = keep_points(str(number))
+        do_badly(functools.partial(run, folder), number, kind)
+        assert run(folder) == expected
+        assert headend.verify(folder).damage == []
+        for path in whole.rglob("*"):
+            if path.is_file():
+                assert (folder / path.relative_to(whole)).read_bytes() == path.read_bytes()
+        assert not list(folder.rglob(f"{PREFIX}*"))
+        shutil.rmtree(folder)
+
+
 # Leftovers
 
 

@@ -76,7 +76,7 @@ def encode_json(content: Mapping[str, Any]) -> bytes:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, with those above it, if it is not there.
+    """Make a folder, with those above it, if it is not there; what a killed run left in it is swept up.
 
     Raises
     ------
@@ -87,6 +87,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
+    sweep_up(folder)
 
 
 def write_file(content: bytes, path: Path) -> None:

@@ -97,7 +97,8 @@ class StudyOutcome:
             }
             for figure in self.figures
         ]
-        sweep_up(folder)
+        make_folder(folder)
+        sweep_up(folder / FIGURES)
         fingerprint = _fingerprint(page, figures)
         if not _is_drawn(folder, fingerprint):
             self._draw_into(folder, page, fingerprint)
@@ -120,7 +121,6 @@ class StudyOutcome:
         from headend.figures.export import write_figures
         from headend.report import write_page
 
-        make_folder(folder)
         try:
             for name in (SEALS, CLAIMS):
                 (folder / name).unlink(missing_ok=True)

@@ -21,7 +21,6 @@ from headend.folder import (
 )
 from headend.quantity import Kind
 from headend.result import RESULT_FORMAT
-from headend.scratch import sweep_up
 from headend.seal import is_page_of, seal
 from headend.sweeps.definition import Sweep
 from headend.sweeps.experiment import SweepResult
@@ -68,8 +67,8 @@ def open_sweep_folder(folder: Path, sweep: Sweep, *, force: bool = False) -> Non
         )
     if not force:
         _check_same(folder, sweep)
+    make_folder(folder)
     make_folder(folder / POINT_FOLDER)
-    sweep_up(folder)
 
 
 def _check_same(folder: Path, sweep: Sweep) -> None:
