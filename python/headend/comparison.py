@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, take_path
+from headend.errors import InputError, refuse_unwritable, take_path
 from headend.estimate import Estimate, estimate_difference, estimate_mean
-from headend.folder import MANIFEST, encode_json, name_folders
+from headend.folder import MANIFEST, REPORT, encode_json, name_folders
 from headend.quantity import shorten_value
 from headend.result import RESULT_FORMAT, Result, read_manifest
-from headend.reveal import refuse_unwritable
 from headend.scores import Figure, Mark, mark_values, score_runs
 from headend.scratch import write_bytes
 from headend.seal import SEALS, read_sealed
@@ -76,7 +75,7 @@ ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs
 UNEVEN = "No best, worst or differences: some of these runs were stopped before their end, so they were not measured over the same time."
 
 #: What a comparison's folder holds besides those of its runs.
-TAKEN = (MANIFEST, SEALS, "report.html", "figures")
+TAKEN = (MANIFEST, SEALS, REPORT, "figures")
 
 
 @dataclass
@@ -113,7 +112,7 @@ class Comparison:
             self.write_into(fresh)
         self.folder = folder
         if report:
-            self.report(folder / "report.html")
+            self.report(folder / REPORT)
         return folder
 
     def report(self, path: str | Path) -> Path:

@@ -8,6 +8,8 @@ import reprlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.reveal import reveal_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -31,10 +33,28 @@ def take_path(path: Any, name: str) -> Path:
     """Give a path that was passed from Python, and refuse what is none."""
     if not isinstance(path, str | os.PathLike):
         raise refuse_argument(name, "a path", path)
-    from headend.reveal import refuse_unwritable
-
     refuse_unwritable(str(path))
     return Path(path)
+
+
+def refuse_unwritable(text: str) -> None:
+    r"""Refuse what can be neither a path nor text in a file: NUL, and bytes that are not UTF-8.
+
+    Examples
+    --------
+    >>> refuse_unwritable("caf\udce9.toml")
+    Traceback (most recent call last):
+    ...
+    headend.errors.InputError: caf\xe9.toml: expected text in UTF-8, found bytes that are none
+    """
+    if "\0" in text:
+        raise InputError(f"{reveal_line(text)}: expected text, found a NUL character in it (\\x00)")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{reveal_line(text)}: expected text in UTF-8, found bytes that are none"
+        ) from error
 
 
 def tell_system(error: Exception) -> str:

@@ -12,16 +12,15 @@ from typing import Any
 
 from headend.comparison import Comparison, check_labels, label_values, refuse_alike
 from headend.conflicts import check_settings, check_shared, note_replaced, spell_out
-from headend.errors import InputError, refuse_argument, take_path
+from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
-from headend.folder import create_folder
+from headend.folder import REPORT, create_folder
 from headend.life import parse_follow
 from headend.memory import Allowance, Room, check_kept, check_memory, read_allowance
 from headend.quantity import format_quantity, read_integer
 from headend.reach import Reach, read_allowed
 from headend.result import RESULT_FORMAT, Result
-from headend.reveal import refuse_unwritable
 from headend.scenario import (
     Loaded,
     Overrides,
@@ -311,7 +310,7 @@ def run(
 def write_own_report(write: Callable[[Path], object], folder: Path) -> None:
     """Write the report of results that are in their folder; where that fails, the error says that they are kept."""
     try:
-        write(folder / "report.html")
+        write(folder / REPORT)
     except InputError as error:
         raise InputError(f"{error}; the results are kept in {folder}") from error
 

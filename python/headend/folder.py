@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MANIFEST = "manifest.json"
+REPORT = "report.html"
 
 #: Bytes that a folder's name is cut to; file systems take 255, and a number or an ending comes after it.
 LONGEST_NAME = 160

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headend.errors import InputError, refuse_argument, take_path
-from headend.reveal import refuse_unwritable
+from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, take_path, tell_system
-from headend.folder import MANIFEST, create_folder, encode_json, encode_table, read_json, read_table
+from headend.folder import (
+    MANIFEST,
+    REPORT,
+    create_folder,
+    encode_json,
+    encode_table,
+    read_json,
+    read_table,
+)
 from headend.quantity import format_quantity
 from headend.scratch import write_bytes
 
@@ -222,7 +230,7 @@ class Result:
             self.write_into(fresh)
         self.folder = folder
         if report:
-            self.report(folder / "report.html")
+            self.report(folder / REPORT)
         return folder
 
     def write_into(self, folder: Path) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-from headend.errors import InputError
-
 _CLASS = r"\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _HIDDEN = re.compile(rf"[\x00-\x08\x0b-\x1f{_CLASS}]")
 _HIDDEN_IN_LINES = re.compile(rf"[\x00-\x1f{_CLASS}]")
@@ -71,26 +69,6 @@ def escape_in_json(text: str) -> str:
     "\u009b2J"
     """
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def refuse_unwritable(text: str) -> None:
-    r"""Refuse what can be neither a path nor text in a file: NUL, and bytes that are not UTF-8.
-
-    Examples
-    --------
-    >>> refuse_unwritable("caf\udce9.toml")
-    Traceback (most recent call last):
-    ...
-    headend.errors.InputError: caf\xe9.toml: expected text in UTF-8, found bytes that are none
-    """
-    if "\0" in text:
-        raise InputError(f"{reveal_line(text)}: expected text, found a NUL character in it (\\x00)")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{reveal_line(text)}: expected text in UTF-8, found bytes that are none"
-        ) from error
 
 
 def _write(found: re.Match[str]) -> str:

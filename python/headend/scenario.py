@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, refuse_argument
+from headend.errors import InputError, refuse_argument, refuse_unwritable
 from headend.library import find_scenario
 from headend.quantity import read_integer
 from headend.reach import HERE, Reach
-from headend.reveal import refuse_unwritable
 
 if TYPE_CHECKING:
     from headend._engine import Scenario

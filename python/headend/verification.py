@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, take_path
-from headend.folder import MANIFEST
+from headend.folder import MANIFEST, REPORT
 from headend.result import OtherFormatError, check_format
 from headend.scratch import PREFIX
 from headend.seal import SEALS, find_damage, find_page_damage, is_sealed_page, read_seals
 from headend.sweeps.store import POINT_FOLDER, PointStore, is_point
-
-_PAGE = "report.html"
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def _find_results(folder: Path) -> set[Path]:
     found = set()
     for path in folder.rglob("*"):
         is_results = path.name in (MANIFEST, SEALS) or is_point(path)
-        is_page = path.name == _PAGE and path.is_file() and is_sealed_page(path)
+        is_page = path.name == REPORT and path.is_file() and is_sealed_page(path)
         if (is_results or is_page) and not any(part.startswith(PREFIX) for part in path.parts):
             found.add(path.parent.parent if is_point(path) else path.parent)
     return found
@@ -80,7 +78,7 @@ def _count(folder: Path) -> int:
         sealed = len(read_seals(folder))
     except InputError:
         sealed = 0
-    return sealed + PointStore(folder / POINT_FOLDER).count() + (folder / _PAGE).is_file()
+    return sealed + PointStore(folder / POINT_FOLDER).count() + (folder / REPORT).is_file()
 
 
 def _check(folder: Path) -> Iterator[str]:
@@ -98,5 +96,5 @@ def _check(folder: Path) -> Iterator[str]:
         except InputError as error:
             yield str(error)
     yield from PointStore(folder / POINT_FOLDER).find_damage()
-    if (folder / _PAGE).is_file() and (damage := find_page_damage(folder / _PAGE)):
+    if (folder / REPORT).is_file() and (damage := find_page_damage(folder / REPORT)):
         yield damage

@@ -255,9 +255,9 @@ def _load_finished(
         load_results,
         load_unfinished,
     )
-    from headend.folder import choose_folder
+    from headend.folder import MANIFEST, choose_folder
 
-    if len(sources) == 1 and not (Path(sources[0]) / "manifest.json").is_file():
+    if len(sources) == 1 and not (Path(sources[0]) / MANIFEST).is_file():
         raise InputError(
             f"{sources[0]}: to compare, give --vary PATH=A,B with a scenario, or several results folders"
         )

@@ -17,7 +17,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.errors import InputError
-from headend.folder import RESUMABLE, read_kind
+from headend.folder import REPORT, RESUMABLE, read_kind
 
 FoldersArgument = Annotated[
     list[str],
@@ -65,7 +65,7 @@ def report(
     results = load_results(folders)
     path = write_report(
         results,
-        out or Path(folders[0]) / "report.html",
+        out or Path(folders[0]) / REPORT,
         title=title,
         unfinished=load_unfinished(folders),
         missing_seeds=load_missing_seeds(folders, results),

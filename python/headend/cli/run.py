@@ -23,6 +23,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.errors import InputError
+from headend.folder import REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -201,7 +202,7 @@ def make_report(write: Callable[[Path], object], folder: Path) -> Unwritten | No
     """Write the report of results that are in their folder; whatever goes wrong costs only the report, an interruption too."""
     from headend.execution import interrupt_at_once
 
-    path = folder / "report.html"
+    path = folder / REPORT
     later = f"the results are kept, and headend report {quote_path(folder)} makes it of them"
     with interrupt_at_once():
         return attempt(lambda: write(path), path, later)
@@ -329,7 +330,7 @@ def print_warnings(texts: Iterable[str]) -> None:
 
 def print_report(folder: Path) -> None:
     """Say where the report is, or how to make it."""
-    path = folder / "report.html"
+    path = folder / REPORT
     made = (
         f"Report: {path}"
         if path.is_file()

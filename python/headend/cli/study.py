@@ -33,6 +33,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.errors import InputError
+from headend.folder import REPORT
 
 if TYPE_CHECKING:
     from headend.memory import Allowance
@@ -276,7 +277,7 @@ def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
     if outcome.unwritten is None:
         return None
     later = "its points are kept, and the same command, run again, makes it of them"
-    return explain_unwritten(outcome.unwritten, folder / "report.html", later)
+    return explain_unwritten(outcome.unwritten, folder / REPORT, later)
 
 
 def _print_outcome(outcome: StudyOutcome, folder: Path | None) -> None:
@@ -348,7 +349,7 @@ def report(
         write_studies_page,
     )
 
-    page = out or studies / "report.html"
+    page = out or studies / REPORT
     if markdown and (not markdown.suffix or markdown.resolve() == page.resolve()):
         raise InputError(
             f"{markdown}: expected a file of its own for --markdown with an ending, such as receipts.md"

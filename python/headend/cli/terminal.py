@@ -25,13 +25,12 @@ from rich.segment import Segment
 from rich.text import Text
 from typer.core import TyperGroup
 
-from headend.errors import InputError, suggest, tell_system
+from headend.errors import InputError, refuse_unwritable, suggest, tell_system
 from headend.execution import SLICE_SECONDS
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.quantity import format_quantity
 from headend.reveal import (
     escape_in_json,
-    refuse_unwritable,
     reveal,
     reveal_line,
 )

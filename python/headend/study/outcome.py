@@ -15,6 +15,7 @@ from headend.errors import InputError, tell_system
 from headend.figures.figure import Figure, Panel
 from headend.folder import (
     MANIFEST,
+    REPORT,
     check_kind,
     encode_json,
     encode_table,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 CLAIMS = "claims.json"
 FIGURES = "figures"
 POINTS = "points.parquet"
-REPORT = "report.html"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import InputError, tell_system
 from headend.folder import (
     MANIFEST,
+    REPORT,
     check_kind,
     encode_json,
     encode_table,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from headend.figures.figure import Figure
 
 SUMMARY = "summary.parquet"
-REPORT = "report.html"
 
 #: Figures that a terminal and a report show when the sweep's file names none.
 MOST_SHOWN = 8
