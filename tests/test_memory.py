@@ -64,7 +64,7 @@ def test_a_run_that_can_need_more_than_half_is_refused_with_its_numbers(machine:
     text = str(refused.value)
     assert re.match(
         r"scenario: a run can need 1\.\d+ GB of memory, and 500 MB are allowed \(half of the 1 GB here;"
-        r" --memory changes that, such as --memory 2GB\): ",
+        r" more than this machine has, so make it smaller by these keys\): ",
         text,
     )
     assert (
@@ -72,6 +72,14 @@ def test_a_run_that_can_need_more_than_half_is_refused_with_its_numbers(machine:
         in text
     )
     assert "\n" not in text
+
+
+def test_more_is_advised_only_where_there_is_more(
+    machine: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headend.memory.measure_machine", lambda: 2_000_000_000)
+    answer = call("run", "long.toml", "--out", "out")
+    assert "(half of the 2 GB here; --memory changes that, such as --memory 2GB): " in answer.stderr
 
 
 def test_what_is_refused_is_not_begun(machine: int, folder: Path) -> None:

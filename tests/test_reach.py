@@ -74,7 +74,7 @@ def test_a_scenario_reads_from_nowhere_else(folder: Path, name: str) -> None:
     assert answer.exit_code == 2
     assert f'{RATE}.trace: the file "{name}" cannot be read' in answer.stderr
     assert (
-        "it is not in mine or below; --allow-files PATH lets files elsewhere be read"
+        "it is not in the folder mine or below; --allow-files PATH lets files elsewhere be read"
         in answer.stderr
     )
     assert "secret of" not in answer.output
@@ -184,7 +184,7 @@ def test_a_sweep_reads_from_the_folder_of_its_file(folder: Path) -> None:
     (folder / "swept" / "small.toml").write_text(SWEEP % "../../elsewhere/fast")
     answer = sweep()
     assert answer.exit_code == 1
-    assert "it is not in swept or below" in answer.stderr
+    assert "it is not in the folder swept or below" in answer.stderr
     assert sweep("--allow-files", "../elsewhere").exit_code == 0
     # What is typed is of the folder where it is typed.
     (folder / "typed").write_text(FAST)
@@ -197,7 +197,10 @@ def test_a_sweep_runs_scenarios_of_its_own_folder(folder: Path) -> None:
     (folder / "swept" / "small.toml").write_text((SWEEP % "x").replace('"line', '"../mine/line'))
     answer = sweep()
     assert answer.exit_code == 2
-    assert "swept/../mine/line.toml cannot be read: it is not in swept or below" in answer.stderr
+    assert (
+        "swept/../mine/line.toml cannot be read: it is not in the folder swept or below"
+        in answer.stderr
+    )
     (folder / "swept" / "x").write_text(FAST)
     assert sweep("--allow-files", "mine").exit_code == 0
 
@@ -262,6 +265,6 @@ def test_a_study_reads_from_its_own_folder(folder: Path) -> None:
     words = ["study", "run", "study", "--quick", "-q", "--out", "out"]
     answer = CliRunner().invoke(app, words)
     assert answer.exit_code == 2
-    assert "it is not in study or below" in answer.stderr
+    assert "it is not in the folder study or below" in answer.stderr
     answer = CliRunner().invoke(app, [*words, "--allow-files", "../elsewhere"])
     assert answer.exit_code in (0, 1), answer.output

@@ -357,12 +357,12 @@ def test_a_study_that_is_stopped_while_it_is_drawn_anew_is_not_taken_for_done(
     whole = read_all(Path("out"))
     with monkeypatch.context() as patch:
         patch.setattr("headend.report.fingerprint_drawing", lambda: "another")
-        patch.setattr("headend.report.write_page", interrupt)
+        patch.setattr("headend.figures.export.write_file", interrupt)
         assert run("--out", "out", name="document/one").exit_code == 130
     assert not (Path("out") / "claims.json").exists()
     assert run("--out", "out", name="document/one").exit_code == 0
     assert read_all(Path("out")) == whole
 
 
-def interrupt(page: str, path: Path, made_of: str) -> None:
+def interrupt(content: bytes, path: Path) -> None:
     raise KeyboardInterrupt

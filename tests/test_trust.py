@@ -375,6 +375,22 @@ def test_a_folder_is_the_old_or_the_new_whatever_fails(
     assert found == {1, 2}
 
 
+def test_of_two_runs_into_one_folder_both_are_kept(tmp_path: Path) -> None:
+    def begin_both() -> None:
+        with create_folder(tmp_path / "out") as fresh:
+            (fresh / "manifest.json").write_text(json.dumps({"headend": "1", "number": 1}))
+            fill(tmp_path / "out", 2)
+
+    told = r"out: another run has put its results there meanwhile; these are kept in .*out-2$"
+    with pytest.raises(InputError, match=told):
+        begin_both()
+    found = [
+        json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("out", "out-2")
+    ]
+    assert [manifest["number"] for manifest in found] == [2, 1]
+    assert list(find_damage(tmp_path / "out-2")) == []
+
+
 @pytest.mark.parametrize("kind", [OSError, Crash])
 def test_a_sweep_goes_on_whatever_fails(folder: Path, kind: type[BaseException]) -> None:
     (folder / "small.toml").write_text(SWEEP.replace("[1, 2]", "[1]"))
@@ -490,6 +506,39 @@ def test_results_of_strangers_name_no_files_outside(kinds: Path, tmp_path: Path)
     answer = invoke("figures", str(study), "--out", str(tmp_path / "pictures"))
     assert (answer.exit_code, "leads out of the results folder" in answer.stderr) == (2, True)
     assert not (tmp_path / "pictures").exists()
+
+
+@pytest.mark.parametrize("inner", ["points", "figures"])
+def test_nothing_is_written_or_read_through_a_folder_that_is_a_link(
+    folder: Path, inner: str
+) -> None:
+    assert invoke("sweep", "small.toml", "--out", "out", "-q").exit_code == 0
+    other = folder / "other"
+    other.mkdir()
+    if inner == "points":
+        shutil.move(folder / "out" / "points", other / "points")
+    (folder / "out" / inner).symlink_to(other / "points" if inner == "points" else other)
+    before = sorted(other.rglob("*"))
+    command = ("sweep", "small.toml", "--out") if inner == "points" else ("figures",)
+    answer = invoke(*command, "out")
+    assert (
+        answer.exit_code,
+        "expected a folder of the results, found a link" in answer.stderr,
+    ) == (2, True)
+    assert sorted(other.rglob("*")) == before
+    if inner == "points":
+        assert invoke("verify", "out").exit_code == 1
+
+
+def test_what_cannot_be_looked_at_is_not_called_whole(folder: Path) -> None:
+    assert invoke("sweep", "small.toml", "--out", "out", "-q").exit_code == 0
+    shutil.rmtree(folder / "out" / "points")
+    (folder / "out" / "points").write_text("hi")
+    (folder / "out" / "report.html").unlink()
+    (folder / "out" / "report.html").symlink_to("/dev/zero")
+    answer = invoke("verify", "out")
+    assert answer.exit_code == 1
+    assert "2 damaged" in answer.stdout
 
 
 def test_a_comparison_takes_no_other_run_for_its_own(kinds: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Answer
 
+import headend
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.result import Result
@@ -178,8 +179,8 @@ def test_a_study_without_its_report_is_told_and_its_points_are_kept(
     assert "The study of one" in answer.stdout
     assert "reproduced" in answer.stdout
     assert "Report:" not in answer.stdout
-    # Without its claims it is not taken for one that was run to its end.
-    assert not Path("out/claims.json").exists()
+    assert Path("out/claims.json").exists()
+    assert [line for line in headend.verify("out").damage if "report.html" not in line] == []
 
 
 @pytest.mark.parametrize(

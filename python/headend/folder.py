@@ -91,6 +91,18 @@ def make_folder(folder: Path) -> None:
     sweep_up(folder)
 
 
+def refuse_link(folder: Path) -> None:
+    """Refuse a folder of results that is a link: what is written there would be elsewhere.
+
+    Raises
+    ------
+    InputError
+        For a link.
+    """
+    if folder.is_symlink():
+        raise InputError(f"{folder}: expected a folder of the results, found a link")
+
+
 def write_file(content: bytes, path: Path) -> None:
     """Write a file, whole or as it was.
 
@@ -134,10 +146,11 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     InputError
         When it is not there, or damaged.
     """
+    text = read_sealed(folder, name)
     try:
-        content = json.loads(read_sealed(folder, name))
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{folder / name}: damaged: {error}") from error
+        raise InputError(f"{folder / name}: damaged: not JSON; run it again") from error
     if not isinstance(content, dict):
         raise InputError(f"{folder / name}: damaged: expected an object, found something else")
     return content
@@ -174,9 +187,24 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
             fresh.mkdir()
             yield fresh
             _seal_tree(fresh)
-            put_in_place(fresh, target, scratch)
+            if force:
+                put_in_place(fresh, target, scratch)
+            else:
+                _put_where_free(fresh, target)
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {tell_system(error)}") from error
+
+
+def _put_where_free(fresh: Path, target: Path) -> None:
+    """Move a folder to its place, unless another run has taken that meanwhile: then beside it, and that is an error."""
+    if not target.exists() or not any(target.iterdir()):
+        os.rename(fresh, target)  # noqa: PTH104
+        return
+    beside = choose_folder(target.name, target.parent)
+    os.rename(fresh, beside)  # noqa: PTH104
+    raise InputError(
+        f"{target}: another run has put its results there meanwhile; these are kept in {beside}"
+    )
 
 
 def _seal_tree(folder: Path) -> None:

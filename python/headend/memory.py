@@ -28,9 +28,6 @@ KEPT_SHARE = 0.3
 #: Bytes that are assumed where the machine does not tell what it has.
 _UNKNOWN = 4_000_000_000
 
-#: What is more than this no machine has.
-_MOST_WANTED = 1e15
-
 #: Parts that a refusal names, and the least share of the whole that is worth a word.
 _MOST_PARTS = 3
 _LEAST_SHARE = 0.05
@@ -229,13 +226,15 @@ def check_kept(scenarios: Sequence[Scenario], allowance: Allowance) -> int:
 
 def _tell_allowed(total: int, allowance: Allowance) -> str:
     """Say what is allowed, and how to allow what is needed."""
+    source = "" if allowance.source == "--memory" else f"{allowance.source}; "
     unit, size = ("MB", 1e6) if total < 0.95e9 else ("GB", 1e9)
     wanted = math.ceil(total * 1.05 / size)
     more = (
-        f"such as --memory {wanted}{unit}" if total < _MOST_WANTED else "if a machine has as much"
+        f"--memory changes that, such as --memory {wanted}{unit}"
+        if wanted * size <= measure_machine()
+        else "more than this machine has, so make it smaller by these keys"
     )
-    source = "" if allowance.source == "--memory" else f"{allowance.source}; "
-    return f"and {format_size(allowance.size)} are allowed ({source}--memory changes that, {more})"
+    return f"and {format_size(allowance.size)} are allowed ({source}{more})"
 
 
 def _tell_parts(parts: Iterable[Part], total: int) -> str:

@@ -58,7 +58,7 @@ class Reach:
         """Refuse a path that leads out of a folder and is not allowed either."""
         if not any(_is_inside(path, root) for root in (folder, *self.allowed)):
             raise InputError(
-                f"it is not in {'this folder' if folder == Path() else folder} or below; --allow-files PATH lets"
+                f"it is not in {'this folder' if folder == Path() else f'the folder {folder}'} or below; --allow-files PATH lets"
                 " files elsewhere be read (from Python, allow_files)"
             )
 

@@ -284,7 +284,7 @@ def check_format(folder: Path) -> None:
     except OSError as error:
         raise InputError(f"{path}: {tell_system(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: damaged: {error}") from error
+        raise InputError(f"{path}: damaged: not JSON; run it again") from error
     if not isinstance(manifest, dict) or "headend" not in manifest:
         raise InputError(f"{folder}: not a results folder ({MANIFEST} is something else)")
     if manifest.get("format") != RESULT_FORMAT:

@@ -55,8 +55,9 @@ def read_sealed(folder: Path, name: str) -> bytes:
     expected = read_seals(folder).get(name)
     if expected is None:
         raise InputError(f"{path}: damaged: it is not listed in {SEALS}; {_AGAIN}")
+    if why := _find_obstacle(folder, name):
+        raise InputError(f"{path}: damaged: it {why}; {_AGAIN}")
     try:
-        _check_inside(folder, name)
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {tell_system(error)}") from error
@@ -89,8 +90,8 @@ def read_seals(folder: Path) -> dict[str, str]:
         When there are none, or they are damaged themselves.
     """
     path = folder / SEALS
-    if not path.is_file():
-        raise InputError(f"{folder}: has no {SEALS}, so it may be damaged; {_AGAIN}")
+    if why := _find_obstacle(folder, SEALS):
+        raise InputError(f"{path}: {why}, so the results may be damaged; {_AGAIN}")
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -110,23 +111,27 @@ def find_damage(folder: Path) -> Iterator[str]:
     """Say of each file of a results folder that is not what was written what is wrong with it."""
     for name, expected in read_seals(folder).items():
         path = folder / name
+        if why := _find_obstacle(folder, name):
+            yield f"{path}: {why}"
+            continue
         try:
-            _check_inside(folder, name)
             if hash_file(path) != expected:
                 yield f"{path}: not what was written (its SHA-256 is another)"
-        except FileNotFoundError:
-            yield f"{path}: gone"
         except OSError as error:
             yield f"{path}: {tell_system(error)}"
 
 
-def _check_inside(folder: Path, name: str) -> None:
-    """Refuse what is no regular file of the folder: foreign results may name anything, and a pipe would never end."""
+def _find_obstacle(folder: Path, name: str) -> str | None:
+    """Say why a file is not read, if it is no regular file of the folder: strangers' results may name anything, and a pipe never ends."""
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise OSError(f"{name} leads out of the results folder")
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(f"{name} is no file")
+    try:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            return "leads out of the results folder"
+        return None if stat.S_ISREG(path.stat().st_mode) else "is no file"
+    except FileNotFoundError:
+        return "is gone"
+    except (OSError, RuntimeError) as error:  # such as links that lead round
+        return tell_system(error)
 
 
 def hash_file(path: Path) -> str:
@@ -170,7 +175,7 @@ def find_page_damage(path: Path) -> str | None:
     """Say what is wrong with a page, if anything is."""
     content = _read_page(path)
     if content is None:
-        return f"{path}: cannot be read"
+        return f"{path}: no file that can be read; make the report again"
     found = _MARK.search(content)
     if found is None or not is_page_of(path, found[1].decode()):
         return f"{path}: not what was written; make the report again"
@@ -179,7 +184,7 @@ def find_page_damage(path: Path) -> str | None:
 
 def _read_page(path: Path) -> bytes | None:
     try:
-        return path.read_bytes() if path.is_file() else None
+        return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
     except OSError:
         return None
 

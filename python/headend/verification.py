@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +85,7 @@ def _count(folder: Path) -> int:
 def _check(folder: Path) -> Iterator[str]:
     """Say what is wrong with one folder's own files."""
     if (folder / MANIFEST).exists() or (folder / SEALS).exists():
+        told = "nothing"
         try:
             check_format(folder)
         except OtherFormatError as error:
@@ -91,10 +93,13 @@ def _check(folder: Path) -> Iterator[str]:
             return
         except InputError as error:
             yield str(error)
+            told = MANIFEST
         try:
-            yield from find_damage(folder)
+            yield from (
+                line for line in find_damage(folder) if not line.startswith(f"{folder / told}:")
+            )
         except InputError as error:
             yield str(error)
     yield from PointStore(folder / POINT_FOLDER).find_damage()
-    if (folder / REPORT).is_file() and (damage := find_page_damage(folder / REPORT)):
+    if os.path.lexists(folder / REPORT) and (damage := find_page_damage(folder / REPORT)):
         yield damage

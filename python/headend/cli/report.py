@@ -17,7 +17,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.errors import InputError
-from headend.folder import REPORT, RESUMABLE, read_kind
+from headend.folder import REPORT, RESUMABLE, read_kind, refuse_link
 
 FoldersArgument = Annotated[
     list[str],
@@ -96,6 +96,8 @@ def figures(
 ) -> None:
     """Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study."""
     target = out or Path(folders[0]) / "figures"
+    if out is None:
+        refuse_link(target)
     paths = _export(folders, target, formats.split(","))
     if as_json:
         print_json({"figures": [str(path) for path in paths]})

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ from headend.folder import (
     make_folder,
     read_json,
     read_own_manifest,
+    refuse_link,
     write_file,
 )
 from headend.result import RESULT_FORMAT, read_manifest
@@ -73,7 +75,7 @@ class StudyOutcome:
         """
         from headend import __version__
         from headend.figures.export import name_panels
-        from headend.report import render_page
+        from headend.report import render_page, write_page
         from headend.study.counting import tell_counts
 
         page = render_page(
@@ -98,10 +100,12 @@ class StudyOutcome:
             for figure in self.figures
         ]
         make_folder(folder)
+        refuse_link(folder / FIGURES)
         sweep_up(folder / FIGURES)
         fingerprint = _fingerprint(page, figures)
-        if not _is_drawn(folder, fingerprint):
-            self._draw_into(folder, page, fingerprint)
+        is_drawn = _is_drawn(folder, fingerprint)
+        if not is_drawn:
+            self._draw_into(folder)
         manifest = {
             "headend": __version__,
             "format": RESULT_FORMAT,
@@ -115,12 +119,15 @@ class StudyOutcome:
         write_file(encode_json({**self.to_dict(), "figures": figures}), folder / CLAIMS)
         drawn = [f"{FIGURES}/{name}" for figure in figures for name in figure["files"]]
         seal(folder, [POINTS, MANIFEST, CLAIMS, *drawn])
+        if not is_drawn:
+            write_page(page, folder / REPORT, fingerprint)
 
-    def _draw_into(self, folder: Path, page: str, fingerprint: str) -> None:
-        """Write the figures and the report; the claims are gone until all is written."""
+    def _draw_into(self, folder: Path) -> None:
+        """Write the figures; the claims, their seals and the report are gone until that is done."""
         from headend.figures.export import write_figures
-        from headend.report import write_page
 
+        with suppress(OSError):  # what is no file is found when the report is written
+            (folder / REPORT).unlink(missing_ok=True)
         try:
             for name in (SEALS, CLAIMS):
                 (folder / name).unlink(missing_ok=True)
@@ -128,7 +135,6 @@ class StudyOutcome:
             raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
         if self.figures:
             write_figures(self.figures, folder / FIGURES, ["svg"])
-        write_page(page, folder / REPORT, fingerprint)
 
 
 def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError, tell_system
-from headend.folder import decode_table, encode_table
+from headend.folder import decode_table, encode_table, refuse_link
 from headend.scratch import sweep_up, write_whole
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class PointStore:
 
     def find(self, keys: Iterable[str]) -> set[str]:
         """Say which of some points are kept and whole; what is damaged is taken away, to be run again, and that is said."""
+        refuse_link(self.folder)
         sweep_up(self.folder)
         kept, damaged = set(), []
         for key in keys:
@@ -94,6 +95,16 @@ class PointStore:
 
     def find_damage(self) -> Iterator[str]:
         """Say of each point that is not what was written what is wrong with it; of those without a seal, how many there are."""
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            yield f"{self.folder}: expected a folder of the results, found a link or a file"
+            return
+        try:
+            next(self.folder.iterdir(), None)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            yield f"{self.folder}: {tell_system(error)}"
+            return
         unsealed = 0
         for path in sorted(self.folder.glob("*.parquet")):
             if not _NAME.fullmatch(path.name):
@@ -101,11 +112,11 @@ class PointStore:
                 continue
             try:
                 if _read(path) is None:
-                    yield f"{path}: not what was written under this name (its SHA-256 is another)"
+                    yield f"{path}: not what was written under this name (its SHA-256 is another); run it again, or delete it"
             except InputError as error:
                 yield str(error)
         if unsealed:
-            yield f"{self.folder}: points without a seal, as an older headend wrote them: {unsealed}; they are not used"
+            yield f"{self.folder}: points without a seal, as an older headend wrote them: {unsealed}; they are not used, and can be deleted"
 
     def count(self) -> int:
         """Count the points that are there, whole or not."""
