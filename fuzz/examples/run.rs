@@ -147,6 +147,9 @@ fn fuzz(target: Target, asked: &Asked) -> io::Result<(Tried, Vec<String>)> {
     Ok((tried, failures(&folder, begun)?))
 }
 
+/// So much is shown of what was said; a file beside the input holds all of it.
+const LONGEST_SAID: usize = 300;
+
 /// The failures since then, each with what was said.
 fn failures(folder: &Path, since: SystemTime) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
@@ -160,7 +163,8 @@ fn failures(folder: &Path, since: SystemTime) -> io::Result<Vec<String>> {
         if entry.metadata()?.modified()? >= since {
             let said = fs::read_to_string(folder.join(format!("said-{place}"))).unwrap_or_default();
             let said: Vec<&str> = said.lines().collect();
-            lines.push(format!("{}: {}", entry.path().display(), said.join(": ")));
+            let said: String = said.join(": ").chars().take(LONGEST_SAID).collect();
+            lines.push(format!("{}: {said}", entry.path().display()));
         }
     }
     lines.sort();

@@ -136,3 +136,54 @@ pub fn read_counts(folder: &Path) -> Tried {
 fn now() -> Instant {
     Instant::now()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tally in a folder of the test's own.
+    fn tally(name: &str) -> Tally {
+        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("it can be made");
+        Tally {
+            folder,
+            tried: Tried::default(),
+            failures: BTreeMap::new(),
+            written: now(),
+        }
+    }
+
+    #[test]
+    fn of_each_failure_the_shortest_input_is_kept() {
+        let mut tally = tally("failures");
+        tally.fail(b"long", "src/a.rs:7:5\nno 17 of 18");
+        tally.fail(b"short input", "src/a.rs:7:5\nno 8 of 9");
+        tally.fail(b"s", "src/a.rs:7:5\nno 5 of 6");
+        tally.fail(b"other", "src/a.rs:7:5\nnone");
+        let read = |name: &str| fs::read_to_string(tally.folder.join(name)).expect("it is kept");
+        assert_eq!(read("failure-src_a_rs_7_5_no__of_"), "s");
+        assert_eq!(
+            read("said-src_a_rs_7_5_no__of_"),
+            "src/a.rs:7:5\nno 5 of 6\n"
+        );
+        assert_eq!(read("failure-src_a_rs_7_5_none"), "other");
+        assert_eq!(tally.failures.values().sum::<u64>(), 4);
+        fs::remove_dir_all(&tally.folder).expect("it is the test's own");
+    }
+
+    #[test]
+    fn counts_are_read_as_they_are_written() {
+        let tally = tally("counts");
+        let tried = Tried {
+            parses: 5,
+            accepted: 4,
+            runs: 3,
+            cut: 2,
+            skipped: 1,
+        };
+        fs::write(tally.folder.join(COUNTS), counts(&tried)).expect("it can be written");
+        assert_eq!(read_counts(&tally.folder), tried);
+        fs::remove_dir_all(&tally.folder).expect("it is the test's own");
+        assert_eq!(read_counts(&tally.folder), Tried::default());
+    }
+}

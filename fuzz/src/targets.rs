@@ -352,11 +352,12 @@ application = \"bulk\"
 duration = \"2 s\"
 [link.cable.docsis]
 preset = \"docsis31\"
-upstream.rate = \"1 Mbit/s\"
-upstream.capacity.trace = \"file\"
-downstream.rate = \"50 Mbit/s\"
-[flow.upload]
+upstream.rate = \"10 Mbit/s\"
+downstream.rate = \"1 Mbit/s\"
+downstream.capacity.trace = \"file\"
+[flow.download]
 application = \"bulk\"
+direction = \"down\"
 ",
 ];
 

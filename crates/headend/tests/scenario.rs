@@ -352,7 +352,8 @@ fn times_that_make_no_sense_are_refused() {
         parse(PLAIN, &many).expect_err("it is too long").to_string(),
         "duration: expected at most 562949 s for a run of 20002 delay lines (two or more for each of its 10000 flows), found 720000 s (from --set duration=200 h)"
     );
-    assert!(parse(PLAIN, &[many[0], ("duration", "150 h")]).is_ok());
+    let simulation = right(PLAIN, &[many[0], ("duration", "150 h")]).build(1);
+    assert_eq!(simulation.end().as_nanos(), 150 * 3600 * 1_000_000_000);
     assert!(error_with("results.interval", "0 s").contains("more than no time"));
     assert!(error_with("results.interval", "1 us").contains("more than 100000 of them"));
     assert!(error_with("flow.stream.start", "2 s").contains("not within a run of 2 s"));
@@ -1684,4 +1685,36 @@ stop = "1 s"
     assert!(film("packets_sent") < 0.5);
     assert!(film("discarded_overlimit") > 0.0);
     assert!(film("loss_ratio").is_nan());
+}
+
+#[test]
+fn a_path_that_is_deeper_than_any_scenario_is_refused() {
+    let deep = "a.".repeat(100_000) + "b";
+    let wrong = parse(PLAIN, &[(&deep, "1")]).expect_err("there is no such key");
+    let wrong = wrong.to_string();
+    assert!(
+        wrong.starts_with("an override's path of 100001 keys leads nowhere: expected 50 at most"),
+        "{}",
+        &wrong[..100]
+    );
+}
+
+#[test]
+fn a_default_that_is_written_out_leaves_the_distance_of_a_peer() {
+    let text = r#"
+[link.line.point_to_point]
+up.rate = "10 Mbit/s"
+[host.far]
+rtt = "120 ms"
+[host.near]
+[flow.page]
+application = "web"
+peers = ["far", "near"]
+"#;
+    let scenario = right(text, &[]);
+    let again = Scenario::parse(&scenario.to_json(), Format::Json, &[], &BTreeMap::new());
+    assert_eq!(again.as_ref(), Ok(&scenario));
+    assert_eq!(scenario.raw().flow["page"].rtt, None);
+    let alone = right(&text.replace("rtt = \"120 ms\"", ""), &[]);
+    assert!(alone.raw().flow["page"].rtt.is_some());
 }

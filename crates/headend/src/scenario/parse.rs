@@ -160,6 +160,9 @@ struct Place {
     value: Origin,
 }
 
+/// Keys in the path of an override, several times those of the deepest place in a scenario.
+const MOST_KEYS: usize = 50;
+
 impl Document {
     /// Reads `text`, then puts `overrides` in place one after the other.
     pub(super) fn read(
@@ -414,6 +417,13 @@ impl Document {
             key: origin.clone(),
             value: origin,
         };
+        let keys = path.split('.').count();
+        if keys > MOST_KEYS {
+            let why = format!(
+                "an override's path of {keys} keys leads nowhere: expected {MOST_KEYS} at most"
+            );
+            return Err(ScenarioError::new(Problem::Invalid(why)));
+        }
         let path = self.spelled_out(path);
         self.refuse_new_name(&path)
             .map_err(|error| error.with_origin(Some(place.key.clone())))?;

@@ -788,11 +788,10 @@ impl Planner {
         ))
     }
 
-    /// Whether the flow's only named peers bring their own round-trip times.
+    /// Whether any of the flow's named peers brings a round-trip time of its own, which one of the flow's would go before.
     fn hosts_rtt(&self, flow: &Flow) -> bool {
-        let mut names = flow.peer.iter().chain(&flow.peers).peekable();
-        names.peek().is_some()
-            && names.all(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
+        let mut names = flow.peer.iter().chain(&flow.peers);
+        names.any(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
     }
 }
 
