@@ -1,7 +1,7 @@
 """Seals: the SHA-256 of every file of a results folder, in ``SHA256SUMS``, checked before anything of it is decoded.
 
-The file is in the format of ``sha256sum``, so ``sha256sum --check SHA256SUMS`` reads it too. A seal tells damage, not forgery: who can
-write to the folder can write the seal. Reports are not among the files, as they are made again from the others; a page bears a seal of its own.
+The file is in the format of ``sha256sum``, so ``sha256sum --check SHA256SUMS`` reads it too. A seal detects damage, not forgery: whoever can
+write to the folder can write the seal too. Reports are not among the files, as they are made again from the others; a page bears a seal of its own.
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ def _find_results(folder: Path) -> set[Path]:
     for path in folder.rglob("*"):
         is_results = path.name in (MANIFEST, SEALS) or is_point(path)
         is_page = path.name == REPORT and path.is_file() and is_sealed_page(path)
-        if (is_results or is_page) and not any(part.startswith(PREFIX) for part in path.parts):
+        below = path.relative_to(folder).parts
+        if (is_results or is_page) and not any(part.startswith(PREFIX) for part in below):
             found.add(path.parent.parent if is_point(path) else path.parent)
     return found
 
