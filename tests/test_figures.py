@@ -21,6 +21,7 @@ from headend.figures.sweep import MOST_PANELS
 from headend.figures.theme import log_axis, make_chart
 from headend.library import list_studies
 from headend.result import Result
+from headend.seal import seal
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
 from headend.sweeps import SweepResult
@@ -272,6 +273,7 @@ def test_what_has_no_figures_to_draw_says_what_to_do(swept: SweepResult, tmp_pat
         (manifest | {"complete": False}, "the sweep was not run to its end; run it again to go on"),
     ):
         (folder / "manifest.json").write_text(json.dumps(content))
+        seal(folder, ["manifest.json"])
         for command in ("figures", "report"):
             answer = call(command, str(folder))
             assert (answer.exit_code, answer.stderr) == (2, f"error: {folder}: {words}\n")

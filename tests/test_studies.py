@@ -20,6 +20,7 @@ from headend.cli.study import Told
 from headend.errors import InputError
 from headend.expect import Vocabulary
 from headend.library import find_study, list_studies
+from headend.memory import Allowance
 from headend.study import PointStore, Study, Verdict, read_study, run_points
 from headend.study.analysis import blame
 from headend.study.claims import judge_claims
@@ -433,7 +434,8 @@ def test_an_interruption_says_what_is_kept_and_a_rerun_completes(
         answer = run_small("--json")
     assert answer.exit_code == 130
     message = "interrupted: 2 points are kept in out; run again to go on"
-    assert " ".join(answer.stderr.split()) == message
+    _, interrupted = answer.stderr.split("\n", 1)
+    assert " ".join(interrupted.split()) == message
     assert json.loads(answer.stdout) == {
         "study": "small",
         "folder": "out",
@@ -528,7 +530,8 @@ def test_a_mistake_in_an_analysis_is_told_with_its_line(
     (small / "analysis.py").write_text(analysis.replace(*change, 1), encoding="utf-8")
     answer = run_small()
     assert answer.exit_code == 2
-    assert answer.stderr.startswith(f"error: small/analysis.py: {message}")
+    _, error = answer.stderr.split("\n", 1)
+    assert error.startswith(f"error: small/analysis.py: {message}")
 
 
 def test_a_mistake_elsewhere_is_not_the_analysis_s(small: Path) -> None:
@@ -576,7 +579,13 @@ def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) 
     carried: list[tuple[str, str]] = []
 
     def carry_out(
-        orders: list[Order], crew: Crew, told: Told, *, hidden: bool, as_json: bool
+        orders: list[Order],
+        crew: Crew,
+        told: Told,
+        allowance: Allowance,
+        *,
+        hidden: bool,
+        as_json: bool,
     ) -> None:
         assert (hidden, as_json) == (True, True)
         for order in orders:
