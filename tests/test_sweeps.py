@@ -786,6 +786,7 @@ def cluster() -> Iterator[Any]:
         yield local
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_cluster_gives_the_same_bytes(folder: Path, cluster: Any) -> None:
     assert run_small("-q").exit_code == 0
@@ -796,6 +797,7 @@ def test_a_cluster_gives_the_same_bytes(folder: Path, cluster: Any) -> None:
         assert (folder / "far" / name).read_bytes() == (folder / "out" / name).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_worker_that_is_killed_costs_only_its_point(folder: Path, cluster: Any) -> None:
     text = SWEEP.replace("[grid]", '[set]\nduration = "200 s"\n[grid]')
@@ -831,6 +833,7 @@ def wait_until(condition: Callable[[], Any], what: str) -> Any:
     pytest.fail(f"never: {what}")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_results_that_die_with_their_worker_are_measured_again(folder: Path, cluster: Any) -> None:
     text = SWEEP.replace("[grid]", '[set]\nduration = "200 s"\n[grid]')
@@ -861,6 +864,7 @@ def test_results_that_die_with_their_worker_are_measured_again(folder: Path, clu
     assert store.find(job.key for job in jobs) == {job.key for job in jobs}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_point_that_kills_its_worker_takes_no_other_with_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -904,6 +908,7 @@ class Deadly:
         os._exit(9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_scheduler_that_does_not_answer_is_said_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
