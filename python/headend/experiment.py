@@ -303,11 +303,11 @@ def run(
         result.write_into(fresh)
     result.folder = folder
     if report:
-        write_own_report(result.report, folder)
+        _report_what_is_kept(result.report, folder)
     return result
 
 
-def write_own_report(write: Callable[[Path], object], folder: Path) -> None:
+def _report_what_is_kept(write: Callable[[Path], object], folder: Path) -> None:
     """Write the report of results that are in their folder; where that fails, the error says that they are kept."""
     try:
         write(folder / REPORT)
@@ -530,7 +530,7 @@ def compare(
         comparison.write_into(fresh)
     comparison.folder = folder
     if report:
-        write_own_report(comparison.report, folder)
+        _report_what_is_kept(comparison.report, folder)
     return comparison
 
 

@@ -86,7 +86,7 @@ def _count(folder: Path) -> int:
 def _check(folder: Path) -> Iterator[str]:
     """Say what is wrong with one folder's own files."""
     if (folder / MANIFEST).exists() or (folder / SEALS).exists():
-        told = "nothing"
+        told: Path | None = None
         try:
             check_format(folder)
         except OtherFormatError as error:
@@ -94,11 +94,11 @@ def _check(folder: Path) -> Iterator[str]:
             return
         except InputError as error:
             yield str(error)
-            told = MANIFEST
+            told = folder / MANIFEST
         try:
-            yield from (
-                line for line in find_damage(folder) if not line.startswith(f"{folder / told}:")
-            )
+            for line in find_damage(folder):
+                if told is None or not line.startswith(f"{told}:"):
+                    yield line
         except InputError as error:
             yield str(error)
     yield from PointStore(folder / POINT_FOLDER).find_damage()
