@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import headend
 from conftest import HOME_LINE
@@ -21,6 +21,7 @@ from headend.figures import draw_figures
 from headend.figures.life import KINDS, draw_life
 from headend.life import FIRST_STEPS, LAST_STEPS, Lane, trace_life
 from headend.result import Result as RunResult
+from vega_lite import check_panel
 
 
 def call(*arguments: str) -> Result:
@@ -82,7 +83,7 @@ def test_the_figure_says_every_step_with_its_time(fake: Any, home_line: Path) ->
     figure = draw_life([headend.run(home_line, explain="call@12 s")])
     assert figure is not None
     assert "requests" not in figure.title
-    figure.panels[0].chart.to_dict(validate=True)
+    check_panel(figure.panels[0])
     specification = json.dumps(figure.panels[0].specify(), ensure_ascii=False)
     words = set(re.findall(r'"words": "([^"]+)"', specification))
     assert "5.200 ms  request for 236 B in a contention slot" in words
@@ -144,7 +145,7 @@ def test_of_a_long_wait_the_middle_is_left_out(fake: Any, home_line: Path) -> No
     picture = json.dumps(figure.panels[0].specify(), ensure_ascii=False)
     assert "⋯ 84 steps left out ⋯" in picture
     assert "⋯ 84 steps until" in picture
-    figure.panels[0].chart.to_dict(validate=True)
+    check_panel(figure.panels[0])
 
 
 def test_of_a_wait_longer_than_is_recorded_the_count_is_the_least(
@@ -453,7 +454,7 @@ def test_in_a_cell_a_packet_contends_for_the_channel_after_its_queue() -> None:
     figure = draw_life([result])
     assert figure is not None
     assert "In a cell" in figure.explanation
-    figure.panels[0].chart.to_dict(validate=True)
+    check_panel(figure.panels[0])
 
 
 def test_of_others_exchanges_the_first_frame_is_told_and_of_its_own_all() -> None:

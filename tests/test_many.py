@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
-from typer.testing import CliRunner
 
 import headend
 from headend.bottleneck import gather_queues, name_queue_key
@@ -19,11 +19,12 @@ from headend.cli.main import app
 from headend.cli.tables import draw_members, draw_people, draw_queues, fit
 from headend.figures import draw_figures
 from headend.figures.spread import merge_members
-from headend.figures.thinning import Tail, merge_tails, thin_distributions
+from headend.figures.thinning import merge_distributions, thin_distributions
 from headend.groups import find_groups, label_member, order_naturally
 from headend.report import write_report
 from headend.verdict import judge, summarise_comparison
 from street import make_street
+from vega_lite import check_panel
 
 #: What a report over the largest plant may take, its libraries included.
 MOST_BYTES = 10_000_000
@@ -143,7 +144,7 @@ def test_figures_of_many_obey_the_schema_and_show_the_spread(runs: int) -> None:
     figures = {figure.name: figure for figure in draw_figures(results)}
     for figure in figures.values():
         for panel in figure.panels:
-            panel.chart.to_dict(validate=True)
+            check_panel(panel)
     for name in ("delay", "queue-delay", "rates", "cwnd" if runs == 1 else "delay"):
         assert "10th to the 90th percentile" in figures[name].explanation, name
     for name in ("mos", "pages"):
@@ -192,10 +193,52 @@ def test_the_band_of_a_group_holds_eight_tenths_of_its_members() -> None:
     ]
 
 
+def make_tail(member: str, *packets: int) -> pl.DataFrame:
+    """Give the distribution of a member whose packets took so many ms each."""
+    delays = [ms * 1_000_000 for ms in sorted(packets)]
+    return pl.DataFrame({"lower_ns": delays, "upper_ns": delays}).with_columns(
+        name=pl.lit(member), direction=pl.lit("up"), count=pl.lit(1)
+    )
+
+
+def merge(*tails: pl.DataFrame) -> dict[float, list[float]]:
+    """Give median, low and high delay of many as one by the share of packets, in %."""
+    merged = merge_distributions(
+        thin_distributions(pl.concat(tails)).with_columns(key=pl.lit("all"))
+    )
+    return {
+        round(100 * share, 2): delays
+        for share, *delays in merged.select("share", "delay_ms", "low_ms", "high_ms").iter_rows()
+    }
+
+
 def test_a_tail_that_few_members_reach_is_not_drawn() -> None:
-    long, short = Tail(np.array([1.0, 2.0]), np.array([1.0, 0.5])), Tail(np.ones(1), np.ones(1))
-    assert merge_tails([long, short, short])["share"].tolist() == [1.0]
-    assert merge_tails([long, long, short])["share"].tolist() == [1.0, 0.5]
+    one, two, few = (
+        make_tail("a", *range(1, 101)),
+        make_tail("b", *range(1, 101)),
+        make_tail("c", 7),
+    )
+    assert min(merge(one, few, few.with_columns(name=pl.lit("d")))) == 100
+    assert min(merge(one, two, few)) == 1
+    assert min(merge(one, few)) == 1
+
+
+def test_one_as_many_is_drawn_as_it_is() -> None:
+    alone = merge(make_tail("a", *range(1, 101)))
+    assert alone[100] == [1, 1, 1]
+    assert alone[50] == [50, 50, 50]
+    assert alone[1] == [99, 99, 99]
+
+
+def test_a_member_without_packets_so_rare_counts_with_its_longest_delay() -> None:
+    many, few = make_tail("a", *range(1, 101)), make_tail("b", 200)
+    assert merge(many, few)[50] == pytest.approx([125, 65, 185])
+
+
+def test_a_distribution_without_packets_has_no_tail() -> None:
+    none = make_tail("a", 1, 2).with_columns(count=pl.lit(0))
+    assert thin_distributions(none).is_empty()
+    assert thin_distributions(none.clear()).is_empty()
 
 
 def test_a_share_of_packets_above_a_delay_never_rises() -> None:
@@ -211,7 +254,8 @@ def test_a_share_of_packets_above_a_delay_never_rises() -> None:
                     name=pl.lit(f"home.{number}"), direction=pl.lit("up"), count=pl.lit(1)
                 )
             )
-        merged = merge_tails(list(thin_distributions(pl.concat(frames)).values()))
+        tails = thin_distributions(pl.concat(frames)).with_columns(key=pl.lit("all"))
+        merged = merge_distributions(tails)
         assert (np.diff(merged["share"]) < 0).all()
         for line in ("low_ms", "delay_ms", "high_ms"):
             assert (np.diff(merged[line]) >= 0).all(), line

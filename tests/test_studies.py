@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from headend.cli.main import app
 from headend.cli.study import Told
@@ -500,9 +500,9 @@ draw = "draw"
 """
 
 
-BROKEN_CHART = """import altair, headend.figures.figure as figure
-    chart = altair.Chart(points).mark_line().encode(x="nothing")
-    return [figure.Panel("broken", chart)]"""
+BROKEN_CHART = """from headend.figures import Panel, vegalite
+    chart = vegalite.Chart(points).mark_line().encode(x="nothing:Q")
+    return [Panel("broken", chart)]"""
 
 
 @pytest.mark.parametrize(

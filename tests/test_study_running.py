@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import headend
 from headend.cli.main import app
@@ -56,7 +56,7 @@ grid = {{ rate = [1] }}
 """
 
 ANALYSIS = """\
-import altair as alt
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.study.claims import Finding, Verdict
 
@@ -64,7 +64,7 @@ def count(points, limits):
     return Finding(str(len(points)), Verdict.REPRODUCED)
 
 def draw(points):
-    return [Panel("", alt.Chart(points).mark_point().encode(x=alt.X("rate:Q"), y=alt.Y("ping:Q")))]
+    return [Panel("", vl.Chart(points).mark_point().encode(x=vl.X("rate:Q"), y=vl.Y("ping:Q")))]
 """
 
 LINE = """\

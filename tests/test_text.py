@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
-from typer.testing import CliRunner
 
 import headend
 from headend.cli import main
@@ -91,7 +91,7 @@ draw = "draw"
 """
 
 ANALYSIS = f"""\
-import altair as alt
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.study.claims import Finding, Verdict
 
@@ -99,7 +99,7 @@ def count(points, limits):
     return Finding({NASTY!r}, Verdict.DIFFERS, why={NASTY!r})
 
 def draw(points):
-    return [Panel({NASTY!r}, alt.Chart(points).mark_point().encode(x=alt.X("rtt:N", title={NASTY!r}), y="ping:Q"))]
+    return [Panel({NASTY!r}, vl.Chart(points).mark_point().encode(x=vl.X("rtt:N", title={NASTY!r}), y="ping:Q"))]
 """
 
 

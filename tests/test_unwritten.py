@@ -12,8 +12,8 @@ from typing import Any
 
 import jinja2
 import pytest
-from typer.testing import CliRunner
-from typer.testing import Result as Answer
+from click.testing import CliRunner
+from click.testing import Result as Answer
 
 import headend
 from headend.cli.main import app
@@ -77,7 +77,7 @@ draw = "draw"
 """
 
 ANALYSIS = """\
-import altair as alt
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.study.claims import Finding, Verdict
 
@@ -85,7 +85,7 @@ def count(points, limits):
     return Finding("as many as were run", Verdict.REPRODUCED)
 
 def draw(points):
-    return [Panel("", alt.Chart(points).mark_point().encode(x="rtt:N", y="ping:Q"))]
+    return [Panel("", vl.Chart(points).mark_point().encode(x="rtt:N", y="ping:Q"))]
 """
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 import vl_convert
 
 import headend
+from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, configure, make_chart, mark_across
 from headend.vocabulary import list_choices
 
 if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
     from headend.result import Result
 
 HERE = Path(__file__).parent
@@ -49,7 +48,7 @@ def find_target(result: Result) -> float:
     return float(number) if unit == "ms" else 0.0
 
 
-def draw(result: Result, queue: str) -> alt.VConcatChart:
+def draw(result: Result, queue: str) -> vl.Chart:
     """Draw delay, throughput and, of a law that has one, drop probability over time."""
     line = result.queue_series.filter(pl.col("queue") == "line.up")
     delays = pl.concat(
@@ -66,15 +65,12 @@ def draw(result: Result, queue: str) -> alt.VConcatChart:
     )
     charts = [_draw_lines(delays, "queue delay (ms)"), _draw_lines(rates, "rate (Mbit/s)")]
     if target := find_target(result):
-        charts[0] = alt.layer(charts[0], mark_across(target, f"target {target:g} ms"))
+        charts[0] = vl.layer(charts[0], mark_across(target, f"target {target:g} ms"))
     chances = _take(line, "drop probability", pl.col("drop_probability")).drop_nans("value")
     if not chances.is_empty():
         charts.append(_draw_lines(chances, "drop probability"))
     title = f"{queue}: four uploads and a call, a flood from 20 to 30 s"
-    stacked: alt.VConcatChart = alt.vconcat(*charts, spacing=14, title=title).resolve_scale(
-        color="independent"
-    )
-    return stacked
+    return vl.vconcat(*charts, spacing=14, title=title).resolve_scale(color="independent")
 
 
 def _join(result: Result, name: str) -> pl.DataFrame:
@@ -95,30 +91,30 @@ def _take(rows: pl.DataFrame, series: str, value: pl.Expr) -> pl.DataFrame:
     )
 
 
-def _draw_lines(rows: pl.DataFrame, title: str) -> AnyChart:
+def _draw_lines(rows: pl.DataFrame, title: str) -> vl.Chart:
     names = rows["series"].unique(maintain_order=True).to_list()
     tones = [PALETTE[COLOURS[name]] for name in names]
-    legend = alt.Legend(title=None, orient="right", direction="vertical")
-    lines: AnyChart = (
+    legend = vl.Legend(title=None, orient="right", direction="vertical")
+    return (
         make_chart(rows)
         .mark_line(strokeWidth=1.3)
         .encode(
-            x=alt.X("time_s:Q", title="simulated time (s)", axis=alt.Axis(grid=False, tickCount=8)),
-            y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=4)),
-            color=alt.Color("series:N", scale=alt.Scale(domain=names, range=tones), legend=legend),
+            x=vl.X("time_s:Q", title="simulated time (s)", axis=vl.Axis(grid=False, tickCount=8)),
+            y=vl.Y("value:Q", title=title, axis=vl.Axis(tickCount=4)),
+            color=vl.Color("series:N", scale=vl.Scale(domain=names, range=tones), legend=legend),
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
-    return lines
 
 
 def main() -> None:
     """Write a figure for each queue."""
     for queue in list_queues():
         result = headend.run(HERE / "line.toml", set={"queue": queue, **SETTINGS.get(queue, {})})
-        chart = draw(result, queue).configure(**{**configure(), "background": "white"})
+        specification = draw(result, queue).to_dict()
+        specification["config"] = {**configure(), "background": "white"}
         path = HERE / f"{queue}.svg"
-        path.write_text(vl_convert.vegalite_to_svg(chart.to_dict()) + "\n", encoding="utf-8")
+        path.write_text(vl_convert.vegalite_to_svg(specification) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

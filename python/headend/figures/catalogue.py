@@ -40,12 +40,9 @@ def draw_figures(results: Sequence[Result]) -> list[Figure]:
 
     Runs of one setting with different seeds are drawn as one: distributions over all, the rest of the first seed.
     """
-    from altair.utils.schemapi import debug_mode
-
     variants = gather_variants(results)
     pooled = [variant.pool() for variant in variants]
-    with debug_mode(False):  # Altair would check every part of every chart; the tests do
-        drawn = [draw(pooled) for draw in FIGURES]
-        if len(results) > len(variants) > 1:
-            drawn.insert(0, differences.draw_differences(variants, compare_figures(variants)))
-        return [figure for figure in drawn if figure is not None]
+    drawn = [draw(pooled) for draw in FIGURES]
+    if len(results) > len(variants) > 1:
+        drawn.insert(0, differences.draw_differences(variants, compare_figures(variants)))
+    return [figure for figure in drawn if figure is not None]

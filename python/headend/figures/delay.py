@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
+import polars.selectors as cs
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, lay_out
 from headend.figures.selection import (
     choose_queues,
     find_flow_groups,
     find_queue_groups,
+    join_keys,
     name_flow_keys,
     order_flows,
 )
 from headend.figures.spread import NOTE
 from headend.figures.theme import colour, dash, fade, highlight, log_axis, make_chart, mark_along
-from headend.figures.thinning import Tail, merge_tails, thin_distributions
+from headend.figures.thinning import merge_distributions, thin_distributions
 from headend.groups import label_member
 
 if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
     from headend.groups import Group
     from headend.result import Result
 
@@ -37,7 +39,7 @@ def draw_flow_delay(results: Sequence[Result]) -> Figure | None:
     panels, note = lay_out(
         frames,
         lambda rows: _draw_tail(rows, "one-way delay (ms)", marks=True),
-        order_flows(results),
+        partial(order_flows, results),
     )
     if not panels:
         return None
@@ -83,19 +85,10 @@ def _gather(
 ) -> pl.DataFrame:
     """Give the distribution of each key, and those of a group's members as one."""
     tails = thin_distributions(result.histograms.filter(pl.col("kind") == kind))
-    members: dict[str, list[Tail]] = {}
-    for pair, key in keys.items():
-        if pair in tails and len(tails[pair].shares):
-            members.setdefault(key, []).append(tails[pair])
-    many = {key for (name, _), key in keys.items() if name in groups}
-    curves = []
-    for key, own in members.items():
-        curve = pl.DataFrame(merge_tails(own)).select(pl.all().round_sig_figs(4), key=pl.lit(key))
-        if key not in many:
-            nothing = pl.lit(None, pl.Float64)
-            curve = curve.with_columns(low_ms=nothing, high_ms=nothing)
-        curves.append(curve)
-    return pl.concat(curves) if curves else pl.DataFrame()
+    named, many = join_keys(tails.rename({"name": "flow"}), keys, groups)
+    is_many = pl.col("key").is_in(list(many))
+    curves = merge_distributions(named).with_columns(cs.float().round_sig_figs(4))
+    return curves.with_columns(pl.when(is_many).then(pl.col("low_ms", "high_ms")))
 
 
 def _note_groups(frames: Mapping[str, pl.DataFrame]) -> str:
@@ -103,36 +96,36 @@ def _note_groups(frames: Mapping[str, pl.DataFrame]) -> str:
     return NOTE if drawn else ""
 
 
-def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> AnyChart:
+def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
     chosen = highlight()
     lowest = float(rows["delay_ms"].min())  # type: ignore[arg-type]
     highest = float(rows.select(pl.max_horizontal("delay_ms", "high_ms").max()).item())
     domain = (max(lowest * 0.9, 1e-3), max(highest * 1.1, 480 if marks else lowest * 10))
-    curves: AnyChart = (
+    curves = (
         make_chart(rows)
         .mark_line(strokeWidth=2.2, clip=True)
         .encode(
-            x=alt.X(
+            x=vl.X(
                 "delay_ms:Q",
                 title=title,
                 axis=log_axis(domain),
-                scale=alt.Scale(type="log", domain=list(domain), nice=False),
+                scale=vl.Scale(type="log", domain=list(domain), nice=False),
             ),
-            y=alt.Y(
+            y=vl.Y(
                 "share:Q",
                 title="share of packets above",
-                scale=alt.Scale(type="log", domain=[1e-4, 1]),
-                axis=alt.Axis(values=[1, 0.1, 0.01, 1e-3, 1e-4], format="~%"),
+                scale=vl.Scale(type="log", domain=[1e-4, 1]),
+                axis=vl.Axis(values=[1, 0.1, 0.01, 1e-3, 1e-4], format="~%"),
             ),
             # Where many shares have one delay, the line falls straight down; by delay alone their order would be open.
-            order=alt.Order("share:Q", sort="descending"),
+            order=vl.Order("share:Q", sort="descending"),
             color=colour(rows),
             strokeDash=dash(rows, smooth=True),
             opacity=fade(chosen),
             tooltip=[
-                alt.Tooltip("series:N", title=" "),
-                alt.Tooltip("delay_ms:Q", title="ms", format=".4~g"),
-                alt.Tooltip("share:Q", title="above", format=".3~%"),
+                vl.Tooltip("series:N", title=" "),
+                vl.Tooltip("delay_ms:Q", title="ms", format=".4~g"),
+                vl.Tooltip("share:Q", title="above", format=".3~%"),
             ],
         )
         .add_params(chosen)
@@ -141,21 +134,21 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> AnyChart:
     if marks:
         # Curves begin along the upper edge: what the marks mean stands outside of it.
         layers += [mark_along(ms, f"{ms} ms", "delay_ms", above=True) for ms in (150, 400)]
-    return alt.layer(*layers) if len(layers) > 1 else curves
+    return vl.layer(*layers) if len(layers) > 1 else curves
 
 
-def _draw_bands(rows: pl.DataFrame) -> list[AnyChart]:
+def _draw_bands(rows: pl.DataFrame) -> list[vl.Chart]:
     """Draw where most of the members of each group are, at each share."""
     shown = rows.filter(pl.col("low_ms").is_not_null())
     if shown.is_empty():
         return []
-    band: AnyChart = (
+    band = (
         make_chart(shown.select("low_ms", "high_ms", "share", "series", "slot"))
         .mark_area(opacity=0.18, clip=True, orient="horizontal")
         .encode(
-            x=alt.X("low_ms:Q"),
+            x=vl.X("low_ms:Q"),
             x2="high_ms:Q",
-            y=alt.Y("share:Q"),
+            y=vl.Y("share:Q"),
             color=colour(rows),
         )
     )

@@ -6,16 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, make_chart
 from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
     from headend.comparison import Row, Variant
-    from headend.figures.theme import AnyChart
 
 #: A figure that becomes less than this of what it was, or more than its inverse, has no point; an interval may reach further.
 FURTHEST = 1000.0
@@ -60,29 +59,29 @@ def _compare(variants: Sequence[Variant], row: Row) -> Iterator[dict[str, Any]]:
         }
 
 
-def _draw(points: pl.DataFrame) -> AnyChart:
+def _draw(points: pl.DataFrame) -> vl.Chart:
     chosen = highlight()
     figures = points["figure"].unique(maintain_order=True).to_list()
     series = points["series"].unique(maintain_order=True).to_list()
     domain = _choose_domain(points["ratio"].to_list())
     points = _cut(points, domain)
     base = make_chart(points).encode(
-        y=alt.Y("figure:N", title=None, sort=figures, axis=alt.Axis(labelLimit=260, grid=True)),
-        yOffset=alt.YOffset("series:N", sort=series),
+        y=vl.Y("figure:N", title=None, sort=figures, axis=vl.Axis(labelLimit=260, grid=True)),
+        yOffset=vl.YOffset("series:N", sort=series),
         color=colour(points, "circle"),
         opacity=fade(chosen),
         tooltip=[
-            alt.Tooltip("series:N", title=" "),
-            alt.Tooltip("figure:N", title="figure"),
-            alt.Tooltip("difference:N", title="difference"),
-            alt.Tooltip("times:Q", title="times", format=".3~g"),
+            vl.Tooltip("series:N", title=" "),
+            vl.Tooltip("figure:N", title="figure"),
+            vl.Tooltip("difference:N", title="difference"),
+            vl.Tooltip("times:Q", title="times", format=".3~g"),
         ],
     )
-    scale = alt.Scale(type="log", domain=list(domain), nice=False)
-    axis = alt.X("low:Q", title="times the first", scale=scale, axis=log_axis(domain))
+    scale = vl.Scale(type="log", domain=list(domain), nice=False)
+    axis = vl.X("low:Q", title="times the first", scale=scale, axis=log_axis(domain))
     spans = base.mark_rule(strokeWidth=2, clip=True).encode(x=axis, x2="high:Q")
     middles = base.mark_point(filled=True, size=36, clip=True).encode(
-        x=alt.X("ratio:Q", scale=scale)
+        x=vl.X("ratio:Q", scale=scale)
     )
     one = (
         make_chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[4, 3]).encode(x="ratio:Q")
@@ -90,16 +89,13 @@ def _draw(points: pl.DataFrame) -> AnyChart:
     edges = [
         base.transform_filter("datum.beyond_low")
         .mark_text(text="◀", align="left", baseline="middle", fontSize=12)
-        .encode(x=alt.X("low:Q", scale=scale)),
+        .encode(x=vl.X("low:Q", scale=scale)),
         base.transform_filter("datum.beyond_high")
         .mark_text(text="▶", align="right", baseline="middle", fontSize=12)
-        .encode(x=alt.X("high:Q", scale=scale)),
+        .encode(x=vl.X("high:Q", scale=scale)),
     ]
     height = len(figures) * max(16, 9 * len(series))
-    drawn: AnyChart = alt.layer(one, spans, *edges, middles.add_params(chosen)).properties(
-        height=height
-    )
-    return drawn
+    return vl.layer(one, spans, *edges, middles.add_params(chosen)).properties(height=height)
 
 
 def _choose_domain(ratios: Sequence[float]) -> tuple[float, float]:

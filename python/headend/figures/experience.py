@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_labels
 from headend.figures.members import NOTE as MEMBERS_NOTE
 from headend.figures.members import draw_members
@@ -30,7 +31,6 @@ from headend.grading import describe_de_jitter
 from headend.quantity import parse_quantity
 
 if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
     from headend.groups import Group
     from headend.result import Result
 
@@ -65,7 +65,7 @@ _REASON_TONES = (*PALETTE, "#3B3B3B", "#B8A200")
 def draw_voice(results: Sequence[Result]) -> Figure | None:
     """Draw each call's MOS over time."""
     arrows = {"mos": " ↑", "mos_down": " ↓"}
-    title, scale = "voice quality (MOS)", alt.Scale(domain=[1, 4.5], nice=False)
+    title, scale = "voice quality (MOS)", vl.Scale(domain=[1, 4.5], nice=False)
     marks = (
         mark_across(4.0, "4: users satisfied", near_left=True),
         mark_across(3.1, "3.1: nearly all dissatisfied below", near_left=True),
@@ -110,18 +110,18 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     }
     lost = any(bool(frame["value"].is_nan().any()) for frame in frames.values() if len(frame))
 
-    def draw(rows: pl.DataFrame) -> AnyChart:
+    def draw(rows: pl.DataFrame) -> vl.Chart:
         most = float(rows["value"].fill_nan(None).max() or 0)  # type: ignore[arg-type]
         is_near = most > GAMES_MS / 2
-        scale = leave_headroom(max(most, GAMES_MS)) if is_near else alt.Scale(zero=True)
+        scale = leave_headroom(max(most, GAMES_MS)) if is_near else vl.Scale(zero=True)
         layers = [_draw_samples(rows, "round trip (ms)", scale, line=True)]
         if is_near:
             layers.append(mark_across_in_corner(GAMES_MS, f"{GAMES_MS} ms: games"))
         missing = rows.filter(pl.col("value").is_nan())
-        return alt.layer(*layers, *([] if missing.is_empty() else [_draw_lost(missing, rows)]))
+        return vl.layer(*layers, *([] if missing.is_empty() else [_draw_lost(missing, rows)]))
 
-    alone, left_out = lay_out(frames, draw, order_flows(results))
-    scale = alt.Scale(zero=True)
+    alone, left_out = lay_out(frames, draw, partial(order_flows, results))
+    scale = vl.Scale(zero=True)
     members, more = draw_members(results, {"rtt": ""}, 1e-6, "round trip (ms)", scale)
     panels, note, left_out = _join_panels(alone, members, left_out + more)
     if not panels:
@@ -140,7 +140,7 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
 def draw_frames(results: Sequence[Result]) -> Figure | None:
     """Draw how long each video's frames took over time."""
     arrows = {"frame_delay": " ↑", "frame_delay_down": " ↓"}
-    title, scale = "frame delay (ms)", alt.Scale(zero=True)
+    title, scale = "frame delay (ms)", vl.Scale(zero=True)
     panels, over_time, note, left_out = _draw_reports(results, arrows, 1e-6, title, scale)
     if not panels:
         return None
@@ -158,7 +158,7 @@ def draw_frames(results: Sequence[Result]) -> Figure | None:
 def draw_video_rates(results: Sequence[Result]) -> Figure | None:
     """Draw what arrived of each video over time."""
     arrows = {"video_rate": " ↑", "video_rate_down": " ↓"}
-    title, scale = "live video that arrived (Mbit/s)", alt.Scale(zero=True)
+    title, scale = "live video that arrived (Mbit/s)", vl.Scale(zero=True)
     panels, over_time, note, left_out = _draw_reports(
         results, arrows, 1e-6, title, scale, rising=True
     )
@@ -216,11 +216,13 @@ def draw_files(results: Sequence[Result]) -> Figure | None:
 
 def draw_segments(results: Sequence[Result]) -> Figure | None:
     """Draw the rate of each segment of a video over time."""
-    title, scale = "rate of the segment (Mbit/s)", alt.Scale(zero=True)
+    title, scale = "rate of the segment (Mbit/s)", vl.Scale(zero=True)
     kept = _leave_groups_out(results)
     frames = {result.label: _gather(result, {"segment_rate": ""}, 1e-6) for result in kept}
     alone, left_out = lay_out(
-        frames, lambda rows: _draw_samples(rows, title, scale, line=True), order_flows(results)
+        frames,
+        lambda rows: _draw_samples(rows, title, scale, line=True),
+        partial(order_flows, results),
     )
     members, more = draw_members(results, {"segment_rate": ""}, 1e-6, title, scale, rising=True)
     panels, note, left_out = _join_panels(alone, members, left_out + more)
@@ -239,13 +241,13 @@ def draw_segments(results: Sequence[Result]) -> Figure | None:
 def draw_speed(results: Sequence[Result]) -> Figure | None:
     """Draw what a speed test shows against how long it has run."""
     frames = {result.label: _gather_speeds(result) for result in _leave_groups_out(results)}
-    title, scale = "throughput seen (Mbit/s)", alt.Scale(zero=True)
-    axis = alt.X("time_s:Q", title="since the test began (s)")
+    title, scale = "throughput seen (Mbit/s)", vl.Scale(zero=True)
+    axis = vl.X("time_s:Q", title="since the test began (s)")
 
-    def draw(rows: pl.DataFrame) -> AnyChart:
+    def draw(rows: pl.DataFrame) -> vl.Chart:
         return _draw_samples(rows, title, scale, line=True, axis=axis)
 
-    panels, left_out = lay_out(frames, draw, order_flows(results))
+    panels, left_out = lay_out(frames, draw, partial(order_flows, results))
     if not panels:
         return None
     return Figure(
@@ -350,11 +352,11 @@ def _draw_reports(
     suffixes: Mapping[str, str],
     factor: float,
     title: str,
-    scale: alt.Scale,
+    scale: vl.Scale,
     *,
     line: bool = True,
     rising: bool = False,
-    marks: Sequence[AnyChart] = (),
+    marks: Sequence[vl.Chart] = (),
 ) -> tuple[list[Panel], str, str, str]:
     """Draw what applications report: over time, and of groups by member.
 
@@ -367,11 +369,11 @@ def _draw_reports(
         result.label: _gather(result, suffixes, factor) for result in _leave_groups_out(results)
     }
 
-    def draw(rows: pl.DataFrame) -> AnyChart:
+    def draw(rows: pl.DataFrame) -> vl.Chart:
         samples = _draw_samples(rows, title, scale, line=line)
-        return alt.layer(samples, *marks) if marks else samples
+        return vl.layer(samples, *marks) if marks else samples
 
-    alone, left_out = lay_out(frames, draw, order_flows(results))
+    alone, left_out = lay_out(frames, draw, partial(order_flows, results))
     members, more = draw_members(
         results, suffixes, factor, title, scale, rising=rising, marks=marks
     )
@@ -382,7 +384,7 @@ def _draw_reports(
 def _draw_durations(
     results: Sequence[Result], measure: str, name: str, title: str, axis: str, explanation: str
 ) -> Figure | None:
-    scale = alt.Scale(zero=True)
+    scale = vl.Scale(zero=True)
     panels, _, note, left_out = _draw_reports(results, {measure: ""}, 1e-9, axis, scale, line=False)
     if not panels:
         return None
@@ -443,27 +445,24 @@ def _find_timeout(result: Result, flow: str) -> float:
 
 
 def _draw_samples(
-    rows: pl.DataFrame, title: str, scale: alt.Scale, *, line: bool, axis: alt.X | None = None
-) -> AnyChart:
+    rows: pl.DataFrame, title: str, scale: vl.Scale, *, line: bool, axis: vl.X | None = None
+) -> vl.Chart:
     chosen = highlight()
     few = rows.height <= 60 * rows["series"].n_unique()
     base = make_chart(rows.select("time_s", "value", "series", "slot")).encode(
         x=axis or time_axis(),
-        y=alt.Y("value:Q", title=title, scale=scale),
+        y=vl.Y("value:Q", title=title, scale=scale),
         color=colour(rows),
         opacity=fade(chosen),
         tooltip=[
-            alt.Tooltip("series:N", title=" "),
-            alt.Tooltip("time_s:Q", title="s", format=".4~g"),
-            alt.Tooltip("value:Q", title=title, format=".4~g"),
+            vl.Tooltip("series:N", title=" "),
+            vl.Tooltip("time_s:Q", title="s", format=".4~g"),
+            vl.Tooltip("value:Q", title=title, format=".4~g"),
         ],
     )
     if not line:
-        points: AnyChart = (
-            base.encode(shape=shape(rows)).mark_point(filled=True, size=32).add_params(chosen)
-        )
-        return points
-    lines: AnyChart = (
+        return base.encode(shape=shape(rows)).mark_point(filled=True, size=32).add_params(chosen)
+    return (
         base.encode(strokeDash=dash(rows))
         .mark_line(
             # A line does not lead across what is missing.
@@ -473,52 +472,49 @@ def _draw_samples(
         )
         .add_params(chosen)
     )
-    return lines
 
 
-def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> AnyChart:
+def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> vl.Chart:
     """Draw a cross at the bottom for each sample that has no value."""
-    crosses: AnyChart = (
+    return (
         make_chart(missing.select("time_s", "series", "slot"))
         .mark_text(text="×", fontSize=13, fontWeight="bold", dy=-5)
         .encode(
             x=time_axis(),
-            y=alt.value("height"),
+            y=vl.value("height"),
             color=colour(rows),
             tooltip=[
-                alt.Tooltip("series:N", title=" "),
-                alt.Tooltip("time_s:Q", title="no answer at s", format=".4~g"),
+                vl.Tooltip("series:N", title=" "),
+                vl.Tooltip("time_s:Q", title="no answer at s", format=".4~g"),
             ],
         )
     )
-    return crosses
 
 
-def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> AnyChart:
+def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> vl.Chart:
     reasons = list(REASONS.values())
     present = [reason for reason in reasons if reason in rows["reason"].to_list()]
     names = list(order) if order else order_labels(rows[by].to_list())
-    bars: AnyChart = (
+    return (
         make_chart(rows)
         .mark_bar(height={"band": 0.7})
         .encode(
-            y=alt.Y(f"{by}:N", title=None, sort=names, scale=alt.Scale(domain=names)),
-            x=alt.X(
+            y=vl.Y(f"{by}:N", title=None, sort=names, scale=vl.Scale(domain=names)),
+            x=vl.X(
                 "share:Q",
                 title="share of packets sent",
-                axis=alt.Axis(format="~%", tickCount=6, labelSeparation=8),
+                axis=vl.Axis(format="~%", tickCount=6, labelSeparation=8),
             ),
-            color=alt.Color(
+            color=vl.Color(
                 "reason:N",
-                scale=alt.Scale(domain=reasons, range=list(_REASON_TONES[: len(reasons)])),
-                legend=alt.Legend(title=None, values=present),
+                scale=vl.Scale(domain=reasons, range=list(_REASON_TONES[: len(reasons)])),
+                legend=vl.Legend(title=None, values=present),
             ),
             tooltip=[
                 "reason:N",
-                alt.Tooltip("count:Q", title="packets", format=","),
-                alt.Tooltip("share:Q", format=".3~%"),
+                vl.Tooltip("count:Q", title="packets", format=","),
+                vl.Tooltip("share:Q", format=".3~%"),
             ],
         )
         .properties(height=max(60, 34 * len(names)))
     )
-    return bars

@@ -13,7 +13,8 @@ from headend.wording import list_names
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.figures.theme import AnyChart
+    from headend.figures import vegalite as vl
+
 
 #: More lines than this cannot be told apart, so the rest are left out and the figure names them.
 MOST_SERIES = 7
@@ -34,7 +35,7 @@ class Panel:
     """
 
     title: str
-    chart: AnyChart
+    chart: vl.Chart
     name: str = ""
 
     def specify(self) -> dict[str, Any]:
@@ -44,23 +45,24 @@ class Panel:
     @functools.cached_property
     def _specification(self) -> dict[str, Any]:
         """It is made once, for the file and for the page alike."""
-        specification: dict[str, Any] = self.chart.to_dict(validate=False)
-        del specification["$schema"], specification["config"]
-        _clean_titles(specification)
+        specification: dict[str, Any] = _clean_titles(self.chart.to_dict())
+        # A study of somebody else may draw with Altair, whose charts bring both.
+        for name in ("$schema", "config"):
+            specification.pop(name, None)
         return specification
 
 
-def _clean_titles(specification: Any) -> None:
+def _clean_titles(part: Any, name: str = "") -> Any:
     """Keep a title of several lines, or with a backslash, out of Vega's expressions: it is put there without escapes."""
-    if isinstance(specification, list):
-        for item in specification:
-            _clean_titles(item)
-    elif isinstance(specification, dict):
-        for key, value in specification.items():
-            if key == "title" and isinstance(value, str):
-                specification[key] = value.translate(_NO_ESCAPES)
-            elif key not in ("data", "datasets"):
-                _clean_titles(value)
+    if name in ("data", "datasets"):
+        return part
+    if name == "title" and isinstance(part, str):
+        return part.translate(_NO_ESCAPES)
+    if isinstance(part, list):
+        return [_clean_titles(item) for item in part]
+    if isinstance(part, dict):
+        return {key: _clean_titles(value, key) for key, value in part.items()}
+    return part
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,13 @@ class Order:
     ranks: Mapping[str, int] = field(default_factory=dict)
 
 
-Draw = Callable[["pl.DataFrame"], "AnyChart"]
+Draw = Callable[["pl.DataFrame"], "vl.Chart"]
 
 
 def lay_out(
     frames: Mapping[str, pl.DataFrame],
     draw: Draw,
-    order: Order | None = None,
+    order: Callable[[], Order] = Order,
 ) -> tuple[list[Panel], str]:
     """Make the panels of a figure from rows that have a ``key`` (flow, queue).
 
@@ -119,7 +121,8 @@ def lay_out(
     draw
         Draws rows, telling them apart by ``series``, coloured by ``slot``.
     order
-        What goes first and which colours it has; by default, what is met first, and those of the palette in turn.
+        Gives what goes first and which colours it has, where there is anything to draw; by default, what is met first, and
+        the colours of the palette in turn.
 
     Returns
     -------
@@ -128,17 +131,18 @@ def lay_out(
     """
     import polars as pl
 
-    order = order or Order()
     filled = {label: frame for label, frame in frames.items() if not frame.is_empty()}
     if not filled:
         return [], ""
+    found = order()
+    slots, ranks = found.slots, found.ranks
     keys = order_labels([key for frame in filled.values() for key in frame["key"]])
-    kept, note = choose_keys(keys, order.ranks)
-    if all(key in order.slots for key in kept):
-        kept.sort(key=lambda key: order.slots[key])
+    kept, note = choose_keys(keys, ranks)
+    if all(key in slots for key in kept):
+        kept.sort(key=lambda key: slots[key])
     if len(frames) == 1:
         rows = next(iter(filled.values())).filter(pl.col("key").is_in(kept))
-        places = _place(kept, order.slots)
+        places = _place(kept, slots)
         return [Panel("", draw(_mark(rows, pl.col("key"), places)))], note
     panels = []
     for key in kept:

@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.life import FIRST_STEPS, LAST_STEPS, Gap, Lane, Leg, Life, Moment, trace_life
 
 if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
     from headend.result import Result
 
 #: A lane takes as much height as so many rows of text; a row takes so many pixels.
@@ -35,7 +34,7 @@ RECORDED = 128
 AXIS_TITLE = "ms since {:.6f} s of simulated time"
 
 #: Gives the place of a field on the lanes.
-Height = Callable[[str], alt.Y]
+Height = Callable[[str], vl.Y]
 
 #: Kinds of ways in words, in the order of the legend, with their places in the palette.
 KINDS = {
@@ -95,7 +94,7 @@ def _count(gap: Gap) -> str:
     return f"{'at least ' if recorded >= RECORDED else ''}{gap.count} steps"
 
 
-def _draw(life: Life) -> AnyChart:
+def _draw(life: Life) -> vl.Chart:
     lanes = sorted(
         {lane for leg in life.legs for lane in (leg.start, leg.end)}
         | {m.lane for m in life.moments}
@@ -106,32 +105,31 @@ def _draw(life: Life) -> AnyChart:
     colour = _colour({leg.kind for leg in life.legs} | {m.kind for m in life.moments})
     rows = LANE_ROWS * len(lanes) + len(words) + 1
     ticks = time.choose_ticks()
-    x = alt.X(
+    x = vl.X(
         "ms:Q",
         title=AXIS_TITLE.format(life.born_ns / 1e9),
-        scale=alt.Scale(domain=[-0.02 * time.span, (1 + ROOM_FOR_WORDS) * time.span], nice=False),
-        axis=alt.Axis(
+        scale=vl.Scale(domain=[-0.02 * time.span, (1 + ROOM_FOR_WORDS) * time.span], nice=False),
+        axis=vl.Axis(
             grid=False, values=ticks, format=f",.{_count_digits(ticks)}f", labelFlush=False
         ),
     )
-    scale = alt.Scale(
+    scale = vl.Scale(
         domain=[-len(words) - 0.5, LANE_ROWS * len(lanes) + 0.5], nice=False, zero=False
     )
-    axis = alt.Axis(
+    axis = vl.Axis(
         values=list(height.values()), grid=True, ticks=False, domain=False, title=None,
         labelExpr=_name_lanes(height, life), labelFontSize=13,
     )  # fmt: skip
 
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+    def y(field: str) -> vl.Y:
+        return vl.Y(f"{field}:Q", scale=scale, axis=axis)
 
     layers = [
         *_draw_gaps(life, time, max(height.values()), x, y),
         *_draw_words(words, x, y, colour),
         *_draw_legs(life.legs, time, height, x, y, colour),
     ]
-    drawn: AnyChart = alt.layer(*layers).properties(height=int(rows * ROW_HEIGHT))
-    return drawn
+    return vl.layer(*layers).properties(height=int(rows * ROW_HEIGHT))
 
 
 @dataclass(frozen=True)
@@ -208,7 +206,7 @@ def _list_words(life: Life, height: dict[Lane, float], time: _Axis) -> pl.DataFr
     )
 
 
-def _draw_gaps(life: Life, time: _Axis, top: float, x: alt.X, y: Height) -> list[AnyChart]:
+def _draw_gaps(life: Life, time: _Axis, top: float, x: vl.X, y: Height) -> list[vl.Chart]:
     """Shade where steps are left out, over all lanes, and say so between the first two."""
     if not life.gaps:
         return []
@@ -231,14 +229,14 @@ def _draw_gaps(life: Life, time: _Axis, top: float, x: alt.X, y: Height) -> list
     shade = rows.mark_rect(color=PALETTE[6], opacity=0.18).encode(
         x=x, x2="to_ms:Q", y=y("y"), y2="top:Q"
     )
-    middle = alt.X("middle:Q", title=AXIS_TITLE.format(life.born_ns / 1e9))
+    middle = vl.X("middle:Q", title=AXIS_TITLE.format(life.born_ns / 1e9))
     words = rows.mark_text(fontSize=12, baseline="middle").encode(
         x=middle, y=y("between"), text="words:N"
     )
     return [shade, words]
 
 
-def _draw_words(words: pl.DataFrame, x: alt.X, y: Height, colour: alt.Color) -> list[AnyChart]:
+def _draw_words(words: pl.DataFrame, x: vl.X, y: Height, colour: vl.Color) -> list[vl.Chart]:
     base = make_chart(words).encode(x=x)
     row = y("row")
     leaders = base.mark_rule(strokeWidth=0.7, strokeDash=[2, 2], opacity=0.6).encode(
@@ -249,7 +247,7 @@ def _draw_words(words: pl.DataFrame, x: alt.X, y: Height, colour: alt.Color) -> 
     )
     letters = base.mark_text(align="left", dx=4, fontSize=12).encode(y=row, text="words:N")
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        y=y("y"), color=colour, tooltip=[alt.Tooltip("words:N", title=" ")]
+        y=y("y"), color=colour, tooltip=[vl.Tooltip("words:N", title=" ")]
     )
     return [leaders, text, letters, points]
 
@@ -258,10 +256,10 @@ def _draw_legs(
     legs: Sequence[Leg],
     time: _Axis,
     height: dict[Lane, float],
-    x: alt.X,
+    x: vl.X,
     y: Height,
-    colour: alt.Color,
-) -> list[AnyChart]:
+    colour: vl.Color,
+) -> list[vl.Chart]:
     rows = pl.DataFrame(
         [
             {
@@ -276,8 +274,8 @@ def _draw_legs(
     )
     across = rows.filter(pl.col("y") == pl.col("to_y"))
     along = rows.filter(pl.col("y") != pl.col("to_y"))
-    width = alt.condition(alt.datum.kind == KINDS["packet"][0], alt.value(5), alt.value(2.5))
-    layers: list[AnyChart] = [
+    width = vl.condition(f"datum.kind === {json.dumps(KINDS['packet'][0])}", 5, 2.5)
+    layers: list[vl.Chart] = [
         make_chart(across)
         .mark_rule(opacity=0.55)
         .encode(x=x, x2="to_ms:Q", y=y("y"), color=colour, strokeWidth=width),
@@ -297,14 +295,14 @@ def _draw_legs(
     ]
 
 
-def _colour(kinds: set[str]) -> alt.Color:
+def _colour(kinds: set[str]) -> vl.Color:
     """Give each kind its colour, and a legend of those that are there."""
     names = [name for name, _ in KINDS.values()]
     colours = [PALETTE[slot] for _, slot in KINDS.values()]
-    return alt.Color(
+    return vl.Color(
         "kind:N",
-        scale=alt.Scale(domain=names, range=colours),
-        legend=alt.Legend(
+        scale=vl.Scale(domain=names, range=colours),
+        legend=vl.Legend(
             values=[name for kind, (name, _) in KINDS.items() if kind in kinds],
             title=None,
             columns=4,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel, lay_out
 from headend.figures.selection import find_flow_groups, order_flows
 from headend.figures.theme import colour, fade, highlight, make_chart, shape
 
 if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
     from headend.result import Result
 
 #: Members drawn of one group; of more, evenly chosen ones, with the best and the worst.
@@ -31,10 +31,10 @@ def draw_members(
     suffixes: Mapping[str, str],
     factor: float,
     title: str,
-    scale: alt.Scale,
+    scale: vl.Scale,
     *,
     rising: bool = False,
-    marks: Sequence[AnyChart] = (),
+    marks: Sequence[vl.Chart] = (),
 ) -> tuple[list[Panel], str]:
     """Draw the members of groups by a measure, and name what was left out.
 
@@ -54,8 +54,8 @@ def draw_members(
     }
     panels, left_out = lay_out(
         frames,
-        lambda rows: alt.layer(*_draw_layers(rows, title, scale, len(results)), *marks),
-        order_flows(results),
+        lambda rows: vl.layer(*_draw_layers(rows, title, scale, len(results)), *marks),
+        partial(order_flows, results),
     )
     if len(results) == 1:
         name = f"{title.split(' (')[0]} of each"
@@ -114,38 +114,38 @@ def _order_members(rows: pl.DataFrame, factor: float, rising: bool) -> pl.DataFr
     ).filter((place % step == 0) | (place == pl.len() - 1))
 
 
-def _draw_layers(rows: pl.DataFrame, title: str, scale: alt.Scale, runs: int) -> list[AnyChart]:
+def _draw_layers(rows: pl.DataFrame, title: str, scale: vl.Scale, runs: int) -> list[vl.Chart]:
     chosen = highlight()
     base = make_chart(
         rows.select("share", "value", "low", "high", "member", "series", "slot")
     ).encode(
-        x=alt.X(
+        x=vl.X(
             "share:Q",
             title="members, from best to worst",
-            axis=alt.Axis(format="~%", grid=False, values=[0, 0.25, 0.5, 0.75, 1]),
-            scale=alt.Scale(domain=[0, 1], nice=False),
+            axis=vl.Axis(format="~%", grid=False, values=[0, 0.25, 0.5, 0.75, 1]),
+            scale=vl.Scale(domain=[0, 1], nice=False),
         ),
     )
-    points: AnyChart = (
+    points = (
         base.mark_point(filled=True, size=16, clip=True)
         .encode(
-            y=alt.Y("value:Q", title=title, scale=scale),
+            y=vl.Y("value:Q", title=title, scale=scale),
             color=colour(rows),
             shape=shape(rows),
             opacity=fade(chosen),
             tooltip=[
-                alt.Tooltip("member:N", title=" "),
-                alt.Tooltip("series:N", title="of"),
-                alt.Tooltip("value:Q", title="median", format=".4~g"),
-                alt.Tooltip("low:Q", title="5th percentile", format=".4~g"),
-                alt.Tooltip("high:Q", title="95th percentile", format=".4~g"),
+                vl.Tooltip("member:N", title=" "),
+                vl.Tooltip("series:N", title="of"),
+                vl.Tooltip("value:Q", title="median", format=".4~g"),
+                vl.Tooltip("low:Q", title="5th percentile", format=".4~g"),
+                vl.Tooltip("high:Q", title="95th percentile", format=".4~g"),
             ],
         )
         .add_params(chosen)
     )
     if runs > 1:  # the thin lines of several runs would hide each other
         return [points]
-    spans: AnyChart = base.mark_rule(opacity=0.25, clip=True).encode(
-        y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q", color=colour(rows)
+    spans = base.mark_rule(opacity=0.25, clip=True).encode(
+        y=vl.Y("low:Q", title=title, scale=scale), y2="high:Q", color=colour(rows)
     )
     return [spans, points]

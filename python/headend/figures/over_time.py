@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from headend.bottleneck import find_shared_bottleneck
+from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Order, Panel, lay_out
 from headend.figures.selection import (
     find_flow_groups,
@@ -34,7 +35,6 @@ from headend.groups import label_member, name_group
 from headend.wording import list_names
 
 if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
     from headend.groups import Group
     from headend.result import Result
 
@@ -102,7 +102,7 @@ def draw_class_rates(results: Sequence[Result]) -> Figure | None:
     panels, note = lay_out(
         frames,
         lambda rows: _draw_lines(rows, "throughput of all (Mbit/s)", results),
-        order_flows(results),
+        partial(order_flows, results),
     )
     if not panels:
         return None
@@ -127,14 +127,14 @@ def draw_line_rate(results: Sequence[Result]) -> Figure | None:
         )
     nominal = _nominal_rates(results, queue)
 
-    def draw(rows: pl.DataFrame) -> AnyChart:
+    def draw(rows: pl.DataFrame) -> vl.Chart:
         title = "leaving the queue (Mbit/s)"
         if len(nominal) != 1:
             return _draw_lines(rows, title, results)
         rate = next(iter(nominal)) / 1e6
         room = leave_headroom(max(rate, float(rows["value"].max() or 0)))  # type: ignore[arg-type]
         chart = _draw_lines(rows, title, results, scale=room)
-        return alt.layer(chart, mark_across_in_corner(rate, "nominal rate"))
+        return vl.layer(chart, mark_across_in_corner(rate, "nominal rate"))
 
     panels, _ = lay_out(frames, draw)
     if not panels:
@@ -275,7 +275,7 @@ def draw_windows(results: Sequence[Result]) -> Figure | None:
     panels, note = lay_out(
         frames,
         lambda rows: _draw_lines(rows, "congestion window (KiB)", results),
-        _order_connections(frames, order_flows(results)),
+        lambda: _order_connections(frames, order_flows(results)),
     )
     if not panels:
         return None
@@ -351,7 +351,9 @@ def _draw_flow_rates(
             joined.select("time_s", "key", value=_scaled(column, 1e-6)), many
         )
     panels, left_out = lay_out(
-        frames, lambda rows: _draw_lines(rows, title, results, most), order_flows(results)
+        frames,
+        lambda rows: _draw_lines(rows, title, results, most),
+        partial(order_flows, results),
     )
     if steady:
         names = list_names(list(steady), MOST_NAMED)
@@ -379,22 +381,22 @@ def _scaled(column: str, factor: float) -> pl.Expr:
     return (pl.col(column) * factor).round_sig_figs(4)
 
 
-def _encode(rows: pl.DataFrame, title: str, scale: alt.Scale) -> dict[str, Any]:
+def _encode(rows: pl.DataFrame, title: str, scale: vl.Scale) -> dict[str, Any]:
     return {
         "x": time_axis(),
-        "y": alt.Y("value:Q", title=title, scale=scale),
+        "y": vl.Y("value:Q", title=title, scale=scale),
         "color": colour(rows),
         "strokeDash": dash(rows),
         "tooltip": [
-            alt.Tooltip("series:N", title=" "),
-            alt.Tooltip("time_s:Q", title="s", format=".4~g"),
-            alt.Tooltip("value:Q", title=title, format=".4~g"),
+            vl.Tooltip("series:N", title=" "),
+            vl.Tooltip("time_s:Q", title="s", format=".4~g"),
+            vl.Tooltip("value:Q", title=title, format=".4~g"),
         ],
     }
 
 
-def _scale(most: float | None) -> alt.Scale:
-    return alt.Scale(domain=[0, most]) if most else alt.Scale(zero=True)
+def _scale(most: float | None) -> vl.Scale:
+    return vl.Scale(domain=[0, most]) if most else vl.Scale(zero=True)
 
 
 def _draw_lines(
@@ -403,8 +405,8 @@ def _draw_lines(
     results: Sequence[Result],
     most: float | None = None,
     *,
-    scale: alt.Scale | None = None,
-) -> AnyChart:
+    scale: vl.Scale | None = None,
+) -> vl.Chart:
     chosen = highlight()
     lines = (
         make_chart(rows.select("time_s", "value", "series", "slot"))
@@ -413,27 +415,27 @@ def _draw_lines(
         .add_params(chosen)
     )
     if has_band(rows):
-        return _with_warmup(alt.layer(draw_band(rows, title), lines), results)
+        return _with_warmup(vl.layer(draw_band(rows, title), lines), results)
     return _with_warmup(lines, results)
 
 
-def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Result]) -> AnyChart:
+def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Result]) -> vl.Chart:
     lines = _draw_lines(rows, title, results)
     if rows["series"].n_unique() > 1 or "top" not in rows.columns:
         return lines
     shade = (
         make_chart(rows.select("time_s", "top"))
         .mark_area(opacity=0.2, color="#0072B2")
-        .encode(x=time_axis(), y=alt.Y("top:Q", title=title))
+        .encode(x=time_axis(), y=vl.Y("top:Q", title=title))
     )
-    return alt.layer(shade, lines)
+    return vl.layer(shade, lines)
 
 
-def _with_warmup(chart: AnyChart, results: Sequence[Result]) -> AnyChart:
+def _with_warmup(chart: vl.Chart, results: Sequence[Result]) -> vl.Chart:
     ends = {result.manifest.get("warmup_ns", 0) for result in results}
     end = ends.pop() / 1e9 if len(ends) == 1 else 0
     if not end:
         return chart
     last = max(result.manifest["simulated_ns"] for result in results) / 1e9
     mark = mark_along(end, "measured from here", "time_s", to_left=end > last / 2)
-    return alt.layer(chart, mark)
+    return vl.layer(chart, mark)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.theme import colour, make_chart, time_axis
 from headend.figures.thinning import HIGH, LOW
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 #: What to say where something is drawn so.
 NOTE = " Where a name stands for many (×), the line is the median over them, and the shade reaches from the 10th to the 90th percentile."
@@ -61,22 +57,21 @@ def has_band(rows: pl.DataFrame) -> bool:
     return "low" in rows.columns and bool(rows["low"].is_not_null().any())
 
 
-def draw_band(rows: pl.DataFrame, title: str) -> AnyChart:
+def draw_band(rows: pl.DataFrame, title: str) -> vl.Chart:
     """Draw the bands of what stands for many, over time."""
     shown = rows.filter(pl.col("low").is_not_null())
-    band: AnyChart = (
+    return (
         make_chart(shown.select("time_s", "low", "high", "series", "slot"))
         .mark_area(opacity=0.18, clip=True)
         .encode(
             x=time_axis(),
-            y=alt.Y("low:Q", title=title),
+            y=vl.Y("low:Q", title=title),
             y2="high:Q",
             color=colour(rows),
             tooltip=[
-                alt.Tooltip("series:N", title=" "),
-                alt.Tooltip("low:Q", title="10th percentile", format=".4~g"),
-                alt.Tooltip("high:Q", title="90th percentile", format=".4~g"),
+                vl.Tooltip("series:N", title=" "),
+                vl.Tooltip("low:Q", title="10th percentile", format=".4~g"),
+                vl.Tooltip("high:Q", title="90th percentile", format=".4~g"),
             ],
         )
     )
-    return band

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
 from headend.figures.theme import (
     PALETTE,
@@ -22,7 +22,6 @@ from headend.quantity import Kind
 from headend.wording import list_names
 
 if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
     from headend.sweeps.definition import Axis, Sweep
     from headend.sweeps.outcome import Shown
 
@@ -81,7 +80,7 @@ def _draw_panels(
 ) -> tuple[list[Panel], str]:
     """Draw the panels, all on one scale, and name what was left out."""
     if not panels:
-        return [Panel("", _draw(rows, item, along, apart, alt.Undefined), item.measure)], ""
+        return [Panel("", _draw(rows, item, along, apart), item.measure)], ""
     names = [axis.name for axis in panels]
     drawn: list[Panel] = []
     left: list[str] = []
@@ -98,15 +97,17 @@ def _draw_panels(
     return drawn, more if left else ""
 
 
-def _span(rows: pl.DataFrame, item: Shown) -> alt.Scale:
+def _span(rows: pl.DataFrame, item: Shown) -> vl.Scale:
     """Give one scale for all values of a measure, with their intervals, so that panels can be compared."""
     columns, base = ["mean", "low", "high"], _DRAWN[item.kind][1]
     least = rows.select(pl.min_horizontal(columns).min() / base).item()
     most = rows.select(pl.max_horizontal(columns).max() / base).item()
-    return alt.Scale(domain=[min(least, 0), max(most, 0) or 1], nice=True)
+    return vl.Scale(domain=[min(least, 0), max(most, 0) or 1], nice=True)
 
 
-def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None, span: Any) -> AnyChart:
+def _draw(
+    rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None, span: vl.Scale | None = None
+) -> vl.Chart:
     unit, base = _DRAWN[item.kind]
     scale = along.scale
     labels = list(along.labels)
@@ -128,26 +129,26 @@ def _draw(rows: pl.DataFrame, item: Shown, along: Axis, apart: Axis | None, span
     )
     chosen = highlight()
     x_title = f"{along.name} ({scale[1]})" if scale and scale[1] else along.name
-    kind: Literal["quantitative", "nominal"] = "quantitative" if scale else "nominal"
+    place = "x:Q" if scale else "x:N"
     title = _name_measure(rows, item, unit)
     base_chart = make_chart(points).encode(
-        x=alt.X("x", type=kind, title=x_title, sort=None, **_choose_scale(scale)),
+        x=vl.X(place, title=x_title, sort=None, **_choose_scale(scale)),
         color=colour(points, "circle"),
         opacity=fade(chosen),
         tooltip=[
-            alt.Tooltip("series:N", title=" "),
-            alt.Tooltip("x", type=kind, title=along.name),
-            alt.Tooltip("mean:Q", title=title, format=".4~g"),
+            vl.Tooltip("series:N", title=" "),
+            vl.Tooltip(place, title=along.name),
+            vl.Tooltip("mean:Q", title=title, format=".4~g"),
         ],
     )
-    y = alt.Y("mean:Q", title=title, scale=span)
+    up: dict[str, Any] = {"title": title, "scale": span} if span else {"title": title}
+    y = vl.Y("mean:Q", **up)
     marks = base_chart.mark_point(filled=True, size=40).encode(y=y, shape=shape(points))
-    bars = base_chart.mark_rule().encode(y=alt.Y("low:Q", title=title, scale=span), y2="high:Q")
+    bars = base_chart.mark_rule().encode(y=vl.Y("low:Q", **up), y2="high:Q")
     layers = [bars, marks.add_params(chosen)]
     if scale:
         layers.insert(0, base_chart.mark_line().encode(y=y))
-    drawn: AnyChart = alt.layer(*layers)
-    return drawn
+    return vl.layer(*layers)
 
 
 def _name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
@@ -171,6 +172,6 @@ def _choose_scale(scale: tuple[list[float], str] | None) -> dict[str, Any]:
         return {}
     low, high = min(scale[0]), max(scale[0])
     if low > 0 and high / low >= 10:
-        log = alt.Scale(type="log", domain=[low, high], nice=False)
+        log = vl.Scale(type="log", domain=[low, high], nice=False)
         return {"scale": log, "axis": log_axis((low, high), ends=True)}
-    return {"scale": alt.Scale(zero=False, nice=True)}
+    return {"scale": vl.Scale(zero=False, nice=True)}

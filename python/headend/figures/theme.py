@@ -6,14 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
-import altair as alt
 import polars as pl
-import polars.selectors as cs
+
+from headend.figures import vegalite as vl
 
 Form = TypeVar("Form")
-
-#: What Altair gives for a chart, alone or layered.
-AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 #: Okabe and Ito's colours, without black and yellow, which one of the two backgrounds swallows; and two for the longest legends.
 PALETTE = (
@@ -91,9 +88,9 @@ def configure(*, dark: bool = False) -> dict[str, Any]:
     }
 
 
-def make_chart(rows: pl.DataFrame) -> alt.Chart:
+def make_chart(rows: pl.DataFrame) -> vl.Chart:
     """Start a chart on rows, held inside it."""
-    return alt.Chart(rows.with_columns(cs.float().fill_nan(None)))
+    return vl.Chart(rows)
 
 
 def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
@@ -103,25 +100,25 @@ def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
     return list(series.select("series", "slot").iter_rows())
 
 
-def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> alt.Color:
+def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> vl.Color:
     """Tell series apart by colour; a flow or run has the same one in every figure."""
     series = list_series(rows)
     names = [name for name, _ in series]
-    return alt.Color(
+    return vl.Color(
         "series:N",
-        scale=alt.Scale(domain=names, range=[PALETTE[slot % len(PALETTE)] for _, slot in series]),
+        scale=vl.Scale(domain=names, range=[PALETTE[slot % len(PALETTE)] for _, slot in series]),
         legend=make_legend(names, symbol),
         sort=names,
     )
 
 
-def dash(rows: pl.DataFrame, *, smooth: bool = False) -> alt.StrokeDash:
+def dash(rows: pl.DataFrame, *, smooth: bool = False) -> vl.StrokeDash:
     """Tell series apart by dashes too: smooth curves always, others once the colours are used up."""
     series = list_series(rows)
     names = [name for name, _ in series]
-    return alt.StrokeDash(
+    return vl.StrokeDash(
         "series:N",
-        scale=alt.Scale(
+        scale=vl.Scale(
             domain=names, range=[list(_choose(DASHES, slot, smooth)) for _, slot in series]
         ),
         legend=make_legend(names, "stroke"),
@@ -129,13 +126,13 @@ def dash(rows: pl.DataFrame, *, smooth: bool = False) -> alt.StrokeDash:
     )
 
 
-def shape(rows: pl.DataFrame) -> alt.Shape:
+def shape(rows: pl.DataFrame) -> vl.Shape:
     """Tell points apart by shape once the colours are used up."""
     series = list_series(rows)
     names = [name for name, _ in series]
-    return alt.Shape(
+    return vl.Shape(
         "series:N",
-        scale=alt.Scale(domain=names, range=[_choose(SHAPES, slot) for _, slot in series]),
+        scale=vl.Scale(domain=names, range=[_choose(SHAPES, slot) for _, slot in series]),
         legend=make_legend(names),
         sort=names,
     )
@@ -143,36 +140,36 @@ def shape(rows: pl.DataFrame) -> alt.Shape:
 
 def make_legend(
     names: Sequence[str], symbol: Literal["stroke", "circle"] | None = None
-) -> alt.Legend:
+) -> vl.Legend:
     """Make a legend that keeps inside its panel, in as many columns as the longest name leaves room for."""
     widest = SYMBOL_WIDTH + LETTER_WIDTH * max(map(len, names), default=0)
     columns = int(min(3, max(1, LEGEND_WIDTH // widest)))
     if symbol is None:
-        return alt.Legend(title=None, columns=columns)
-    return alt.Legend(title=None, columns=columns, symbolType=symbol)
+        return vl.Legend(title=None, columns=columns)
+    return vl.Legend(title=None, columns=columns, symbolType=symbol)
 
 
-def time_axis() -> alt.X:
+def time_axis() -> vl.X:
     """Put simulated time along the bottom."""
-    return alt.X(
+    return vl.X(
         "time_s:Q",
         title="simulated time (s)",
-        axis=alt.Axis(grid=False, tickCount=8),
-        scale=alt.Scale(nice=False, zero=True),
+        axis=vl.Axis(grid=False, tickCount=8),
+        scale=vl.Scale(nice=False, zero=True),
     )
 
 
-def share_axis(what: str) -> alt.Y:
+def share_axis(what: str) -> vl.Y:
     """Put the cumulative share of something up the side, to draw distributions against."""
-    return alt.Y(
+    return vl.Y(
         "share:Q",
         title=f"share of {what} within",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="~%"),
+        scale=vl.Scale(domain=[0, 1]),
+        axis=vl.Axis(format="~%"),
     )
 
 
-def log_axis(domain: tuple[float, float], *, ends: bool = False) -> alt.Axis:
+def log_axis(domain: tuple[float, float], *, ends: bool = False) -> vl.Axis:
     """Label a logarithmic axis at 1, 2 and 5 of each power of ten, or at the powers where there are many.
 
     With ``ends``, the ends of the domain are labelled too, and nothing that would run into them.
@@ -185,20 +182,20 @@ def log_axis(domain: tuple[float, float], *, ends: bool = False) -> alt.Axis:
         between = [value for value in values if domain[0] * room < value < domain[1] / room]
         values = [domain[0], *between, domain[1]]
     # Vega's own words for a logarithmic scale leave out what is further than a few steps from a power of ten.
-    return alt.Axis(values=values, labelExpr="format(datum.value, ',~r')")
+    return vl.Axis(values=values, labelExpr="format(datum.value, ',~r')")
 
 
-def highlight() -> alt.Parameter:
+def highlight() -> vl.Parameter:
     """Make the legend clickable: the chosen series stays, the others fade."""
-    return alt.selection_point(fields=["series"], bind="legend")
+    return vl.selection_point("chosen", fields=["series"], bind="legend")
 
 
-def fade(selection: alt.Parameter) -> Any:
+def fade(selection: vl.Parameter) -> dict[str, Any]:
     """Fade what is not chosen in the legend."""
-    return alt.when(selection).then(alt.value(1)).otherwise(alt.value(0.12))
+    return vl.condition(selection, 1, 0.12)
 
 
-def mark_across(value: float, text: str, *, near_left: bool = False) -> AnyChart:
+def mark_across(value: float, text: str, *, near_left: bool = False) -> vl.Chart:
     """Draw a known mark as a horizontal line with its meaning written on it."""
     data = pl.DataFrame({"mark": [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(y="mark:Q")
@@ -211,12 +208,12 @@ def mark_across(value: float, text: str, *, near_left: bool = False) -> AnyChart
             dy=8 if near_left else -6,
             dx=0 if near_left else -2,
         )
-        .encode(y="mark:Q", x=alt.value(side), text="meaning:N")
+        .encode(y="mark:Q", x=vl.value(side), text="meaning:N")
     )
-    return alt.layer(line, *_write_over(label))
+    return vl.layer(line, *_write_over(label))
 
 
-def mark_across_in_corner(value: float, text: str, *, to_left: bool = False) -> AnyChart:
+def mark_across_in_corner(value: float, text: str, *, to_left: bool = False) -> vl.Chart:
     """Draw a known mark as a horizontal line that curves run along: its meaning stands in an upper corner, off them.
 
     The scale has to leave room there, as that of ``leave_headroom`` does.
@@ -226,25 +223,25 @@ def mark_across_in_corner(value: float, text: str, *, to_left: bool = False) -> 
     label = (
         make_chart(data)
         .mark_text(align="left" if to_left else "right", baseline="top", dx=4 if to_left else -2)
-        .encode(y=alt.value(2), x=alt.value(0 if to_left else "width"), text="meaning:N")
+        .encode(y=vl.value(2), x=vl.value(0 if to_left else "width"), text="meaning:N")
     )
-    return alt.layer(line, label)
+    return vl.layer(line, label)
 
 
-def leave_headroom(most: float) -> alt.Scale:
+def leave_headroom(most: float) -> vl.Scale:
     """Give a scale from zero, with room above all curves for a line of text."""
-    return alt.Scale(zero=True, domainMax=most * HEIGHT / (HEIGHT - 24), nice=False)
+    return vl.Scale(zero=True, domainMax=most * HEIGHT / (HEIGHT - 24), nice=False)
 
 
 def mark_along(
     value: float, text: str, field: str, *, to_left: bool = False, above: bool = False
-) -> AnyChart:
+) -> vl.Chart:
     """Draw a known mark as a vertical line with its meaning written beside it, where there is room for it, or above the panel."""
     data = pl.DataFrame({field: [value], "meaning": [text]})
     line = make_chart(data).mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
     if above:
         over = make_chart(data).mark_text(align="center", baseline="bottom")
-        return alt.layer(line, over.encode(x=f"{field}:Q", y=alt.value(-3), text="meaning:N"))
+        return vl.layer(line, over.encode(x=f"{field}:Q", y=vl.value(-3), text="meaning:N"))
     label = (
         make_chart(data)
         .mark_text(
@@ -253,16 +250,14 @@ def mark_along(
             dx=-4 if to_left else 4,
             baseline="top",
         )
-        .encode(x=f"{field}:Q", y=alt.value(2), text="meaning:N")
+        .encode(x=f"{field}:Q", y=vl.value(2), text="meaning:N")
     )
-    return alt.layer(line, *_write_over(label))
+    return vl.layer(line, *_write_over(label))
 
 
-def _write_over(label: alt.Chart) -> tuple[alt.Chart, alt.Chart]:
+def _write_over(label: vl.Chart) -> tuple[vl.Chart, vl.Chart]:
     """Write a label on a halo of the page's colour, so that lines below do not run through its letters."""
-    letters = label.copy()
-    letters.mark = alt.MarkDef(**{**label.mark.to_dict(), "style": "text"})
-    return label, letters
+    return label, label.properties(mark={**label.parts["mark"], "style": "text"})
 
 
 def _choose(forms: Sequence[Form], slot: int, smooth: bool = False) -> Form:

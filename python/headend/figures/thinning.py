@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,66 +69,86 @@ def thin_series(
     return rows.select(*by, time, *rounded)
 
 
-@dataclass(frozen=True)
-class Tail:
-    """A distribution as the delay, in ms, that each of some shares of packets exceeds; shares fall from 1."""
-
-    delays: npt.NDArray[np.float64]
-    shares: npt.NDArray[np.float64]
-
-
-def thin_distributions(rows: pl.DataFrame) -> dict[tuple[str, str], Tail]:
-    """Give the distribution of each name and direction.
+def thin_distributions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Give each distribution as the delay that each of some shares of its packets exceeds.
 
     Parameters
     ----------
     rows
         ``name``, ``direction``, ``lower_ns``, ``upper_ns`` and ``count`` of non-empty buckets.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``name``, ``direction``, ``share``, which falls from 1, ``delay_ms``, and ``is_reached``: whether there are enough
+        packets for so rare a delay. Where there are not, the delay is that of the rarest share that is reached.
     """
-    ordered = rows.sort("name", "direction", "lower_ns", maintain_order=True)
-    sizes = ordered.group_by("name", "direction", maintain_order=True).len()
-    lowers, uppers, counts = (
-        ordered[name].to_numpy() for name in ("lower_ns", "upper_ns", "count")
+    import polars as pl
+
+    buckets = rows.sort("name", "direction", "lower_ns", maintain_order=True).with_columns(
+        member=pl.struct("name", "direction").rle_id()
     )
-    tails, begin = {}, 0
-    for name, direction, size in sizes.iter_rows():
-        own = slice(begin, begin + size)
-        tails[name, direction] = _thin(lowers[own], uppers[own], counts[own])
-        begin += size
-    return tails
+    buckets = buckets.with_columns(count=pl.col("count").cum_sum().over("member"))
+    members = (
+        buckets.group_by("member", maintain_order=True)
+        .agg(pl.col("name", "direction", "lower_ns").first(), total=pl.col("count").last())
+        .filter(pl.col("total") > 0)
+    )
+    share = pl.col("share")
+    shares = pl.DataFrame({"share": TAIL_SHARES})
+    wanted = members.join(shares, how="cross", maintain_order="left_right").with_columns(
+        is_reached=(share == 1) | (share * pl.col("total") >= 1)
+    )
+    # The first share of each member is reached: nothing is filled in from another member.
+    rarest = pl.when("is_reached").then(share).forward_fill()
+    ends = buckets.join(members.select("member", "total"), on="member", maintain_order="left")
+    # A share's delay is the end of the first bucket that reaches as far into the packets.
+    both = pl.concat(
+        [
+            wanted.with_columns(place=1 - rarest),
+            ends.select("member", "upper_ns", place=pl.col("count") / pl.col("total")),
+        ],
+        how="diagonal",
+    )
+    found = (
+        both.sort("member", "place", maintain_order=True)
+        .with_columns(pl.col("upper_ns").backward_fill())
+        .drop_nulls("share")
+    )
+    delay = pl.when(pl.col("place") == 0).then("lower_ns").otherwise("upper_ns")
+    return found.select(
+        "name", "direction", "share", "is_reached", delay_ms=pl.max_horizontal(delay, 1e3) / 1e6
+    )
 
 
-def _thin(
-    lowers: npt.NDArray[np.int64], uppers: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
-) -> Tail:
-    total = float(counts.sum())
-    if not total:
-        return Tail(np.empty(0), np.empty(0))
-    shares = np.array(TAIL_SHARES)
-    shares = shares[(shares * total >= 1) | (shares == 1)]  # nothing else was that rare
-    places = np.searchsorted(np.cumsum(counts) / total, 1 - shares)
-    delays = np.where(shares == 1, lowers[0], uppers[np.minimum(places, len(uppers) - 1)])
-    return Tail(np.maximum(delays, 1e3) / 1e6, shares)
-
-
-def merge_tails(tails: Sequence[Tail]) -> dict[str, npt.NDArray[np.float64]]:
-    """Give the distributions of many as one: at each share the median delay over them, and where most of them are.
+def merge_distributions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Give the distributions of each key as one: at each share the median delay over them, and where most of them are.
 
     A member counts at every share: at one that is rarer than a single packet of its own, by its longest delay. Would it count
     where it has packets alone, others would be drawn further down the curve, and it could rise or turn back.
 
+    Parameters
+    ----------
+    rows
+        What ``thin_distributions`` gives, with a ``key``, in the order in which keys are to be.
+
     Returns
     -------
-    dict
-        ``delay_ms``, ``low_ms``, ``high_ms`` and ``share``, as far down as half of the members reach; no delay falls along it.
+    polars.DataFrame
+        ``key``, ``share``, ``delay_ms``, ``low_ms`` and ``high_ms``, as far down as half of the members reach; no delay falls
+        along it.
     """
-    longest = max(tails, key=lambda tail: len(tail.shares)).shares
-    table = np.empty((len(tails), len(longest)))
-    reached = np.zeros(len(longest), dtype=np.int64)
-    for row, tail in zip(table, tails, strict=True):
-        own = len(tail.delays)
-        row[:own], row[own:] = tail.delays, tail.delays[-1]
-        reached[:own] += 1
-    shown = reached * 2 >= len(tails)
-    low, middle, high = np.quantile(table[:, shown], (LOW, 0.5, HIGH), axis=0)
-    return {"delay_ms": middle, "share": longest[shown], "low_ms": low, "high_ms": high}
+    import polars as pl
+
+    delay = pl.col("delay_ms")
+    return (
+        rows.group_by("key", "share", maintain_order=True)
+        .agg(
+            pl.col("is_reached").mean(),
+            delay.quantile(0.5, "linear"),
+            low_ms=delay.quantile(LOW, "linear"),
+            high_ms=delay.quantile(HIGH, "linear"),
+        )
+        .filter(pl.col("is_reached") >= 0.5)
+        .drop("is_reached")
+    )

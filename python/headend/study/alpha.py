@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import altair as alt
 import polars as pl
 
-from headend.figures.theme import AnyChart, colour, log_axis, make_chart
+from headend.figures import vegalite as vl
+from headend.figures.theme import colour, log_axis, make_chart
 from headend.study.claims import Finding, Verdict
 from headend.study.deciding import decide_over_seeds
 
@@ -108,7 +108,7 @@ def draw_totals(
     flows: str,
     total: str,
     marked: Sequence[int] = (),
-) -> AnyChart:
+) -> vl.Chart:
     """Draw the total α of all flows over their number, with the document's.
 
     Parameters
@@ -127,17 +127,16 @@ def draw_totals(
         for n, alpha in published.items()
     ]
     frame = pl.DataFrame([*rows, *ours])
-    chart: AnyChart = (
+    return (
         make_chart(frame)
         .mark_line(point={"filled": True, "size": 55}, strokeWidth=1.5)
         .encode(
-            x=alt.X("flows:Q", title=flows, axis=alt.Axis(values=list(marked or published))),
-            y=alt.Y("total:Q", title=total),
+            x=vl.X("flows:Q", title=flows, axis=vl.Axis(values=list(marked or published))),
+            y=vl.Y("total:Q", title=total),
             color=colour(frame),
             tooltip=["series:N", "flows:Q", "total:Q"],
         )
     )
-    return chart
 
 
 def tell_alpha(alpha: float | None) -> str:
@@ -145,12 +144,12 @@ def tell_alpha(alpha: float | None) -> str:
     return "–" if alpha is None else f"{alpha:g}"
 
 
-def alpha_axis(least: float, most: float) -> alt.X:
+def alpha_axis(least: float, most: float) -> vl.X:
     """Put one flow's α along the bottom, on a logarithm."""
-    return alt.X(
+    return vl.X(
         "alpha:Q",
         title="individual α (packets)",
-        scale=alt.Scale(type="log", domain=[least, most], nice=False),
+        scale=vl.Scale(type="log", domain=[least, most], nice=False),
         axis=log_axis((least, most)),
     )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.theme import colour, log_axis, make_chart
 
 Row = dict[str, Any]
@@ -109,13 +109,13 @@ def find_best(
     return best.select(*by, best="buffer_kib", **{value: pl.col(value)})
 
 
-def make_buffer_axis(sizes: Sequence[float], title: str = "buffer (KiB)") -> alt.X:
+def make_buffer_axis(sizes: Sequence[float], title: str = "buffer (KiB)") -> vl.X:
     """Put buffer sizes along the bottom, each doubling a step."""
-    return alt.X(
+    return vl.X(
         "buffer_kib:Q",
         title=title,
-        scale=alt.Scale(type="log", base=2, domain=[min(sizes), max(sizes)], nice=False),
-        axis=alt.Axis(values=list(sizes)),
+        scale=vl.Scale(type="log", base=2, domain=[min(sizes), max(sizes)], nice=False),
+        axis=vl.Axis(values=list(sizes)),
     )
 
 
@@ -127,7 +127,7 @@ def draw_over_buffers(
     domain: tuple[float, float] | None = None,
     log: bool = False,
     x_title: str = "buffer (KiB)",
-) -> alt.Chart:
+) -> vl.Chart:
     """Draw a line with points for each ``series``, coloured by ``slot``, over ``buffer_kib``.
 
     Parameters
@@ -146,19 +146,18 @@ def draw_over_buffers(
     sizes = rows["buffer_kib"].unique().sort().to_list()
     y: dict[str, Any] = {"title": title}
     if domain:
-        kind: Literal["log", "linear"] = "log" if log else "linear"
-        y["scale"] = alt.Scale(type=kind, domain=list(domain), nice=False)
+        kind = "log" if log else "linear"
+        y["scale"] = vl.Scale(type=kind, domain=list(domain), nice=False)
     if domain and log:
-        ticks = log_axis(domain).to_dict()["values"]
-        y["axis"] = alt.Axis(values=[tick for tick in ticks if domain[0] <= tick <= domain[1]])
-    chart: alt.Chart = (
+        ticks = log_axis(domain)["values"]
+        y["axis"] = vl.Axis(values=[tick for tick in ticks if domain[0] <= tick <= domain[1]])
+    return (
         make_chart(rows)
         .mark_line(point={"filled": True, "size": 40}, strokeWidth=2, clip=True)
         .encode(
             x=make_buffer_axis(sizes, x_title),
-            y=alt.Y(f"{value}:Q", **y),
+            y=vl.Y(f"{value}:Q", **y),
             color=colour(rows),
-            tooltip=["series:N", "buffer_kib:Q", alt.Tooltip(f"{value}:Q", format=".4~g")],
+            tooltip=["series:N", "buffer_kib:Q", vl.Tooltip(f"{value}:Q", format=".4~g")],
         )
     )
-    return chart

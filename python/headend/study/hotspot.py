@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.airtime import CELL, DOCUMENT, DOCUMENT_TRANSFER, SECOND_US, Game
@@ -176,16 +176,16 @@ def draw_lost(
         ]
     )
     names = [name for name in TONES if name in curves or name in measured]
-    tone = alt.Color(
+    tone = vl.Color(
         "what:N",
-        scale=alt.Scale(domain=names, range=[TONES[name] for name in names]),
-        legend=alt.Legend(title=None, columns=2, symbolType="stroke"),
+        scale=vl.Scale(domain=names, range=[TONES[name] for name in names]),
+        legend=vl.Legend(title=None, columns=2, symbolType="stroke"),
     )
-    x = alt.X("players:Q", title="players", axis=alt.Axis(tickMinStep=1))
-    y = alt.Y(
+    x = vl.X("players:Q", title="players", axis=vl.Axis(tickMinStep=1))
+    y = vl.Y(
         "mbps:Q",
         title="Mbit/s",
-        scale=alt.Scale(domain=[0, most_mbps], nice=False),
+        scale=vl.Scale(domain=[0, most_mbps], nice=False),
     )
     layers = [
         make_chart(lines).mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=tone),
@@ -201,4 +201,4 @@ def draw_lost(
             .mark_rule(strokeWidth=7, opacity=0.35, color="#8C8C8C")
             .encode(x="players:Q", y="low:Q", y2="high:Q")
         )
-    return Panel("", alt.layer(*layers))
+    return Panel("", vl.layer(*layers))

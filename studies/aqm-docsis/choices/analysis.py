@@ -6,11 +6,11 @@ import itertools
 from statistics import fmean
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from headend.estimate import Estimate, estimate_mean
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, log_axis, make_chart, make_legend
 from headend.study.claims import Finding, Verdict, decide
@@ -124,8 +124,8 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
         found = estimate_latency(points, choice, queue)
         if found is not None:
             rows.append({"choice": choice, "queue": queue, "value": found.mean})
-    scale = alt.Scale(type="log", domain=[3, 300], nice=False)
-    axis = alt.X(
+    scale = vl.Scale(type="log", domain=[3, 300], nice=False)
+    axis = vl.X(
         "value:Q", title="90th percentile latency (ms)", scale=scale, axis=log_axis((3, 300))
     )
     return draw_dots(pl.DataFrame(rows), axis)
@@ -136,14 +136,14 @@ def draw_pages(points: pl.DataFrame) -> list[Panel]:
     rows = points.group_by("choice", "queue", maintain_order=True).agg(
         value=pl.col("page").mean() / 1e9
     )
-    axis = alt.X("value:Q", title="90th percentile page load time (s)", scale=alt.Scale(zero=False))
+    axis = vl.X("value:Q", title="90th percentile page load time (s)", scale=vl.Scale(zero=False))
     return draw_dots(rows, axis)
 
 
 def draw_mos(points: pl.DataFrame) -> list[Panel]:
     """Draw the mean score."""
     rows = points.group_by("choice", "queue", maintain_order=True).agg(value=pl.col("mos").mean())
-    axis = alt.X("value:Q", title="VoIP MOS", scale=alt.Scale(domain=[1, 4.5]))
+    axis = vl.X("value:Q", title="VoIP MOS", scale=vl.Scale(domain=[1, 4.5]))
     return draw_dots(rows, axis)
 
 
@@ -153,7 +153,7 @@ def list_queues(points: pl.DataFrame) -> list[str]:
     return [queue for queue in DISCIPLINES if queue in run]
 
 
-def draw_dots(rows: pl.DataFrame, axis: alt.X) -> list[Panel]:
+def draw_dots(rows: pl.DataFrame, axis: vl.X) -> list[Panel]:
     """Draw a row for each choice and a mark for each queue."""
     named = rows.with_columns(
         name=pl.col("choice").replace_strict(CHOICES),
@@ -161,20 +161,20 @@ def draw_dots(rows: pl.DataFrame, axis: alt.X) -> list[Panel]:
     )
     queues = list_queues(rows)
     names = [DISCIPLINES[queue] for queue in queues]
-    tones = alt.Scale(domain=names, range=[PALETTE[SLOTS[queue]] for queue in queues])
+    tones = vl.Scale(domain=names, range=[PALETTE[SLOTS[queue]] for queue in queues])
     chart = (
         make_chart(named)
         .mark_point(size=75, filled=True, opacity=0.85, clip=True)
         .encode(
             x=axis,
-            y=alt.Y(
+            y=vl.Y(
                 "name:N",
                 title=None,
                 sort=list(CHOICES.values()),
-                axis=alt.Axis(grid=True, labelLimit=200),
+                axis=vl.Axis(grid=True, labelLimit=200),
             ),
-            color=alt.Color("series:N", scale=tones, legend=make_legend(names), sort=names),
-            tooltip=["series:N", "name:N", alt.Tooltip("value:Q", format=".3~g")],
+            color=vl.Color("series:N", scale=tones, legend=make_legend(names), sort=names),
+            tooltip=["series:N", "name:N", vl.Tooltip("value:Q", format=".3~g")],
         )
     )
     return [Panel("", chart.properties(height=30 * len(CHOICES)))]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from headend.estimate import estimate_mean
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding
@@ -64,9 +64,9 @@ def draw_hashes(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_point(filled=True, size=70, opacity=0.7, color=PALETTE[0])
         .encode(
-            x=alt.X("value:Q", title="90th percentile latency (ms)", scale=alt.Scale(zero=True)),
-            y=alt.Y("name:N", title=None),
-            tooltip=["name:N", alt.Tooltip("value:Q", format=".1f")],
+            x=vl.X("value:Q", title="90th percentile latency (ms)", scale=vl.Scale(zero=True)),
+            y=vl.Y("name:N", title=None),
+            tooltip=["name:N", vl.Tooltip("value:Q", format=".1f")],
         )
     )
     paper = (
@@ -74,4 +74,4 @@ def draw_hashes(points: pl.DataFrame) -> list[Panel]:
         .mark_rule(strokeDash=[4, 3])
         .encode(x="value:Q")
     )
-    return [Panel("", alt.layer(marks, paper).properties(height=120))]
+    return [Panel("", vl.layer(marks, paper).properties(height=120))]

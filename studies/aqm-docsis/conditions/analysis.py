@@ -7,10 +7,10 @@ import itertools
 import tomllib
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from headend.errors import InputError
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, make_chart, mark_across
 from headend.library import find_study, list_scenarios
@@ -300,17 +300,17 @@ def draw_patterns(_points: pl.DataFrame) -> list[Panel]:
         make_chart(frame)
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X("time:Q", title="time (s)", scale=alt.Scale(domain=[0, 120], nice=False)),
-            y=alt.Y(
+            x=vl.X("time:Q", title="time (s)", scale=vl.Scale(domain=[0, 120], nice=False)),
+            y=vl.Y(
                 "rate:Q",
                 title="channel capacity (Mb/s)",
-                scale=alt.Scale(domain=[0, 275], nice=False),
+                scale=vl.Scale(domain=[0, 275], nice=False),
             ),
             color=colour(frame),
         )
     )
     marks = [mark_across(SUSTAINED, "sustained"), mark_across(PEAK, "peak")]
-    return [Panel("", alt.layer(chart, *marks))]
+    return [Panel("", vl.layer(chart, *marks))]
 
 
 def draw_meeting(_points: pl.DataFrame) -> list[Panel]:
@@ -331,16 +331,16 @@ def draw_meeting(_points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_bar()
         .encode(
-            x=alt.X("load:O", title="load (Table 1)", axis=alt.Axis(labelAngle=0)),
-            xOffset=alt.XOffset("series:N", sort=["32 queues", "1024 queues"]),
-            y=alt.Y("share:Q", title="probability to share a queue", axis=alt.Axis(format="~%")),
-            color=alt.Color(
+            x=vl.X("load:O", title="load (Table 1)", axis=vl.Axis(labelAngle=0)),
+            xOffset=vl.XOffset("series:N", sort=["32 queues", "1024 queues"]),
+            y=vl.Y("share:Q", title="probability to share a queue", axis=vl.Axis(format="~%")),
+            color=vl.Color(
                 "series:N",
                 title=None,
                 sort=["32 queues", "1024 queues"],
-                scale=alt.Scale(domain=["32 queues", "1024 queues"], range=list(PALETTE[:2])),
+                scale=vl.Scale(domain=["32 queues", "1024 queues"], range=list(PALETTE[:2])),
             ),
-            tooltip=["series:N", "load:O", alt.Tooltip("share:Q", format=".1%")],
+            tooltip=["series:N", "load:O", vl.Tooltip("share:Q", format=".1%")],
         )
     )
     return [Panel("", chart)]

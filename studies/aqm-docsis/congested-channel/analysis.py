@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from headend.estimate import estimate_difference
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, dash, make_chart, share_axis
 from headend.study.claims import Finding, decide
@@ -73,12 +73,12 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_line(strokeWidth=2.2)
         .encode(
-            x=alt.X("delay_ms:Q", title="one-way delay upstream (ms)"),
+            x=vl.X("delay_ms:Q", title="one-way delay upstream (ms)"),
             y=share_axis("packets"),
             order="share:Q",
             color=colour(rows),
             strokeDash=dash(rows, smooth=True),
-            tooltip=["series:N", alt.Tooltip("delay_ms:Q", format=".3~g"), "share:Q"],
+            tooltip=["series:N", vl.Tooltip("delay_ms:Q", format=".3~g"), "share:Q"],
         )
     )
     return [Panel("", chart)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import AnyChart, colour, make_chart
+from headend.figures.theme import colour, make_chart
 from headend.study.claims import Finding, decide
 from headend.study.deciding import decide_over_seeds, join_decisions
 
@@ -181,7 +181,7 @@ def _draw(
     estimates: list[str],
     seconds: tuple[float, float],
     uploads: str = "all along",
-) -> AnyChart:
+) -> vl.Chart:
     frames = []
     for estimate in estimates:
         row = list_runs(points.filter(**DRAWN), estimate, uploads)[0]
@@ -195,18 +195,17 @@ def _draw(
     rows = pl.concat(frames).filter(pl.col("time_s").is_between(*seconds))
     # A point in five says enough of a long run.
     thin = rows if seconds[1] - seconds[0] < 10 else rows.gather_every(5)
-    chart: AnyChart = (
+    return (
         make_chart(thin)
         .mark_line(strokeWidth=1.4, interpolate="step-before", clip=True)
         .encode(
-            x=alt.X(
+            x=vl.X(
                 "time_s:Q",
                 title="simulated time (s)",
-                scale=alt.Scale(domain=list(seconds), nice=False),
-                axis=alt.Axis(tickCount=8),
+                scale=vl.Scale(domain=list(seconds), nice=False),
+                axis=vl.Axis(tickCount=8),
             ),
-            y=alt.Y("mbps:Q", title="rate (Mbit/s)", scale=alt.Scale(domain=[0, 40])),
+            y=vl.Y("mbps:Q", title="rate (Mbit/s)", scale=vl.Scale(domain=[0, 40])),
             color=colour(rows),
         )
     )
-    return chart

@@ -5,11 +5,11 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, AnyChart, make_chart
+from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, decide
 from headend.study.deciding import decide_over_seeds, join_decisions
 
@@ -100,20 +100,20 @@ def draw_game(points: pl.DataFrame) -> list[Panel]:
     return panels
 
 
-def _draw_bars(rows: pl.DataFrame) -> AnyChart:
+def _draw_bars(rows: pl.DataFrame) -> vl.Chart:
     names, series = list(NAMES.values()), ["drawn at the map", "drawn at the burst"]
     base = make_chart(rows).encode(
-        y=alt.Y("queue:N", title=None, sort=names),
-        yOffset=alt.YOffset("series:N", sort=series),
-        x=alt.X("delay_ms:Q", title="mean one-way delay upstream (ms)"),
+        y=vl.Y("queue:N", title=None, sort=names),
+        yOffset=vl.YOffset("series:N", sort=series),
+        x=vl.X("delay_ms:Q", title="mean one-way delay upstream (ms)"),
     )
     bars = base.mark_bar().encode(
-        color=alt.Color(
-            "series:N", sort=series, scale=alt.Scale(domain=series, range=list(PALETTE[:2]))
+        color=vl.Color(
+            "series:N", sort=series, scale=vl.Scale(domain=series, range=list(PALETTE[:2]))
         )
     )
-    words = base.mark_text(align="left", dx=4).encode(text=alt.Text("delay_ms:Q", format=".1f"))
-    return alt.layer(bars, words)
+    words = base.mark_text(align="left", dx=4).encode(text=vl.Text("delay_ms:Q", format=".1f"))
+    return vl.layer(bars, words)
 
 
 def _name(row: dict[str, Any]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study.claims import Finding, decide
@@ -159,34 +159,34 @@ def draw_runs(points: pl.DataFrame) -> list[Panel]:
     rows = pl.concat(
         [_bin_runs(points, drops, slot) for slot, drops in enumerate(("independent", "reached"))]
     )
-    x = alt.X(
+    x = vl.X(
         "packets:Q",
         title="packets from drop to drop",
-        scale=alt.Scale(domain=[0, 900], nice=False),
+        scale=vl.Scale(domain=[0, 900], nice=False),
     )
     base = make_chart(rows).encode(x=x, color=colour(rows))
     exact = base.mark_line(strokeWidth=1.8, interpolate="step").encode(
-        y=alt.Y("exact:Q", title="probability of a run of that length", scale=alt.Scale(zero=True))
+        y=vl.Y("exact:Q", title="probability of a run of that length", scale=vl.Scale(zero=True))
     )
     measured = base.mark_point(filled=True, size=40, opacity=1).encode(
         y="measured:Q",
-        tooltip=["series:N", "packets:Q", alt.Tooltip("measured:Q", format=".3~g")],
+        tooltip=["series:N", "packets:Q", vl.Tooltip("measured:Q", format=".3~g")],
     )
-    return [Panel("", alt.layer(exact, measured))]
+    return [Panel("", vl.layer(exact, measured))]
 
 
 def draw_counts(points: pl.DataFrame) -> list[Panel]:
     """Draw the distribution of the number of drops, exact and measured."""
     rows = pl.concat([_tally(points, drops, slot) for slot, drops in enumerate(NAMES)])
-    x = alt.X("drops:Q", title="drops in 1000 packets", scale=alt.Scale(domain=[0, MOST]))
+    x = vl.X("drops:Q", title="drops in 1000 packets", scale=vl.Scale(domain=[0, MOST]))
     base = make_chart(rows).encode(x=x, color=colour(rows))
     exact = base.mark_line(strokeWidth=1.8).encode(
-        y=alt.Y("exact:Q", title="probability", scale=alt.Scale(domainMin=0))
+        y=vl.Y("exact:Q", title="probability", scale=vl.Scale(domainMin=0))
     )
     measured = base.mark_point(filled=True, size=45, opacity=1).encode(
-        y="measured:Q", tooltip=["series:N", "drops:Q", alt.Tooltip("measured:Q", format=".3~g")]
+        y="measured:Q", tooltip=["series:N", "drops:Q", vl.Tooltip("measured:Q", format=".3~g")]
     )
-    return [Panel("", alt.layer(exact, measured))]
+    return [Panel("", vl.layer(exact, measured))]
 
 
 def _bin_runs(points: pl.DataFrame, drops: str, slot: int) -> pl.DataFrame:

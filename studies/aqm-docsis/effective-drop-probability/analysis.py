@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import AnyChart, make_chart
+from headend.figures.theme import make_chart
 from headend.study.claims import Finding, Verdict, decide
 from headend.study.drops import find_run_lengths
 
@@ -109,7 +109,7 @@ def draw_effective(points: pl.DataFrame) -> list[Panel]:
     ]
 
 
-def _draw(points: pl.DataFrame, lowest: float, kind: str) -> AnyChart:
+def _draw(points: pl.DataFrame, lowest: float, kind: str) -> vl.Chart:
     measured = tabulate(points).filter(pl.col("p") >= lowest)
     spread = np.geomspace(lowest, 1, 700) if kind == "log" else np.linspace(lowest, 1, 700)
     steps = [LOW / packets * side for packets in range(1, 9) for side in (1 - 1e-9, 1 + 1e-9)]
@@ -117,13 +117,13 @@ def _draw(points: pl.DataFrame, lowest: float, kind: str) -> AnyChart:
     exact = pl.DataFrame(
         {"p": places, "exact": [1 / find_run_lengths(place, "reached").mean for place in places]}
     ).with_columns(coin=pl.col("p"), slope=SLOPE * pl.col("p"))
-    scale = alt.Scale(type=kind, nice=False)  # type: ignore[arg-type]
-    x = alt.X("p:Q", title="calculated drop probability", scale=scale)
+    scale = vl.Scale(type=kind, nice=False)
+    x = vl.X("p:Q", title="calculated drop probability", scale=scale)
     title = "effective drop probability"
     base = make_chart(exact).encode(x=x)
     lines = [
         base.mark_line(strokeDash=[2, 3], strokeWidth=1.2, color="#8c8c8c").encode(
-            y=alt.Y("coin:Q", title=title, scale=scale)
+            y=vl.Y("coin:Q", title=title, scale=scale)
         ),
         base.mark_line(strokeDash=[6, 4], strokeWidth=1.2, color="#8c8c8c").encode(y="slope:Q"),
         base.mark_line(strokeWidth=1.8, color="#0072B2").encode(y="exact:Q"),
@@ -136,9 +136,9 @@ def _draw(points: pl.DataFrame, lowest: float, kind: str) -> AnyChart:
             y="share:Q",
             tooltip=[
                 "p:Q",
-                alt.Tooltip("share:Q", format=".4~g"),
-                alt.Tooltip("exact:Q", format=".4~g"),
+                vl.Tooltip("share:Q", format=".4~g"),
+                vl.Tooltip("exact:Q", format=".4~g"),
             ],
         )
     )
-    return alt.layer(*lines, dots)
+    return vl.layer(*lines, dots)

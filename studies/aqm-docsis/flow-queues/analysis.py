@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, decide
@@ -73,11 +73,11 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_point(filled=True, size=70, opacity=0.8)
         .encode(
-            x=alt.X("value:Q", title="90th percentile latency (ms)"),
-            y=alt.Y("name:N", title=None, sort=list(ISOLATIONS.values()), axis=alt.Axis(grid=True)),
-            yOffset=alt.YOffset("kind:N"),
-            color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=kinds, range=tones)),
-            tooltip=["kind:N", "name:N", alt.Tooltip("value:Q", format=".3~g"), "seed:O"],
+            x=vl.X("value:Q", title="90th percentile latency (ms)"),
+            y=vl.Y("name:N", title=None, sort=list(ISOLATIONS.values()), axis=vl.Axis(grid=True)),
+            yOffset=vl.YOffset("kind:N"),
+            color=vl.Color("kind:N", title=None, scale=vl.Scale(domain=kinds, range=tones)),
+            tooltip=["kind:N", "name:N", vl.Tooltip("value:Q", format=".3~g"), "seed:O"],
         )
     )
     return [Panel("", chart.properties(height=160))]

@@ -7,13 +7,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from headend.estimate import estimate_mean
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, AnyChart, colour, dash, log_axis, make_chart, share_axis
+from headend.figures.theme import PALETTE, colour, dash, log_axis, make_chart, share_axis
 from headend.study.claims import Finding, Verdict, decide
 from headend.study.deciding import Decision, decide_over_seeds, join_decisions
 from headend.study.disciplines import DISCIPLINES, SLOTS
@@ -335,7 +335,7 @@ def mark_series(frame: pl.DataFrame, queue: str) -> pl.DataFrame:
 
 
 def draw_shares(
-    rows: pl.DataFrame, x: alt.X, layers: Sequence[AnyChart] = (), *, what: str, step: bool = False
+    rows: pl.DataFrame, x: vl.X, layers: Sequence[vl.Chart] = (), *, what: str, step: bool = False
 ) -> list[Panel]:
     """Draw cumulative distributions, one for each queue."""
     curves = (
@@ -349,19 +349,19 @@ def draw_shares(
             strokeDash=dash(rows, smooth=True),
             tooltip=[
                 "series:N",
-                alt.Tooltip("value:Q", format=".3~g"),
-                alt.Tooltip("share:Q", format=".1%"),
+                vl.Tooltip("value:Q", format=".3~g"),
+                vl.Tooltip("share:Q", format=".1%"),
             ],
         )
     )
-    return [Panel("", alt.layer(curves, *layers).properties(height=HEIGHT))]
+    return [Panel("", vl.layer(curves, *layers).properties(height=HEIGHT))]
 
 
 def draw_published(
-    published: Sequence[tuple[str, float, float, str]], axis: alt.X
-) -> list[AnyChart]:
+    published: Sequence[tuple[str, float, float, str]], axis: vl.X
+) -> list[vl.Chart]:
     """Draw the paper's 90th percentiles: bars from where to where, points where there is one number; and say so."""
-    layers: list[AnyChart] = []
+    layers: list[vl.Chart] = []
     for place, (queue, low, high, text) in enumerate(published):
         tone = PALETTE[SLOTS[queue]]
         frame = pl.DataFrame({"value": [low], "end": [high], "share": [PERCENTILE / 100]})
@@ -373,7 +373,7 @@ def draw_published(
             align="right", color=tone, fontWeight="bold", text=f"\N{BLACK DIAMOND} paper: {text}"
         )
         height = HEIGHT - 14 - 16 * (len(published) - 1 - place)
-        layers.append(words.encode(x=alt.value("width"), y=alt.value(height)))
+        layers.append(words.encode(x=vl.value("width"), y=vl.value(height)))
     return layers
 
 
@@ -402,7 +402,7 @@ def draw_latencies(
         mark_series(thin(*pool_latency(points.filter(queue=queue))), queue)
         for queue in list_present(points, list(DISCIPLINES))
     )
-    axis = alt.X("value:Q", title="packet latency (ms)", scale=alt.Scale(domain=[0, most]))
+    axis = vl.X("value:Q", title="packet latency (ms)", scale=vl.Scale(domain=[0, most]))
     return draw_shares(rows, axis, draw_published(published, axis), what="packets")
 
 
@@ -419,15 +419,15 @@ def draw_latency_by_load(points: pl.DataFrame) -> list[Panel]:
             make_chart(rows)
             .mark_line(point=True, strokeWidth=1.6)
             .encode(
-                x=alt.X("load:O", title="load (Table 1)", axis=alt.Axis(labelAngle=0)),
-                y=alt.Y(
+                x=vl.X("load:O", title="load (Table 1)", axis=vl.Axis(labelAngle=0)),
+                y=vl.Y(
                     "p90:Q",
                     title="90th percentile latency (ms)",
-                    scale=alt.Scale(type="log", domain=[3, 300], nice=False),
+                    scale=vl.Scale(type="log", domain=[3, 300], nice=False),
                     axis=log_axis((3, 300)),
                 ),
                 color=colour(rows),
-                tooltip=["series:N", "load:O", alt.Tooltip("p90:Q", format=".3~g")],
+                tooltip=["series:N", "load:O", vl.Tooltip("p90:Q", format=".3~g")],
             )
         )
         panels.append(Panel(f"RF congestion: {rf}", chart))
@@ -452,11 +452,11 @@ def draw_loss(points: pl.DataFrame) -> list[Panel]:
             }
         )
         frames.append(mark_series(frame, queue))
-    axis = alt.X(
+    axis = vl.X(
         "value:Q",
         title="packet loss",
-        scale=alt.Scale(type="log", domain=[LEAST_LOSS, 1], nice=False),
-        axis=alt.Axis(values=[10.0**power for power in range(-5, 1)], format=".0e"),
+        scale=vl.Scale(type="log", domain=[LEAST_LOSS, 1], nice=False),
+        axis=vl.Axis(values=[10.0**power for power in range(-5, 1)], format=".0e"),
     )
     return draw_shares(pl.concat(frames), axis, what="cells", step=True)
 
@@ -474,7 +474,7 @@ def draw_scores(points: pl.DataFrame, domain: tuple[float, float]) -> list[Panel
             }
         )
         frames.append(mark_series(frame, queue))
-    axis = alt.X("value:Q", title="VoIP MOS", scale=alt.Scale(domain=list(domain)))
+    axis = vl.X("value:Q", title="VoIP MOS", scale=vl.Scale(domain=list(domain)))
     return draw_shares(pl.concat(frames), axis, what="cells", step=True)
 
 
@@ -494,5 +494,5 @@ def draw_pages(points: pl.DataFrame) -> list[Panel]:
         mark_series(thin(*pool_pages(points.filter(queue=queue))), queue)
         for queue in list_present(points, list(DISCIPLINES))
     )
-    axis = alt.X("value:Q", title="page load time (s)", scale=alt.Scale(domain=[0, MOST_S]))
+    axis = vl.X("value:Q", title="page load time (s)", scale=vl.Scale(domain=[0, MOST_S]))
     return draw_shares(rows, axis, draw_published(PUBLISHED_S, axis), what="pages")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, Verdict, decide
@@ -69,9 +69,9 @@ def draw_delays(points: pl.DataFrame) -> list[Panel]:
             make_chart(own)
             .mark_point(filled=True, size=60, color=PALETTE[0], opacity=0.8)
             .encode(
-                x=alt.X("delay:Q", title="median queue delay (ms)", scale=alt.Scale(zero=True)),
-                y=alt.Y("law:N", title=None, sort=order),
-                tooltip=["law:N", "seed:Q", alt.Tooltip("delay:Q", format=".4f")],
+                x=vl.X("delay:Q", title="median queue delay (ms)", scale=vl.Scale(zero=True)),
+                y=vl.Y("law:N", title=None, sort=order),
+                tooltip=["law:N", "seed:Q", vl.Tooltip("delay:Q", format=".4f")],
             )
         )
         panels.append(Panel(f"{uploads} upload{'s' if uploads != 1 else ''}", chart))

@@ -6,11 +6,11 @@ import math
 import statistics
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
 from headend.study.claims import Finding, Verdict, decide
@@ -160,17 +160,17 @@ def draw_probability(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_line(strokeWidth=1.6, interpolate="step-before", point={"filled": True, "size": 18})
         .encode(
-            x=alt.X(
+            x=vl.X(
                 "time_s:Q",
                 title="simulated time (s)",
-                scale=alt.Scale(domain=list(SHOWN), nice=False),
-                axis=alt.Axis(tickCount=6),
+                scale=vl.Scale(domain=list(SHOWN), nice=False),
+                axis=vl.Axis(tickCount=6),
             ),
-            y=alt.Y("probability:Q", title="drop probability", scale=alt.Scale(domain=[0.4, 1.0])),
+            y=vl.Y("probability:Q", title="drop probability", scale=vl.Scale(domain=[0.4, 1.0])),
             color=colour(rows),
         )
     )
-    return [Panel("", alt.layer(lines, mark_across(BOUND, "0.85")))]
+    return [Panel("", vl.layer(lines, mark_across(BOUND, "0.85")))]
 
 
 def draw_delay(points: pl.DataFrame) -> list[Panel]:
@@ -184,9 +184,9 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_line(strokeWidth=2, point={"filled": True, "size": 45})
         .encode(
-            x=alt.X("overload:Q", title="offered load, in multiples of the line's rate"),
-            y=alt.Y("delay_ms:Q", title="mean queue delay (ms)", scale=alt.Scale(zero=True)),
+            x=vl.X("overload:Q", title="offered load, in multiples of the line's rate"),
+            y=vl.Y("delay_ms:Q", title="mean queue delay (ms)", scale=vl.Scale(zero=True)),
             color=colour(rows),
         )
     )
-    return [Panel("", alt.layer(chart))]
+    return [Panel("", vl.layer(chart))]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from headend.estimate import estimate_mean
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, Verdict
@@ -138,13 +138,13 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
             make_chart(rows)
             .mark_point(filled=True, size=60, opacity=0.8, color=PALETTE[0])
             .encode(
-                x=alt.X(
+                x=vl.X(
                     "value:Q",
                     title="90th percentile latency (ms)",
-                    scale=alt.Scale(domain=[0, 50], nice=False, clamp=True),
+                    scale=vl.Scale(domain=[0, 50], nice=False, clamp=True),
                 ),
-                y=alt.Y("name:N", title=None, sort=list(NAMES.values())),
-                tooltip=["name:N", alt.Tooltip("value:Q", format=".1f")],
+                y=vl.Y("name:N", title=None, sort=list(NAMES.values())),
+                tooltip=["name:N", vl.Tooltip("value:Q", format=".1f")],
             )
         )
         panels.append(Panel(place, chart.properties(height=180)))
@@ -165,9 +165,9 @@ def draw_estimate(points: pl.DataFrame) -> list[Panel]:
                     {"name": NAMES[row["queue"]], "low": low, "middle": middle, "high": high}
                 )
         frame = pl.DataFrame(rows)
-        base = make_chart(frame).encode(y=alt.Y("name:N", title=None, sort=list(NAMES.values())))
-        x = alt.X("low:Q", title="estimated / true rate", scale=alt.Scale(domain=[0.6, 1.6]))
+        base = make_chart(frame).encode(y=vl.Y("name:N", title=None, sort=list(NAMES.values())))
+        x = vl.X("low:Q", title="estimated / true rate", scale=vl.Scale(domain=[0.6, 1.6]))
         bars = base.mark_rule(strokeWidth=4, color=PALETTE[0], opacity=0.5).encode(x=x, x2="high:Q")
         dots = base.mark_point(filled=True, size=70, color=PALETTE[0]).encode(x="middle:Q")
-        panels.append(Panel(place, alt.layer(bars, dots).properties(height=120)))
+        panels.append(Panel(place, vl.layer(bars, dots).properties(height=120)))
     return panels

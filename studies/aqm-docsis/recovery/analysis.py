@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, Verdict
@@ -77,13 +77,13 @@ def draw_rates(points: pl.DataFrame) -> list[Panel]:
         time=pl.int_range(pl.len()).over("congestion") + 1, mbps=pl.col("rate") / 1e6
     )
     names = rows["congestion"].unique(maintain_order=True).to_list()
-    tone = alt.Color("congestion:N", title=None, scale=alt.Scale(domain=names, range=list(PALETTE)))
+    tone = vl.Color("congestion:N", title=None, scale=vl.Scale(domain=names, range=list(PALETTE)))
     chart = (
         make_chart(rows)
         .mark_line(strokeWidth=1.5)
         .encode(
-            x=alt.X("time:Q", title="time, s"),
-            y=alt.Y("mbps:Q", title="throughput, Mbit/s"),
+            x=vl.X("time:Q", title="time, s"),
+            y=vl.Y("mbps:Q", title="throughput, Mbit/s"),
             color=tone,
         )
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, make_chart, mark_across
 from headend.study.claims import Finding, decide
@@ -173,11 +173,11 @@ def draw_rate(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_line(strokeWidth=1.6, color=PALETTE[0])
         .encode(
-            x=alt.X("time:Q", title="time (s)"),
-            y=alt.Y("rate:Q", title="rate upstream, MAC frames (Mb/s)"),
+            x=vl.X("time:Q", title="time (s)"),
+            y=vl.Y("rate:Q", title="rate upstream, MAC frames (Mb/s)"),
         )
     )
-    return [Panel("", alt.layer(chart, mark_across(200, "sustained"), mark_across(250, "peak")))]
+    return [Panel("", vl.layer(chart, mark_across(200, "sustained"), mark_across(250, "peak")))]
 
 
 def draw_delay(points: pl.DataFrame) -> list[Panel]:
@@ -196,8 +196,8 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_line(strokeWidth=1.8)
         .encode(
-            x=alt.X("time:Q", title="time (s)"),
-            y=alt.Y("delay:Q", title="queue delay (ms)"),
+            x=vl.X("time:Q", title="time (s)"),
+            y=vl.Y("delay:Q", title="queue delay (ms)"),
             color=colour(rows),
         )
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from headend.estimate import estimate_mean
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, make_chart
 from headend.study.claims import Finding, Verdict
@@ -184,20 +184,20 @@ def draw_throughput(points: pl.DataFrame) -> list[Panel]:
             make_chart(rows)
             .mark_line(strokeWidth=2, clip=True)
             .encode(
-                x=alt.X(
+                x=vl.X(
                     "time:Q",
                     title="time (s)",
-                    scale=alt.Scale(type="log", domain=[0.25, LENGTH], nice=False),
-                    axis=alt.Axis(values=[0.25, 0.5, 1, 2, 5, 7, 10, 18, 25, 50, 100], format="~g"),
+                    scale=vl.Scale(type="log", domain=[0.25, LENGTH], nice=False),
+                    axis=vl.Axis(values=[0.25, 0.5, 1, 2, 5, 7, 10, 18, 25, 50, 100], format="~g"),
                 ),
-                y=alt.Y(
+                y=vl.Y(
                     "rate:Q",
                     title="mean rate since the beginning (Mb/s)",
-                    scale=alt.Scale(domain=[0, 250]),
+                    scale=vl.Scale(domain=[0, 250]),
                 ),
                 color=colour(rows),
                 strokeDash=dash(rows, smooth=True),
-                tooltip=["series:N", "time:Q", alt.Tooltip("rate:Q", format=".1f")],
+                tooltip=["series:N", "time:Q", vl.Tooltip("rate:Q", format=".1f")],
             )
         )
         panels.append(Panel(f"RTT {rtt_ms} ms", chart))
@@ -235,18 +235,18 @@ def draw_ratio(points: pl.DataFrame) -> list[Panel]:
         bands = (
             make_chart(said)
             .mark_rect(opacity=0.18)
-            .encode(x="from:Q", x2="to:Q", color=alt.Color("tone:N", scale=None))
+            .encode(x="from:Q", x2="to:Q", color=vl.Color("tone:N", scale=None))
         )
         lines = (
             make_chart(rows)
             .mark_line(strokeWidth=1.4, color="#8C8C8C", clip=True)
             .encode(
-                x=alt.X("time:Q", title="time (s)", scale=alt.Scale(domain=[0, 30])),
-                y=alt.Y(
+                x=vl.X("time:Q", title="time (s)", scale=vl.Scale(domain=[0, 30])),
+                y=vl.Y(
                     "ratio:Q",
                     title="PIE's mean rate / CoDel-DT's",
-                    scale=alt.Scale(type="log", domain=[0.1, 10], nice=False),
-                    axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10]),
+                    scale=vl.Scale(type="log", domain=[0.1, 10], nice=False),
+                    axis=vl.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10]),
                 ),
                 detail="seed:N",
             )
@@ -256,7 +256,7 @@ def draw_ratio(points: pl.DataFrame) -> list[Panel]:
             .mark_rule(strokeDash=[4, 3])
             .encode(y="ratio:Q")
         )
-        panels.append(Panel(f"RTT {rtt_ms} ms", alt.layer(bands, one, lines)))
+        panels.append(Panel(f"RTT {rtt_ms} ms", vl.layer(bands, one, lines)))
     return panels
 
 
@@ -279,20 +279,20 @@ def draw_senders(points: pl.DataFrame) -> list[Panel]:
             make_chart(rows)
             .mark_point(filled=True, size=80)
             .encode(
-                x=alt.X(
+                x=vl.X(
                     "name:N",
                     title=None,
                     sort=list(DISCIPLINES.values()),
-                    axis=alt.Axis(labelAngle=-30),
+                    axis=vl.Axis(labelAngle=-30),
                 ),
-                y=alt.Y(
+                y=vl.Y(
                     "rate:Q",
                     title="mean rate of the first 10 s (Mb/s)",
-                    scale=alt.Scale(domain=[0, 250]),
+                    scale=vl.Scale(domain=[0, 250]),
                 ),
-                xOffset=alt.XOffset("series:N", sort=list(SENDERS.values())),
+                xOffset=vl.XOffset("series:N", sort=list(SENDERS.values())),
                 color=colour(rows, "circle"),
-                tooltip=["name:N", "series:N", alt.Tooltip("rate:Q", format=".1f")],
+                tooltip=["name:N", "series:N", vl.Tooltip("rate:Q", format=".1f")],
             )
         )
         panels.append(Panel(f"RTT {rtt_ms} ms", chart))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across, mark_along
 from headend.study.claims import Finding, decide
@@ -85,10 +85,10 @@ def draw_rating(points: pl.DataFrame) -> list[Panel]:
         series=pl.format("{} % lost", "loss_percent"),
         slot=pl.col("loss_percent").rank("dense").cast(pl.Int64) - 1,
     )
-    x = alt.X(
-        "delay_ms:Q", title="mouth-to-ear delay (ms)", scale=alt.Scale(domain=[50, 400], nice=False)
+    x = vl.X(
+        "delay_ms:Q", title="mouth-to-ear delay (ms)", scale=vl.Scale(domain=[50, 400], nice=False)
     )
-    y = alt.Y("rating:Q", title="rating R", scale=alt.Scale(domain=[30, 100], nice=False))
+    y = vl.Y("rating:Q", title="rating R", scale=vl.Scale(domain=[30, 100], nice=False))
     lines = (
         make_chart(rows)
         .mark_line(point={"filled": True, "size": 30}, strokeWidth=2, clip=True)
@@ -103,7 +103,7 @@ def draw_rating(points: pl.DataFrame) -> list[Panel]:
         mark_across(90, "best"),
         mark_across(70, "many dissatisfied below"),
     ]
-    return [Panel("", alt.layer(dashed, *marks, lines))]
+    return [Panel("", vl.layer(dashed, *marks, lines))]
 
 
 def _list(rows: pl.DataFrame) -> str:

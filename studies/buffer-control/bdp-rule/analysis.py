@@ -6,9 +6,9 @@ import itertools
 import math
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across, mark_along
 from headend.study.claims import Finding, decide
@@ -87,16 +87,16 @@ def draw_utilisation(points: pl.DataFrame) -> list[Panel]:
         products=pl.col("buffer_percent") / 100,
         used=pl.col("utilisation") * 100,
     )
-    x = alt.X(
+    x = vl.X(
         "products:Q",
         title="buffer (bandwidth-delay products)",
-        scale=alt.Scale(type="log", domain=[0.05, 2], nice=False),
-        axis=alt.Axis(values=[0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.4, 2]),
+        scale=vl.Scale(type="log", domain=[0.05, 2], nice=False),
+        axis=vl.Axis(values=[0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1, 1.4, 2]),
     )
-    y = alt.Y(
+    y = vl.Y(
         "used:Q",
         title="use of the line (%)",
-        scale=alt.Scale(domain=[40, 105], clamp=True, nice=False),
+        scale=vl.Scale(domain=[40, 105], clamp=True, nice=False),
     )
     lines = (
         make_chart(rows)
@@ -113,7 +113,7 @@ def draw_utilisation(points: pl.DataFrame) -> list[Panel]:
         make_chart(theory).mark_line(color="#8c8c8c", strokeDash=[6, 4], clip=True).encode(x=x, y=y)
     )
     marks = [mark_along(1, "the rule", "products", to_left=True), mark_across(100, "saturated")]
-    return [Panel("", alt.layer(dashed, *marks, lines))]
+    return [Panel("", vl.layer(dashed, *marks, lines))]
 
 
 def _tell(need: float) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import mark_across, mark_along
 from headend.study.buffers import KIB, draw_over_buffers, find_best, predict_delay
@@ -106,7 +106,7 @@ def draw_goodput(points: pl.DataFrame) -> list[Panel]:
         lines = draw_over_buffers(rows, "mbps", "goodput (Mbit/s)", domain=(0, mbps))
         product = mbps * 1e3 * ROUND_TRIP_MS / 8 / KIB
         mark = mark_along(product, "bandwidth × delay", "buffer_kib")
-        panels.append(Panel(f"{rate} Mb/s", alt.layer(lines, mark), name=f"goodput-{rate}-mbps"))
+        panels.append(Panel(f"{rate} Mb/s", vl.layer(lines, mark), name=f"goodput-{rate}-mbps"))
     return panels
 
 
@@ -115,7 +115,7 @@ def draw_calls(points: pl.DataFrame) -> list[Panel]:
     return [
         Panel(
             f"{rate} Mb/s",
-            alt.layer(
+            vl.layer(
                 draw_over_buffers(rows, "mos", "mean opinion score", domain=(1, 5)),
                 mark_across(4, "toll quality"),
             ),

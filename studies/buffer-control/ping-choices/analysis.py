@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study.buffers import predict_delay
@@ -61,8 +61,8 @@ def draw_slopes(points: pl.DataFrame) -> list[Panel]:
     line = pl.DataFrame({"predicted_ms": [0.0, longest]}).with_columns(
         ping_ms=INTERCEPT_MS + PUBLISHED_SLOPE * pl.col("predicted_ms")
     )
-    x = alt.X("predicted_ms:Q", title="predicted buffer latency: buffer / rate (ms)")
-    y = alt.Y("ping_ms:Q", title="mean ping (ms)")
+    x = vl.X("predicted_ms:Q", title="predicted buffer latency: buffer / rate (ms)")
+    y = vl.Y("ping_ms:Q", title="mean ping (ms)")
     published = make_chart(line).mark_line(color="#8c8c8c").encode(x=x, y=y)
     panels = []
     for (counts,), part in rows.group_by("counts", maintain_order=True):
@@ -70,6 +70,6 @@ def draw_slopes(points: pl.DataFrame) -> list[Panel]:
             make_chart(part).mark_point(filled=True, size=45).encode(x=x, y=y, color=colour(part))
         )
         panels.append(
-            Panel(f"Counted in {counts}", alt.layer(published, dots), name=f"slopes-{counts}")
+            Panel(f"Counted in {counts}", vl.layer(published, dots), name=f"slopes-{counts}")
         )
     return panels

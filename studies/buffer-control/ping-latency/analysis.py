@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across_in_corner
 from headend.quantity import format_quantity
@@ -136,26 +136,26 @@ def draw_by_buffer(points: pl.DataFrame) -> list[Panel]:
             make_chart(own)
             .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
             .encode(
-                x=alt.X(
+                x=vl.X(
                     "buffer_kib:Q",
                     title="buffer (KiB)",
-                    scale=alt.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False),
-                    axis=alt.Axis(values=sizes),
+                    scale=vl.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False),
+                    axis=vl.Axis(values=sizes),
                 ),
-                y=alt.Y(
+                y=vl.Y(
                     "ping_ms:Q",
                     title="mean ping (ms)",
-                    scale=alt.Scale(type="log", domain=[10, 2500], nice=False),
+                    scale=vl.Scale(type="log", domain=[10, 2500], nice=False),
                     axis=log_axis((10, 2500)),
                 ),
                 color=colour(own),
-                tooltip=["series:N", "buffer_kib:Q", alt.Tooltip("ping_ms:Q", format=".4~g")],
+                tooltip=["series:N", "buffer_kib:Q", vl.Tooltip("ping_ms:Q", format=".4~g")],
             )
         )
         panels.append(
             Panel(
                 _call(name),
-                alt.layer(lines, mark_across_in_corner(130, "130 ms: games", to_left=True)),
+                vl.layer(lines, mark_across_in_corner(130, "130 ms: games", to_left=True)),
             )
         )
     return panels
@@ -181,13 +181,13 @@ def draw_by_prediction(points: pl.DataFrame) -> list[Panel]:
                     "series:N",
                     "rate_mbps:Q",
                     "buffer_kib:Q",
-                    alt.Tooltip("predicted_ms:Q", format=".4~g"),
-                    alt.Tooltip("ping_ms:Q", format=".4~g"),
+                    vl.Tooltip("predicted_ms:Q", format=".4~g"),
+                    vl.Tooltip("ping_ms:Q", format=".4~g"),
                 ],
             )
         )
         lines = _draw_fits(fit(points, str(name))[0].value)
-        panel = alt.layer(lines, dots).resolve_scale(strokeDash="independent")
+        panel = vl.layer(lines, dots).resolve_scale(strokeDash="independent")
         panels.append(Panel(_call(name), panel, f"{_call(name)} ping-by-prediction"))
     return panels
 
@@ -238,17 +238,12 @@ def _list_points(rows: pl.DataFrame) -> str:
     ) + (" …" if rows.height > 6 else "")
 
 
-def _log(field: str, title: str, domain: tuple[float, float]) -> dict[str, Any]:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": title,
-        "scale": {"type": "log", "domain": list(domain), "nice": False},
-        "axis": log_axis(domain).to_dict(),
-    }
+def _log(field: str, title: str, domain: tuple[float, float]) -> vl.Channel:
+    scale = vl.Scale(type="log", domain=list(domain), nice=False)
+    return vl.Channel(f"{field}:Q", title=title, scale=scale, axis=log_axis(domain))
 
 
-def _draw_fits(slope: float) -> alt.Chart:
+def _draw_fits(slope: float) -> vl.Chart:
     """Draw the guideline's line and the fit to these runs, told apart by dashes, with a key."""
     slopes = {
         f"guideline: slope {PUBLISHED_SLOPE}": PUBLISHED_SLOPE,
@@ -263,21 +258,20 @@ def _draw_fits(slope: float) -> alt.Chart:
         ]
     )
     names = list(slopes)
-    line: alt.Chart = (
+    return (
         make_chart(rows)
         .mark_line(color="#8c8c8c", strokeWidth=1.5, clip=True)
         .encode(
             x="predicted_ms:Q",
             y="ping_ms:Q",
-            strokeDash=alt.StrokeDash(
+            strokeDash=vl.StrokeDash(
                 "line:N",
-                scale=alt.Scale(domain=names, range=[[1, 0], [6, 4]]),
+                scale=vl.Scale(domain=names, range=[[1, 0], [6, 4]]),
                 sort=names,
-                legend=alt.Legend(title=None, columns=1, symbolType="stroke", symbolSize=400),
+                legend=vl.Legend(title=None, columns=1, symbolType="stroke", symbolSize=400),
             ),
         )
     )
-    return line
 
 
 def _call(congestion: object) -> str:

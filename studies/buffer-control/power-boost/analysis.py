@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
 from headend.study.buffers import draw_over_buffers, make_buffer_axis, predict_delay
@@ -93,7 +93,7 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
             .mark_line(color="#8c8c8c", strokeDash=[5, 4])
             .encode(x=make_buffer_axis(sizes), y="full_ms:Q")
         )
-        panels.append(Panel(f"Files of {size} MB", alt.layer(full, lines), name=f"wait-{size}-mb"))
+        panels.append(Panel(f"Files of {size} MB", vl.layer(full, lines), name=f"wait-{size}-mb"))
     return panels
 
 

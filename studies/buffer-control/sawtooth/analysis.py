@@ -6,10 +6,10 @@ import functools
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from headend import run
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, time_axis
 from headend.study.claims import Finding, decide
@@ -160,17 +160,17 @@ def draw_windows(_points: pl.DataFrame) -> list[Panel]:
                 .mark_line(strokeWidth=1.8 - 0.5 * slot, strokeDash=dashes, clip=True)
                 .encode(
                     x=time_axis(),
-                    y=alt.Y(
+                    y=vl.Y(
                         "segments:Q",
                         title="congestion window (segments)",
-                        scale=alt.Scale(domain=[0, 350], nice=False),
+                        scale=vl.Scale(domain=[0, 350], nice=False),
                     ),
                     color=colour(
                         pl.DataFrame({"series": [line[0] for line in lines], "slot": [0, 1]})
                     ),
                 )
             )
-        panels.append(Panel(SENDERS[sender][0], alt.layer(*layers), name=f"window-{sender}"))
+        panels.append(Panel(SENDERS[sender][0], vl.layer(*layers), name=f"window-{sender}"))
     return panels
 
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from headend import InputError, run
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study.claims import Finding, decide
@@ -179,8 +179,8 @@ def draw_choice(_points: pl.DataFrame) -> list[Panel]:
         make_chart(frame)
         .mark_line(interpolate="step", strokeWidth=2)
         .encode(
-            x=alt.X("target:Q", title="target (KiB)", scale=alt.Scale(domain=[0, 40])),
-            y=alt.Y("chosen:Q", title="buffer chosen (KiB)", scale=alt.Scale(domain=[0, 40])),
+            x=vl.X("target:Q", title="target (KiB)", scale=vl.Scale(domain=[0, 40])),
+            y=vl.Y("chosen:Q", title="buffer chosen (KiB)", scale=vl.Scale(domain=[0, 40])),
             color=colour(frame),
         )
     )
@@ -188,7 +188,7 @@ def draw_choice(_points: pl.DataFrame) -> list[Panel]:
     diagonal = (
         make_chart(ends).mark_line(color="#8c8c8c", strokeDash=[5, 4], strokeWidth=1)
     ).encode(x="target:Q", y="chosen:Q")
-    return [Panel("", alt.layer(diagonal, steps))]
+    return [Panel("", vl.layer(diagonal, steps))]
 
 
 #: The queue of a modem by name.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import AnyChart, colour, make_chart, mark_along
+from headend.figures.theme import colour, make_chart, mark_along
 from headend.study.buffers import KIB
 from headend.study.claims import Finding, decide
 
@@ -136,20 +136,20 @@ def draw_rates(points: pl.DataFrame) -> list[Panel]:
             make_chart(own)
             .mark_line(point={"filled": True, "size": 40}, strokeWidth=2)
             .encode(
-                x=alt.X("rtt_ms:Q", title="round trip (ms)", scale=alt.Scale(domain=[0, 200])),
-                y=alt.Y(
+                x=vl.X("rtt_ms:Q", title="round trip (ms)", scale=vl.Scale(domain=[0, 200])),
+                y=vl.Y(
                     "percent:Q",
                     title="goodput (% of the rate's payload)",
-                    scale=alt.Scale(domain=[60, 105], nice=False, clamp=True),
+                    scale=vl.Scale(domain=[60, 105], nice=False, clamp=True),
                 ),
                 color=colour(own),
-                tooltip=["series:N", "rtt_ms:Q", alt.Tooltip("percent:Q", format=".3~g")],
+                tooltip=["series:N", "rtt_ms:Q", vl.Tooltip("percent:Q", format=".3~g")],
             )
         )
         limit = LIMITS[int(str(rate))]
         mark = mark_along(limit, f"Table 2: {limit} ms", "rtt_ms")
         panels.append(
-            Panel(f"{rate} Mb/s upstream", alt.layer(lines, mark), name=f"rate-{rate}-mbps")
+            Panel(f"{rate} Mb/s upstream", vl.layer(lines, mark), name=f"rate-{rate}-mbps")
         )
     return panels
 
@@ -165,13 +165,13 @@ def draw_sites(_points: pl.DataFrame) -> list[Panel]:
         make_chart(sites.sort("city", "mean_ms"))
         .mark_line(interpolate="step-after", strokeWidth=2, point={"filled": True, "size": 30})
         .encode(
-            x=alt.X("mean_ms:Q", title="mean ping (ms)", scale=alt.Scale(domain=[0, 130])),
-            y=alt.Y("share:Q", title="sites that are nearer (%)", scale=alt.Scale(domain=[0, 110])),
+            x=vl.X("mean_ms:Q", title="mean ping (ms)", scale=vl.Scale(domain=[0, 130])),
+            y=vl.Y("share:Q", title="sites that are nearer (%)", scale=vl.Scale(domain=[0, 110])),
             color=colour(sites),
             tooltip=["site:N", "city:N", "mean_ms:Q"],
         )
     )
-    marks: list[AnyChart] = [
+    marks: list[vl.Chart] = [
         mark_along(place, words, "mean_ms", to_left=left)
         for place, words, left in (
             (40, "10 Mb/s", True),
@@ -180,7 +180,7 @@ def draw_sites(_points: pl.DataFrame) -> list[Panel]:
             (117, "117 ms", True),
         )
     ]
-    return [Panel("", alt.layer(steps, *marks))]
+    return [Panel("", vl.layer(steps, *marks))]
 
 
 def _below(most: dict[str, float]) -> pl.Expr:

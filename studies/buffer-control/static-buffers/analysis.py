@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
 from headend.study.buffers import KIB, predict_delay
@@ -71,12 +71,12 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
         slot=pl.col("rate_mbps").rank("dense").cast(pl.Int64) - 1,
     )
     base = make_chart(rows).encode(
-        x=alt.X("buffer_kib:Q", title="buffer (KiB)", scale=alt.Scale(domain=[0, 320])),
+        x=vl.X("buffer_kib:Q", title="buffer (KiB)", scale=vl.Scale(domain=[0, 320])),
         color=colour(rows),
     )
-    y = alt.Y("longest_ms:Q", title="wait in the modem (ms)", scale=alt.Scale(domain=[0, 2700]))
+    y = vl.Y("longest_ms:Q", title="wait in the modem (ms)", scale=vl.Scale(domain=[0, 2700]))
     predicted = base.mark_line(strokeWidth=1.5).encode(y="predicted_ms:Q")
     longest = base.mark_point(filled=True, size=60).encode(y=y)
     mean = base.mark_line(strokeWidth=1.5, strokeDash=[5, 4]).encode(y="mean_ms:Q")
     marks = [mark_across(400, "400 ms: calls (G.114)", near_left=True)]
-    return [Panel("", alt.layer(predicted, mean, longest, *marks))]
+    return [Panel("", vl.layer(predicted, mean, longest, *marks))]

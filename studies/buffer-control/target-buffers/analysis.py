@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
 from headend.study.buffers import draw_over_buffers, measure_leads
@@ -86,12 +86,12 @@ def draw_targets(points: pl.DataFrame) -> list[Panel]:
                 rows.append((f"{rate} Mb/s", name, slot, low / 2**0.125, high * 2**0.125))
     ranges = pl.DataFrame(rows, schema=["rate", "series", "slot", "low", "high"], orient="row")
     order = [f"{rate} Mb/s" for rate in PUBLISHED_KIB]
-    y = alt.Y("rate:N", title="upstream rate", sort=order)
-    x = alt.X(
+    y = vl.Y("rate:N", title="upstream rate", sort=order)
+    x = vl.X(
         "low:Q",
         title="buffer (KiB)",
-        scale=alt.Scale(type="log", base=2, domain=[3.5, 140], nice=False),
-        axis=alt.Axis(values=[4, 8, 16, 32, 64, 128]),
+        scale=vl.Scale(type="log", base=2, domain=[3.5, 140], nice=False),
+        axis=vl.Axis(values=[4, 8, 16, 32, 64, 128]),
     )
     names = ranges["series"].unique(maintain_order=True).to_list()
     bars = (
@@ -101,7 +101,7 @@ def draw_targets(points: pl.DataFrame) -> list[Panel]:
             x=x,
             x2="high:Q",
             y=y,
-            yOffset=alt.YOffset("series:N", sort=names),
+            yOffset=vl.YOffset("series:N", sort=names),
             color=colour(ranges, "circle"),
         )
     )
@@ -115,7 +115,7 @@ def draw_targets(points: pl.DataFrame) -> list[Panel]:
     diamonds = published.mark_point(
         shape="diamond", size=160, filled=True, color="#E69F00", stroke="#8c8c8c"
     ).encode(x=x, y=y)
-    return [Panel("", alt.layer(bars, ticks, diamonds))]
+    return [Panel("", vl.layer(bars, ticks, diamonds))]
 
 
 def draw_curves(points: pl.DataFrame) -> list[Panel]:
@@ -131,11 +131,9 @@ def draw_curves(points: pl.DataFrame) -> list[Panel]:
     ten = draw_over_buffers(rows, "ten", used, domain=(0, 105))
     full = mark_across(100, "the provisioned rate")
     return [
-        Panel(
-            "Calls beside one upload", alt.layer(mos, mark_across(4, "toll quality")), name="mos"
-        ),
-        Panel("One upload", alt.layer(one, full), name="one-upload"),
-        Panel("Ten uploads", alt.layer(ten, full), name="ten-uploads"),
+        Panel("Calls beside one upload", vl.layer(mos, mark_across(4, "toll quality")), name="mos"),
+        Panel("One upload", vl.layer(one, full), name="one-upload"),
+        Panel("Ten uploads", vl.layer(ten, full), name="ten-uploads"),
     ]
 
 

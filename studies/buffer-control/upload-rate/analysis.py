@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
 from headend.study import decide_over_seeds, join_decisions
@@ -89,20 +89,20 @@ def draw_rates(points: pl.DataFrame) -> list[Panel]:
             slot=pl.col("rtt_ms").rank("dense").cast(pl.Int64) - 1,
         )
         sizes = rows["buffer_kib"].unique().sort().to_list()
-        x = alt.X(
+        x = vl.X(
             "buffer_kib:Q",
             title="buffer (KiB)",
-            scale=alt.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False),
-            axis=alt.Axis(values=sizes),
+            scale=vl.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False),
+            axis=vl.Axis(values=sizes),
         )
         base = make_chart(rows).encode(x=x, color=colour(rows))
         measured = base.mark_line(point={"filled": True, "size": 40}, strokeWidth=2).encode(
-            y=alt.Y(
+            y=vl.Y(
                 "rate_mbps:Q",
                 title="goodput (Mbit/s)",
-                scale=alt.Scale(domain=[0, 28 if flows == 10 else 12], nice=False),
+                scale=vl.Scale(domain=[0, 28 if flows == 10 else 12], nice=False),
             ),
-            tooltip=["series:N", "buffer_kib:Q", alt.Tooltip("rate_mbps:Q", format=".3~g")],
+            tooltip=["series:N", "buffer_kib:Q", vl.Tooltip("rate_mbps:Q", format=".3~g")],
         )
         predicted = base.mark_line(strokeDash=[5, 4], strokeWidth=1.3, clip=True).encode(
             y="predicted_mbps:Q"
@@ -110,7 +110,7 @@ def draw_rates(points: pl.DataFrame) -> list[Panel]:
         layers = [predicted, measured]
         if flows == 10:
             layers.append(mark_across(CHANNEL_MBPS, "channel", near_left=True))
-        panels.append(Panel(title, alt.layer(*layers)))
+        panels.append(Panel(title, vl.layer(*layers)))
     return panels
 
 

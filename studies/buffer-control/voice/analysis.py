@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from statistics import fmean
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import AnyChart, colour, make_chart, mark_across
+from headend.figures.theme import colour, make_chart, mark_across
 from headend.quantity import format_quantity
 from headend.study import decide_over_seeds, join_decisions
 from headend.study.buffers import draw_over_buffers, make_buffer_axis, measure_leads
@@ -194,7 +194,7 @@ def draw_by_rate(points: pl.DataFrame) -> list[Panel]:
         )
         lines = draw_over_buffers(own, "mos", "mean opinion score", domain=(1, 5))
         layers = [_shade(*PUBLISHED_BEST[int(str(rate))]), spread, lines, *_mark_words()]
-        panels.append(Panel(f"{rate} Mb/s upstream", alt.layer(*layers), name=f"mos-{rate}-mbps"))
+        panels.append(Panel(f"{rate} Mb/s upstream", vl.layer(*layers), name=f"mos-{rate}-mbps"))
     return panels
 
 
@@ -205,7 +205,7 @@ def draw_average(points: pl.DataFrame) -> list[Panel]:
     best = float(rows["mos"].max())  # type: ignore[arg-type]
     detail = draw_over_buffers(rows, "mos", "mean opinion score", domain=(best - 0.25, best + 0.05))
     return [
-        Panel("", alt.layer(lines, *_mark_words()), name="average"),
+        Panel("", vl.layer(lines, *_mark_words()), name="average"),
         Panel("In detail", detail, name="average-detail"),
     ]
 
@@ -220,7 +220,7 @@ def draw_causes(points: pl.DataFrame) -> list[Panel]:
     marks = [mark_across(177, "177 ms: scores fall"), mark_across(400, "400 ms: unacceptable")]
     return [
         Panel("Lost or late", missed, name="missed"),
-        Panel("Delay", alt.layer(delays, *marks), name="delay"),
+        Panel("Delay", vl.layer(delays, *marks), name="delay"),
     ]
 
 
@@ -243,7 +243,7 @@ def draw_set_up(points: pl.DataFrame) -> list[Panel]:
     chart = draw_over_buffers(
         pl.concat(parts), "seconds", "time to set up (s)", domain=(0.05, 40), log=True
     )
-    return [Panel("", alt.layer(chart, mark_across(32, "SIP gives up", near_left=True)))]
+    return [Panel("", vl.layer(chart, mark_across(32, "SIP gives up", near_left=True)))]
 
 
 def _tell_timer(rows: pl.DataFrame, longest: float) -> str:
@@ -290,30 +290,29 @@ def _tell_leads(leads: pl.DataFrame) -> str:
     )
 
 
-def _score(field: str) -> alt.Y:
-    return alt.Y(
-        field, title="mean opinion score", scale=alt.Scale(domain=[1, 5], nice=False, clamp=True)
+def _score(field: str) -> vl.Y:
+    return vl.Y(
+        field, title="mean opinion score", scale=vl.Scale(domain=[1, 5], nice=False, clamp=True)
     )
 
 
-def _shade(low: float, high: float) -> AnyChart:
+def _shade(low: float, high: float) -> vl.Chart:
     """Shade where the guideline's best scores were, half a doubling to either side of the sizes it names."""
     band = pl.DataFrame({"buffer_kib": [max(low / 2**0.5, 8)], "to": [high * 2**0.5]})
-    shade: alt.Chart = (
+    return (
         make_chart(band)
         .mark_rect(color="#8c8c8c", opacity=0.15, clip=True)
         .encode(x="buffer_kib:Q", x2="to:Q")
     )
-    return shade
 
 
-def _mark_words() -> list[AnyChart]:
+def _mark_words() -> list[vl.Chart]:
     """Write Table 1's words at their scores, and toll quality's line."""
     rows = pl.DataFrame({"mos": list(WORDS), "word": list(WORDS.values())})
     words = (
         make_chart(rows)
         .mark_text(align="right", dx=-4, dy=-6, clip=True)
-        .encode(y="mos:Q", x=alt.value("width"), text="word:N")
+        .encode(y="mos:Q", x=vl.value("width"), text="word:N")
     )
     toll = make_chart(pl.DataFrame({"mos": [4]})).mark_rule(strokeDash=[4, 3]).encode(y="mos:Q")
     return [toll, words]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import AnyChart, make_chart, mark_across
+from headend.figures.theme import make_chart, mark_across
 from headend.study.buffers import draw_over_buffers, find_slower
 from headend.study.claims import Finding, decide
 
@@ -218,7 +218,7 @@ def draw_rates(points: pl.DataFrame) -> list[Panel]:
         lines = _draw(rows.filter(pl.col("browser") == name))
         mark = mark_across(idle[name], "without uploads, here")
         slug = name.split()[0].lower()
-        panels.append(Panel(name, alt.layer(shade, lines, mark), name=f"rates-{slug}"))
+        panels.append(Panel(name, vl.layer(shade, lines, mark), name=f"rates-{slug}"))
     return panels
 
 
@@ -239,7 +239,7 @@ def _draw_browser(points: pl.DataFrame, browser: str) -> list[Panel]:
     ]
 
 
-def _draw(rows: pl.DataFrame) -> AnyChart:
+def _draw(rows: pl.DataFrame) -> vl.Chart:
     title = "page load time, median of ten (s)"
     return draw_over_buffers(rows, "load_s", title, domain=(1, 150), log=True)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study.claims import Finding, Verdict, decide
@@ -167,20 +167,20 @@ def draw_collisions(points: pl.DataFrame) -> list[Panel]:
         base = make_chart(rows).encode(x=_along_modems(), color=colour(rows, "circle"))
         predicted = base.mark_line(strokeDash=[5, 4], strokeWidth=1.5).encode(y="predicted:Q")
         measured = base.mark_point(filled=True, size=55, opacity=1).encode(
-            y=alt.Y(
+            y=vl.Y(
                 "share:Q",
                 title="share of requests that collide",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format="~%"),
+                scale=vl.Scale(domain=[0, 1]),
+                axis=vl.Axis(format="~%"),
             ),
             tooltip=[
                 "series:N",
                 "modems:Q",
-                alt.Tooltip("share:Q", format=".3~%"),
-                alt.Tooltip("predicted:Q", format=".3~%"),
+                vl.Tooltip("share:Q", format=".3~%"),
+                vl.Tooltip("predicted:Q", format=".3~%"),
             ],
         )
-        panels.append(Panel(title, alt.layer(predicted, measured)))
+        panels.append(Panel(title, vl.layer(predicted, measured)))
     return panels
 
 
@@ -189,19 +189,19 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
     rows = tabulate(points, "together")
     base = make_chart(rows).encode(x=_along_modems(), color=colour(rows))
     mean = base.mark_line(point={"filled": True, "size": 40}, strokeWidth=2).encode(
-        y=alt.Y("delay_ms:Q", title="one-way delay (ms)", scale=alt.Scale(zero=True)),
-        tooltip=["series:N", "modems:Q", alt.Tooltip("delay_ms:Q", format=".3~g")],
+        y=vl.Y("delay_ms:Q", title="one-way delay (ms)", scale=vl.Scale(zero=True)),
+        tooltip=["series:N", "modems:Q", vl.Tooltip("delay_ms:Q", format=".3~g")],
     )
     tail = base.mark_line(strokeDash=[5, 4], strokeWidth=1.3).encode(y="p99_ms:Q")
-    return [Panel("", alt.layer(tail, mean))]
+    return [Panel("", vl.layer(tail, mean))]
 
 
-def _along_modems() -> alt.X:
-    return alt.X(
+def _along_modems() -> vl.X:
+    return vl.X(
         "modems:Q",
         title="modems",
-        scale=alt.Scale(type="log", domain=[1, 50], nice=False),
-        axis=alt.Axis(values=[1, 2, 5, 10, 20, 50]),
+        scale=vl.Scale(type="log", domain=[1, 50], nice=False),
+        axis=vl.Axis(values=[1, 2, 5, 10, 20, 50]),
     )
 
 

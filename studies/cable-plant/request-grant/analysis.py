@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import AnyChart, colour, dash, make_chart, share_axis
+from headend.figures.theme import colour, dash, make_chart, share_axis
 from headend.study.claims import Finding, decide
 
 #: What is drawn: modems, milliseconds from MAP to MAP.
@@ -58,10 +58,10 @@ def draw_distribution(points: pl.DataFrame) -> list[Panel]:
             make_chart(rows)
             .mark_line(strokeWidth=2.2, clip=True)
             .encode(
-                x=alt.X(
+                x=vl.X(
                     "delay_ms:Q",
                     title="one-way delay upstream (ms)",
-                    scale=alt.Scale(domain=[0, LONGEST], nice=False),
+                    scale=vl.Scale(domain=[0, LONGEST], nice=False),
                 ),
                 y=share_axis("packets"),
                 order="share:Q",
@@ -69,22 +69,22 @@ def draw_distribution(points: pl.DataFrame) -> list[Panel]:
                 strokeDash=dash(rows, smooth=True),
                 tooltip=[
                     "series:N",
-                    alt.Tooltip("delay_ms:Q", format=".3~g"),
-                    alt.Tooltip("share:Q", format="~%"),
+                    vl.Tooltip("delay_ms:Q", format=".3~g"),
+                    vl.Tooltip("share:Q", format="~%"),
                 ],
             )
         )
-        panels.append(Panel(NAMES[str(generation)], alt.layer(_shade_range(), curves)))
+        panels.append(Panel(NAMES[str(generation)], vl.layer(_shade_range(), curves)))
     return panels
 
 
-def _shade_range() -> AnyChart:
+def _shade_range() -> vl.Chart:
     """Shade the 4 to 8 ms of RFC 8034."""
     rows = pl.DataFrame({"delay_ms": [4.0], "end_ms": [8.0], "meaning": ["RFC 8034: 4 to 8 ms"]})
     base = make_chart(rows).encode(x="delay_ms:Q")
     band = base.mark_rect(color="#8c8c8c", opacity=0.18).encode(x2="end_ms:Q")
-    words = base.mark_text(align="right", dx=-6).encode(y=alt.value(14), text="meaning:N")
-    return alt.layer(band, words)
+    words = base.mark_text(align="right", dx=-6).encode(y=vl.value(14), text="meaning:N")
+    return vl.layer(band, words)
 
 
 def _spread(points: pl.DataFrame) -> pl.DataFrame:

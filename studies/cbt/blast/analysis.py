@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import Decision, decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict, decide
 
 if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
-
     Values = np.ndarray[Any, np.dtype[np.float64]]
 
 #: Of the scenario: s between two values, when the flood is on, bit/s of the line, how many conferences, IP bytes of the flood's packets.
@@ -301,9 +299,9 @@ def draw_during(points: pl.DataFrame) -> list[Panel]:
             make_chart(rows)
             .mark_point(filled=True, size=60, color=PALETTE[0], opacity=0.8)
             .encode(
-                x=alt.X(f"{column}:Q", title=axis, scale=alt.Scale(zero=True)),
-                y=alt.Y("queue:N", title=None, sort=order, axis=alt.Axis(labelLimit=220)),
-                tooltip=["queue:N", "seed:Q", alt.Tooltip(f"{column}:Q", format=".4~g")],
+                x=vl.X(f"{column}:Q", title=axis, scale=vl.Scale(zero=True)),
+                y=vl.Y("queue:N", title=None, sort=order, axis=vl.Axis(labelLimit=220)),
+                tooltip=["queue:N", "seed:Q", vl.Tooltip(f"{column}:Q", format=".4~g")],
             )
         )
         panels.append(Panel(title, dots))
@@ -384,29 +382,29 @@ def _draw_throughput(points: pl.DataFrame, queues: Sequence[str]) -> list[Panel]
     return panels
 
 
-def _draw_line(rows: pl.DataFrame) -> AnyChart:
+def _draw_line(rows: pl.DataFrame) -> vl.Chart:
     band = pl.DataFrame({"from_s": [BLAST[0]], "to_s": [BLAST[1]], "text": ["UDP blast"]})
     shade = (
         make_chart(band)
         .mark_rect(color="#9aa5b1", opacity=0.25)
-        .encode(x="from_s:Q", x2="to_s:Q", y=alt.value(0), y2=alt.value(260))
+        .encode(x="from_s:Q", x2="to_s:Q", y=vl.value(0), y2=vl.value(260))
     )
     line = (
         make_chart(rows)
         .mark_line(strokeWidth=1.5, color=PALETTE[0], clip=True)
         .encode(
-            x=alt.X(
+            x=vl.X(
                 "time_s:Q",
                 title="elapsed time (s)",
-                scale=alt.Scale(domain=[0, 200], nice=False),
-                axis=alt.Axis(values=list(range(0, 201, 25)), grid=False),
+                scale=vl.Scale(domain=[0, 200], nice=False),
+                axis=vl.Axis(values=list(range(0, 201, 25)), grid=False),
             ),
-            y=alt.Y(
+            y=vl.Y(
                 "tcp_kbps:Q",
                 title="TCP throughput (kB/s)",
-                scale=alt.Scale(domain=[0, 1250], nice=False),
-                axis=alt.Axis(values=list(range(0, 1201, 200))),
+                scale=vl.Scale(domain=[0, 1250], nice=False),
+                axis=vl.Axis(values=list(range(0, 1201, 200))),
             ),
         )
     )
-    return alt.layer(shade, line)
+    return vl.layer(shade, line)

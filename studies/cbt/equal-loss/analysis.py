@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study import decide_over_seeds
@@ -73,11 +73,11 @@ def draw_losses(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_bar()
         .encode(
-            x=alt.X("queue:N", title=None, sort=order, axis=alt.Axis(labelAngle=0)),
-            xOffset=alt.XOffset("slot:O"),
-            y=alt.Y("value:Q", title="share of packets lost", axis=alt.Axis(format="~%")),
+            x=vl.X("queue:N", title=None, sort=order, axis=vl.Axis(labelAngle=0)),
+            xOffset=vl.XOffset("slot:O"),
+            y=vl.Y("value:Q", title="share of packets lost", axis=vl.Axis(format="~%")),
             color=colour(rows, "circle"),
-            tooltip=["queue:N", "series:N", alt.Tooltip("value:Q", format=".2%")],
+            tooltip=["queue:N", "series:N", vl.Tooltip("value:Q", format=".2%")],
         )
     )
     return [Panel("", bars)]

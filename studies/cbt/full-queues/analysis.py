@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
 from headend.study import Decision, decide_over_seeds, join_decisions
@@ -14,8 +14,6 @@ from headend.study.claims import Finding
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from headend.figures.theme import AnyChart
 
     Values = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -100,7 +98,7 @@ def draw_losses(points: pl.DataFrame) -> list[Panel]:
             )
         )
     ]
-    y = alt.Y("value:Q", title="share of packets lost", axis=alt.Axis(format="~%"))
+    y = vl.Y("value:Q", title="share of packets lost", axis=vl.Axis(format="~%"))
     return [Panel("", _draw_bars(pl.DataFrame(rows), y))]
 
 
@@ -117,22 +115,21 @@ def draw_queues(points: pl.DataFrame) -> list[Panel]:
         for queue in order
         for slot, name in enumerate(("flood", "transfers"))
     ]
-    y = alt.Y("value:Q", title="mean queue (packets)")
+    y = vl.Y("value:Q", title="mean queue (packets)")
     bars = _draw_bars(pl.DataFrame(rows), y)
-    return [Panel("", alt.layer(bars, mark_across(PLACES, "full")))]
+    return [Panel("", vl.layer(bars, mark_across(PLACES, "full")))]
 
 
-def _draw_bars(rows: pl.DataFrame, y: alt.Y) -> AnyChart:
+def _draw_bars(rows: pl.DataFrame, y: vl.Y) -> vl.Chart:
     order = rows["queue"].unique(maintain_order=True).to_list()
-    bars: AnyChart = (
+    return (
         make_chart(rows)
         .mark_bar()
         .encode(
-            x=alt.X("queue:N", title=None, sort=order, axis=alt.Axis(labelAngle=0)),
-            xOffset=alt.XOffset("slot:O"),
+            x=vl.X("queue:N", title=None, sort=order, axis=vl.Axis(labelAngle=0)),
+            xOffset=vl.XOffset("slot:O"),
             y=y,
             color=colour(rows, "circle"),
-            tooltip=["queue:N", "series:N", alt.Tooltip("value:Q", format=".3~g")],
+            tooltip=["queue:N", "series:N", vl.Tooltip("value:Q", format=".3~g")],
         )
     )
-    return bars

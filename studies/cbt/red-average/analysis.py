@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across, time_axis
 from headend.study.claims import Finding, Verdict
@@ -71,7 +71,7 @@ def draw_queues(points: pl.DataFrame) -> list[Panel]:
     drawn = trace(row).filter(pl.col("time_s") <= 60)
     base = make_chart(drawn).encode(x=time_axis())
     queue = base.mark_line(strokeWidth=0.7, color="#9aa5b1").encode(
-        y=alt.Y("queue:Q", title="queue length (packets)", scale=alt.Scale(domain=[0, 60]))
+        y=vl.Y("queue:Q", title="queue length (packets)", scale=vl.Scale(domain=[0, 60]))
     )
     average = base.mark_line(strokeWidth=2, color=PALETTE[0]).encode(y="average:Q")
     marks = [
@@ -79,4 +79,4 @@ def draw_queues(points: pl.DataFrame) -> list[Panel]:
         for value, name in zip(THRESHOLDS, ("min", "max"), strict=True)
     ]
     title = f"{row['transfers']} transfers, seed {row['seed']}"
-    return [Panel(title, alt.layer(queue, average, *marks))]
+    return [Panel(title, vl.layer(queue, average, *marks))]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across
 from headend.study.alpha import FRAME, PACKET
 from headend.study.claims import Finding, Verdict, decide
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 NAMES = {"docsis": "DOCSIS", "simple": "simple link"}
 
@@ -61,22 +58,24 @@ def draw_shares(points: pl.DataFrame) -> list[Panel]:
     for buffer in rows["buffer_ms"].unique().sort():
         own = rows.filter(pl.col("buffer_ms") == buffer)
         base = make_chart(own).encode(
-            x=alt.X(
+            x=vl.X(
                 "alpha:Q",
                 title="α of FAST (packets)",
-                scale=alt.Scale(type="log", domain=[7, 220], nice=False),
+                scale=vl.Scale(type="log", domain=[7, 220], nice=False),
                 axis=log_axis((10, 200)),
             ),
             color=colour(own),
         )
-        y = alt.Y(
+        y = vl.Y(
             "share:Q",
             title="FAST's share of the throughput",
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(format="~%"),
+            scale=vl.Scale(domain=[0, 1]),
+            axis=vl.Axis(format="~%"),
         )
         dots = base.mark_point(filled=True, size=35).encode(y=y)
-        lines = base.mark_line(strokeWidth=1.5).encode(y=alt.Y("mean(share):Q", title=None))
-        chart: AnyChart = alt.layer(mark_across(0.5, "half"), dots, lines)
+        lines = base.mark_line(strokeWidth=1.5).encode(
+            y=vl.Y("share:Q", aggregate="mean", title=None)
+        )
+        chart = vl.layer(mark_across(0.5, "half"), dots, lines)
         panels.append(Panel(f"CMTS buffer of {buffer} ms", chart))
     return panels

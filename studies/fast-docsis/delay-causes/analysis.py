@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_along
 from headend.study.alpha import (
@@ -18,9 +18,6 @@ from headend.study.alpha import (
     tell_alpha,
 )
 from headend.study.claims import Finding, decide
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 #: Of the scenario, bit/s.
 RATE = 3e6
@@ -115,13 +112,13 @@ def draw_causes(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_bar(color=PALETTE[0])
         .encode(
-            x=alt.X("alpha:Q", title="α required of each flow (packets)"),
-            y=alt.Y("line:N", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
+            x=vl.X("alpha:Q", title="α required of each flow (packets)"),
+            y=vl.Y("line:N", title=None, sort=order, axis=vl.Axis(labelLimit=240)),
             tooltip=["line:N", "alpha:Q"],
         )
     )
-    mark: AnyChart = mark_along(PUBLISHED[4], "published: 12", "alpha")
-    return [Panel("", alt.layer(bars, mark))]
+    mark = mark_along(PUBLISHED[4], "published: 12", "alpha")
+    return [Panel("", vl.layer(bars, mark))]
 
 
 def _tell_queues(points: pl.DataFrame, flows: int, alpha: float) -> str:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from headend.estimate import give_interval
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study import Finding, decide_over_seeds
 from headend.study.claims import decide
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 #: Of the scenario: s between two starts, s of their end that count, s between two values, packets a second of the line.
 STEP, COUNTED, INTERVAL, LINE_RATE = 20, 10, 0.5, 250.0
@@ -105,7 +102,7 @@ def draw_fairness(points: pl.DataFrame) -> list[Panel]:
     return panels
 
 
-def _draw(row: dict[str, Any], *, with_marks: bool) -> AnyChart:
+def _draw(row: dict[str, Any], *, with_marks: bool) -> vl.Chart:
     rows = pl.concat(
         pl.DataFrame(
             {
@@ -117,14 +114,14 @@ def _draw(row: dict[str, Any], *, with_marks: bool) -> AnyChart:
         ).filter(pl.col("time_s") > (number - 1) * STEP)
         for number, name in enumerate(FLOWS, 1)
     )
-    x = alt.X(
+    x = vl.X(
         "time_s:Q",
         title="time (s)",
-        scale=alt.Scale(domain=[0, 80], nice=False),
-        axis=alt.Axis(values=list(range(0, 81, 20)), grid=True),
+        scale=vl.Scale(domain=[0, 80], nice=False),
+        axis=vl.Axis(values=list(range(0, 81, 20)), grid=True),
     )
-    y = alt.Y("mbps:Q", title="throughput (Mb/s)", scale=alt.Scale(domain=[0, 3.2], nice=False))
-    lines: AnyChart = (
+    y = vl.Y("mbps:Q", title="throughput (Mb/s)", scale=vl.Scale(domain=[0, 3.2], nice=False))
+    lines = (
         make_chart(rows).mark_line(strokeWidth=1.8, clip=True).encode(x=x, y=y, color=colour(rows))
     )
     if not with_marks:
@@ -145,9 +142,9 @@ def _draw(row: dict[str, Any], *, with_marks: bool) -> AnyChart:
     derived = (
         make_chart(marks)
         .mark_rule(strokeDash=[4, 3], strokeWidth=1.5)
-        .encode(x=alt.X("from_s:Q"), x2="to_s:Q", y="mbps:Q", color=colour(rows))
+        .encode(x=vl.X("from_s:Q"), x2="to_s:Q", y="mbps:Q", color=colour(rows))
     )
-    return alt.layer(lines, derived)
+    return vl.layer(lines, derived)
 
 
 def _choose(points: pl.DataFrame, **place: Any) -> Iterator[dict[str, Any]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
@@ -154,18 +154,18 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
             .mark_line(point={"filled": True, "size": 35}, strokeWidth=2)
             .encode(
                 x=alpha_axis(0.2, 40),
-                y=alt.Y(
+                y=vl.Y(
                     "mbps:Q",
                     title="aggregate throughput (Mb/s)",
-                    scale=alt.Scale(domain=[0, 3.4 * modems], nice=False),
+                    scale=vl.Scale(domain=[0, 3.4 * modems], nice=False),
                 ),
                 color=colour(frame),
-                tooltip=["series:N", "alpha:Q", alt.Tooltip("mbps:Q", format=".3f")],
+                tooltip=["series:N", "alpha:Q", vl.Tooltip("mbps:Q", format=".3f")],
             )
         )
         published = PUBLISHED[int(modems)][flows]
         mark = mark_along(published, f"published: {published}", "alpha", to_left=True)
-        panels.append(Panel(f"{modems} CMs", alt.layer(mark, lines)))
+        panels.append(Panel(f"{modems} CMs", vl.layer(mark, lines)))
     return panels
 
 

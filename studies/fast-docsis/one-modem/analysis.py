@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
 from headend.study import Finding, Verdict
@@ -24,9 +24,6 @@ from headend.study.alpha import (
     tell_alpha,
 )
 from headend.study.claims import decide
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 #: Of the scenario: bit/s of the lines, and what they carry of IP packets at most.
 RATE = 3e6
@@ -177,14 +174,14 @@ def draw_loss(points: pl.DataFrame) -> list[Panel]:
         ),
         slot=pl.col("flows").rank("dense").cast(pl.Int64) - 1,
     )
-    lines: AnyChart = (
+    lines = (
         make_chart(frame)
         .mark_line(point={"filled": True, "size": 25}, strokeWidth=1.5)
         .encode(
             x=alpha_axis(0.05, 272),
-            y=alt.Y("loss:Q", title="packets lost (%)"),
+            y=vl.Y("loss:Q", title="packets lost (%)"),
             color=colour(frame),
-            tooltip=["series:N", "alpha:Q", alt.Tooltip("loss:Q", format=".3f")],
+            tooltip=["series:N", "alpha:Q", vl.Tooltip("loss:Q", format=".3f")],
         )
     )
     return [Panel("", lines)]
@@ -208,17 +205,17 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
         .mark_line(point={"filled": True, "size": 35}, strokeWidth=2, clip=True)
         .encode(
             x=alpha_axis(0.05, 64),
-            y=alt.Y(
+            y=vl.Y(
                 "throughput:Q",
                 title="aggregate throughput (Mb/s)",
-                scale=alt.Scale(domain=[0, 3.2], nice=False),
+                scale=vl.Scale(domain=[0, 3.2], nice=False),
             ),
             color=colour(frame),
-            tooltip=["series:N", "alpha:Q", alt.Tooltip("throughput:Q", format=".3f")],
+            tooltip=["series:N", "alpha:Q", vl.Tooltip("throughput:Q", format=".3f")],
         )
     )
     mark = mark_along(PUBLISHED[flows], f"published: {PUBLISHED[flows]}", "alpha")
-    return [Panel("", alt.layer(mark, lines))]
+    return [Panel("", vl.layer(mark, lines))]
 
 
 def _first_lossy(points: pl.DataFrame) -> dict[int, float | None]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, make_chart, mark_along
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
@@ -17,9 +17,6 @@ from headend.study.alpha import (
     alpha_axis,
     find_needed,
 )
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 #: The document's first row: packets that one flow needs at 3 Mbit/s.
 PUBLISHED = 13
@@ -140,19 +137,19 @@ def draw_throughput(points: pl.DataFrame) -> list[Panel]:
             .mark_line(point={"filled": True, "size": 25}, strokeWidth=1.5)
             .encode(
                 x=alpha_axis(0.1, 26),
-                y=alt.Y(
+                y=vl.Y(
                     "mbps:Q",
                     title="throughput (Mb/s)",
-                    scale=alt.Scale(domain=[0, 3.2], nice=False),
+                    scale=vl.Scale(domain=[0, 3.2], nice=False),
                 ),
                 color=colour(frame),
                 strokeDash=dash(frame),
-                tooltip=["series:N", "alpha:Q", alt.Tooltip("mbps:Q", format=".3f")],
+                tooltip=["series:N", "alpha:Q", vl.Tooltip("mbps:Q", format=".3f")],
             )
         )
         published = {1: 13, 2: 22}[int(flows)]
         mark = mark_along(published, f"published: {published}", "alpha", to_left=True)
-        panels.append(Panel(f"{flows} flow{'s' if flows > 1 else ''}", alt.layer(mark, lines)))
+        panels.append(Panel(f"{flows} flow{'s' if flows > 1 else ''}", vl.layer(mark, lines)))
     return panels
 
 
@@ -166,10 +163,10 @@ def draw_phantom(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_bar(color=PALETTE[0])
         .encode(
-            x=alt.X("excess:Q", title="taken for queueing (ms)"),
-            y=alt.Y("line:N", title=None, sort=order, axis=alt.Axis(labelLimit=220)),
-            tooltip=["line:N", alt.Tooltip("excess:Q", format=".1f")],
+            x=vl.X("excess:Q", title="taken for queueing (ms)"),
+            y=vl.Y("line:N", title=None, sort=order, axis=vl.Axis(labelLimit=220)),
+            tooltip=["line:N", vl.Tooltip("excess:Q", format=".1f")],
         )
     )
-    mark: AnyChart = mark_along(PUBLISHED * PACKET_MS, "13 packets of 4 ms", "excess", to_left=True)
-    return [Panel("", alt.layer(bars, mark))]
+    mark = mark_along(PUBLISHED * PACKET_MS, "13 packets of 4 ms", "excess", to_left=True)
+    return [Panel("", vl.layer(bars, mark))]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
 from headend.study.alpha import correlate_ranks
 from headend.study.claims import Finding, decide
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 #: As printed: by modems, flows (of each modem) with α required and target queueing delay, ms.
 TABLES = {
@@ -72,14 +69,12 @@ def draw_tables(_points: pl.DataFrame) -> list[Panel]:
         for n, (alpha, _) in table.items()
     ]
     frame = pl.DataFrame(rows)
-    chart: AnyChart = (
+    chart = (
         make_chart(frame)
         .mark_line(point={"filled": True, "size": 50}, strokeWidth=1.5)
         .encode(
-            x=alt.X(
-                "flows:Q", title="flows per CM", axis=alt.Axis(values=[1, 2, 3, 4, 5, 6, 8, 10])
-            ),
-            y=alt.Y("alpha:Q", title="α required (packets of 4 ms)"),
+            x=vl.X("flows:Q", title="flows per CM", axis=vl.Axis(values=[1, 2, 3, 4, 5, 6, 8, 10])),
+            y=vl.Y("alpha:Q", title="α required (packets of 4 ms)"),
             color=colour(frame),
             tooltip=["series:N", "flows:Q", "alpha:Q"],
         )

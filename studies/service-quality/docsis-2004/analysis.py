@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across
 from headend.study.claims import Finding, Verdict, decide
@@ -99,25 +99,25 @@ def draw_packets(points: pl.DataFrame) -> list[Panel]:
             make_chart(rows)
             .mark_line(point={"filled": True, "size": 45}, strokeWidth=2)
             .encode(
-                x=alt.X(
+                x=vl.X(
                     "rate_mbps:Q",
                     title="upstream rate limit (Mbit/s)",
-                    scale=alt.Scale(type="log", base=2, domain=[2, 8], nice=False),
-                    axis=alt.Axis(values=[2, 4, 8]),
+                    scale=vl.Scale(type="log", base=2, domain=[2, 8], nice=False),
+                    axis=vl.Axis(values=[2, 4, 8]),
                 ),
-                y=alt.Y(
+                y=vl.Y(
                     "rate:Q",
                     title="packets a second",
-                    scale=alt.Scale(type="log", domain=[100, 3000], nice=False),
+                    scale=vl.Scale(type="log", domain=[100, 3000], nice=False),
                     axis=log_axis((100, 3000)),
                 ),
                 color=colour(rows),
-                tooltip=["series:N", "rate_mbps:Q", alt.Tooltip("rate:Q", format=".4~g")],
+                tooltip=["series:N", "rate_mbps:Q", vl.Tooltip("rate:Q", format=".4~g")],
             )
         )
         words = {2: "one packet in two MAPs", 4: "one packet in each MAP"}
         mark = mark_across(250, words[int(map_ms)])
-        panels.append(Panel(f"MAPs every {map_ms} ms", alt.layer(mark, lines)))
+        panels.append(Panel(f"MAPs every {map_ms} ms", vl.layer(mark, lines)))
     return panels
 
 

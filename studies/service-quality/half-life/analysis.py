@@ -6,11 +6,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, AnyChart, make_chart
+from headend.figures.theme import PALETTE, make_chart
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
 from headend.study.airtime import DOCUMENT_TRANSFER, HALF_LIFE_MAPS, describe_half_life
 from headend.study.hotspot import (
@@ -139,7 +139,7 @@ def draw_figure(points: pl.DataFrame) -> list[Panel]:
     ]
 
 
-def _draw_maps(tables: dict[str, pl.DataFrame]) -> AnyChart:
+def _draw_maps(tables: dict[str, pl.DataFrame]) -> vl.Chart:
     """Draw the simulated (points) and reckoned (lines) loss on each map."""
     dots, lines = [], []
     for name, table in tables.items():
@@ -149,13 +149,12 @@ def _draw_maps(tables: dict[str, pl.DataFrame]) -> AnyChart:
             dots.append({"map": name, "players": players, "mbps": row["lost"] / 1e6})
             lines.append({"map": name, "players": players, "mbps": reckoned / 1e6})
     names = list(tables)
-    x = alt.X("players:Q", title="players")
-    y = alt.Y("mbps:Q", title="lost by the download, Mbit/s")
-    tone = alt.Color("map:N", scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)])))
-    drawn: AnyChart = alt.layer(
+    x = vl.X("players:Q", title="players")
+    y = vl.Y("mbps:Q", title="lost by the download, Mbit/s")
+    tone = vl.Color("map:N", scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)])))
+    return vl.layer(
         make_chart(pl.DataFrame(lines)).mark_line(strokeDash=[5, 4]).encode(x=x, y=y, color=tone),
         make_chart(pl.DataFrame(dots))
         .mark_point(filled=True, size=40)
         .encode(x=x, y=y, color=tone),
     )
-    return drawn

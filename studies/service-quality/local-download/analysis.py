@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
@@ -91,12 +91,12 @@ def draw_rise(points: pl.DataFrame) -> list[Panel]:
             make_chart(pl.DataFrame(rows))
             .mark_bar()
             .encode(
-                x=alt.X("ms:Q", title="mean round trip of a ping, ms"),
-                y=alt.Y("place:N", title=None, sort=names),
-                color=alt.Color(
+                x=vl.X("ms:Q", title="mean round trip of a ping, ms"),
+                y=vl.Y("place:N", title=None, sort=names),
+                color=vl.Color(
                     "part:N",
                     title=None,
-                    scale=alt.Scale(
+                    scale=vl.Scale(
                         domain=["idle", "added by the download"], range=list(PALETTE[:2])
                     ),
                 ),
@@ -119,9 +119,9 @@ def draw_caps(points: pl.DataFrame) -> list[Panel]:
     law = pl.DataFrame(
         {"cable_mbps": caps, "rise": [WINDOW_BITS / cap / 1e3 - flight for cap in caps]}
     )
-    x = alt.X("cable_mbps:Q", title="rate cap of the downstream, Mbit/s")
-    y = alt.Y("rise:Q", title="added to round trips, ms", scale=alt.Scale(zero=True))
-    chart = alt.layer(
+    x = vl.X("cable_mbps:Q", title="rate cap of the downstream, Mbit/s")
+    y = vl.Y("rise:Q", title="added to round trips, ms", scale=vl.Scale(zero=True))
+    chart = vl.layer(
         mark_across(100, "published: over 100 ms"),
         make_chart(law).mark_line(color="#8C8C8C", strokeWidth=1.5).encode(x=x, y=y),
         make_chart(rows).mark_point(filled=True, size=70, color=PALETTE[1]).encode(x=x, y=y),

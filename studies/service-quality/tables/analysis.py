@@ -8,9 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.airtime import (
@@ -298,11 +298,11 @@ def draw_cells(points: pl.DataFrame) -> list[Panel]:
         )
         columns = ("printed", "computed", "difference", "what")
         base = make_chart(rows).encode(
-            y=alt.Y("cell:N", sort=None, title=None, axis=alt.Axis(grid=False, labelLimit=220))
+            y=vl.Y("cell:N", sort=None, title=None, axis=vl.Axis(grid=False, labelLimit=220))
         )
         layers = [
             base.mark_text(align="left" if name == "what" else "right", dx=0).encode(
-                x=alt.value(place), text=f"{name}:N", **tone
+                x=vl.value(place), text=f"{name}:N", **tone
             )
             for name, place, tone in zip(
                 columns,
@@ -317,17 +317,17 @@ def draw_cells(points: pl.DataFrame) -> list[Panel]:
         titles = [
             make_chart(heads.filter(name=name))
             .mark_text(align="right", fontStyle="italic")
-            .encode(x=alt.value(place), y=alt.value(-8), text="name:N")
+            .encode(x=vl.value(place), y=vl.value(-8), text="name:N")
             for name, place in zip(heads["name"], (80, 190, 300), strict=True)
         ]
-        chart = alt.layer(*layers, *titles).properties(height=18 * rows.height)
+        chart = vl.layer(*layers, *titles).properties(height=18 * rows.height)
         panels.append(Panel(f"Table {table}", chart, f"table-{table}"))
     return panels
 
 
-def _colour_faults() -> alt.Color:
-    return alt.Color(
-        "what:N", scale=alt.Scale(domain=list(TONES), range=list(TONES.values())), legend=None
+def _colour_faults() -> vl.Color:
+    return vl.Color(
+        "what:N", scale=vl.Scale(domain=list(TONES), range=list(TONES.values())), legend=None
     )
 
 
@@ -377,15 +377,15 @@ def draw_exchanges(points: pl.DataFrame) -> list[Panel]:
             make_chart(pl.DataFrame(rows).filter(who=who))
             .mark_bar()
             .encode(
-                x=alt.X("us:Q", title="time on the air, µs", scale=alt.Scale(domain=[0, 2400])),
-                y=alt.Y("packet:N", title=None, sort=list(packets), axis=alt.Axis(labelLimit=200)),
-                color=alt.Color(
+                x=vl.X("us:Q", title="time on the air, µs", scale=vl.Scale(domain=[0, 2400])),
+                y=vl.Y("packet:N", title=None, sort=list(packets), axis=vl.Axis(labelLimit=200)),
+                color=vl.Color(
                     "part:N",
-                    scale=alt.Scale(domain=parts, range=list(tones)),
-                    legend=alt.Legend(title=None, columns=3),
+                    scale=vl.Scale(domain=parts, range=list(tones)),
+                    legend=vl.Legend(title=None, columns=3),
                 ),
                 order="order:O",
-                tooltip=["packet:N", "part:N", alt.Tooltip("us:Q", format=".1f")],
+                tooltip=["packet:N", "part:N", vl.Tooltip("us:Q", format=".1f")],
             )
             .properties(height=130)
         )
@@ -406,7 +406,7 @@ def draw_corrections(points: pl.DataFrame) -> list[Panel]:
             for place, (name, air, transfer, header) in enumerate(steps)
         ]
     )
-    y = alt.Y("step:N", sort=None, title=None, axis=alt.Axis(labelLimit=260))
+    y = vl.Y("step:N", sort=None, title=None, axis=vl.Axis(labelLimit=260))
     panels = []
     for column, title, tone, measured in (
         ("mbps", "TCP throughput without headers, Mbit/s", PALETTE[0], 4.0),
@@ -414,16 +414,16 @@ def draw_corrections(points: pl.DataFrame) -> list[Panel]:
     ):
         base = make_chart(rows).encode(y=y)
         bars = base.mark_bar(color=tone).encode(
-            x=alt.X(f"{column}:Q", title=title, scale=alt.Scale(zero=True))
+            x=vl.X(f"{column}:Q", title=title, scale=vl.Scale(zero=True))
         )
         words = base.mark_text(align="left", dx=3).encode(
-            x=f"{column}:Q", text=alt.Text(f"{column}:Q", format=".3~g")
+            x=f"{column}:Q", text=vl.Text(f"{column}:Q", format=".3~g")
         )
         layers = [bars, words]
         if measured:
             mark = make_chart(pl.DataFrame({"measured": [measured]}))
             layers.append(mark.mark_rule(strokeDash=[4, 3]).encode(x="measured:Q"))
-        panels.append(Panel("", alt.layer(*layers).properties(height=200), f"corrections-{column}"))
+        panels.append(Panel("", vl.layer(*layers).properties(height=200), f"corrections-{column}"))
     return panels
 
 
@@ -448,16 +448,14 @@ def draw_encapsulation(points: pl.DataFrame) -> list[Panel]:
         place=pl.col("part").cum_count(),
     )
     names = frame["part"].to_list()
-    y = alt.Y("part:N", sort=names, title=None)
+    y = vl.Y("part:N", sort=names, title=None)
     base = make_chart(frame).encode(y=y)
     bars = base.mark_bar().encode(
-        x=alt.X(
-            "from:Q", title="time since the frame began, µs", scale=alt.Scale(domain=[0, 1500])
-        ),
+        x=vl.X("from:Q", title="time since the frame began, µs", scale=vl.Scale(domain=[0, 1500])),
         x2="to:Q",
-        color=alt.Color(
-            "part:N", scale=alt.Scale(domain=names, range=list(PALETTE[:6])), legend=None
+        color=vl.Color(
+            "part:N", scale=vl.Scale(domain=names, range=list(PALETTE[:6])), legend=None
         ),
     )
     words = base.mark_text(align="left", dx=4).encode(x="to:Q", text="words:N")
-    return [Panel("", alt.layer(bars, words).properties(height=170))]
+    return [Panel("", vl.layer(bars, words).properties(height=170))]

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import altair as alt
 import polars as pl
 
 from headend.experiment import run
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.airtime import Airtime
@@ -154,8 +154,8 @@ def draw_exchange(points: pl.DataFrame) -> list[Panel]:
     lanes = ["neighbour", "sender", "access point", "NAV from RTS", "NAV from CTS"]
     kinds = ["RTS, CTS", "data", "acknowledgement", "NAV of all others", "DIFS", "backoff"]
     tones = [PALETTE[4], PALETTE[0], PALETTE[2], "#8C8C8C", PALETTE[3], PALETTE[1]]
-    x = alt.X("from:Q", title="time, µs", scale=alt.Scale(nice=False))
-    y = alt.Y("lane:N", sort=lanes, title=None)
+    x = vl.X("from:Q", title="time, µs", scale=vl.Scale(nice=False))
+    y = vl.Y("lane:N", sort=lanes, title=None)
     drawn = (
         make_chart(rows)
         .mark_bar(height=22)
@@ -163,15 +163,15 @@ def draw_exchange(points: pl.DataFrame) -> list[Panel]:
             x=x,
             x2="to:Q",
             y=y,
-            color=alt.Color(
+            color=vl.Color(
                 "what:N",
-                scale=alt.Scale(domain=kinds, range=tones),
-                legend=alt.Legend(title=None, columns=3),
+                scale=vl.Scale(domain=kinds, range=tones),
+                legend=vl.Legend(title=None, columns=3),
             ),
             tooltip=[
                 "what:N",
-                alt.Tooltip("from:Q", format=".0f"),
-                alt.Tooltip("to:Q", format=".0f"),
+                vl.Tooltip("from:Q", format=".0f"),
+                vl.Tooltip("to:Q", format=".0f"),
             ],
         )
     )
@@ -180,7 +180,7 @@ def draw_exchange(points: pl.DataFrame) -> list[Panel]:
         .mark_text(fontSize=10, color="white")
         .encode(x="middle:Q", y=y, text="label:N")
     )
-    return [Panel("", alt.layer(drawn, words).properties(height=190))]
+    return [Panel("", vl.layer(drawn, words).properties(height=190))]
 
 
 def _is_telling(trace: Trace) -> bool:

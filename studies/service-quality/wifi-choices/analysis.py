@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, AnyChart, make_chart
+from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, Verdict, decide
 
 #: What the text reads off Figures 4 and 5 by packet size, ms and Mb/s.
@@ -181,20 +181,19 @@ def draw_choices(points: pl.DataFrame) -> list[Panel]:
 
 def _draw(
     rows: list[dict[str, Any]], marks: list[dict[str, Any]], title: str, column: str
-) -> AnyChart:
+) -> vl.Chart:
     """Draw a point for each choice, and rules at what was published."""
     names = list(dict.fromkeys(row[column] for row in rows))
-    tone = alt.Color(
+    tone = vl.Color(
         f"{column}:N",
         title=None,
-        scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)])),
-        legend=alt.Legend() if len(names) > 1 else None,
+        scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)])),
+        legend=vl.Legend() if len(names) > 1 else None,
     )
-    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=True))
+    x = vl.X("value:Q", title=title, scale=vl.Scale(zero=True))
     order = list(dict.fromkeys(row["choice"] for row in rows))
-    y = alt.Y("choice:N", sort=order, title=None, axis=alt.Axis(labelLimit=200))
+    y = vl.Y("choice:N", sort=order, title=None, axis=vl.Axis(labelLimit=200))
     dots = make_chart(pl.DataFrame(rows)).mark_point(filled=True, size=55)
     rules = make_chart(pl.DataFrame(marks)).mark_rule(strokeDash=[4, 3])
     layers = rules.encode(x=x, color=tone), dots.encode(x=x, y=y, color=tone)
-    drawn: AnyChart = alt.layer(*layers).properties(height=200)
-    return drawn
+    return vl.layer(*layers).properties(height=200)

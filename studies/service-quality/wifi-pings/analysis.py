@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
@@ -131,10 +131,10 @@ def draw_left(points: pl.DataFrame) -> list[Panel]:
         make_chart(rows)
         .mark_line(point=True)
         .encode(
-            x=alt.X("per_second:Q", title="pings per second"),
-            y=alt.Y("mbps:Q", title="goodput of the download, Mbit/s"),
-            color=alt.Color(
-                "message:N", title=None, scale=alt.Scale(domain=sizes, range=list(PALETTE[:3]))
+            x=vl.X("per_second:Q", title="pings per second"),
+            y=vl.Y("mbps:Q", title="goodput of the download, Mbit/s"),
+            color=vl.Color(
+                "message:N", title=None, scale=vl.Scale(domain=sizes, range=list(PALETTE[:3]))
             ),
         )
     )
@@ -144,7 +144,7 @@ def draw_left(points: pl.DataFrame) -> list[Panel]:
         .mark_point(filled=True, size=60, color="#24292f", shape="diamond")
         .encode(x="per_second:Q", y="mbps:Q")
     )
-    return [Panel("", alt.layer(chart, dots))]
+    return [Panel("", vl.layer(chart, dots))]
 
 
 def draw_sum(points: pl.DataFrame) -> list[Panel]:
@@ -164,10 +164,10 @@ def draw_sum(points: pl.DataFrame) -> list[Panel]:
         make_chart(frame)
         .mark_line(point=True)
         .encode(
-            x=alt.X("per_second:Q", title="pings of 64 B per second"),
-            y=alt.Y("mbps:Q", title="Mbit/s"),
-            color=alt.Color(
-                "what:N", title=None, scale=alt.Scale(domain=names, range=list(PALETTE[:3]))
+            x=vl.X("per_second:Q", title="pings of 64 B per second"),
+            y=vl.Y("mbps:Q", title="Mbit/s"),
+            color=vl.Color(
+                "what:N", title=None, scale=vl.Scale(domain=names, range=list(PALETTE[:3]))
             ),
         )
     )

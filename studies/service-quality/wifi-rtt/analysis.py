@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
@@ -114,13 +114,13 @@ def draw_loaded(points: pl.DataFrame) -> list[Panel]:
         ]
     )
     sizes = [f"{mtu} B" for mtu in PUBLISHED]
-    x = alt.X("size:N", title="packet size (MTU)", sort=sizes, axis=alt.Axis(labelAngle=0))
-    y = alt.Y("rtt:Q", title="round-trip time, ms")
-    offset = alt.XOffset("state:N", sort=["idle", "loaded"])
-    tone = alt.Color(
+    x = vl.X("size:N", title="packet size (MTU)", sort=sizes, axis=vl.Axis(labelAngle=0))
+    y = vl.Y("rtt:Q", title="round-trip time, ms")
+    offset = vl.XOffset("state:N", sort=["idle", "loaded"])
+    tone = vl.Color(
         "state:N",
         title=None,
-        scale=alt.Scale(domain=["idle", "loaded"], range=list(PALETTE[:2])),
+        scale=vl.Scale(domain=["idle", "loaded"], range=list(PALETTE[:2])),
     )
     bars = make_chart(rows).mark_bar().encode(x=x, y=y, xOffset=offset, color=tone)
     dots = (
@@ -128,7 +128,7 @@ def draw_loaded(points: pl.DataFrame) -> list[Panel]:
         .mark_point(filled=True, size=60, color="#24292f", shape="diamond")
         .encode(x=x, y=y, xOffset=offset)
     )
-    return [Panel("", alt.layer(bars, dots))]
+    return [Panel("", vl.layer(bars, dots))]
 
 
 def draw_limits(points: pl.DataFrame) -> list[Panel]:
@@ -137,13 +137,13 @@ def draw_limits(points: pl.DataFrame) -> list[Panel]:
     rows = rows.with_columns(size=pl.format("{} B", "mtu"))
     sizes = [f"{mtu} B" for mtu in PUBLISHED]
     knees = pl.DataFrame({"size": sizes, "mbps": [KNEES[mtu] for mtu in PUBLISHED]})
-    tone = alt.Color("size:N", title=None, scale=alt.Scale(domain=sizes, range=list(PALETTE[:4])))
-    scale = alt.Scale(type="log", domain=[0.5, 100], nice=False)
-    x = alt.X("mbps:Q", title="the server's rate limit, Mbit/s", scale=scale)
+    tone = vl.Color("size:N", title=None, scale=vl.Scale(domain=sizes, range=list(PALETTE[:4])))
+    scale = vl.Scale(type="log", domain=[0.5, 100], nice=False)
+    x = vl.X("mbps:Q", title="the server's rate limit, Mbit/s", scale=scale)
     chart = (
         make_chart(rows)
         .mark_line(point=True)
-        .encode(x=x, y=alt.Y("rtt:Q", title="round-trip time, ms"), color=tone)
+        .encode(x=x, y=vl.Y("rtt:Q", title="round-trip time, ms"), color=tone)
     )
     marks = make_chart(knees).mark_rule(strokeDash=[4, 3]).encode(x=x, color=tone)
-    return [Panel("", alt.layer(marks, chart))]
+    return [Panel("", vl.layer(marks, chart))]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, decide
@@ -95,22 +95,22 @@ def _draw(points: pl.DataFrame, column: str, title: str, unit: float) -> list[Pa
         rows = rows.with_columns(value=pl.col(column) / unit, kib=pl.col("window") / 1024)
         tuned = tune(points, line, "alone")
         mark = pl.DataFrame({"kib": [tuned.product_bytes / 1024], "words": ["idle product"]})
-        x = alt.X(
+        x = vl.X(
             "kib:Q",
             title="receive window, KiB",
-            scale=alt.Scale(type="log", domain=[0.5, 64], nice=False),
-            axis=alt.Axis(values=[0.5, 1, 2, 4, 8, 16, 32, 64]),
+            scale=vl.Scale(type="log", domain=[0.5, 64], nice=False),
+            axis=vl.Axis(values=[0.5, 1, 2, 4, 8, 16, 32, 64]),
         )
         lines = (
             make_chart(rows)
             .mark_line(point=True)
             .encode(
                 x=x,
-                y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
-                color=alt.Color(
+                y=vl.Y("value:Q", title=title, scale=vl.Scale(zero=True)),
+                color=vl.Color(
                     "company:N",
-                    scale=alt.Scale(domain=["alone", "beside"], range=list(PALETTE[:2])),
-                    legend=alt.Legend(
+                    scale=vl.Scale(domain=["alone", "beside"], range=list(PALETTE[:2])),
+                    legend=vl.Legend(
                         title=None,
                         labelExpr="datum.label == 'alone' ? 'alone' : 'beside another download'",
                     ),
@@ -121,7 +121,7 @@ def _draw(points: pl.DataFrame, column: str, title: str, unit: float) -> list[Pa
         words = (
             make_chart(mark)
             .mark_text(align="right", dx=-4, baseline="top")
-            .encode(x=x, y=alt.value(2), text="words:N")
+            .encode(x=x, y=vl.value(2), text="words:N")
         )
-        panels.append(Panel(name, alt.layer(rule, words, lines), f"{column}-{line}"))
+        panels.append(Panel(name, vl.layer(rule, words, lines), f"{column}-{line}"))
     return panels

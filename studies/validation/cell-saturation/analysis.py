@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.airtime import CELL
@@ -82,22 +82,22 @@ def draw_saturation(points: pl.DataFrame) -> list[Panel]:
             for rules, words in RULES.items()
         ]
     )
-    x = alt.X(
+    x = vl.X(
         "stations:Q",
         title="stations",
-        scale=alt.Scale(type="log", domain=[1, 50], nice=False),
-        axis=alt.Axis(values=[1, 2, 5, 10, 20, 50]),
+        scale=vl.Scale(type="log", domain=[1, 50], nice=False),
+        axis=vl.Axis(values=[1, 2, 5, 10, 20, 50]),
     )
-    y = alt.Y("mbps:Q", title="IP throughput of all, Mbit/s", scale=alt.Scale(domain=[4, 7]))
-    tone = alt.Color(
+    y = vl.Y("mbps:Q", title="IP throughput of all, Mbit/s", scale=vl.Scale(domain=[4, 7]))
+    tone = vl.Color(
         "rules:N",
-        scale=alt.Scale(domain=list(RULES.values()), range=list(PALETTE[:3])),
-        legend=alt.Legend(title=None, columns=1, symbolType="stroke"),
+        scale=vl.Scale(domain=list(RULES.values()), range=list(PALETTE[:3])),
+        legend=vl.Legend(title=None, columns=1, symbolType="stroke"),
     )
     return [
         Panel(
             "",
-            alt.layer(
+            vl.layer(
                 make_chart(lines).mark_line(strokeWidth=1.5).encode(x=x, y=y, color=tone),
                 make_chart(dots).mark_point(filled=True, size=55).encode(x=x, y=y, color=tone),
             ),

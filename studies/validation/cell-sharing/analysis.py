@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across
 from headend.study.airtime import CELL, Airtime
@@ -147,22 +147,22 @@ def draw_anomaly(points: pl.DataFrame) -> list[Panel]:
     names = {"fast": "the station at 11 Mbit/s", "slow": "its neighbour"}
     rows = tabulate(points).unpivot(["fast", "slow"], index="rate", value_name="mbps")
     rows = rows.with_columns(pl.col("variable").replace_strict(names))
-    x = alt.X(
+    x = vl.X(
         "rate:Q",
         title="rate of the neighbour, Mbit/s",
-        axis=alt.Axis(values=list(RATES.values()), format=".2~f"),
-        scale=alt.Scale(domain=[0, 11.5], nice=False),
+        axis=vl.Axis(values=list(RATES.values()), format=".2~f"),
+        scale=vl.Scale(domain=[0, 11.5], nice=False),
     )
-    y = alt.Y("mbps:Q", title="IP throughput of each, Mbit/s", scale=alt.Scale(zero=True))
-    order, legend = list(names.values()), alt.Legend(title=None)
-    tone = alt.Color(
-        "variable:N", scale=alt.Scale(domain=order, range=list(PALETTE[:2])), legend=legend
+    y = vl.Y("mbps:Q", title="IP throughput of each, Mbit/s", scale=vl.Scale(zero=True))
+    order, legend = list(names.values()), vl.Legend(title=None)
+    tone = vl.Color(
+        "variable:N", scale=vl.Scale(domain=order, range=list(PALETTE[:2])), legend=legend
     )
     # Of one field and order, colour and shape have one legend together.
-    form = alt.Shape(
-        "variable:N", scale=alt.Scale(domain=order, range=["circle", "diamond"]), legend=legend
+    form = vl.Shape(
+        "variable:N", scale=vl.Scale(domain=order, range=["circle", "diamond"]), legend=legend
     )
-    chart = alt.layer(
+    chart = vl.layer(
         make_chart(law).mark_line(color="#8C8C8C", strokeWidth=1.5).encode(x=x, y=y),
         make_chart(rows)
         .mark_point(filled=False, size=80, strokeWidth=2)
@@ -186,20 +186,20 @@ def draw_turns_figure(points: pl.DataFrame) -> list[Panel]:
                 for window, value in values.items()
             ]
     names = [f"{stations} stations" for stations in STATIONS.values()]
-    x = alt.X(
+    x = vl.X(
         "window:Q",
         title="frames in the window",
-        scale=alt.Scale(type="log", domain=[2, 200], nice=False),
-        axis=alt.Axis(values=[2, 5, 10, 20, 50, 100, 200]),
+        scale=vl.Scale(type="log", domain=[2, 200], nice=False),
+        axis=vl.Axis(values=[2, 5, 10, 20, 50, 100, 200]),
     )
-    y = alt.Y("jain:Q", title="Jain's index", scale=alt.Scale(domain=[0, 1]))
-    tone = alt.Color(
+    y = vl.Y("jain:Q", title="Jain's index", scale=vl.Scale(domain=[0, 1]))
+    tone = vl.Color(
         "who:N",
-        scale=alt.Scale(domain=names, range=list(PALETTE[:3])),
-        legend=alt.Legend(title=None, symbolType="stroke"),
+        scale=vl.Scale(domain=names, range=list(PALETTE[:3])),
+        legend=vl.Legend(title=None, symbolType="stroke"),
     )
     frame = pl.DataFrame(lines)
-    chart = alt.layer(
+    chart = vl.layer(
         mark_across(0.95, "0.95", near_left=True),
         make_chart(frame.filter(kind="slots"))
         .mark_line(strokeWidth=1.5)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
 from headend.study import Decision, decide_over_seeds, join_decisions
 from headend.study.claims import Finding, Verdict
-
-if TYPE_CHECKING:
-    from headend.figures.theme import AnyChart
 
 #: Grades the colours of a chart, and what lies in their middle.
 Scale = tuple[Literal["linear", "log"], list[float], list[str]]
@@ -167,21 +164,21 @@ def _split(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
 
 
-def _draw(rows: pl.DataFrame, column: str, form: str, title: str, scale: Scale) -> AnyChart:
+def _draw(rows: pl.DataFrame, column: str, form: str, title: str, scale: Scale) -> vl.Chart:
     kind, domain, colours = scale
     queues = rows["queue"].unique(maintain_order=True).to_list()
     floor = rows.with_columns(pl.col(column).clip(domain[0], domain[-1]).alias("shade"))
     base = make_chart(floor).encode(
-        x=alt.X("queue:N", title=None, sort=queues, axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("control:N", title=None),
+        x=vl.X("queue:N", title=None, sort=queues, axis=vl.Axis(labelAngle=0)),
+        y=vl.Y("control:N", title=None),
     )
     cells = base.mark_rect().encode(
-        color=alt.Color(
+        color=vl.Color(
             "shade:Q",
             title=title,
-            scale=alt.Scale(type=kind, domain=domain, range=colours),
-            legend=alt.Legend(format=".0%" if form.endswith("%") else "~g"),
+            scale=vl.Scale(type=kind, domain=domain, range=colours),
+            legend=vl.Legend(format=".0%" if form.endswith("%") else "~g"),
         )
     )
-    numbers = base.mark_text(color="#24292f").encode(text=alt.Text(f"{column}:Q", format=form))
-    return alt.layer(cells, numbers)
+    numbers = base.mark_text(color="#24292f").encode(text=vl.Text(f"{column}:Q", format=form))
+    return vl.layer(cells, numbers)

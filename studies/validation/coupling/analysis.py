@@ -5,9 +5,9 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import decide_over_seeds
@@ -93,23 +93,23 @@ def draw_factors(points: pl.DataFrame) -> list[Panel]:
             for column, name in FACTORS.items()
         ]
     )
-    x = alt.X("value:Q", title="measured / RFC 9332 (no unit)", scale=alt.Scale(zero=False))
+    x = vl.X("value:Q", title="measured / RFC 9332 (no unit)", scale=vl.Scale(zero=False))
     names = table["pairs"].unique(maintain_order=True).to_list()
     dots = (
         make_chart(table)
         .mark_point(filled=True, size=80)
         .encode(
             x=x,
-            y=alt.Y(
-                "factor:N", title=None, sort=list(FACTORS.values()), axis=alt.Axis(labelLimit=280)
+            y=vl.Y(
+                "factor:N", title=None, sort=list(FACTORS.values()), axis=vl.Axis(labelLimit=280)
             ),
-            color=alt.Color(
+            color=vl.Color(
                 "pairs:N",
                 title="pairs of flows",
-                scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)])),
+                scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)])),
             ),
-            shape=alt.Shape("pairs:N", title="pairs of flows", scale=alt.Scale(domain=names)),
+            shape=vl.Shape("pairs:N", title="pairs of flows", scale=vl.Scale(domain=names)),
         )
     )
     rule = make_chart(pl.DataFrame({"value": [1.0]})).mark_rule().encode(x=x)
-    return [Panel("", alt.layer(rule, dots))]
+    return [Panel("", vl.layer(rule, dots))]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, decide
@@ -16,7 +16,6 @@ from headend.study.claims import Finding, decide
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headend.figures.theme import AnyChart
 
 #: Queues that flows are hashed into.
 QUEUES = 32
@@ -99,17 +98,17 @@ def draw_indices(points: pl.DataFrame) -> list[Panel]:
     return panels
 
 
-def _draw_runs(rows: pl.DataFrame) -> AnyChart:
+def _draw_runs(rows: pl.DataFrame) -> vl.Chart:
     names = rows["series"].unique().sort().to_list()
-    place = alt.Y("scheduler:N", title=None)
-    offset = alt.YOffset("series:N", sort=names)
-    scale = alt.Scale(domain=[0.5, 1.0], zero=False)
-    tone = alt.Color("series:N", title=None, scale=alt.Scale(domain=names, range=list(PALETTE[:2])))
+    place = vl.Y("scheduler:N", title=None)
+    offset = vl.YOffset("series:N", sort=names)
+    scale = vl.Scale(domain=[0.5, 1.0], zero=False)
+    tone = vl.Color("series:N", title=None, scale=vl.Scale(domain=names, range=list(PALETTE[:2])))
     bars = (
         make_chart(rows.unique(["scheduler", "series"], maintain_order=True))
         .mark_bar(opacity=0.15, height=12)
         .encode(
-            x=alt.X("low:Q", title="Jain's index of the goodputs", scale=scale),
+            x=vl.X("low:Q", title="Jain's index of the goodputs", scale=scale),
             x2="high:Q",
             y=place,
             yOffset=offset,
@@ -119,9 +118,9 @@ def _draw_runs(rows: pl.DataFrame) -> AnyChart:
     dots = (
         make_chart(rows)
         .mark_point(filled=True, size=30, opacity=0.6)
-        .encode(x=alt.X("jain:Q", scale=scale), y=place, yOffset=offset, color=tone)
+        .encode(x=vl.X("jain:Q", scale=scale), y=place, yOffset=offset, color=tone)
     )
-    return alt.layer(bars, dots)
+    return vl.layer(bars, dots)
 
 
 def _spread(flows: int, tail: float) -> tuple[float, float]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import decide_over_seeds, join_decisions
@@ -337,33 +337,33 @@ def _draw(title: str, rows: Sequence[dict[str, Any]]) -> list[Panel]:
     table = pl.DataFrame([row for row in rows if row], infer_schema_length=None)
     if table.is_empty():
         return []
-    y = alt.Y(
+    y = vl.Y(
         "case:N",
         title=None,
         sort=table["case"].to_list(),
-        axis=alt.Axis(labelExpr="split(datum.label, '|')", labelLimit=170, grid=False),
+        axis=vl.Axis(labelExpr="split(datum.label, '|')", labelLimit=170, grid=False),
     )
-    x = alt.X(
+    x = vl.X(
         "ratio:Q",
         title="headend ÷ Linux (no unit)",
-        scale=alt.Scale(type="log", domain=list(SHOWN), nice=False, clamp=True),
-        axis=alt.Axis(values=TICKS, format="~g"),
+        scale=vl.Scale(type="log", domain=list(SHOWN), nice=False, clamp=True),
+        axis=vl.Axis(values=TICKS, format="~g"),
     )
     verdicts = ["accepted", "not accepted"]
     base = make_chart(table).encode(y=y)
     bars = base.mark_bar(color=PALETTE[6], opacity=0.35, height=12, yOffset=8).encode(
-        x=alt.X("low:Q", title=x["title"]), x2="high:Q"
+        x=vl.X("low:Q", title=x["title"]), x2="high:Q"
     )
     dots = base.mark_point(filled=True, size=70, opacity=1, yOffset=8).encode(
         x=x,
-        color=alt.Color(
-            "verdict:N", title=None, scale=alt.Scale(domain=verdicts, range=list(PALETTE[:2]))
+        color=vl.Color(
+            "verdict:N", title=None, scale=vl.Scale(domain=verdicts, range=list(PALETTE[:2]))
         ),
-        shape=alt.Shape(
-            "verdict:N", title=None, scale=alt.Scale(domain=verdicts, range=["circle", "diamond"])
+        shape=vl.Shape(
+            "verdict:N", title=None, scale=vl.Scale(domain=verdicts, range=["circle", "diamond"])
         ),
     )
-    numbers = base.mark_text(align="left", dy=-8).encode(x=alt.value(4), text="text:N")
+    numbers = base.mark_text(align="left", dy=-8).encode(x=vl.value(4), text="text:N")
     same = make_chart(pl.DataFrame({"ratio": [1.0]})).mark_rule().encode(x=x)
-    chart = alt.layer(same, bars, dots, numbers)
+    chart = vl.layer(same, bars, dots, numbers)
     return [Panel(title, chart.properties(height=STEP * table.height))]

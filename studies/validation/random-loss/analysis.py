@@ -7,9 +7,9 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import decide_over_seeds, join_decisions
@@ -90,13 +90,13 @@ def draw_goodput(points: pl.DataFrame) -> list[Panel]:
     rows = own.group_by("control", "percent", maintain_order=True).agg(
         rate=pl.col("goodput").mean() / 1e6
     )
-    x = alt.X("percent:Q", title="packets lost, %", scale=alt.Scale(type="log"))
-    y = alt.Y("rate:Q", title="goodput, Mbit/s", scale=alt.Scale(domain=[0, 100]))
+    x = vl.X("percent:Q", title="packets lost, %", scale=vl.Scale(type="log"))
+    y = vl.Y("rate:Q", title="goodput, Mbit/s", scale=vl.Scale(domain=[0, 100]))
     names = rows["control"].unique(maintain_order=True).to_list()
-    tone = alt.Color(
-        "control:N", title=None, scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)]))
+    tone = vl.Color(
+        "control:N", title=None, scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)]))
     )
-    shape = alt.Shape("control:N", title=None, scale=alt.Scale(domain=names))
+    shape = vl.Shape("control:N", title=None, scale=vl.Scale(domain=names))
     shares = [10 ** (exponent / 20) for exponent in range(-60, 35)]
     limit = pl.DataFrame(
         [{"percent": share, "rate": LINE * (1 - share / 100) / 1e6} for share in shares]
@@ -106,4 +106,4 @@ def draw_goodput(points: pl.DataFrame) -> list[Panel]:
     dots = (
         make_chart(rows).mark_point(filled=True, size=60).encode(x=x, y=y, color=tone, shape=shape)
     )
-    return [Panel("", alt.layer(most, lines, dots))]
+    return [Panel("", vl.layer(most, lines, dots))]

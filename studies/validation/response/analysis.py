@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import Decision, decide_over_seeds, join_decisions
@@ -198,8 +198,8 @@ def _draw(
     points: pl.DataFrame, column: str, forms: dict[str, Callable[[float], float]], title: str
 ) -> list[Panel]:
     rows = average(points).with_columns(rate=pl.col(column) / 1e6)
-    x = alt.X("percent:Q", title=title, scale=alt.Scale(type="log"))
-    y = alt.Y("rate:Q", title="rate, Mbit/s", scale=alt.Scale(type="log", domain=[0.1, 110]))
+    x = vl.X("percent:Q", title=title, scale=vl.Scale(type="log"))
+    y = vl.Y("rate:Q", title="rate, Mbit/s", scale=vl.Scale(type="log", domain=[0.1, 110]))
     shares = [10 ** (exponent / 20) for exponent in range(-40, 21)]
     curves = pl.DataFrame(
         [
@@ -217,23 +217,23 @@ def _draw(
         part = rows.filter(pl.col("control").is_in(names))
         if part.is_empty():
             continue
-        tone = alt.Color(
+        tone = vl.Color(
             "control:N",
             title=None,
-            scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)])),
+            scale=vl.Scale(domain=names, range=list(PALETTE[: len(names)])),
         )
-        shape = alt.Shape("control:N", title=None, scale=alt.Scale(domain=names))
+        shape = vl.Shape("control:N", title=None, scale=vl.Scale(domain=names))
         lines = (
             make_chart(curves)
             .mark_line(color="#8C8C8C", clip=True)
-            .encode(x=x, y=y, strokeDash=alt.StrokeDash("form:N", title=None))
+            .encode(x=x, y=y, strokeDash=vl.StrokeDash("form:N", title=None))
         )
         dots = make_chart(part).mark_point(filled=True, size=60, clip=True)
         trails = make_chart(part).mark_line(strokeWidth=1, clip=True)
         panels.append(
             Panel(
                 kind,
-                alt.layer(
+                vl.layer(
                     lines,
                     trails.encode(x=x, y=y, color=tone),
                     dots.encode(x=x, y=y, color=tone, shape=shape),

@@ -6,9 +6,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study.claims import Finding, Verdict, decide
@@ -211,29 +211,29 @@ def _draw(rows: pl.DataFrame, title: str, band: list[float], *, scale: str) -> l
     lines = [f"{rate} Mbit/s" for rate in (2, 20, 200)]
     many = ["1 flow", "10 flows", "100 flows"]
     middle = make_chart(pl.DataFrame({"low": [band[0]], "high": [band[1]]}))
-    x = alt.X("value:Q", title=title, scale=alt.Scale(type=scale, padding=8))  # type: ignore[arg-type]
+    x = vl.X("value:Q", title=title, scale=vl.Scale(type=scale, padding=8))
     judged = middle.mark_rect(opacity=0.12, color=PALETTE[0]).encode(
-        x=alt.X("low:Q", title=title), x2="high:Q"
+        x=vl.X("low:Q", title=title), x2="high:Q"
     )
-    queue = alt.Y("queue:N", title=None, sort=rows["queue"].unique(maintain_order=True).to_list())
+    queue = vl.Y("queue:N", title=None, sort=rows["queue"].unique(maintain_order=True).to_list())
     dots = (
         make_chart(rows)
         .mark_point(filled=True, size=55)
         .encode(
             x=x,
             y=queue,
-            color=alt.Color(
-                "line:N", title=None, scale=alt.Scale(domain=lines, range=list(PALETTE[:3]))
+            color=vl.Color(
+                "line:N", title=None, scale=vl.Scale(domain=lines, range=list(PALETTE[:3]))
             ),
-            shape=alt.Shape("many:N", title=None, scale=alt.Scale(domain=many)),
-            opacity=alt.Opacity("seen:Q", scale=None),
+            shape=vl.Shape("many:N", title=None, scale=vl.Scale(domain=many)),
+            opacity=vl.Opacity("seen:Q", scale=None),
             tooltip=[
                 "queue:N",
                 "congestion:N",
                 "line:N",
                 "many:N",
-                alt.Tooltip("value:Q", format=".3~g"),
+                vl.Tooltip("value:Q", format=".3~g"),
             ],
         )
     )
-    return [Panel("", alt.layer(judged, dots))]
+    return [Panel("", vl.layer(judged, dots))]
