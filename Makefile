@@ -121,6 +121,10 @@ figures: build ## Draw the figure of every queue in docs/models
 bench: tools ## What a packet costs, beside the least any simulator must do (also target/bench.json)
 	cargo run --release --quiet --package headend-bench
 
+.PHONY: bench-cli
+bench-cli: build ## What the commands cost from start to end, beside the engine's own share (also target/bench-cli.json)
+	@$(BIN)/python benches/cli.py
+
 # Compiled by the stable toolchain, so without a sanitizer: the engine has no unsafe code.
 SECONDS ?= 60
 TARGET ?=

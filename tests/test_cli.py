@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import headend
 import headend.experiment
@@ -23,7 +23,7 @@ from headend.interruption import leave_at_once
 from headend.result import Result as RunResult
 
 
-@pytest.mark.parametrize("module", ["headend.cli.main", "headend.cli.run"])
+@pytest.mark.parametrize("module", ["headend.cli.main", "headend.cli.catalogue"])
 def test_an_interruption_while_the_command_is_imported_is_one_line(
     tmp_path: Path, module: str
 ) -> None:
@@ -321,23 +321,26 @@ def test_bad_options_are_refused_in_one_line(fake: Any, home_line: Path, tmp_pat
 
 def test_a_command_or_option_that_is_not_there_is_told_what_there_is() -> None:
     assert 'scenarios lst"; did you mean "list"?' in call("scenarios", "lst").stderr
-    assert "; there are applications, compare, " in call("foo").stderr
+    assert 'no command "headend foo"; there are applications, compare, ' in call("foo").stderr
     assert call("foo").exit_code == 2
-    command = [sys.executable, "-m", "headend", "run"]
-    package = str(Path(headend.__file__).parents[1])
-    for option, hint in (
-        ("--sedd", '; did you mean "--seed"?'),
-        ("--bogus", "; there are --allow-files, --capture"),
-    ):
-        answer = subprocess.run(
-            [*command, option],
-            env={**os.environ, "PYTHONPATH": package},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert answer.returncode == 2
-        assert f"run: no such option: {option}{hint}" in answer.stderr
+    fails_with('headend run: no such option: --sedd; did you mean "--seed"?', "run", "--sedd")
+    answer = call("run", "--bogus")
+    assert answer.exit_code == 2
+    told = "error: headend run: no such option: --bogus; there are --allow-files, --capture"
+    assert answer.stderr.startswith(told)
+    fails_with("headend: no such option: --bogus; there are --help, --version", "--bogus")
+    assert call("run", "-x").stderr.endswith(
+        '; what begins with "-" and is no option comes after "--"\n'
+    )
+
+
+def test_words_that_are_missing_or_too_many_are_told_in_one_line() -> None:
+    fails_with("Missing argument 'SCENARIO'", "run")
+    fails_with("Missing argument 'SCENARIO | RUN_DIR…'", "compare")
+    fails_with("Missing argument 'NAME'", "study", "run")
+    fails_with("Got unexpected extra argument (b)", "run", "a", "b")
+    fails_with("Option '--seed' requires an argument", "run", "a", "--seed")
+    fails_with("Option '--json' does not take a value", "run", "a", "--json=3")
 
 
 def test_scenarios_are_listed_by_name_and_without() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from headend.cli.main import app
 from headend.columns import OPTIONAL_TABLES, TABLES
@@ -78,16 +78,18 @@ def test_the_documented_metrics_are_those_of_the_language() -> None:
     }
 
 
-def test_the_commands_of_the_readme_are_there() -> None:
-    words = {line.split()[1] for line in _read("README.md").splitlines() if _is_command(line)}
+@pytest.mark.parametrize("page", ["README.md", "docs/reference/commands.md"])
+def test_the_commands_that_are_shown_are_there(page: str) -> None:
+    words = {line.split()[1] for line in _read(page).splitlines() if _is_command(line)}
     shown = CliRunner().invoke(app, ["--help"]).output
     assert words
     assert [word for word in words if f" {word} " not in shown] == []
 
 
-def test_the_scenario_of_the_readme_is_one() -> None:
-    (example,) = re.findall(r"```toml\n(format = 1.*?)```", _read("README.md"), re.DOTALL)
-    loaded = Text("readme", "README.md", example, "toml", HERE).load()
+def test_the_scenario_of_the_commands_page_is_one() -> None:
+    page = "docs/reference/commands.md"
+    (example,) = re.findall(r"```toml\n(format = 1.*?)```", _read(page), re.DOTALL)
+    loaded = Text("page", page, example, "toml", HERE).load()
     assert loaded.scenario.bottleneck == "cable.up"
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import headend
 from headend.cli.main import app

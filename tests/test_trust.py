@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import headend
 from headend.capture import Capture

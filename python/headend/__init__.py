@@ -1,6 +1,13 @@
 """headend: a laboratory for access networks.
 
-``headend.run("scenario.toml")`` runs a scenario and gives a :class:`Result`, whose tables are Polars frames.
+- ``run("scenario.toml")`` runs a scenario and gives a ``Result``, whose tables are Polars frames.
+- ``compare("scenario.toml", {"queue": ["drop_tail", "codel"]})`` gives runs side by side, with the same traffic.
+- ``sweep("sweep.toml")`` runs a scenario over a grid of values and several seeds.
+- ``find("webrtc")`` looks up what headend calls something, and how to write it.
+- ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV.
+- ``verify("results/NAME")`` says which files of results are not what was written.
+
+What cannot be done is an ``InputError``, in one line; ``ScenarioError`` is the engine's own.
 Names are imported when first used, so that ``import headend`` and the command line's help stay quick.
 """
 
@@ -12,26 +19,34 @@ if TYPE_CHECKING:
     from headend._engine import ScenarioError
     from headend.errors import InputError
     from headend.experiment import compare, run
+    from headend.export import export_tables
+    from headend.lookup import Finding, find
     from headend.result import Result
     from headend.sweeps.experiment import sweep
     from headend.verification import verify
 
 __all__ = [
+    "Finding",
     "InputError",
     "Result",
     "ScenarioError",
     "__version__",
     "compare",
+    "export_tables",
+    "find",
     "run",
     "sweep",
     "verify",
 ]
 
 _HOMES = {
+    "Finding": "headend.lookup",
     "InputError": "headend.errors",
     "Result": "headend.result",
     "ScenarioError": "headend._engine",
     "compare": "headend.experiment",
+    "export_tables": "headend.export",
+    "find": "headend.lookup",
     "run": "headend.experiment",
     "sweep": "headend.sweeps.experiment",
     "verify": "headend.verification",
@@ -47,3 +62,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'headend' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List what can be called."""
+    return sorted(_HOMES)

@@ -455,9 +455,12 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
         members = (subject.removesuffix(".channel"),)
     metric = rest[0] if rest else ""
     if metric not in metrics:
+        from headend.lookup import guide
+
         known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
+        hint = guide(metric, "measure", known)
         raise InputError(
-            f'"{text}": {subject} has no metric "{metric}"{suggest(metric, known)}'
+            f'"{text}": {subject} has no metric "{metric}"{hint}'
             if metric
             else f'"{text}": expected a metric of {subject} ({", ".join(metrics)})'
         )

@@ -8,9 +8,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headend.comparison import Comparison, check_labels, label_values, refuse_alike
 from headend.conflicts import check_settings, check_shared, note_replaced, spell_out
 from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
 from headend.execution import Execution, execute, execute_all
@@ -22,6 +21,7 @@ from headend.quantity import format_quantity, read_integer
 from headend.reach import Reach, read_allowed
 from headend.result import RESULT_FORMAT, Result
 from headend.scenario import (
+    STANDARD_INPUT_SHOWN,
     Loaded,
     Overrides,
     Source,
@@ -30,6 +30,9 @@ from headend.scenario import (
     write_overrides,
     write_value,
 )
+
+if TYPE_CHECKING:
+    from headend.comparison import Comparison
 
 #: Seeds are 64 bits.
 LARGEST_SEED = 2**64 - 1
@@ -139,7 +142,7 @@ class Plan:
 
 
 def plan_run(
-    source: Source,
+    source: Source | Text,
     overrides: Overrides = (),
     *,
     varied: Overrides = (),
@@ -149,12 +152,32 @@ def plan_run(
     allow_files: Sequence[str | Path] = (),
     memory: str | int | Allowance | None = None,
 ) -> Plan:
-    """Check everything that can be checked before running; what is varied comes after what all runs share."""
+    """Check everything that can be checked before running; what is varied comes after what all runs share.
+
+    Parameters
+    ----------
+    source
+        Path of a file, name of a shipped scenario, ``-`` for standard input, a dictionary, or a text that was read before.
+    overrides
+        What is set, by path.
+    varied
+        What is set besides, in this run of several.
+    seed
+        In place of the scenario's own.
+    label
+        What to call the run; by default, what the scenario is called.
+    explain
+        ``FLOW@TIME``, the packet that is followed.
+    allow_files
+        From where files may be read besides; of a text, as it was read.
+    memory
+        What it may take.
+    """
     allowance = read_allowance(memory)
     if seed is not None:
         seed = read_seed(seed)
         _check_seed_alone(overrides, "--seed")
-    text = read_scenario(source, Reach(allowed=read_allowed(allow_files)))
+    text = source if isinstance(source, Text) else _read(source, allow_files)
     shared, overrides = overrides, [*overrides, *varied]
     loaded = _load(text, overrides)
     queue_path = loaded.scenario.queue_path or ""
@@ -183,6 +206,10 @@ def plan_run(
     return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes), needed)
 
 
+def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
+    return read_scenario(source, Reach(allowed=read_allowed(allow_files)))
+
+
 def _load(text: Text, overrides: Overrides) -> Loaded:
     """Check a scenario; a sweep's file is pointed to where it is run."""
     try:
@@ -193,6 +220,11 @@ def _load(text: Text, overrides: Overrides) -> Loaded:
         file = Path(text.shown_as)
         if text.format != "toml" or not is_sweep(text.content):
             raise
+        if text.shown_as == STANDARD_INPUT_SHOWN:
+            raise InputError(
+                f"{text.shown_as}: this is a sweep or a study, not a scenario; write it to a file:"
+                " headend sweep FILE runs a sweep, headend study run FOLDER a study"
+            ) from error
         # A study's file has a scenario and a grid too.
         kind, command = ("study", "study run") if file.name == "study.toml" else ("sweep", "sweep")
         place = file.parent if kind == "study" else file
@@ -253,7 +285,7 @@ def run(
     Parameters
     ----------
     scenario
-        Path of a file, name of a shipped scenario, or a dictionary.
+        Path of a file, name of a shipped scenario, ``-`` for standard input, or a dictionary.
     set
         Overrides by path, such as ``{"queue": "docsis_pie", "flow.call.rtt": "80 ms"}``; ``queue`` means the
         bottleneck's queue.
@@ -390,6 +422,8 @@ def plan_comparison(
     memory
         What all of them together may take; each alone is checked against it.
     """
+    from headend.comparison import check_labels, label_values, refuse_alike
+
     allowance = read_allowance(memory)
     _check_varied(list(vary))
     if read_integer(seeds) is None:
@@ -403,19 +437,15 @@ def plan_comparison(
             f"--vary asks for {len(combinations)} runs; one report shows at most {MOST_RUNS}"
         )
     check_labels(labels, len(combinations))
+    # Once: standard input cannot be read again.
+    text = _read(source, allow_files)
     plans = []
     for number, combination in enumerate(combinations):
         varied = list(zip(vary, combination, strict=True))
         label = labels[number] if labels else label_values(varied)
         try:
             plan = plan_run(
-                source,
-                overrides,
-                varied=varied,
-                seed=seed,
-                label=label,
-                allow_files=allow_files,
-                memory=allowance,
+                text, overrides, varied=varied, seed=seed, label=label, memory=allowance
             )
             plans.append(plan)
         except InputError as error:
@@ -487,7 +517,7 @@ def compare(
     Parameters
     ----------
     scenario
-        Path of a file, name of a shipped scenario, or a dictionary.
+        Path of a file, name of a shipped scenario, ``-`` for standard input, or a dictionary.
     vary
         Values by path, such as ``{"queue": ["drop_tail", "docsis_pie"]}``.
     set
@@ -535,6 +565,8 @@ def compare(
 
 
 def _carry_out_comparison(plans: Sequence[Plan], memory: str | int | None) -> Comparison:
+    from headend.comparison import Comparison
+
     first = plans[0].loaded
     results = carry_out_all(plans, {}, threading.Event(), memory=memory)
     return Comparison(list(results.values()), first.name, first.scenario.title)

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headend.errors import InputError, find_near, suggest
+from headend.errors import InputError, find_near
 
 SHIPPED = Path(__file__).parent / "shipped"
+
+#: In place of a path: a scenario's text comes from standard input. A file of this name is ``./-``.
+STANDARD_INPUT = "-"
 
 
 def list_scenarios() -> dict[str, Path]:
@@ -54,13 +57,15 @@ def find_scenario(source: str) -> tuple[str, Path]:
         raise InputError(f"{source}: a symbolic link that leads to no file")
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise InputError(f"{source}: no such file{_near(path, shipped)}")
-    raise InputError(
-        f'no file and no shipped scenario is called "{source}"{suggest(source, shipped)}'
-    )
+    from headend.lookup import guide
+
+    hint = guide(source, "scenario", shipped)
+    raise InputError(f'no file and no shipped scenario is called "{source}"{hint}')
 
 
 def find_study(name: str) -> Path:
     """Find a study's folder: a shipped name, its last part, or the path of a folder with a ``study.toml``."""
+    refuse_standard_input(name, "a study", "a study's name or its folder")
     studies = list_studies()
     by_last = {key.rsplit("/", 1)[-1]: path for key, path in studies.items()}
     if name in studies:
@@ -82,7 +87,9 @@ def find_study(name: str) -> Path:
         if near
         else f"there are those of {', '.join(sorted(documents))} (headend study list)"
     )
-    raise InputError(f'no study is called "{name}"; {hint}')
+    from headend.lookup import lead
+
+    raise InputError(f'no study is called "{name}"; {hint}{lead(name, "study", near)}')
 
 
 def find_studies(name: str) -> list[Path]:
@@ -91,6 +98,12 @@ def find_studies(name: str) -> list[Path]:
         return list(list_studies().values())
     below = [path for key, path in list_studies().items() if key.startswith(f"{name}/")]
     return below or [find_study(name)]
+
+
+def refuse_standard_input(source: object, what: str, expected: str) -> None:
+    """Refuse ``-`` for what is not read from standard input."""
+    if source == STANDARD_INPUT:
+        raise InputError(f"-: {what} is not read from standard input; expected {expected}")
 
 
 def _near(path: Path, shipped: dict[str, Path]) -> str:

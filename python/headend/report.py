@@ -149,7 +149,7 @@ def fingerprint_drawing() -> str:
     """Tell what draws pages and figures, headend's own code and the libraries, from every other release of it."""
     from headend import __version__
 
-    libraries = [f"{name} {version(name)}" for name in ("altair", "jinja2", "vl-convert-python")]
+    libraries = [f"{name} {version(name)}" for name in ("jinja2", "vl-convert-python")]
     digest = hashlib.sha256("\n".join([__version__, *libraries]).encode())
     package = Path(__file__).parent
     for path in sorted([*package.rglob("*.py"), *package.glob("templates/*")]):

@@ -6,7 +6,6 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +77,8 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Give a notebook the title and the verdict."""
+        from html import escape
+
         duration = format_quantity(self.manifest.get("duration_ns"), "time")
         partial = ", partial" if self.is_partial else ""
         return (

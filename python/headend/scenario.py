@@ -1,23 +1,24 @@
-"""Turning what a person names (a file, a shipped scenario, a dictionary) into a scenario the engine accepts."""
+"""Turning what a person names (a file, a shipped scenario, standard input, a dictionary) into a scenario the engine accepts."""
 
 from __future__ import annotations
 
 import json
 import os
 import stat
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, refuse_argument, refuse_unwritable
-from headend.library import find_scenario
+from headend.errors import InputError, refuse_argument, refuse_unwritable, tell_system
+from headend.library import STANDARD_INPUT, find_scenario
 from headend.quantity import read_integer
 from headend.reach import HERE, Reach
 
 if TYPE_CHECKING:
-    from headend._engine import Scenario
+    from headend._engine import Scenario, ScenarioError
 
 #: A scenario larger than this is somebody's disk image, not a scenario.
 LARGEST_SCENARIO_BYTES = 16 * 2**20
@@ -27,6 +28,9 @@ LARGEST_FILE_BYTES = 512 * 2**20
 
 #: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
 QUEUE_ALIAS = "queue"
+
+#: What errors call standard input, and what results are called that come from it.
+STANDARD_INPUT_SHOWN, STANDARD_INPUT_NAME = "standard input", "stdin"
 
 Overrides = Sequence[tuple[str, str]]
 Source = str | Path | Mapping[str, Any]
@@ -78,7 +82,7 @@ class Text:
         try:
             scenario = self._parse(overrides, files)
         except _engine.ScenarioError as error:
-            raise InputError(f"{self.shown_as}: {error}") from error
+            raise InputError(f"{self.shown_as}: {_lead_on(error)}") from error
         return Loaded(self.name, scenario)
 
     def parse(self) -> dict[str, Any]:
@@ -117,7 +121,7 @@ class Text:
             why = next(
                 (f": {why}" for name, why in missing.items() if f'"{name}"' in str(error)), ""
             )
-            raise InputError(f"{self.shown_as}: {error}{why}") from error
+            raise InputError(f"{self.shown_as}: {_lead_on(error)}{why}") from error
 
     def _read_files(self, overrides: Overrides) -> tuple[dict[str, bytes], dict[str, str]]:
         """Give the files that can be read, and what is wrong with those that cannot, by name."""
@@ -159,19 +163,36 @@ class Text:
             )
 
 
+def _lead_on(error: ScenarioError) -> str:
+    """Write the engine's error; that of an unknown name with what headend calls it, unless the name is of somebody's own."""
+    told = str(error)
+    word = getattr(error, "unknown", None)
+    if word is None:
+        return told
+    from headend.lookup import find_kind, lead
+
+    meant = getattr(error, "meant", None)
+    kind = find_kind(getattr(error, "known", ()))
+    end = lead(word, kind, meant) if kind else ""
+    # Where the table knows the word, what is spelled like it is something else.
+    return told.replace(f'; did you mean "{meant}"?', "", 1) + end if end else told
+
+
 def read_scenario(source: Source, reach: Reach = HERE) -> Text:
     """Read a scenario without checking more than that it is text.
 
     Parameters
     ----------
     source
-        Path of a file, name of a shipped scenario, or the scenario as a dictionary.
+        Path of a file, name of a shipped scenario, ``-`` for standard input, or the scenario as a dictionary.
     reach
         From where the files may be read that overrides name; those that the scenario names are of its own folder, or where the
-        program runs for a dictionary.
+        program runs for a dictionary and for standard input.
     """
     if isinstance(source, Mapping):
         return Text("scenario", "scenario", _write_json(source), "json", reach)
+    if source == STANDARD_INPUT:
+        return _read_standard_input(reach)
     check_source(source, "a path or the name of a scenario", "scenario")
     name, path = find_scenario(str(source))
     content = read_text(path)
@@ -181,6 +202,25 @@ def read_scenario(source: Source, reach: Reach = HERE) -> Text:
         )
     format_ = "json" if path.suffix == ".json" else "toml"
     return Text(name, str(source), content, format_, replace(reach, scenario=path.parent))
+
+
+def _read_standard_input(reach: Reach) -> Text:
+    """Read a scenario from standard input, to its end; the files that it names are where the program runs."""
+    shown_as = STANDARD_INPUT_SHOWN
+    try:
+        stream = getattr(sys.stdin, "buffer", sys.stdin)
+        content = stream.read(LARGEST_SCENARIO_BYTES + 1) if stream else b""
+    except (OSError, ValueError) as error:  # a ValueError where it is closed
+        raise InputError(f"{shown_as}: cannot be read: {tell_system(error).rstrip('.')}") from error
+    if len(content) > LARGEST_SCENARIO_BYTES:
+        most = LARGEST_SCENARIO_BYTES // 2**20
+        raise InputError(f"{shown_as}: too large for a scenario (more than {most} MiB)")
+    text = content if isinstance(content, str) else _decode(content, shown_as, "scenario")
+    if not text.strip():
+        raise InputError(f"{shown_as}: empty; a scenario needs at least a link and a flow")
+    # No TOML begins with a brace.
+    form = "json" if text.lstrip().startswith("{") else "toml"
+    return Text(STANDARD_INPUT_NAME, shown_as, text, form, replace(reach, scenario=Path()))
 
 
 def _write_json(source: Mapping[str, Any]) -> str:
@@ -323,11 +363,15 @@ def read_text(path: Path, what: str = "scenario") -> str:
     InputError
         In one line that begins with the path.
     """
+    return _decode(_read_bytes(path, LARGEST_SCENARIO_BYTES, what), str(path), what)
+
+
+def _decode(content: bytes, shown_as: str, what: str) -> str:
     try:
-        return _read_bytes(path, LARGEST_SCENARIO_BYTES, what).decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}: not a text file (byte {error.start} is not UTF-8); a {what} is TOML"
+            f"{shown_as}: not a text file (byte {error.start} is not UTF-8); a {what} is TOML"
         ) from error
 
 

@@ -1,48 +1,62 @@
-"""``headend queues|senders|applications|schema``: every name that can be written, from the engine's own schema."""
+"""``headend queues|senders|congestion|applications|schema``: every name that can be written, from the engine's own schema."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
 
-import typer
+import click
 
-from headend.cli.run import JsonOption
+from headend.cli.commands import Command, argument
+from headend.cli.completion import complete_choices
+from headend.cli.options import json_option
 from headend.cli.terminal import (
-    answer_errors,
     make_output,
     print_json,
     print_text,
     write_line,
 )
 
-NameArgument = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its parameters.")
-]
+
+def _name_argument(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Declare the name of one thing of a kind."""
+    return argument(
+        "name",
+        metavar="[NAME]",
+        help="Only this one, with its parameters.",
+        required=False,
+        shell_complete=complete_choices(kind),
+    )
 
 
 #: What is called otherwise than its key.
 _WORDS = {"congestion": "congestion control"}
 
 
-@answer_errors
-def queues(name: NameArgument = None, as_json: JsonOption = False) -> None:
+@click.command("queues", cls=Command)
+@_name_argument("queue")
+@json_option
+def queues(name: str | None, as_json: bool) -> None:
     """List every queue discipline and when to use it; of one, the parameters with units and defaults."""
     _list("queue", name, as_json)
 
 
-@answer_errors
-def senders(name: NameArgument = None, as_json: JsonOption = False) -> None:
-    """List every congestion control and when to use it; of one, the parameters with units and defaults."""
+@click.command("senders", cls=Command)
+@_name_argument("congestion")
+@json_option
+def senders(name: str | None, as_json: bool) -> None:
+    """List every congestion control and when to use it; of one, the parameters with units and defaults. Also: headend congestion."""
     _list("congestion", name, as_json)
 
 
-@answer_errors
-def applications(name: NameArgument = None, as_json: JsonOption = False) -> None:
+@click.command("applications", cls=Command)
+@_name_argument("application")
+@json_option
+def applications(name: str | None, as_json: bool) -> None:
     """List every application and when to use it; of one, the parameters with units and defaults."""
     _list("application", name, as_json)
 
 
-@answer_errors
+@click.command("schema", cls=Command)
 def schema() -> None:
     """Print the JSON Schema of scenarios, for editors and checks."""
     from headend import _engine
@@ -51,7 +65,8 @@ def schema() -> None:
 
 
 def _list(kind: str, name: str | None, as_json: bool) -> None:
-    from headend.errors import InputError, suggest
+    from headend.errors import InputError
+    from headend.lookup import guide
     from headend.vocabulary import list_choices
 
     choices = list_choices(kind)
@@ -61,7 +76,7 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
             _point_to_system(name)
         if name not in known:
             raise InputError(
-                f'no {_WORDS.get(kind, kind)} is called "{name}"{suggest(name, known)}'
+                f'no {_WORDS.get(kind, kind)} is called "{name}"{guide(name, kind, known)}'
             )
         choices = [choice for choice in choices if choice.name == name]
     if as_json:

@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
 
+from headend.cli.commands import Command, argument
+from headend.cli.completion import complete_folders, complete_scenarios
+from headend.cli.options import (
+    allow_option,
+    csv_option,
+    force_option,
+    json_option,
+    junit_option,
+    memory_option,
+    no_report_option,
+    quiet_option,
+    read_path,
+    seed_option,
+    set_option,
+)
 from headend.cli.run import (
-    AllowOption,
-    ForceOption,
-    JsonOption,
-    MemoryOption,
-    QuietOption,
-    SeedOption,
-    SetOption,
     conclude,
     describe_result,
-    make_report,
     print_miss,
     print_report,
     print_warnings,
-    read_path,
-    tell_in_json,
     tell_measured,
 )
 from headend.cli.terminal import (
-    Unwritten,
-    answer_errors,
+    announce_reading,
     make_messages,
     make_output,
     print_json,
@@ -38,6 +43,7 @@ from headend.cli.terminal import (
     show_progress,
     write_line,
 )
+from headend.cli.unwritten import Unwritten, Wanted, tell_in_json
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,52 +54,67 @@ if TYPE_CHECKING:
     from headend.sweeps.crew import Progress
 
 
-@answer_errors
+@click.command("compare", cls=Command)
+@argument(
+    "sources",
+    metavar="SCENARIO | RUN_DIR…",
+    help="One scenario with --vary, or several results folders.",
+    nargs=-1,
+    required=True,
+    shell_complete=complete_scenarios,
+)
+@click.option(
+    "--vary",
+    metavar="PATH=A,B,…",
+    help="Values to take in turn, such as queue=drop_tail,docsis_pie. Several: every combination.",
+    multiple=True,
+)
+@click.option(
+    "--label",
+    "labels",
+    metavar="TEXT",
+    help="What to call a run; once for each, in order.",
+    multiple=True,
+)
+@set_option
+@seed_option
+@click.option(
+    "--seeds",
+    metavar="N | A,B,…",
+    help="Run everything with so many seeds, or with these: means with intervals, paired differences.",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="The results folder. By default results/NAME-compared, or results/compared for finished runs;"
+    " where that is there, with -2, -3 and so on.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@force_option
+@no_report_option
+@quiet_option
+@junit_option
+@csv_option
+@allow_option
+@memory_option
+@json_option
 def compare(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SCENARIO | RUN_DIR…",
-            help="One scenario with --vary, or several results folders.",
-        ),
-    ],
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="PATH=A,B,…",
-            help="Values to take in turn, such as queue=drop_tail,docsis_pie. Several: every combination.",
-        ),
-    ] = None,
-    labels: Annotated[
-        list[str] | None,
-        typer.Option("--label", help="What to call a run; once for each, in order."),
-    ] = None,
-    settings: SetOption = None,
-    seed: SeedOption = None,
-    seeds: Annotated[
-        str | None,
-        typer.Option(
-            "--seeds",
-            metavar="N | A,B,…",
-            help="Run everything with so many seeds, or with these: means with intervals, paired differences.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="The results folder. By default results/NAME-compared, or results/compared for finished runs;"
-            " where that is there, with -2, -3 and so on.",
-            parser=read_path,
-        ),
-    ] = None,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    allow_files: AllowOption = None,
-    memory: MemoryOption = None,
-    as_json: JsonOption = False,
+    sources: tuple[str, ...],
+    vary: tuple[str, ...],
+    labels: tuple[str, ...],
+    settings: tuple[str, ...],
+    seed: int | None,
+    seeds: str | None,
+    out: Path | None,
+    force: bool,
+    no_report: bool,
+    quiet: bool,
+    junit: Path | None,
+    csv: Path | None,
+    allow_files: tuple[Path, ...],
+    memory: str | None,
+    as_json: bool,
 ) -> None:
     """Compare runs side by side in one report: what changed, with traffic and seeds the same.
 
@@ -106,7 +127,10 @@ def compare(
     from headend.experiment import plan_comparison
     from headend.scenario import parse_override
 
+    wanted = Wanted(not no_report, junit, csv, force)
+    wanted.check()
     if vary:
+        announce_reading(sources[0])
         if len(sources) > 1:
             raise InputError(
                 "--vary takes one scenario; several results folders are compared without it"
@@ -114,21 +138,21 @@ def compare(
         plans = plan_comparison(
             sources[0],
             _collect_vary(vary),
-            overrides=[parse_override(text) for text in settings or []],
-            labels=labels or [],
+            overrides=[parse_override(text) for text in settings],
+            labels=labels,
             seed=seed,
             seeds=read_seeds("1" if seeds is None else seeds, seed),
-            allow_files=allow_files or [],
+            allow_files=allow_files,
             memory=memory,
         )
-        comparison, stopped, unwritten = _run_varied(
-            plans, out, force, memory, hidden=quiet or as_json
+        comparison, stopped, lacking = _run_varied(
+            plans, out, force, memory, wanted, hidden=quiet or as_json
         )
     else:
         _refuse_settings(sources[0], settings, seed, seeds, memory)
-        comparison, unwritten = _load_finished(sources, labels or [], out, force)
+        comparison, lacking = _load_finished(sources, labels, out, force, wanted)
         stopped = False
-    interrupted = stopped or bool(unwritten and unwritten.is_interruption)
+    interrupted = stopped or any(one.is_interruption for one in lacking)
     if as_json:
         from headend.comparison import describe_figures
 
@@ -139,7 +163,7 @@ def compare(
                 "unfinished": comparison.unfinished,
                 "runs": [describe_result(result) for result in comparison.results],
                 "figures": describe_figures(comparison.variants),
-                **tell_in_json(unwritten),
+                **tell_in_json(lacking),
             }
         )
     elif quiet:
@@ -149,12 +173,18 @@ def compare(
             _print_interrupted(comparison)
     else:
         _print_comparison(comparison)
-    raise typer.Exit(conclude(comparison.results, unwritten, stopped=stopped))
+    raise Exit(conclude(comparison.results, lacking, stopped=stopped))
 
 
 def _run_varied(
-    plans: list[Plan], out: Path | None, force: bool, memory: str | None, *, hidden: bool
-) -> tuple[Comparison, bool, Unwritten | None]:
+    plans: list[Plan],
+    out: Path | None,
+    force: bool,
+    memory: str | None,
+    wanted: Wanted,
+    *,
+    hidden: bool,
+) -> tuple[Comparison, bool, list[Unwritten]]:
     """Run everything and keep it; say also whether that was stopped, and what of it could not be written."""
     from headend.comparison import Comparison
     from headend.execution import stop_on_interrupt
@@ -177,7 +207,14 @@ def _run_varied(
                     comparison.missing_seeds.setdefault(run[0], []).append(run[1])
             comparison.write_into(fresh)
         stopped = stop.is_set() or bool(comparison.unfinished)
-        return comparison, stopped, None if stopped else make_report(comparison.report, target)
+        lacking = wanted.make(
+            comparison.results,
+            target,
+            comparison.report,
+            stopped=stopped,
+            unfinished=comparison.unfinished,
+        )
+        return comparison, stopped, lacking
 
 
 def _name_runs(plans: list[Plan]) -> dict[Run, str]:
@@ -224,7 +261,7 @@ def _leave_out_partial(results: dict[Run, Result], whole: set[Run]) -> list[Resu
 
 def _refuse_settings(
     source: str,
-    settings: list[str] | None,
+    settings: Sequence[str],
     seed: int | None,
     seeds: str | None,
     memory: str | None,
@@ -244,9 +281,13 @@ def _refuse_settings(
 
 
 def _load_finished(
-    sources: list[str], labels: list[str], out: Path | None, force: bool
-) -> tuple[Comparison, Unwritten | None]:
-    """Keep runs that are finished side by side; say also why their report could not be written."""
+    sources: Sequence[str],
+    labels: Sequence[str],
+    out: Path | None,
+    force: bool,
+    wanted: Wanted,
+) -> tuple[Comparison, list[Unwritten]]:
+    """Keep runs that are finished side by side; say also what of them could not be written."""
     from headend.comparison import (
         Comparison,
         check_labels,
@@ -277,10 +318,11 @@ def _load_finished(
     comparison.missing_seeds = load_missing_seeds(sources, results)
     target = out or choose_folder("compared", force=force)
     comparison.save(target, force=force, report=False)
-    return comparison, make_report(comparison.report, target)
+    lacking = wanted.make(results, target, comparison.report, unfinished=comparison.unfinished)
+    return comparison, lacking
 
 
-def _tell_alone(sources: list[str], variant: Variant) -> str:
+def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
     """Say why there is nothing to compare where all runs are of one choice, and what to do instead."""
     from headend.caveats import write_seeds
 
@@ -311,7 +353,7 @@ def read_seeds(text: str, first: int | None = None) -> int | list[int]:
     return seeds
 
 
-def _collect_vary(texts: list[str]) -> dict[str, list[str]]:
+def _collect_vary(texts: Sequence[str]) -> dict[str, list[str]]:
     varied: dict[str, list[str]] = {}
     for path, values in map(_parse_vary, texts):
         if path in varied:

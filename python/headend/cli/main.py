@@ -1,109 +1,117 @@
-"""The ``headend`` command: gathers the commands of its sibling modules."""
+"""The ``headend`` command: the table of its commands, which are imported on first use."""
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Any
+import click
+from click.exceptions import Exit
 
-import typer
+from headend.cli.commands import PROGRAM, Elsewhere, Program
+from headend.cli.terminal import print_notices, print_text, replace_unknown_letters
 
-from headend.cli import catalogue, compare, report, run, scenarios, study, sweep, verify
-from headend.cli.terminal import (
-    Commands,
-    ExitCode,
-    close_output,
-    finish_output,
-    make_messages,
-    print_error,
-    print_notices,
-    refuse_output,
-    replace_unknown_letters,
-)
-from headend.errors import find_near
+SECTIONS = {
+    "Runs": {
+        "run": Elsewhere(
+            "headend.cli.run:run",
+            "Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.",
+        ),
+        "compare": Elsewhere(
+            "headend.cli.compare:compare",
+            "Compare runs side by side in one report: what changed, with traffic and seeds the same.",
+        ),
+        "sweep": Elsewhere(
+            "headend.cli.sweep:sweep",
+            "Run a scenario over a grid of values and several seeds, on all cores.",
+        ),
+        "study": Elsewhere(
+            "headend.cli.study:app",
+            "Published results, reproduced: list, show NAME, run NAME, report.",
+        ),
+    },
+    "What can be written": {
+        "scenarios": Elsewhere(
+            "headend.cli.scenarios:app",
+            "What is shipped: list, show NAME, copy NAME; by itself, the list.",
+        ),
+        "find": Elsewhere(
+            "headend.cli.find:find",
+            "Find headend's name for an application, a protocol or a term, and how to use it.",
+        ),
+        "queues": Elsewhere(
+            "headend.cli.catalogue:queues",
+            "List every queue discipline and when to use it; of one, the parameters with units and defaults.",
+        ),
+        "senders": Elsewhere(
+            "headend.cli.catalogue:senders",
+            "List every congestion control and when to use it; of one, the parameters with units and defaults. Also: headend congestion.",
+        ),
+        "congestion": Elsewhere("headend.cli.catalogue:senders"),
+        "applications": Elsewhere(
+            "headend.cli.catalogue:applications",
+            "List every application and when to use it; of one, the parameters with units and defaults.",
+        ),
+        "schema": Elsewhere(
+            "headend.cli.catalogue:schema",
+            "Print the JSON Schema of scenarios, for editors and checks.",
+        ),
+    },
+    "Results": {
+        "report": Elsewhere(
+            "headend.cli.report:report",
+            "Make the report of a run, a comparison or a sweep again from its folder, or one over several runs.",
+        ),
+        "figures": Elsewhere(
+            "headend.cli.report:figures",
+            "Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.",
+        ),
+        "export": Elsewhere(
+            "headend.cli.export:export",
+            "Write the tables of results as CSV or JSON lines, one file per table, in full precision.",
+        ),
+        "verify": Elsewhere(
+            "headend.cli.verify:verify",
+            "Check that results are what was written: tables, finished points of sweeps and studies, pages.",
+        ),
+    },
+    "The program": {
+        "help": Elsewhere(
+            "headend.cli.help:show_help", "Print the help of a command, or the list of commands."
+        ),
+        "completion": Elsewhere(
+            "headend.cli.completion:completion",
+            "Print the script with which a shell completes commands, options and names.",
+        ),
+    },
+}
 
-app = typer.Typer(
-    name="headend",
-    cls=Commands,
+
+def _print_version(_: click.Context, __: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from headend.cli.version import tell_version
+
+        print_text(tell_version())
+        raise Exit
+
+
+app = Program(
+    PROGRAM,
+    sections=SECTIONS,
     help="A laboratory for access networks: what a line does to the people behind it, and what to change.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help="Print the version, the commit and the platform.",
+        )
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
-app.command("compare")(compare.compare)
-app.command("sweep")(sweep.sweep)
-app.add_typer(scenarios.app, name="scenarios")
-app.add_typer(study.app, name="study")
-app.command("queues")(catalogue.queues)
-app.command("senders")(catalogue.senders)
-app.command("applications")(catalogue.applications)
-app.command("schema")(catalogue.schema)
-app.command("report")(report.report)
-app.command("figures")(report.figures)
-app.command("verify")(verify.verify)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from headend import __version__
-
-        typer.echo(f"headend {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """Hold the options of the command itself; its help is the app's."""
-
-
-def _explain_option(error: Any) -> str:
-    """Say which options there are where one is asked for that is not among them."""
-    name, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
-    if type(error).__name__ != "NoSuchOption" or context is None:
-        return ""
-    known = [
-        option
-        for parameter in context.command.get_params(context)
-        for option in parameter.opts
-        if option.startswith("--")
-    ]
-    near = find_near(name.lstrip("-"), [option.lstrip("-") for option in known])
-    hint = f'; did you mean "--{near}"?' if near else f"; there are {', '.join(sorted(known))}"
-    if not name.startswith("--"):
-        hint += '; what begins with "-" and is no option comes after "--"'
-    return f"{context.command_path}: no such option: {name}{hint}"
 
 
 def start() -> None:
-    """Start the command line; a mistake in its words gets one line, as every other."""
+    """Start the command line."""
     replace_unknown_letters()
     print_notices()
-    try:
-        code = app(standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        make_messages().print("interrupted")
-        sys.exit(ExitCode.INTERRUPTED)
-    except (BrokenPipeError, SystemExit):  # Rich leaves so when nobody reads the help
-        close_output()
-        sys.exit(ExitCode.OK)
-    except OSError as error:  # of the help; commands answer their own
-        sys.exit(refuse_output(error))
-    except Exception as error:
-        explain = getattr(error, "format_message", None)
-        if explain is None:
-            raise
-        if type(error).__name__ == "NoArgsIsHelpError":
-            sys.stdout.write(explain() + "\n")
-            sys.exit(ExitCode.BAD_INPUT)
-        print_error(_explain_option(error) or explain().rstrip("."))
-        sys.exit(ExitCode.BAD_INPUT)
-    sys.exit(finish_output() or code or ExitCode.OK)
+    app.main()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from headend.cli.run import JsonOption, read_path
+from headend.cli.commands import Command, argument
+from headend.cli.completion import complete_any_file, complete_folders
+from headend.cli.options import json_option, read_path
 from headend.cli.terminal import (
-    answer_errors,
     make_output,
     print_json,
     quote_path,
@@ -19,26 +19,27 @@ from headend.cli.terminal import (
 from headend.errors import InputError
 from headend.folder import REPORT, RESUMABLE, read_kind, refuse_link
 
-FoldersArgument = Annotated[
-    list[str],
-    typer.Argument(metavar="RESULTS_DIR…", help="Results folders; several: side by side."),
-]
+folders_argument = argument(
+    "folders",
+    metavar="RESULTS_DIR…",
+    help="Results folders; several: side by side.",
+    nargs=-1,
+    required=True,
+    shell_complete=complete_folders,
+)
 
 
-@answer_errors
-def report(
-    folders: FoldersArgument,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="By default report.html in the first folder.",
-            parser=read_path,
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+@click.command("report", cls=Command)
+@folders_argument
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="By default report.html in the first folder.",
+    type=read_path,
+    shell_complete=complete_any_file,
+)
+@json_option
+def report(folders: tuple[str, ...], out: Path | None, as_json: bool) -> None:
     """Make the report of a run, a comparison or a sweep again from its folder, or one over several runs."""
     from headend.comparison import load_missing_seeds, load_results, load_unfinished
     from headend.report import write_report
@@ -80,20 +81,24 @@ def _tell_report(path: Path, *, as_json: bool) -> None:
         make_output().print(write_line(f"Report: {path}"), soft_wrap=True)
 
 
-@answer_errors
-def figures(
-    folders: FoldersArgument,
-    formats: Annotated[
-        str, typer.Option("--format", metavar="LIST", help="Of svg, pdf, png; separated by commas.")
-    ] = "svg",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="By default figures in the first folder.", parser=read_path
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+@click.command("figures", cls=Command)
+@folders_argument
+@click.option(
+    "--format",
+    "formats",
+    metavar="LIST",
+    help="Of svg, pdf, png; separated by commas. By default svg.",
+    default="svg",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="By default figures in the first folder.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@json_option
+def figures(folders: tuple[str, ...], formats: str, out: Path | None, as_json: bool) -> None:
     """Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study."""
     target = out or Path(folders[0]) / "figures"
     if out is None:

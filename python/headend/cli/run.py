@@ -5,15 +5,30 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
 
+from headend.cli.commands import Command
+from headend.cli.completion import complete_folders
+from headend.cli.options import (
+    allow_option,
+    csv_option,
+    force_option,
+    json_option,
+    junit_option,
+    memory_option,
+    no_report_option,
+    quiet_option,
+    read_path,
+    scenario_argument,
+    seed_option,
+    set_option,
+)
 from headend.cli.terminal import (
     ExitCode,
-    Unwritten,
-    answer_errors,
-    attempt,
+    announce_reading,
     make_messages,
     make_output,
     print_error,
@@ -22,122 +37,65 @@ from headend.cli.terminal import (
     show_progress,
     write_line,
 )
+from headend.cli.unwritten import Unwritten, Wanted, attempt, tell_in_json
 from headend.errors import InputError
 from headend.folder import REPORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from headend.expect import Outcome
     from headend.result import Result
 
-ScenarioArgument = Annotated[
-    str,
-    typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of a shipped scenario."),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Change a value of the scenario; [b]queue[/b] means the bottleneck's queue.",
-    ),
-]
 
-
-def read_number(text: str | int) -> int:
-    """Take a whole number as it is typed."""
-    try:
-        return int(text)
-    except ValueError as error:
-        raise typer.BadParameter(f'expected a whole number, found "{text}"') from error
-
-
-SeedOption = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", metavar="N", help="In place of the scenario's seed.", parser=read_number
-    ),
-]
-
-
-def read_path(text: str | Path) -> Path:
-    """Take a path as it is typed; nothing is no path."""
-    if not str(text).strip():
-        raise typer.BadParameter("expected a path, found nothing")
-    return Path(text)
-
-
-MemoryOption = Annotated[
-    str | None,
-    typer.Option(
-        "--memory",
-        metavar="SIZE",
-        help="What runs may take of memory, such as 8GB or 50%; what can need more is refused. Half of the machine's by default.",
-    ),
-]
-OutOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        metavar="DIR",
-        help="The results folder. By default results/NAME, or where that is there, NAME-2, NAME-3 and so on.",
-        parser=read_path,
-    ),
-]
-ForceOption = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Replace a results folder that is there: the one of --out, or else the one without a number.",
-    ),
-]
-AllowOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--allow-files",
-        metavar="PATH",
-        help="Let traces and captures be read from this folder or file too; can be given several times.",
-        parser=read_path,
-    ),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
-DetailOption = Annotated[
-    bool, typer.Option("--detail", help="Also list those of each group who suffer most.")
-]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
-]
-
-
-@answer_errors
+@click.command("run", cls=Command)
+@scenario_argument
+@set_option
+@seed_option
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="The results folder. By default results/NAME, or where that is there, NAME-2, NAME-3 and so on.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@force_option
+@no_report_option
+@quiet_option
+@click.option("--detail", help="Also list those of each group who suffer most.", is_flag=True)
+@click.option(
+    "--explain",
+    metavar="FLOW@TIME",
+    help="Follow the next packet of a flow from a time on: its requests, grants and bursts as a figure.",
+    multiple=True,
+)
+@click.option(
+    "--capture",
+    metavar="POINT",
+    help="Write the packets of a flow, a host or a queue to the results as pcapng, for Wireshark; can be given several times.",
+    multiple=True,
+)
+@junit_option
+@csv_option
+@allow_option
+@memory_option
+@json_option
 def run(
-    scenario: ScenarioArgument,
-    settings: SetOption = None,
-    seed: SeedOption = None,
-    out: OutOption = None,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    detail: DetailOption = False,
-    explain: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--explain",
-            metavar="FLOW@TIME",
-            help="Follow the next packet of a flow from a time on: its requests, grants and bursts as a figure.",
-        ),
-    ] = None,
-    capture: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--capture",
-            metavar="POINT",
-            help="Write the packets of a flow, a host or a queue to the results as pcapng, for Wireshark; can be given several times.",
-        ),
-    ] = None,
-    allow_files: AllowOption = None,
-    memory: MemoryOption = None,
-    as_json: JsonOption = False,
+    scenario: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    out: Path | None,
+    force: bool,
+    no_report: bool,
+    quiet: bool,
+    detail: bool,
+    explain: tuple[str, ...],
+    capture: tuple[str, ...],
+    junit: Path | None,
+    csv: Path | None,
+    allow_files: tuple[Path, ...],
+    memory: str | None,
+    as_json: bool,
 ) -> None:
     """Run a scenario: who suffered, how much, where the queue stood; results and report in a folder.
 
@@ -150,11 +108,13 @@ def run(
     from headend.folder import choose_folder, create_folder
     from headend.scenario import parse_override
 
-    if explain and len(explain) > 1:
+    if len(explain) > 1:
         raise InputError(
             "--explain: given twice; a run follows one packet, so run it once for each"
         )
-    overrides = [parse_override(text) for text in settings or []]
+    overrides = [parse_override(text) for text in settings]
+    wanted = Wanted(not no_report, junit, csv, force)
+    announce_reading(scenario)
     if capture:
         overrides.append(("results.capture.points", json.dumps(capture)))
     try:
@@ -163,11 +123,12 @@ def run(
             overrides,
             seed=seed,
             explain=explain[0] if explain else None,
-            allow_files=allow_files or [],
+            allow_files=allow_files,
             memory=memory,
         )
     except InputError as error:
-        raise InputError(_echo_capture(str(error), capture or [])) from error
+        raise InputError(_echo_capture(str(error), capture)) from error
+    wanted.check()
     target = out or choose_folder(plan.loaded.name, force=force)
     with stop_on_interrupt() as stop:
         with create_folder(target, force=force) as fresh:
@@ -178,17 +139,19 @@ def run(
         result.folder = target
         # Who interrupts wants to be gone, also where all was simulated.
         stopped = stop.is_set() or result.is_partial
-        unwritten = None if stopped else make_report(result.report, target)
+        lacking = wanted.make([result], target, result.report, stopped=stopped)
+        if undrawn:
+            lacking.insert(0, undrawn)
     if as_json:
-        print_json({**describe_result(result), **tell_in_json(undrawn, unwritten)})
+        print_json({**describe_result(result), **tell_in_json(lacking)})
     elif quiet:
         print_missed(result)
     else:
         print_result(result, detail=detail)
-    raise typer.Exit(conclude([result], undrawn, unwritten, stopped=stopped))
+    raise Exit(conclude([result], lacking, stopped=stopped))
 
 
-def _echo_capture(message: str, points: list[str]) -> str:
+def _echo_capture(message: str, points: Sequence[str]) -> str:
     """Name the option that was typed: to the engine, all that is changed is set."""
     for number, point in enumerate(points):
         before = message
@@ -196,16 +159,6 @@ def _echo_capture(message: str, points: list[str]) -> str:
         if message != before and "*" in point:
             message += ' ("*" stands for a number only, as in cable.home.*.up)'
     return message.replace(f" (from --set results.capture.points={json.dumps(points)})", "")
-
-
-def make_report(write: Callable[[Path], object], folder: Path) -> Unwritten | None:
-    """Write the report of results that are in their folder; whatever goes wrong costs only the report, an interruption too."""
-    from headend.execution import interrupt_at_once
-
-    path = folder / REPORT
-    later = f"the results are kept, and headend report {quote_path(folder)} makes it of them"
-    with interrupt_at_once():
-        return attempt(lambda: write(path), path, later)
 
 
 def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
@@ -228,27 +181,20 @@ def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
     return undrawn
 
 
-def tell_in_json(*unwritten: Unwritten | None) -> dict[str, str]:
-    """Give what a JSON document says in addition where something could not be written."""
-    lines = [one.line for one in unwritten if one and one.line]
-    return {"error": "; ".join(lines)} if lines else {}
-
-
 def conclude(
-    results: Sequence[Result], *unwritten: Unwritten | None, stopped: bool = False
+    results: Sequence[Result], unwritten: Sequence[Unwritten], *, stopped: bool = False
 ) -> ExitCode:
     """Say on standard error what of the results could not be written, and give the exit code.
 
     A report that is missing counts for more than expectations that are missed: not all is there that was asked for.
     """
-    failed = [one for one in unwritten if one]
-    for one in failed:
+    for one in unwritten:
         if one.line:
             print_error(one.line)
-    if stopped or any(one.is_interruption for one in failed):
+    if stopped or any(one.is_interruption for one in unwritten):
         return ExitCode.INTERRUPTED
-    if failed:
-        return max(one.code for one in failed)
+    if unwritten:
+        return max(one.code for one in unwritten)
     missed = any(not outcome.met for result in results for outcome in result.expectations)
     return ExitCode.MISSED if missed else ExitCode.OK
 

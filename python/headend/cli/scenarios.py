@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from headend.cli.run import JsonOption
+from headend.cli.commands import Commands, argument
+from headend.cli.completion import complete_shipped
+from headend.cli.options import json_option
 from headend.cli.terminal import (
-    Commands,
     answer_errors,
     make_output,
     print_json,
@@ -18,29 +19,31 @@ from headend.cli.terminal import (
     quote_path,
     write_line,
 )
-from headend.errors import InputError, suggest, tell_system
+from headend.errors import InputError, tell_system
 from headend.library import list_scenarios
 
-app = typer.Typer(
-    help="What is shipped: list, show NAME, copy NAME.", cls=Commands, invoke_without_command=True
+name_argument = argument(
+    "name", metavar="NAME", help="Of a shipped scenario.", shell_complete=complete_shipped
 )
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Of a shipped scenario.")]
 
-
-@app.callback(invoke_without_command=True)
-@answer_errors
-def list_unasked(context: typer.Context, as_json: JsonOption = False) -> None:
+@click.group("scenarios", cls=Commands, invoke_without_command=True)
+@json_option
+@click.pass_context
+def app(context: click.Context, as_json: bool) -> None:
     """What is shipped: list, show NAME, copy NAME; by itself, the list."""  # noqa: D401
-    if context.invoked_subcommand is None:
-        _print_list(as_json=as_json)
-    elif as_json:
-        raise InputError(f"--json: expected after {context.invoked_subcommand}, found before it")
+    with answer_errors(as_json=as_json):
+        if context.invoked_subcommand is None:
+            _print_list(as_json=as_json)
+        elif as_json:
+            raise InputError(
+                f"--json: expected after {context.invoked_subcommand}, found before it"
+            )
 
 
 @app.command("list")
-@answer_errors
-def list_all(as_json: JsonOption = False) -> None:
+@json_option
+def list_all(as_json: bool) -> None:
     """List the shipped scenarios and what each teaches."""
     _print_list(as_json=as_json)
 
@@ -60,9 +63,10 @@ def _print_list(*, as_json: bool) -> None:
     console.print(write_line("Run one with ", ("headend run NAME", "bold"), "."))
 
 
-@app.command()
-@answer_errors
-def show(name: NameArgument, as_json: JsonOption = False) -> None:
+@app.command("show")
+@name_argument
+@json_option
+def show(name: str, as_json: bool) -> None:
     """Print a shipped scenario."""
     path = _find(name)
     if as_json:
@@ -73,15 +77,11 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
         print_text(path.read_text(encoding="utf-8"))
 
 
-@app.command()
-@answer_errors
-def copy(
-    name: NameArgument,
-    target: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="By default NAME.toml here.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+@app.command("copy")
+@name_argument
+@argument("target", metavar="[FILE]", help="By default NAME.toml here.", type=Path, required=False)
+@json_option
+def copy(name: str, target: Path | None, as_json: bool) -> None:
     """Copy a shipped scenario to a file of your own, to change."""
     source = _find(name)
     target = target or Path(source.name)
@@ -101,9 +101,13 @@ def copy(
 
 
 def _find(name: str) -> Path:
+    from headend.lookup import guide
+
     shipped = list_scenarios()
     if name not in shipped:
-        raise InputError(f'no shipped scenario is called "{name}"{suggest(name, shipped)}')
+        raise InputError(
+            f'no shipped scenario is called "{name}"{guide(name, "scenario", shipped)}'
+        )
     return shipped[name]
 
 

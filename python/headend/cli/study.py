@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
+from click.exceptions import Exit
 
-from headend.cli.run import (
-    AllowOption,
-    JsonOption,
-    MemoryOption,
-    QuietOption,
+from headend.cli.commands import Commands, argument
+from headend.cli.completion import complete_any_file, complete_folders, complete_studies
+from headend.cli.options import (
+    allow_option,
+    json_option,
+    memory_option,
+    quiet_option,
     read_path,
-    tell_in_json,
+    scheduler_option,
+    seeds_option,
 )
-from headend.cli.sweep import SchedulerOption, SeedsOption, print_first_warnings
+from headend.cli.sweep import print_first_warnings
 from headend.cli.terminal import (
-    Commands,
     ExitCode,
-    Unwritten,
-    answer_errors,
-    explain_unwritten,
     make_messages,
     make_output,
     print_error,
@@ -32,6 +32,7 @@ from headend.cli.terminal import (
     show_points,
     write_line,
 )
+from headend.cli.unwritten import Unwritten, explain_unwritten, tell_in_json
 from headend.errors import InputError
 from headend.folder import REPORT
 
@@ -42,24 +43,15 @@ if TYPE_CHECKING:
     from headend.study.running import Order
     from headend.sweeps.crew import Crew, Progress
 
-app = typer.Typer(
-    help="Published results, reproduced: list, show NAME, run NAME, report.",
-    cls=Commands,
-    no_args_is_help=True,
-)
 
-ShownArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="Of a shipped study, or of a document for its list, or a folder with a study.toml.",
-    ),
-]
+@click.group("study", cls=Commands)
+def app() -> None:
+    """Published results, reproduced: list, show NAME, run NAME, report."""  # noqa: D401
 
 
 @app.command("list")
-@answer_errors
-def list_all(as_json: JsonOption = False) -> None:
+@json_option
+def list_all(as_json: bool) -> None:
     """List the shipped studies."""
     from headend.library import list_studies
     from headend.study import read_study
@@ -80,9 +72,15 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
     console.print(write_line("Run one with ", ("headend study run NAME", "bold"), "."))
 
 
-@app.command()
-@answer_errors
-def show(name: ShownArgument, as_json: JsonOption = False) -> None:
+@app.command("show")
+@argument(
+    "name",
+    metavar="NAME",
+    help="Of a shipped study, or of a document for its list, or a folder with a study.toml.",
+    shell_complete=complete_studies,
+)
+@json_option
+def show(name: str, as_json: bool) -> None:
     """Say what a study varies, measures and claims; of a document, which studies it has."""
     from headend.library import find_studies
 
@@ -107,31 +105,37 @@ def show(name: ShownArgument, as_json: JsonOption = False) -> None:
         console.print(f"  {claim.statement}\n  expected: {claim.expected}")
 
 
-@app.command()
-@answer_errors
+@app.command("run")
+@argument(
+    "name",
+    metavar="NAME",
+    help="Of a shipped study, or of a document for all its studies, or all, or a folder with a study.toml.",
+    shell_complete=complete_studies,
+)
+@click.option("--quick", help="Fewer points and shorter runs, labelled as such.", is_flag=True)
+@seeds_option
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="By default results/studies/NAME.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@allow_option
+@scheduler_option
+@quiet_option
+@memory_option
+@json_option
 def run(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="Of a shipped study, or of a document for all its studies, or [b]all[/b], or a folder with a study.toml.",
-        ),
-    ],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer points and shorter runs, labelled as such.")
-    ] = False,
-    seeds: SeedsOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="By default results/studies/NAME.", parser=read_path
-        ),
-    ] = None,
-    allow_files: AllowOption = None,
-    scheduler: SchedulerOption = None,
-    quiet: QuietOption = False,
-    memory: MemoryOption = None,
-    as_json: JsonOption = False,
+    name: str,
+    quick: bool,
+    seeds: str | None,
+    out: Path | None,
+    allow_files: tuple[Path, ...],
+    scheduler: str | None,
+    quiet: bool,
+    memory: str | None,
+    as_json: bool,
 ) -> None:
     """Run a study, all studies of a document, or all of them, on all cores and judge their claims.
 
@@ -149,7 +153,7 @@ def run(
     from headend.sweeps.definition import list_seeds
 
     allowance = read_allowance(memory)
-    allowed = read_allowed(allow_files or [])
+    allowed = read_allowed(allow_files)
     studies = [_read(folder, allowed) for folder in find_studies(name)]
     studies = [study.make_quick() if quick else study for study in studies]
     if seeds is not None:
@@ -166,7 +170,7 @@ def run(
         _print_totals(told)
     if as_json:
         print_json(told.documents[0] if len(orders) == 1 else {"studies": told.documents})
-    raise typer.Exit(told.choose_exit_code())
+    raise Exit(told.choose_exit_code())
 
 
 @dataclass(frozen=True)
@@ -247,7 +251,7 @@ def _carry_out(
                     "done": done,
                 }
             )
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise Exit(ExitCode.INTERRUPTED) from None
 
 
 def _tell(order: Order, outcome: StudyOutcome | Exception, told: Told, *, hidden: bool) -> None:
@@ -264,7 +268,9 @@ def _tell(order: Order, outcome: StudyOutcome | Exception, told: Told, *, hidden
         return
     unwritten = _explain_unwritten(outcome, order.folder)
     told.judged.append((name, outcome.judgements))
-    told.documents.append({**outcome.to_dict(), "folder": folder, **tell_in_json(unwritten)})
+    told.documents.append(
+        {**outcome.to_dict(), "folder": folder, **tell_in_json([unwritten] if unwritten else [])}
+    )
     if not hidden:
         _print_outcome(outcome, None if unwritten else order.folder)
     if unwritten:
@@ -310,32 +316,31 @@ def _print_totals(told: Told) -> None:
     console.print(write_line("One page over all studies: ", ("headend study report", "bold")))
 
 
-@app.command()
-@answer_errors
-def report(
-    studies: Annotated[
-        Path,
-        typer.Option(
-            "--studies", metavar="DIR", help="Where the studies' results are.", parser=read_path
-        ),
-    ] = Path("results/studies"),
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="By default report.html beside them.", parser=read_path
-        ),
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(
-            "--markdown",
-            metavar="FILE",
-            help="Also the page as Markdown, with small pictures in a folder of its name.",
-            parser=read_path,
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+@app.command("report")
+@click.option(
+    "--studies",
+    metavar="DIR",
+    help="Where the studies' results are. By default results/studies.",
+    default="results/studies",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="By default report.html beside them.",
+    type=read_path,
+    shell_complete=complete_any_file,
+)
+@click.option(
+    "--markdown",
+    metavar="FILE",
+    help="Also the page as Markdown, with small pictures in a folder of its name.",
+    type=read_path,
+    shell_complete=complete_any_file,
+)
+@json_option
+def report(studies: Path, out: Path | None, markdown: Path | None, as_json: bool) -> None:
     """Put all studies that were run on one page: each document's figures with what was found, and every claim by its kind.
 
     A study counts that was run in full and with its own seeds; one that was run with fewer is refused.

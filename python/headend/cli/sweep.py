@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
 
-from headend.cli.run import (
-    AllowOption,
-    JsonOption,
-    MemoryOption,
-    QuietOption,
-    SetOption,
-    make_report,
-    print_warnings,
+from headend.cli.commands import Command, argument
+from headend.cli.completion import complete_files, complete_folders
+from headend.cli.options import (
+    allow_option,
+    json_option,
+    memory_option,
+    quiet_option,
     read_path,
-    tell_in_json,
+    scheduler_option,
+    seeds_option,
+    set_option,
 )
+from headend.cli.run import print_warnings
 from headend.cli.terminal import (
     ExitCode,
-    answer_errors,
     make_messages,
     make_output,
     print_error,
@@ -30,6 +32,7 @@ from headend.cli.terminal import (
     show_points,
     write_line,
 )
+from headend.cli.unwritten import make_report, tell_in_json
 
 if TYPE_CHECKING:
     from headend.sweeps import SweepResult
@@ -43,49 +46,41 @@ MOST_WARNINGS = 5
 #: Failures that a terminal shows.
 MOST_FAILURES = 5
 
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Hand the points to the workers of this Dask scheduler, such as tcp://HOST:8786.",
-    ),
-]
 
-SeedsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--seeds",
-        metavar="N | A,B,…",
-        help="In place of those that are written: how many, or which.",
-    ),
-]
-
-
-@answer_errors
+@click.command("sweep", cls=Command)
+@argument(
+    "file",
+    metavar="FILE",
+    help="A TOML file with a scenario, a grid and seeds.",
+    type=read_path,
+    shell_complete=complete_files,
+)
+@set_option
+@seeds_option
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="By default results/sweeps/NAME.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@click.option("--force", help="Replace the results of another sweep that are there.", is_flag=True)
+@scheduler_option
+@allow_option
+@quiet_option
+@memory_option
+@json_option
 def sweep(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="A TOML file with a scenario, a grid and seeds.", parser=read_path
-        ),
-    ],
-    settings: SetOption = None,
-    seeds: SeedsOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="By default results/sweeps/NAME.", parser=read_path
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the results of another sweep that are there.")
-    ] = False,
-    scheduler: SchedulerOption = None,
-    allow_files: AllowOption = None,
-    quiet: QuietOption = False,
-    memory: MemoryOption = None,
-    as_json: JsonOption = False,
+    file: Path,
+    settings: tuple[str, ...],
+    seeds: str | None,
+    out: Path | None,
+    force: bool,
+    scheduler: str | None,
+    allow_files: tuple[Path, ...],
+    quiet: bool,
+    memory: str | None,
+    as_json: bool,
 ) -> None:
     """Run a scenario over a grid of values and several seeds, on all cores.
 
@@ -107,14 +102,14 @@ def sweep(
     ):
         result = carry_out(
             file,
-            set=[parse_override(text) for text in settings or []],
+            set=[parse_override(text) for text in settings],
             seeds=wanted,
             out=folder,
             force=force,
             scheduler=scheduler,
             stop=stop,
             on_progress=on_progress,
-            allow_files=allow_files or [],
+            allow_files=allow_files,
             memory=memory,
             report=False,
         )
@@ -122,7 +117,7 @@ def sweep(
         if result.complete:
             unwritten = make_report(lambda path: write_own_report(result, folder, path), folder)
     if as_json:
-        print_json({**_describe(result), **tell_in_json(unwritten)})
+        print_json({**_describe(result), **tell_in_json([unwritten] if unwritten else [])})
     elif not quiet:
         _print_result(result, has_report=result.complete and not unwritten)
     _print_troubles(result, brief=quiet or as_json)
@@ -134,10 +129,10 @@ def sweep(
         )
         make_messages().print(write_line(f"interrupted: {left}"), soft_wrap=True)
     if not result.complete:
-        raise typer.Exit(ExitCode.INTERRUPTED)
+        raise Exit(ExitCode.INTERRUPTED)
     if unwritten:
-        raise typer.Exit(unwritten.code)
-    raise typer.Exit(ExitCode.MISSED if result.failures else ExitCode.OK)
+        raise Exit(unwritten.code)
+    raise Exit(ExitCode.MISSED if result.failures else ExitCode.OK)
 
 
 def _print_result(result: SweepResult, *, has_report: bool) -> None:

@@ -14,34 +14,25 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import typer
-from rich.console import Console
-from rich.segment import Segment
-from rich.text import Text
-from typer.core import TyperGroup
+from click.exceptions import Abort, ClickException, Exit
 
-from headend.errors import InputError, refuse_unwritable, suggest, tell_system
-from headend.execution import SLICE_SECONDS
+from headend.errors import InputError, refuse_unwritable, tell_system
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.quantity import format_quantity
 from headend.reveal import (
     escape_in_json,
-    reveal,
     reveal_line,
 )
 
 if TYPE_CHECKING:
-    from rich.console import ConsoleOptions, RenderableType
+    from rich.console import Console
+    from rich.text import Text
 
     from headend.sweeps.crew import Progress as PointProgress
-
-Parameters = ParamSpec("Parameters")
-
 
 #: Columns of what is not written to a terminal.
 WIDTH_OF_FILES = 120
@@ -57,29 +48,10 @@ class ExitCode(IntEnum):
     INTERRUPTED = INTERRUPTED
 
 
-class _PlainConsole(Console):
-    """A console on which text is text: it holds no markup and no emoji names, and its control characters are made visible."""
-
-    def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        """Make text of a string: before it is measured, so that tables stay straight."""
-        return super().render_str(reveal(text), **options)
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """Render anything; only what Rich itself writes for styles and cursors may control the terminal."""
-        for segment in super().render(renderable, options):
-            if segment.control:
-                yield segment
-            else:
-                yield Segment(reveal(segment.text), segment.style)
-
-
 def write_line(*parts: str | tuple[str, str]) -> Text:
     """Put a line together from texts, each as it is or with a style; a newline in one of them is made visible too."""
+    from rich.text import Text
+
     pairs = (part if isinstance(part, tuple) else (part, "") for part in parts)
     return Text.assemble(*((reveal_line(text), style) for text, style in pairs))
 
@@ -90,16 +62,11 @@ def quote_path(path: str | Path) -> str:
     return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
-class _Output(_PlainConsole):
-    """Standard output, whose reader may have read enough: the command goes on, and its exit code stays what it is."""
-
-    def on_broken_pipe(self) -> None:
-        close_output()
-
-
 def make_output() -> Console:
     """Make the console for what was asked for."""
-    console = _Output()
+    from headend.cli.console import Output
+
+    console = Output()
     # A file or a pipe has no width of its own, and Rich's guess of 80 is less than the tables need.
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = WIDTH_OF_FILES
@@ -120,22 +87,25 @@ def print_notices() -> None:
         logger.addHandler(_Notices())
 
 
+def announce_reading(source: str) -> None:
+    """Say that the command waits for a scenario to be typed."""
+    from headend.library import STANDARD_INPUT
+
+    if source == STANDARD_INPUT and is_typed():
+        told = "reading a scenario from the terminal; Ctrl-D ends it"
+        make_messages().print(told)
+
+
+def is_typed() -> bool:
+    """Tell whether standard input is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def replace_unknown_letters() -> None:
     """Let what the terminal's encoding has not got be printed as a question mark."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-class Commands(TyperGroup):
-    """A group of commands that says which there are where one is asked for that is not among them."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            known = self.list_commands(ctx)
-            fail(f'no command "{ctx.command_path} {args[0]}"{suggest(args[0], known)}')
-        return super().resolve_command(ctx, args)
 
 
 def close_output() -> None:
@@ -163,50 +133,57 @@ def refuse_output(error: OSError) -> ExitCode:
 
 def make_messages() -> Console:
     """Make the console for errors, notes and progress."""
-    return _PlainConsole(stderr=True)
+    from headend.cli.console import PlainConsole
+
+    return PlainConsole(stderr=True)
 
 
-def answer_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Turn errors that a person can mend into one line and exit code 2, and Ctrl-C into 130."""
+@contextmanager
+def answer_errors(typed: Iterable[object] = (), *, as_json: bool = False) -> Iterator[None]:
+    """Turn errors that a person can mend into one line and exit code 2, and Ctrl-C into 130.
 
-    @functools.wraps(command)
-    def answered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        hear_as_exception()
-        try:
-            _check_typed(kwargs.values())
-            command(*args, **kwargs)
-        except InputError as error:
-            fail(str(error), as_json=bool(kwargs.get("as_json")))
-        except (typer.Exit, typer.Abort, typer.BadParameter):
-            raise
-        except OSError as error:
-            if error.filename is not None:
-                fail(f"{error.filename}: {tell_system(error)}")
-            raise typer.Exit(refuse_output(error)) from None
-        except KeyboardInterrupt:
-            make_messages().print("interrupted")
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
-        except Exception as error:
-            report_fault(error)
-            raise typer.Exit(ExitCode.INTERNAL) from None
-
-    return answered
+    Parameters
+    ----------
+    typed
+        The values of the command's arguments and options.
+    as_json
+        Whether the error is also printed as JSON.
+    """
+    hear_as_exception()
+    try:
+        _check_typed(typed)
+        yield
+    except InputError as error:
+        fail(str(error), as_json=as_json)
+    except (ClickException, Abort, Exit):
+        raise
+    except OSError as error:
+        if error.filename is not None:
+            fail(f"{error.filename}: {tell_system(error)}")
+        raise Exit(refuse_output(error)) from None
+    except KeyboardInterrupt:
+        make_messages().print("interrupted")
+        raise Exit(ExitCode.INTERRUPTED) from None
+    except Exception as error:
+        report_fault(error)
+        raise Exit(ExitCode.INTERNAL) from None
 
 
 def _check_typed(values: Iterable[object]) -> None:
     """Refuse what was typed and cannot be written down."""
     for value in values:
-        for item in value if isinstance(value, list) else [value]:
+        for item in value if isinstance(value, tuple) else [value]:
             if isinstance(item, str | Path):
                 refuse_unwritable(str(item))
 
 
 def report_fault(error: BaseException) -> None:
     """Say in one line that something is wrong with headend itself: a run's invariant that did not hold, or a mistake here."""
-    print_error(_tell_fault(error))
+    print_error(tell_fault(error))
 
 
-def _tell_fault(error: BaseException) -> str:
+def tell_fault(error: BaseException) -> str:
+    """Write the line for a fault of headend itself; print the traceback too if HEADEND_TRACEBACK is set."""
     from headend._engine import RunError
 
     if "HEADEND_TRACEBACK" in os.environ:
@@ -216,71 +193,13 @@ def _tell_fault(error: BaseException) -> str:
     return f"internal error, please report it: {kind}{what} (HEADEND_TRACEBACK=1 tells where)"
 
 
-@dataclass(frozen=True)
-class Unwritten:
-    """A report or picture that could not be made of results which are kept.
-
-    Parameters
-    ----------
-    line
-        What was to be written, why it is not there, and how to make it later; empty where an interruption is the reason.
-    code
-        What the command exits with: as for what cannot be written, or for a mistake in headend.
-    """
-
-    line: str
-    code: ExitCode
-
-    @property
-    def is_interruption(self) -> bool:
-        """Whether somebody asked to stop."""
-        return self.code is ExitCode.INTERRUPTED
-
-
-def attempt(write: Callable[[], object], path: Path, later: str) -> Unwritten | None:
-    """Write what is made of results that are kept; if that fails, whatever the reason, the command goes on.
-
-    Parameters
-    ----------
-    write
-        Writes it.
-    path
-        The file, for the error.
-    later
-        Where the results are kept and how to make the file of them.
-    """
-    try:
-        write()
-    except KeyboardInterrupt:
-        return Unwritten("", ExitCode.INTERRUPTED)
-    except (SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:  # a panic in a library is none of the usual exceptions
-        return explain_unwritten(error, path, later)
-    return None
-
-
-def explain_unwritten(error: BaseException, path: Path, later: str) -> Unwritten:
-    """Say why a file was not written; the exit code tells what a person can mend from a mistake in headend."""
-    code = ExitCode.BAD_INPUT
-    if isinstance(error, InputError):
-        why = " ".join(str(error).split())
-    elif isinstance(error, OSError):
-        why = f"{path}: cannot be written: {tell_system(error)}"
-    elif isinstance(error, MemoryError):
-        why = f"{path}: cannot be made: out of memory"
-    else:
-        why, code = f"{path}: cannot be made: {_tell_fault(error)}", ExitCode.INTERNAL
-    return Unwritten(f"{why}; {later}", code)
-
-
-def fail(message: str, *, as_json: bool = False) -> None:
+def fail(message: str, *, as_json: bool = False) -> NoReturn:
     """Say what is wrong in one line and leave with exit code 2."""
     line = " ".join(message.split())
     if as_json:
         print_json({"error": line})
     print_error(line)
-    raise typer.Exit(ExitCode.BAD_INPUT)
+    raise Exit(ExitCode.BAD_INPUT)
 
 
 def print_error(line: str) -> None:
@@ -316,8 +235,8 @@ def show_progress(
     mapping of str to callable
         For each label, what to call with the simulated time so far, in ns.
     """
-    console = make_messages()
-    if hidden or not console.is_terminal:
+    console = None if hidden else make_messages()
+    if not console or not console.is_terminal:
         yield dict.fromkeys(labels, _ignore)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -358,8 +277,8 @@ def show_points(title: str, *, hidden: bool = False) -> Iterator[PointBar]:
     PointBar
         What to call with the progress.
     """
-    console = make_messages()
-    if hidden or not console.is_terminal:
+    console = None if hidden else make_messages()
+    if not console or not console.is_terminal:
         yield PointBar()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -407,6 +326,8 @@ def _tell_left(now: PointProgress, seconds: float) -> str:
 
 
 def _advance(progress: Any, task: Any, duration_ns: int, began: list[float], now: int) -> None:
+    from headend.execution import SLICE_SECONDS
+
     if not began:
         began.append(time.monotonic() - SLICE_SECONDS)
     speed = now / 1e9 / (time.monotonic() - began[0])

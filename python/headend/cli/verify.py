@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
+from click.exceptions import Exit
 
-from headend.cli.run import JsonOption, read_path
-from headend.cli.terminal import ExitCode, answer_errors, make_output, print_json, write_line
+from headend.cli.commands import Command, argument
+from headend.cli.completion import complete_folders
+from headend.cli.options import json_option, read_path
+from headend.cli.terminal import ExitCode, make_output, print_json, write_line
 
 
-@answer_errors
-def verify(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER",
-            help="A results folder of any kind, or one with several below it, such as results.",
-            parser=read_path,
-        ),
-    ],
-    as_json: JsonOption = False,
-) -> None:
+@click.command("verify", cls=Command)
+@argument(
+    "folder",
+    metavar="FOLDER",
+    help="A results folder of any kind, or one with several below it, such as results.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@json_option
+def verify(folder: Path, as_json: bool) -> None:
     """Check that results are what was written: tables, finished points of sweeps and studies, pages.
 
     Each file is held against the SHA-256 that was noted when it was written. Exit code 1 when something is damaged.
@@ -39,4 +39,4 @@ def verify(
         folders = "1 results folder" if found.folders == 1 else f"{found.folders} results folders"
         state = f"{len(found.damage)} damaged" if found.damage else "all as they were written"
         console.print(f"{found.files} files in {folders}: {state}.", soft_wrap=True)
-    raise typer.Exit(ExitCode.MISSED if found.damage else ExitCode.OK)
+    raise Exit(ExitCode.MISSED if found.damage else ExitCode.OK)

@@ -15,7 +15,7 @@ from typing import Any
 
 from headend.errors import InputError, suggest
 from headend.experiment import choose_seeds
-from headend.library import list_scenarios
+from headend.library import list_scenarios, refuse_standard_input
 from headend.quantity import UNITS, Kind, parse_quantity, shorten_value
 from headend.reach import Reach
 from headend.scenario import Overrides, Source, read_text, write_overrides, write_value
@@ -217,6 +217,7 @@ def read_sweep(path: str | Path) -> Sweep:
     InputError
         With the path and the key, in one line.
     """
+    refuse_standard_input(path, "a sweep", "the path of its file")
     path = Path(path)
     text = read_text(path, "sweep")
     try:

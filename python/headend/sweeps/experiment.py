@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.conflicts import check_settings
 from headend.errors import InputError, refuse_argument, take_path
-from headend.library import find_scenario, list_scenarios
+from headend.library import find_scenario, list_scenarios, refuse_standard_input
 from headend.memory import Allowance, read_allowance
 from headend.reach import Reach, read_allowed
 from headend.scenario import Text, check_source, read_scenario, write_overrides
@@ -252,6 +252,9 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
 def _read_scenario(chosen: Sweep, point: Point) -> Text:
     """Read a point's scenario, which is no sweep; what a sweep's file names is of its folder, or ships with headend."""
     try:
+        refuse_standard_input(
+            point.scenario, "a sweep's scenario", "the path of a file, or the name of a shipped one"
+        )
         if chosen.file and not isinstance(point.scenario, Mapping):
             _, path = find_scenario(str(point.scenario))
             if path not in list_scenarios().values():

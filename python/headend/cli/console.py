@@ -1,0 +1,45 @@
+"""Rich consoles that print text without markup, with control characters made visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.segment import Segment
+
+from headend.cli.terminal import close_output
+from headend.reveal import reveal
+
+if TYPE_CHECKING:
+    from rich.console import ConsoleOptions, RenderableType
+    from rich.text import Text
+
+
+class PlainConsole(Console):
+    """A console on which text is text: it holds no markup and no emoji names, and its control characters are made visible."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Make text of a string: before it is measured, so that tables stay straight."""
+        return super().render_str(reveal(text), **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render anything; only what Rich itself writes for styles and cursors may control the terminal."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(reveal(segment.text), segment.style)
+
+
+class Output(PlainConsole):
+    """Standard output, whose reader may have read enough: the command goes on, and its exit code stays what it is."""
+
+    def on_broken_pipe(self) -> None:
+        """Discard the rest of the output."""
+        close_output()

@@ -1,0 +1,94 @@
+"""Arguments and options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from headend.cli.commands import argument
+from headend.cli.completion import complete_any_file, complete_folders, complete_scenarios
+
+
+def read_number(text: str | int) -> int:
+    """Take a whole number as it is typed."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise click.BadParameter(f'expected a whole number, found "{text}"') from error
+
+
+def read_path(text: str | Path) -> Path:
+    """Take a path as it is typed; nothing is no path."""
+    if not str(text).strip():
+        raise click.BadParameter("expected a path, found nothing")
+    return Path(text)
+
+
+scenario_argument = argument(
+    "scenario",
+    metavar="SCENARIO",
+    help="A scenario file, the name of a shipped scenario, or - to read one from standard input.",
+    shell_complete=complete_scenarios,
+)
+set_option = click.option(
+    "--set",
+    "settings",
+    metavar="PATH=VALUE",
+    help="Change a value of the scenario; queue means the bottleneck's queue.",
+    multiple=True,
+)
+seed_option = click.option(
+    "--seed", metavar="N", help="In place of the scenario's seed.", type=read_number
+)
+seeds_option = click.option(
+    "--seeds",
+    metavar="N | A,B,…",
+    help="In place of those that are written: how many, or which.",
+)
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    help="What runs may take of memory, such as 8GB or 50%; what can need more is refused. Half of the machine's by default.",
+)
+force_option = click.option(
+    "--force",
+    help="Replace a results folder that is there: the one of --out, or else the one without a number.",
+    is_flag=True,
+)
+allow_option = click.option(
+    "--allow-files",
+    metavar="PATH",
+    help="Let traces and captures be read from this folder or file too; can be given several times.",
+    type=read_path,
+    multiple=True,
+    shell_complete=complete_folders,
+)
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Hand the points to the workers of this Dask scheduler, such as tcp://HOST:8786.",
+)
+no_report_option = click.option(
+    "--no-report",
+    help="Save the results without a report; headend report makes it later.",
+    is_flag=True,
+)
+junit_option = click.option(
+    "--junit",
+    metavar="FILE",
+    help="Also write the outcomes of [expect] as JUnit XML, for continuous integration.",
+    type=read_path,
+    shell_complete=complete_any_file,
+)
+csv_option = click.option(
+    "--csv",
+    metavar="DIR",
+    help="Also write the result tables to this folder as CSV.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+quiet_option = click.option("--quiet", "-q", help="No progress, no table.", is_flag=True)
+json_option = click.option(
+    "--json", "as_json", help="One JSON document on standard output, nothing else.", is_flag=True
+)

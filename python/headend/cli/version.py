@@ -1,0 +1,38 @@
+"""``headend --version``: version, commit and build, Python, polars and platform."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import headend
+from headend import _engine
+
+
+def tell_version() -> str:
+    """Write version, commit and build in one line, and the platform in another."""
+    build: dict[str, str | None] = getattr(_engine, "build", dict)()
+    commit = build.get("commit") or ask_git(Path(headend.__file__).parents[2])
+    profile = build.get("profile")
+    details = [f"commit {commit}"] if commit else []
+    details += [f"{profile} build"] if profile else []
+    target = build.get("target") or f"{platform.machine()} {platform.system()}"
+    told = f" ({', '.join(details)})" if details else ""
+    return (
+        f"headend {headend.__version__}{told}\n"
+        f"Python {platform.python_version()}, polars {version('polars')}, {target}\n"
+    )
+
+
+def ask_git(folder: Path) -> str | None:
+    """Ask git for the commit of a checkout, marked as dirty if files are changed; None without a checkout or git."""
+    if not (folder / ".git").exists():
+        return None
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() or None if answer.returncode == 0 else None

@@ -1,0 +1,474 @@
+"""Looking a name up: what headend calls what somebody else calls otherwise, and where it is written.
+
+Searched are the names that scenarios may use, shipped scenarios, studies, commands and measures, then ``names.toml``, which
+holds other people's names with what headend has in their place, then what is said of each.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from headend.errors import InputError, find_near, refuse_argument, suggest
+from headend.reveal import reveal_line
+from headend.wording import join_names
+
+#: What is found at most; a word that is in every description tells nothing.
+MOST_FOUND = 20
+
+#: Names that one error lists at most.
+MOST_NAMED = 3
+
+#: How each kind is written or typed, with the name in place of {}.
+HOW = {
+    "queue": "headend queues {}",
+    "congestion": 'tcp.congestion = "{}"',
+    "application": 'application = "{}"',
+    "system": 'tcp.system = "{}"',
+    "link": "[link.NAME.{}]",
+    "scenario": "headend run {}",
+    "study": "headend study run {}",
+    "command": "headend {}",
+    "measure": "{} in [expect]",
+    "key": "{}",
+}
+
+#: How kinds are called where that is not their own word.
+KINDS = {"congestion": "congestion control", "system": "end system", "key": "key of a scenario"}
+
+#: The kinds that :mod:`headend.vocabulary` knows.
+_WRITTEN = ("queue", "congestion", "application", "system", "link")
+
+#: Kinds of findings that are no name of headend's: a sentence about a name, and about one that headend has nothing of.
+TERM, ABSENT = "term", "not in headend"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a query leads to.
+
+    Parameters
+    ----------
+    name
+        What headend calls it.
+    kind
+        What it is: ``queue``, ``congestion control``, ``application``, ``end system``, ``link``, ``scenario``, ``study``, ``command``,
+        ``measure`` or ``key of a scenario``. ``term`` is a remark on the word that was asked for, and ``not in headend`` the
+        remark that there is no such thing, with what comes nearest.
+    what
+        What is said of it, in a sentence.
+    how
+        What to type or to write in a scenario.
+    """
+
+    name: str
+    kind: str
+    what: str
+    how: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Give it as JSON can hold it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of ``names.toml``: names of others, and what headend has in their place.
+
+    Parameters
+    ----------
+    names
+        What others write.
+    leads
+        A kind and a name each, the best first.
+    note
+        A sentence without its full stop; nothing where the leads say enough.
+    is_absent
+        Whether headend has no such thing, and the leads are what comes nearest.
+    """
+
+    names: tuple[str, ...]
+    leads: tuple[tuple[str, str], ...]
+    note: str = ""
+    is_absent: bool = False
+
+
+def find(query: str) -> list[Finding]:
+    """Find what headend calls something: a protocol, an application, a queue, a word of the field.
+
+    Parameters
+    ----------
+    query
+        A name or some words, such as ``"webrtc"``, ``"bufferbloat"`` or ``"latency under load"``.
+
+    Returns
+    -------
+    list of Finding
+        The best first; nothing where no name and no description fits.
+
+    Examples
+    --------
+    >>> find("webrtc")[0].how
+    'application = "video_call"'
+    >>> find("cake")[0].kind
+    'not in headend'
+    >>> find("zyzzyva")
+    []
+    """
+    words = _read_query(query)
+    found: dict[tuple[str, str], tuple[int, int, Finding]] = {}
+    for order, (rank, finding) in enumerate(_search(words)):
+        key = (finding.kind, finding.name)
+        if key not in found or rank < found[key][0]:
+            found[key] = (rank, order, finding)
+    best = sorted(found.values(), key=lambda item: item[:2])
+    return [finding for _, _, finding in best[:MOST_FOUND]]
+
+
+def suggest_names(query: str, most: int = MOST_NAMED) -> list[str]:
+    """Give the names, headend's and others', that are spelled most like a query: for where nothing is found."""
+    import difflib
+
+    known = {**{_spell(name): name for name in _list_foreign()}, **_list_own()}
+    near = difflib.get_close_matches(_spell(query), known, n=most, cutoff=0.5)
+    return [known[name] for name in near]
+
+
+def tell_nothing(query: str) -> str:
+    """Say in one line that nothing was found, with the nearest names.
+
+    Examples
+    --------
+    >>> tell_nothing("webrtd")
+    'nothing is called "webrtd"; the nearest names are webrtc, web, website'
+    """
+    near = ", ".join(suggest_names(query))
+    hint = f"the nearest names are {near}" if near else "headend --help lists the commands"
+    return f'nothing is called "{reveal_line(query)}"; {hint}'
+
+
+def guide(word: str, kind: str, known: Collection[str]) -> str:
+    """Give the end of an error message about an unknown name: the one that was perhaps meant, or what headend calls it.
+
+    Parameters
+    ----------
+    word
+        The name that was found.
+    kind
+        What was expected: ``queue``, ``congestion``, ``application``, ``system``, ``link``, ``scenario``, ``study`` or ``measure``.
+    known
+        What can stand there.
+
+    Examples
+    --------
+    >>> guide("goodputt", "measure", ["goodput", "loss"])
+    '; did you mean "goodput"?'
+    >>> guide("bandwidth", "measure", ["goodput", "loss"])
+    '; there are goodput, loss; headend calls it goodput'
+    """
+    near = find_near(word, known)
+    told = lead(word, kind, near, known)
+    # Where the table knows the word, what is spelled like it is something else.
+    return told if near and told else suggest(word, known) + told
+
+
+def lead(
+    word: str, kind: str, meant: str | None = None, known: Collection[str] | None = None
+) -> str:
+    """Give what headend calls an unknown name, to be put behind an error message that lists what there is.
+
+    Parameters
+    ----------
+    word
+        The name that was found.
+    kind
+        What was expected, as of `guide`.
+    meant
+        What the message asks for with "did you mean"; None where it asks for nothing.
+    known
+        What can stand there, if that is not everything of its kind.
+
+    Examples
+    --------
+    >>> lead("webrtc", "application")
+    '; headend calls it video_call'
+    >>> lead("cake", "queue")
+    '; headend has no cake, nearest are cobalt and fq_codel'
+    >>> lead("codell", "queue", meant="codel"), lead("zyzzyva", "queue")
+    ('', '; headend find zyzzyva looks for it')
+    >>> lead("cubic", "queue")
+    '; "cubic" is a congestion control: tcp.congestion = "cubic"'
+    """
+    if word in _list_kind(kind) or (kind == "measure" and _is_measure(word)):
+        return ""
+    entry = _index_foreign().get(_spell(word))
+    leads = entry.leads if entry and kind not in ("scenario", "study") else ()
+    names = [name for own, name in leads if own == kind and (known is None or name in known)]
+    if entry and names and meant != names[0]:
+        if not entry.is_absent:
+            return f"; headend calls it {names[0]}"
+        near = names[:MOST_NAMED]
+        verb = "is" if len(near) == 1 else "are"
+        return f"; headend has no {reveal_line(word)}, nearest {verb} {join_names(near)}"
+    if meant:
+        return ""
+    other = next((own for own in _WRITTEN if word in _list_kind(own)), None)
+    if other:
+        article = "an" if KINDS.get(other, other)[0] in "ae" else "a"
+        return f'; "{word}" is {article} {KINDS.get(other, other)}: {_tell_how(other, word)}'
+    return f"; headend find {shlex.quote(reveal_line(word))} looks for it"
+
+
+def _is_measure(word: str) -> bool:
+    """Say whether a word is a measure, if not of what it was asked of."""
+    from headend.expect import MEASURE_NAMES
+
+    return word in MEASURE_NAMES
+
+
+def find_kind(known: Iterable[str]) -> str | None:
+    """Say of which kind some known names are, such as ``queue``; None where they are no names of headend's."""
+    from headend.vocabulary import list_choices
+
+    names = set(known)
+    for kind in _WRITTEN:
+        if names and names <= {choice.name for choice in list_choices(kind)}:
+            return kind
+    return None
+
+
+@functools.cache
+def read_entries() -> tuple[Entry, ...]:
+    """Read the table of other people's names."""
+    return tuple(
+        Entry(
+            tuple(item["names"]),
+            tuple(_split_lead(text) for text in item["leads"]),
+            item.get("note", ""),
+            item.get("absent", False),
+        )
+        for item in _read_file()["entry"]
+    )
+
+
+def describe(kind: str, name: str) -> Finding | None:
+    """Give something of headend's by its kind and name, such as ``queue`` and ``codel``; None where there is no such thing."""
+    if kind == "key":
+        return _describe_key(name)
+    what = _list_kind(kind).get(name)
+    if what is None:
+        return None
+    return Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
+
+
+def list_kinds() -> list[str]:
+    """List the kinds of what can be found by name."""
+    return [kind for kind in HOW if kind != "key"]
+
+
+def _read_query(query: str) -> list[str]:
+    if not isinstance(query, str):
+        raise refuse_argument("query", "a text", query)
+    words = _spell(query).split()
+    if not words:
+        raise InputError("expected a name to find, such as webrtc or bufferbloat, found nothing")
+    return words
+
+
+def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
+    """Give all that fits, each with how well: the smallest number is the best."""
+    query = " ".join(words)
+    entries = _index_foreign()
+    is_foreign = query in entries
+    own = [(kind, name, what) for kind in list_kinds() for name, what in _list_kind(kind).items()]
+    for kind, name, what in own:
+        if _spell(name) == query or _spell(name.rsplit("/", 1)[-1]) == query:
+            yield 0, Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
+    if is_foreign:
+        yield from ((1, finding) for finding in _follow(entries[query], query))
+    else:
+        held = {entry: name for name, entry in entries.items() if _holds(words, name.split())}
+        for entry, name in held.items():
+            yield from ((3, finding) for finding in _follow(entry, name))
+    for kind, name, what in own:
+        finding = Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
+        spelled = _spell(name)
+        if f" {spelled}".find(f" {query}") >= 0:
+            yield 2, finding
+            continue
+        text = f"{spelled} {_spell(what)}".split()
+        count = sum(any(_fits(word, other) for other in text) for word in words)
+        if count == len(words):
+            yield 4, finding
+        elif count and not is_foreign:
+            yield 5 + len(words) - count, finding
+
+
+def _holds(words: Sequence[str], name: Sequence[str]) -> bool:
+    """Say whether a query of several words holds a name of others whole, or the name begins with the query."""
+    size = len(name)
+    inside = any(list(words[at : at + size]) == list(name) for at in range(len(words) - size + 1))
+    return inside or (len("".join(words)) > 2 and list(name[: len(words)]) == list(words))
+
+
+def _fits(word: str, other: str) -> bool:
+    """Say whether a word of a description is one that was asked for; of short ones, only the whole word is."""
+    return other == word or (len(word) > 3 and other.startswith(word))
+
+
+def _follow(entry: Entry, spelled: str) -> Iterator[Finding]:
+    """Give what an entry leads to, its remark first, under the name that was looked up."""
+    found = [finding for lead in entry.leads if (finding := describe(*lead))]
+    if entry.note:
+        name = next(name for name in entry.names if _spell(name) == spelled)
+        kind = ABSENT if entry.is_absent else TERM
+        yield Finding(name, kind, f"{entry.note}.", found[0].how)
+    yield from found
+
+
+def _tell_how(kind: str, name: str) -> str:
+    if kind == "measure":
+        return HOW[kind].format(_write_measure(name))
+    return HOW[kind].format(name)
+
+
+def _write_measure(name: str) -> str:
+    """Write a measure as an expectation has it, with a statistic where it has one."""
+    from headend import expect
+
+    tables = (
+        ("FLOW", expect.FLOW_METRICS | expect.MEASURES),
+        ("LINK.up", expect.QUEUE_METRICS),
+        ("LINK.up.channel", expect.CHANNEL_METRICS),
+        ("run", expect.RUN_METRICS),
+    )
+    written = []
+    for subject, metrics in tables:
+        if metric := metrics.get(name):
+            statistics = [one for one in ("p95", "max") if one in metric.statistics]
+            written.append(".".join((subject, name, *statistics[:1])))
+    return " or ".join(written)
+
+
+@functools.cache
+def _list_kind(kind: str) -> Mapping[str, str]:
+    """Give all names of a kind, each with what is said of it."""
+    if kind in _WRITTEN:
+        from headend.vocabulary import list_choices
+
+        return {
+            choice.name: " ".join(filter(None, (choice.description, choice.use)))
+            for choice in list_choices(kind)
+        }
+    if kind == "scenario":
+        from headend.library import list_scenarios
+
+        return {name: _read_title(path) for name, path in list_scenarios().items()}
+    if kind == "study":
+        from headend.library import list_studies
+
+        return {name: _read_title(folder / "study.toml") for name, folder in list_studies().items()}
+    found: dict[str, str] = _read_file()[f"{kind}s"]
+    return found
+
+
+def _read_title(path: Path) -> str:
+    """Give the title and the description of a file that is shipped, each a sentence."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    title = str(content.get("title", "")).rstrip(".")
+    told = " ".join(str(content.get("description") or content.get("question") or "").split())
+    return f"{title}. {told}".strip()
+
+
+def _describe_key(text: str) -> Finding | None:
+    """Find a key in the schema by its path, such as ``flow.NAME.tcp.sack``; behind "=" may stand one of its values."""
+    path, _, value = (part.strip() for part in text.partition("="))
+    schema = _read_schema()
+    node: Any = schema
+    for key in path.split("."):
+        node = _step(node, key, schema["$defs"])
+        if node is None:
+            return None
+    if value and tomllib.loads(f"value = {value}")["value"] not in _list_values(
+        node, schema["$defs"]
+    ):
+        return None
+    inner = _resolve(node, schema["$defs"])
+    told = " ".join((node.get("description") or inner.get("description") or "").split())
+    return Finding(path, KINDS["key"], told, text)
+
+
+def _step(node: Mapping[str, Any], key: str, definitions: Mapping[str, Any]) -> Any:
+    """Give what stands at a key, in whichever of a node's forms has it; ``NAME`` is any name."""
+    node = _resolve(node, definitions)
+    if key in node.get("properties", {}):
+        return node["properties"][key]
+    if key == "NAME" and isinstance(node.get("additionalProperties"), Mapping):
+        return node["additionalProperties"]
+    forms = (*node.get("oneOf", ()), *node.get("anyOf", ()), *node.get("allOf", ()))
+    return next((found for form in forms if (found := _step(form, key, definitions))), None)
+
+
+def _list_values(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[Any]:
+    """List the values that a key may have by name."""
+    node = _resolve(node, definitions)
+    values = [*node.get("enum", ()), *((node["const"],) if "const" in node else ())]
+    for form in (*node.get("oneOf", ()), *node.get("anyOf", ()), *node.get("allOf", ())):
+        values += _list_values(form, definitions)
+    return values
+
+
+def _resolve(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    while "$ref" in node:
+        node = definitions[node["$ref"].rsplit("/", 1)[-1]]
+    return node
+
+
+@functools.cache
+def _read_schema() -> Any:
+    import json
+
+    from headend import _engine
+
+    return json.loads(_engine.schema())
+
+
+@functools.cache
+def _read_file() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _index_foreign() -> Mapping[str, Entry]:
+    return {_spell(name): entry for entry in read_entries() for name in entry.names}
+
+
+def _list_foreign() -> list[str]:
+    return [name for entry in read_entries() for name in entry.names]
+
+
+def _list_own() -> dict[str, str]:
+    return {_spell(name): name for kind in list_kinds() for name in _list_kind(kind)}
+
+
+def _split_lead(text: str) -> tuple[str, str]:
+    kind, _, name = text.partition(" ")
+    return kind, name
+
+
+def _spell(text: str) -> str:
+    """Write a name as it is compared: in small letters, with one space for whatever stands between its words.
+
+    Examples
+    --------
+    >>> _spell("Wi-Fi 6"), _spell("LEDBAT++"), _spell("fq_codel")
+    ('wi fi 6', 'ledbat plus plus', 'fq codel')
+    """
+    words = re.sub(r"[^\w]|_", " ", text.lower().replace("+", " plus ")).split()
+    return " ".join(words)
