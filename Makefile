@@ -96,12 +96,17 @@ lock: ## Note the versions of the Python packages that are installed, which `mak
 	@mv requirements.lock.new requirements.lock
 
 .PHONY: generate
-generate: build ## Write the schema and the reference pages from the engine's own description
+generate: build vega ## Write the schema and the reference pages from the engine's own description, and the script that draws figures in pages
 	$(BIN)/python -m headend.reference
+
+.PHONY: vega
+vega: build ## Put the script together that draws figures in pages, from the libraries that are installed
+	$(BIN)/python -m headend.vega
 
 .PHONY: generate-check
 generate-check: build ## Fail when a generated file is stale
 	$(BIN)/python -m headend.reference --check
+	$(BIN)/python -m headend.vega --check
 
 .PHONY: validate
 validate: build ## Queues beside their targets and fair shares, senders beside a real Linux, congestion controls beside each other and their closed forms (15 minutes); differences are reported

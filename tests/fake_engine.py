@@ -11,6 +11,7 @@ import tomllib
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from headend.columns import TABLES
 
@@ -29,10 +30,10 @@ class RunError(RuntimeError):
 
 
 class Columns:
-    def __init__(self, columns: dict[str, Any]) -> None:
+    def __init__(self, columns: dict[str, list[str] | tuple[str, bytes]]) -> None:
         self.columns = columns
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, list[str] | tuple[str, bytes]]:
         return self.columns
 
 
@@ -118,6 +119,14 @@ def refuse(text: str, path: str, why: str, *, format: str = "toml", overrides: A
 
 def columns() -> dict[str, list[str]]:
     return {table: list(types) for table, types in TABLES.items()}
+
+
+def build() -> dict[str, str | None]:
+    return {"commit": None, "profile": "fake", "target": "none", "rustc": "none"}
+
+
+def student_t_quantile(p: float, degrees: int) -> float:
+    return float(stdtrit(degrees, p))
 
 
 def schema() -> str:
@@ -468,7 +477,10 @@ def _steps(since: int) -> dict[str, Any]:
     return {name: _column(values) for name, values in table.items()}
 
 
-def _column(values: Any) -> Any:
-    if isinstance(values, np.ndarray):
+def _column(values: Any) -> list[str] | tuple[str, bytes]:
+    """Give a column as the engine does: texts as a list, numbers as a type code and bytes."""
+    if isinstance(values, list) and (not values or isinstance(values[0], str)):
         return values
-    return values if not values or isinstance(values[0], str) else np.array(values)
+    numbers = np.asarray(values)
+    kind = np.float64 if numbers.dtype.kind == "f" else np.int64
+    return "d" if kind is np.float64 else "q", numbers.astype(kind).tobytes()

@@ -8,7 +8,9 @@ import re
 import shlex
 import signal
 import threading
+from array import array
 from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -19,7 +21,7 @@ from conftest import HOME_LINE
 from headend import _engine
 from headend._engine import Run
 from headend.cli.main import app
-from headend.columns import TABLES
+from headend.columns import TABLES, Frames
 from headend.engine import check_engine
 from headend.errors import InputError
 from headend.expect import (
@@ -234,6 +236,74 @@ def test_an_engine_of_another_age_is_noticed_in_one_line(
     with pytest.raises(InputError, match="the compiled engine is older"):
         headend.run("upload-and-call")
     check_engine.cache_clear()
+
+
+def test_numbers_are_handed_over_as_bytes_of_pythons_arrays(line: Path) -> None:
+    run = Run(read_scenario(line).load().scenario)
+    run.advance(60)
+    columns = run.finish()["flows"].read()
+    names, packets, losses = columns["flow"], columns["packets_sent"], columns["loss_ratio"]
+    assert isinstance(names, list)
+    assert "upload" in names
+    assert isinstance(packets, tuple)
+    assert isinstance(losses, tuple)
+    assert (packets[0], losses[0]) == ("q", "d")
+    sent, lost = array("q", packets[1]), array("d", losses[1])
+    assert min(sent) > 0
+    assert len(sent) == len(lost) == len(names)
+
+
+def test_frames_hold_the_engines_numbers_bit_by_bit() -> None:
+    numbers = array("d", [0.1, -0.0, float("nan"), float("inf"), 5e-324])
+    counts = array("q", [0, -1, 2**63 - 1, -(2**63), 7])
+
+    class Table:
+        def read(self) -> dict[str, list[str] | tuple[str, bytes]]:
+            texts = ["a", "", "\u00e4", "b", "c"]
+            return {
+                "flow": texts,
+                "time_ns": ("q", counts.tobytes()),
+                "value": ("d", numbers.tobytes()),
+            }
+
+    frame = Frames({"samples": cast("Any", Table())})["samples"]
+    assert frame.schema == {"flow": pl.String(), "time_ns": pl.Int64(), "value": pl.Float64()}
+    assert frame["time_ns"].to_list() == counts.tolist()
+    assert array("d", frame["value"].to_list()).tobytes() == numbers.tobytes()
+    assert frame["value"].null_count() == 0
+
+
+def test_the_module_says_how_it_was_built() -> None:
+    built = _engine.build()
+    assert set(built) == {"commit", "profile", "target", "rustc"}
+    assert built["commit"] != ""
+    assert re.fullmatch("[a-z][a-z0-9_-]*", built["profile"] or "")
+    assert (built["target"] or "").count("-") >= 2
+    assert (built["rustc"] or "").startswith("rustc 1.")
+
+
+@pytest.mark.parametrize(
+    ("value", "unknown", "meant"),
+    [
+        ("cake", "cake", None),
+        ("{ coddel = {} }", "coddel", "codel"),
+        ("{ codel = { targt = '5 ms' } }", "targt", "target"),
+    ],
+)
+def test_an_error_holds_the_name_that_means_nothing(
+    line: Path, value: str, unknown: str, meant: str | None
+) -> None:
+    path = "link.cable.docsis.upstream.queue"
+    with pytest.raises(_engine.ScenarioError) as wrong:
+        _engine.parse(line.read_text(), overrides=[(path, value)])
+    assert (wrong.value.unknown, wrong.value.meant) == (unknown, meant)
+    assert {"codel", "pie"} < set(wrong.value.known) or "target" in wrong.value.known
+
+
+def test_an_error_of_another_kind_holds_no_name(line: Path) -> None:
+    with pytest.raises(_engine.ScenarioError) as wrong:
+        _engine.parse(line.read_text(), overrides=[("seed", "-1")])
+    assert (wrong.value.unknown, wrong.value.known, wrong.value.meant) == (None, [], None)
 
 
 def test_the_engine_gives_the_tables_that_are_read() -> None:

@@ -1,65 +1,47 @@
-"""The libraries inside a page: put together once, kept, and put together again where what is kept is damaged."""
+"""The script that draws figures in a page: a file of the package, the same as the libraries that are installed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib.metadata import version
+import re
 from pathlib import Path
-
-import pytest
-import vl_convert
+from typing import TYPE_CHECKING
 
 from headend import vega
 
-SCRIPT = "draw('\u00e4')\n"
+if TYPE_CHECKING:
+    import pytest
 
 
-@pytest.fixture
-def give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[str, int]]:
-    """Give the script, and how often it was put together so far."""
-    times = 0
-
-    def bundle() -> str:
-        nonlocal times
-        times += 1
-        return SCRIPT
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
-    return lambda: (vega.give_bundle(), times)
+def test_the_script_is_what_the_installed_libraries_give() -> None:
+    script = vega.read_script()
+    assert script == vega.bundle_script(), "run make vega"
+    assert "window.vegaEmbed=" in script
 
 
-@pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    return tmp_path / "caches" / "headend" / f"vega-{version('vl-convert-python')}.js"
+def test_the_script_cannot_end_the_element_it_is_put_in() -> None:
+    assert re.search("</script|<!--", vega.read_script(), re.IGNORECASE) is None
+    program = 'write("</SCRIPT>", "<!-- <b>")'
+    assert vega.escape_script(program) == r'write("\x3c/SCRIPT>", "\x3c!-- <b>")'
 
 
-def test_libraries_are_put_together_once(give: Callable[[], tuple[str, int]], kept: Path) -> None:
-    assert [give(), give()] == [(SCRIPT, 1)] * 2
-    assert list(kept.parent.iterdir()) == [kept]
+def test_the_script_begins_with_the_notices_of_its_parts() -> None:
+    comment, end, program = vega.read_script().partition("*/\n")
+    assert comment.startswith("/*!\nVega ")
+    assert end
+    assert len(program) > 500_000
+    for holder in ("University of Washington", "Mike Bostock", "Joachim Wester", "Ariya Hidayat"):
+        assert holder in comment
 
 
-def test_another_release_has_libraries_of_its_own(
-    give: Callable[[], tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+def test_a_stale_script_is_named_and_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    give()
-    monkeypatch.setattr(vega, "version", lambda _: "99")
-    assert give() == (SCRIPT, 2)
-
-
-@pytest.mark.parametrize("damage", [b"", b"draw()", b"\xff\n\xff"])
-def test_what_is_damaged_is_put_together_again(
-    give: Callable[[], tuple[str, int]], kept: Path, damage: bytes
-) -> None:
-    give()
-    whole = kept.read_bytes()
-    kept.write_bytes(damage)
-    assert give() == (SCRIPT, 2)
-    assert kept.read_bytes() == whole
-
-
-def test_where_nothing_can_be_kept_a_page_is_written_all_the_same(
-    give: Callable[[], tuple[str, int]], kept: Path
-) -> None:
-    kept.parent.parent.write_text("a file where the cache should be")
-    assert [give(), give()] == [(SCRIPT, 1), (SCRIPT, 2)]
+    kept = tmp_path / "vega.js"
+    monkeypatch.setattr(vega, "SCRIPT", kept)
+    monkeypatch.setattr(vega, "bundle_script", lambda: "draw('ä')\n")
+    assert vega.write(check=True) == 1
+    assert capsys.readouterr().err == "templates/vega.js is stale: run make vega\n"
+    assert vega.write(check=False) == 0
+    assert vega.write(check=True) == 0
+    kept.write_text("draw()\n")
+    assert vega.write(check=True) == 1

@@ -2,7 +2,7 @@
 # crates/headend-python.
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 __all__ = [
     "Columns",
@@ -10,12 +10,14 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "build",
     "columns",
     "parse",
     "reference",
     "refuse",
     "required_files",
     "schema",
+    "student_t_quantile",
 ]
 
 class ScenarioError(ValueError):
@@ -23,6 +25,10 @@ class ScenarioError(ValueError):
     line: int | None
     column: int | None
     message: str
+    # A name or key that means nothing, as it was written; what there is; and what was perhaps meant.
+    unknown: str | None
+    known: list[str]
+    meant: str | None
 
 class RunError(RuntimeError): ...
 
@@ -58,8 +64,8 @@ class Scenario:
 
 @final
 class Columns:
-    # By name: NumPy arrays, or lists of text, made anew at each call.
-    def read(self) -> dict[str, Any]: ...
+    # By name: lists of text, or a type code ("d" or "q") and the bytes of an array.array of it; made anew at each call.
+    def read(self) -> dict[str, list[str] | tuple[str, bytes]]: ...
 
 @final
 class Run:
@@ -73,6 +79,9 @@ class Run:
     def take_capture(self) -> dict[str, bytes]: ...
     # Tables by name.
     def finish(self) -> dict[str, Columns]: ...
+
+# What the module was made of: "commit" (None where HEADEND_COMMIT did not name it), "profile", "target", "rustc".
+def build() -> dict[str, str | None]: ...
 
 # The columns of every table of results, by its name.
 def columns() -> dict[str, list[str]]: ...
@@ -96,3 +105,4 @@ def required_files(
     text: str, *, format: str = "toml", overrides: Sequence[tuple[str, str]] = ...
 ) -> list[tuple[str, str | None]]: ...
 def schema() -> str: ...
+def student_t_quantile(p: float, degrees: int) -> float: ...

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -117,12 +118,25 @@ def build_frames(tables: Mapping[str, Columns]) -> dict[str, pl.DataFrame]:
     return dict(Frames(tables))
 
 
-def _build_frame(columns: dict[str, Any], types: dict[str, pl.DataType]) -> pl.DataFrame:
+def _build_frame(
+    columns: Mapping[str, list[str] | tuple[str, bytes]], types: dict[str, pl.DataType]
+) -> pl.DataFrame:
     if not columns:
         return pl.DataFrame(schema=types)
-    frame = pl.DataFrame(columns)
+    frame = pl.DataFrame([_build_series(name, column) for name, column in columns.items()])
     # A cast costs as much as a query even where there is nothing to cast, and of most tables there is nothing.
     other = pl.Schema(
         (name, types[name]) for name, kind in frame.schema.items() if kind != types.get(name, kind)
     )
     return frame.cast(other) if other else frame
+
+
+def _build_series(name: str, column: list[str] | tuple[str, bytes]) -> pl.Series:
+    if isinstance(column, list):
+        return pl.Series(name, column, dtype=pl.String)
+    code, content = column
+    return pl.Series(name, array(code, content), dtype=_NUMBERS[code])
+
+
+#: What the engine's numbers are, by the type codes of Python's arrays.
+_NUMBERS: dict[str, pl.DataType] = {"d": pl.Float64(), "q": pl.Int64()}

@@ -19,8 +19,9 @@ def check_engine() -> None:
     """
     from headend import _engine
 
-    if not hasattr(_engine, "columns"):
-        raise InputError(_describe("older", "it does not say what its tables hold"))
+    for name in ("columns", "build", "student_t_quantile"):
+        if not hasattr(_engine, name):
+            raise InputError(_describe("older", f"it has no {name}"))
     given = {(table, name) for table, names in _engine.columns().items() for name in names}
     read = {(table, name) for table, types in TABLES.items() for name in types}
     if read - given:

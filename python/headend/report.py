@@ -31,7 +31,7 @@ from headend.groups import MOST_LISTED
 from headend.quantity import format_quantity
 from headend.reveal import picture_in_json, reveal
 from headend.seal import seal_page
-from headend.vega import give_bundle
+from headend.vega import read_script
 from headend.verdict import (
     Verdict,
     describe_shared_queue,
@@ -146,11 +146,10 @@ def write_page(page: str, path: Path, made_of: str = "") -> Path:
 
 @functools.cache
 def fingerprint_drawing() -> str:
-    """Tell what draws pages and figures, headend's own code and the libraries, from every other release of it."""
+    """Tell what draws pages and figures, headend's own code and templates and Jinja, from every other release of it."""
     from headend import __version__
 
-    libraries = [f"{name} {version(name)}" for name in ("jinja2", "vl-convert-python")]
-    digest = hashlib.sha256("\n".join([__version__, *libraries]).encode())
+    digest = hashlib.sha256(f"{__version__}\njinja2 {version('jinja2')}".encode())
     package = Path(__file__).parent
     for path in sorted([*package.rglob("*.py"), *package.glob("templates/*")]):
         digest.update(path.read_bytes())
@@ -169,12 +168,7 @@ def shape_for_page(panel: Panel) -> dict[str, Any]:
 @functools.cache
 def bundle_libraries() -> str:
     """Give Vega, Vega-Lite and vega-embed as one script that can be put into a page."""
-    return escape_script(give_bundle())
-
-
-def escape_script(text: str) -> str:
-    """Keep a program from ending the script element it is put in."""
-    return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
+    return read_script()
 
 
 def embed_json(content: Any) -> str:

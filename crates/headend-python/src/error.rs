@@ -12,7 +12,7 @@ pyo3::create_exception!(
     headend._engine,
     ScenarioError,
     PyValueError,
-    "A scenario that cannot be used. `path`, `line` and `column` say where (or are None), `message` is the whole text in one line."
+    "A scenario that cannot be used. `path`, `line` and `column` say where (or are None), `message` is the whole text in one line. Of a name or key that means nothing: `unknown` is that name, `known` is what there is, `meant` is what was perhaps meant."
 );
 
 pyo3::create_exception!(
@@ -32,7 +32,11 @@ pub(crate) fn scenario_error(py: Python<'_>, error: &headend::scenario::Scenario
         value.setattr("path", error.path())?;
         value.setattr("line", line)?;
         value.setattr("column", column)?;
-        value.setattr("message", message)
+        value.setattr("message", message)?;
+        let (unknown, known) = error.unknown().unzip();
+        value.setattr("unknown", unknown)?;
+        value.setattr("known", known.unwrap_or_default())?;
+        value.setattr("meant", error.meant())
     };
     match set() {
         Ok(()) => raised,

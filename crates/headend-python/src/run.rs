@@ -7,7 +7,6 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 use headend::metrics::table::{Column, Table};
 use headend::simulation::Simulation;
 use headend::time::{Duration, Instant};
-use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -21,24 +20,39 @@ pub(crate) struct Columns(Table);
 
 #[pymethods]
 impl Columns {
-    /// The columns by name.
+    /// The columns by name: texts as a list, numbers as their type code in Python's `array` and the bytes of such an array.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for (name, column) in &self.0.columns {
             match column {
                 Column::Float(values) => {
-                    columns.set_item(name, PyArray1::from_slice(py, values))?;
+                    let bytes = pack(py, values, f64::to_ne_bytes)?;
+                    columns.set_item(name, ("d", bytes))?;
                 }
                 Column::Integer(values) => {
                     // Counters and nanoseconds stay far below 2^63, and everyone reads signed integers.
-                    let values = values.iter().map(|&value| value as i64).collect();
-                    columns.set_item(name, PyArray1::<i64>::from_vec(py, values))?;
+                    let bytes = pack(py, values, |value| (value as i64).to_ne_bytes())?;
+                    columns.set_item(name, ("q", bytes))?;
                 }
                 Column::Text(values) => columns.set_item(name, PyList::new(py, values)?)?,
             }
         }
         Ok(columns)
     }
+}
+
+/// The bytes of numbers that take eight each, one behind the other.
+fn pack<'py, T: Copy>(
+    py: Python<'py>,
+    values: &[T],
+    to_bytes: impl Fn(T) -> [u8; 8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 8 * values.len(), |bytes| {
+        for (place, &value) in bytes.chunks_exact_mut(8).zip(values) {
+            place.copy_from_slice(&to_bytes(value));
+        }
+        Ok(())
+    })
 }
 
 /// One run of a scenario.

@@ -39,6 +39,7 @@ pub mod rng;
 pub mod scenario;
 pub mod simulation;
 mod slim;
+pub mod student_t;
 pub mod tcp;
 pub mod testing;
 mod text;

@@ -33,6 +33,7 @@ from headend.cli.terminal import (
     make_output,
     print_error,
     print_json,
+    print_note,
     quote_path,
     show_progress,
     write_line,
@@ -162,9 +163,17 @@ def _echo_capture(message: str, points: Sequence[str]) -> str:
 
 
 def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
-    """Write the life of the packet that was followed as a picture, ``life.svg``, to the folder that will be the target."""
+    """Write the life of the packet that was followed as a picture, ``life.svg``, to the folder that will be the target.
+
+    Where what draws pictures is not installed, it is left out, and a line says so; the report has the figure.
+    """
+    from headend.extras import PAPER
     from headend.figures.export import write_figures
     from headend.figures.life import draw_life
+
+    if absent := PAPER.tell_absent("life.svg"):
+        print_note(f"{absent}; it is left out, the report has the figure")
+        return None
 
     def write() -> None:
         if figure := draw_life([result]):

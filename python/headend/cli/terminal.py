@@ -207,6 +207,11 @@ def print_error(line: str) -> None:
     make_messages().print(write_line(("error", "bold red"), ": ", line), soft_wrap=True)
 
 
+def print_note(line: str) -> None:
+    """Print on standard error what a command leaves out or does otherwise, though nothing is wrong."""
+    make_messages().print(write_line(("note", "yellow"), ": ", line), soft_wrap=True)
+
+
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output; what is not a number becomes null."""
     # JSON has a way of its own to write what an encoding has not got.

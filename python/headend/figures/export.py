@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, suggest, tell_system
+from headend.extras import PAPER
 from headend.figures.catalogue import draw_figures
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.folder import make_folder, name_folders, write_file
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from headend.result import Result
 
 FORMATS = ("svg", "pdf", "png")
+
+#: What is asked for, in the error where it cannot be drawn.
+DRAWING = "a picture as SVG, PDF or PNG"
 
 #: Letters of a note that fit on a line.
 NOTE_LETTERS = 105
@@ -36,9 +40,10 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     Raises
     ------
     InputError
-        For a format that is not one, or a folder that cannot be written.
+        For a format that is not one, or a folder that cannot be written, or where what draws pictures is not installed.
     """
     wanted = _read_formats(formats)
+    PAPER.require(DRAWING)
     paths = []
     make_folder(folder)
     for figure in figures:
@@ -57,9 +62,12 @@ def convert_pictures(pictures: Sequence[Path], folder: Path, formats: Sequence[s
     Raises
     ------
     InputError
-        For a format that is not one, for a picture that cannot be read, or a folder that cannot be written.
+        For a format that is not one, for a picture that cannot be read, or a folder that cannot be written, or where what
+        converts pictures is not installed.
     """
     wanted = _read_formats(formats)
+    if set(wanted) != {"svg"}:
+        PAPER.require(DRAWING)
     paths = []
     for picture in pictures:
         try:
@@ -88,8 +96,9 @@ def write_small(pictures: Mapping[str, Path], folder: Path, width: int) -> None:
     Raises
     ------
     InputError
-        For a picture that cannot be read, or a folder that cannot be written.
+        For a picture that cannot be read, or a folder that cannot be written, or where what converts pictures is not installed.
     """
+    PAPER.require(DRAWING)
     import vl_convert
 
     for name, path in pictures.items():
@@ -131,10 +140,10 @@ def fix_size(panel: Panel, title: str, note: str = "") -> dict[str, Any]:
 
 
 def _convert(svg: str, name: str) -> bytes:
-    import vl_convert
-
     if name == "svg":
         return svg.encode()
+    import vl_convert
+
     if name == "pdf":
         return bytes(vl_convert.svg_to_pdf(svg))
     return bytes(vl_convert.svg_to_png(svg, scale=2))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headend.estimate import CONFIDENCE, estimate_mean, give_interval
+from headend.estimate import estimate_mean, find_quantile, give_interval
 from headend.study.claims import Finding, Verdict, decide
 
 #: More seeds than these are not asked for: a difference that small is none.
@@ -114,6 +114,4 @@ def _count_seeds(deviation: float, margin: float) -> int | None:
 
 def _reach(count: int) -> float:
     """Give the half width of an interval over so many values, in standard deviations of one."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2)) / math.sqrt(count)
+    return find_quantile(count) / math.sqrt(count)

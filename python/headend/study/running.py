@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headend.execution import interrupt_at_once
+from headend.extras import STUDIES
 from headend.memory import Allowance
 from headend.study.claims import judge_claims
 from headend.study.definition import Study
@@ -134,6 +135,8 @@ class _Refused:
 def _begin(order: Order, allowance: Allowance | None) -> _Course | _Refused:
     """Check all of a study that can be checked before it is run."""
     try:
+        # An analysis may use NumPy without importing it, such as by Series.to_numpy.
+        STUDIES.require(f"{order.study.name}: a study")
         return _Course(order, order.study.load_analysis(), prepare_points(order.study, allowance))
     except Exception as error:
         return _Refused(order, error)

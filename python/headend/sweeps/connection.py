@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
 from headend.errors import InputError
+from headend.extras import CLUSTER
 
 #: How long a scheduler has to answer before it is taken for none.
 ANSWER_SECONDS = 7
@@ -128,9 +129,9 @@ class Connection:
             if self.stop.is_set():
                 raise Stopped
         if isinstance(self._failure, ImportError):
-            raise InputError(
-                "--scheduler needs Dask, which is not installed: pip install 'headend[cluster]'"
-            ) from self._failure
+            CLUSTER.require("--scheduler")
+            why = " ".join(str(self._failure).split())
+            raise InputError(f"--scheduler: Dask cannot be imported: {why}") from self._failure
         if self._failure:
             raise self._failure
         # Only now: the library configures its loggers when it is imported.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headend.estimate import CONFIDENCE
+from headend.estimate import find_quantile
 from headend.sweeps.definition import Sweep
 
 if TYPE_CHECKING:
@@ -90,10 +90,8 @@ def _estimate(rows: pl.DataFrame, keys: Sequence[str], value: pl.Expr, prefix: s
 def _find_quantiles(counts: pl.Series) -> pl.Series:
     """Give Student's quantile for each number of seeds; null where there is one only."""
     import polars as pl
-    from scipy.special import stdtrit
 
     of_count = {
-        int(count): float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2)) if count > 1 else None
-        for count in counts.unique()
+        int(count): find_quantile(int(count)) if count > 1 else None for count in counts.unique()
     }
     return counts.replace_strict(of_count, return_dtype=pl.Float64)

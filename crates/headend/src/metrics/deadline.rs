@@ -2,14 +2,17 @@
 //!
 //! What a game suffers from a line. A packet that was dropped and one that came too late are the same to it: the next one already says more.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
 use crate::metrics::periods::Periods;
 use crate::time::{Duration, Instant};
 
-/// How a game is scored.
+/// How it is scored.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// One-way delay up to which a packet is of use, wide-area delay included. A longer one forgives deeper queues.
+    /// One-way delay up to which a packet, or a whole frame, is of use, wide-area delay included. A longer one forgives deeper queues.
     pub deadline: Duration,
     /// Length of a scoring period: one share for each. Shorter periods show shorter disturbances, and tell small shares less apart.
     pub period: Duration,
@@ -42,6 +45,22 @@ pub(crate) fn read_over<'de, D: serde::Deserializer<'de>>(
         deadline: written.deadline.unwrap_or(defaults.deadline),
         period: written.period.unwrap_or(defaults.period),
     })
+}
+
+/// The schema of a table that [`read_over`] reads: a definition of its own called `name`, with the values of `defaults`.
+pub(crate) fn schema_over(
+    generator: &mut SchemaGenerator,
+    name: &str,
+    defaults: &Config,
+) -> Schema {
+    let mut schema = Config::json_schema(generator);
+    for (key, value) in [("deadline", defaults.deadline), ("period", defaults.period)] {
+        let key = schema.pointer_mut(&format!("/properties/{key}/default"));
+        *key.expect("keys of the table have defaults") = Value::String(value.to_string());
+    }
+    let definitions = generator.definitions_mut();
+    definitions.insert(name.to_owned(), schema.to_value());
+    Schema::new_ref(format!("#{}/{name}", generator.settings().definitions_path))
 }
 
 /// What one scoring period of one direction came to.

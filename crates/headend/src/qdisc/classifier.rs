@@ -1,7 +1,7 @@
 //! Which packets belong to which class: conditions on a flow's header, and an order among classes.
 //!
-//! A packet belongs to the class whose conditions it meets and that says most about it: a class that names a host goes before one that does not,
-//! then one that names a port, a DSCP, a protocol. A class without conditions takes what no other does.
+//! A packet belongs to the class whose conditions it meets and that says most about it: a class that names a port goes before one that does not,
+//! then one that names a DSCP, a protocol. A class without conditions takes what no other does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,6 @@ pub struct Classifier {
     /// Port at either end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// Host at either end. Not available for the classes of a queue in this version.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
 }
 
 /// A transport protocol.
@@ -72,9 +69,8 @@ impl Classifier {
     }
 
     /// What comes first in the order: the more it says, the less.
-    fn order(&self) -> [bool; 4] {
+    fn order(&self) -> [bool; 3] {
         [
-            self.host.is_none(),
             self.port.is_none(),
             self.dscp.is_none(),
             self.protocol.is_none(),
@@ -132,11 +128,6 @@ impl Classes {
         for (place, (name, classifier)) in classes.iter().enumerate() {
             if classifier.dscp.is_some_and(|dscp| dscp > 63) {
                 return Err(format!("class.{name}.match.dscp must be from 0 to 63"));
-            }
-            if classifier.host.is_some() {
-                return Err(format!(
-                    "class.{name}.match.host: classes of a queue cannot match hosts in this version"
-                ));
             }
             let earlier = &classes[..place];
             if let Some((other, _)) = earlier.iter().find(|(_, other)| other == classifier) {
@@ -207,7 +198,6 @@ mod tests {
             dscp: Some(34),
             port: Some(443),
             protocol: Some(TransportName::Udp),
-            ..Classifier::default()
         };
         let classes = [("video", &both)];
         assert_eq!(class(&classes, Protocol::Udp, 34), Some(0));
@@ -229,10 +219,5 @@ mod tests {
         let same = refusal(&[("a", &udp), ("b", &udp)]);
         assert!(same.contains("class.a and class.b"), "{same}");
         assert!(refusal(&[("a", &Classifier::of_dscp(64))]).contains("class.a.match.dscp"));
-        let host = Classifier {
-            host: Some("west".into()),
-            ..udp
-        };
-        assert!(refusal(&[("a", &host)]).contains("class.a.match.host"));
     }
 }

@@ -39,7 +39,7 @@ pub struct Config {
     pub quantum: ByteCount,
     /// Queues, where flows share them by a hash. More let fewer flows meet.
     pub queues: u32,
-    /// How flows find their queues.
+    /// How flows find their queues. Default: each has a queue of its own, `{ isolation = "perfect" }`.
     pub hash: hash::Config,
     /// The control law of each queue, such as "codel"; its own `limit` holds for each queue. "none": the common limit decides alone.
     #[serde(with = "crate::scenario::named")]

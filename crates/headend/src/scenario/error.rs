@@ -39,11 +39,6 @@ pub enum Problem {
     },
     /// The text is not TOML (or JSON).
     Syntax(String),
-    /// Correct, but nothing in this version can carry it out.
-    Unavailable {
-        /// What is not there, as the subject of a sentence.
-        what: String,
-    },
     /// A value of the wrong kind.
     Unexpected {
         /// What should stand there.
@@ -133,6 +128,21 @@ impl ScenarioError {
         &self.problem
     }
 
+    /// The key or name that means nothing, as it was written, and what there is.
+    pub fn unknown(&self) -> Option<(&str, &[String])> {
+        match self.problem() {
+            Problem::UnknownKey { key, known } => Some((key, known)),
+            Problem::UnknownName { name, known, .. } => Some((name, known)),
+            _ => None,
+        }
+    }
+
+    /// What was perhaps meant by a key or name that means nothing; the line of text suggests the same.
+    pub fn meant(&self) -> Option<&str> {
+        let (unknown, known) = self.unknown()?;
+        nearest(unknown, known).map(String::as_str)
+    }
+
     /// Line and column in the scenario's text.
     pub fn position(&self) -> Option<(usize, usize)> {
         match self.origin {
@@ -160,7 +170,6 @@ impl fmt::Display for Problem {
             Self::Invalid(why) => f.write_str(why),
             Self::Missing { key } => write!(f, "the key \"{key}\" is missing"),
             Self::Syntax(what) => write!(f, "not readable: {what}"),
-            Self::Unavailable { what } => write!(f, "{what} is not available in this version"),
             Self::Unexpected { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::UnknownKey { key, known } => {
                 write!(f, "unknown key; {}", suggestion(key, known))
@@ -255,6 +264,27 @@ mod tests {
             error.to_string(),
             "flow.a\\0.host: no host is called \"\\u{1b}[31m\\nhome\"; there is none"
         );
+    }
+
+    #[test]
+    fn an_error_of_a_name_holds_it_as_written_and_what_there_is() {
+        let known = names(&["codel", "pie"]);
+        let key = |key: &str| {
+            let (key, known) = (key.to_owned(), known.clone());
+            ScenarioError::at("link.dsl.queue", Problem::UnknownKey { key, known })
+        };
+        assert_eq!(key("co\ndel").unknown(), Some(("co\ndel", &known[..])));
+        assert_eq!(key("coddel").meant(), Some("codel"));
+        assert_eq!(key("cake").meant(), None);
+        let name = ScenarioError::new(Problem::UnknownName {
+            what: "link".to_owned(),
+            name: "PIE".to_owned(),
+            known: known.clone(),
+        });
+        assert_eq!(name.unknown(), Some(("PIE", &known[..])));
+        assert_eq!(name.meant(), Some("pie"));
+        let other = ScenarioError::invalid("seed", "too large");
+        assert_eq!((other.unknown(), other.meant()), (None, None));
     }
 
     #[test]

@@ -55,9 +55,6 @@ pub struct Raw {
     pub flow: BTreeMap<String, Flow>,
     /// Expectations by name, such as `"call.mos.p5 >= 4.0"`: a run that misses one is reported as failed.
     pub expect: BTreeMap<String, String>,
-    /// Emulation: how real time is kept. Not available in this version.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub emulation: Option<Emulation>,
 }
 
 impl Default for Raw {
@@ -76,7 +73,6 @@ impl Default for Raw {
             tcp: None,
             flow: BTreeMap::new(),
             expect: BTreeMap::new(),
-            emulation: None,
         }
     }
 }
@@ -211,30 +207,6 @@ pub struct Host {
     /// to 4094, for classifiers. The tag's 4 B are not counted. Default: untagged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
-    /// Emulation: a real host takes its place. Not available in this version.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub real: Option<RealHost>,
-}
-
-/// Where a real host is attached.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RealHost {
-    /// Name of the network namespace its programs run in. Default: one is made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// Name of the interface its packets come from, in place of a namespace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interface: Option<String>,
-}
-
-/// How an emulation keeps real time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Emulation {
-    /// A run whose events come later than this is marked as not to be trusted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lateness: Option<Duration>,
 }
 
 /// A flow: one application, or `count` of them, between a host and a peer.

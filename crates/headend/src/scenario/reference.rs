@@ -320,6 +320,37 @@ mod tests {
     }
 
     #[test]
+    fn defaults_of_a_table_are_those_of_its_section_unless_its_key_says_others() {
+        let schema = schema_value();
+        let definitions = schema["$defs"].as_object().expect("there are definitions");
+        let kinds = definitions
+            .values()
+            .flat_map(|node| elements(node, "oneOf"));
+        let mut compared = 0;
+        for node in definitions.values().chain(kinds) {
+            for (key, value) in node["properties"].as_object().into_iter().flatten() {
+                let (Some(name), Some(Value::Object(table))) =
+                    (reference_of(value), value.get("default"))
+                else {
+                    continue;
+                };
+                if description(value).contains("Default: ") {
+                    continue;
+                }
+                for (below, used) in table {
+                    let said = &definitions[name]["properties"][below]["default"];
+                    assert!(
+                        said.is_null() || said == used,
+                        "{key}.{below}: {said} {used}"
+                    );
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 20, "{compared}");
+    }
+
+    #[test]
     fn no_key_is_without_a_meaning() {
         for line in reference().lines().filter(|line| line.starts_with("| `")) {
             assert!(!line.ends_with("|  |"), "{line}");

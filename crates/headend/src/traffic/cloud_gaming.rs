@@ -39,8 +39,8 @@ pub struct Config {
     /// Rate of the video in IP bytes. It does not give way: a rate above the line's loses most frames.
     pub rate: Rate,
     /// How the game is scored: the deadline is that of a frame, from its encoding to its last packet's arrival, and that of an input packet.
-    /// Of `deadline` and `period` what is not written is 50 ms and 1 s.
     #[serde(deserialize_with = "read_scoring")]
+    #[schemars(schema_with = "scoring_schema")]
     pub scoring: deadline::Config,
     /// Spread of the frames' sizes: standard deviation of their natural logarithm. 0 makes all (but key frames) equal.
     pub sigma: f64,
@@ -51,6 +51,10 @@ pub struct Config {
 /// What is not written of it is this application's.
 fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
     deadline::read_over(reader, &Config::default().scoring)
+}
+
+fn scoring_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    deadline::schema_over(generator, "CloudGamingScoring", &Config::default().scoring)
 }
 
 impl Default for Config {

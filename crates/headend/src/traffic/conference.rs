@@ -30,8 +30,8 @@ pub struct Config {
     /// Rate of a side in IP bytes, sound and picture: 210 kbit/s, or 267 kbit/s where six are to make the 1.6 Mbit/s that the study gave them in CBQ.
     pub rate: Rate,
     /// How the picture is scored: the deadline is that of a frame, from its encoding to its last packet's arrival.
-    /// Of `deadline` and `period` what is not written is 150 ms and 1 s.
     #[serde(deserialize_with = "read_scoring")]
+    #[schemars(schema_with = "scoring_schema")]
     pub scoring: deadline::Config,
     /// Spread of the frames' sizes: standard deviation of their natural logarithm.
     pub sigma: f64,
@@ -40,6 +40,10 @@ pub struct Config {
 /// What is not written of it is this application's.
 fn read_scoring<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<deadline::Config, D::Error> {
     deadline::read_over(reader, &Config::default().scoring)
+}
+
+fn scoring_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    deadline::schema_over(generator, "ConferenceScoring", &Config::default().scoring)
 }
 
 impl Default for Config {

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use super::build::count_lines;
 use super::error::{Problem, ScenarioError};
 use super::parse::{Document, Format, Override, queue_path};
-use super::raw::{FORMAT, Host, Raw};
+use super::raw::{FORMAT, Raw};
 use crate::event::EventQueue;
 use crate::time::{Duration, Instant};
 
@@ -207,7 +207,6 @@ impl TryFrom<Raw> for Scenario {
         check_format(raw.format)?;
         check_times(&raw)?;
         check_names(&raw)?;
-        check_emulation(&raw)?;
         let mut warnings = Vec::new();
         let links = links::plan(&mut raw, &mut warnings)?;
         let (hosts, groups) = flows::plan(&mut raw, &links)?;
@@ -290,16 +289,6 @@ fn check_name(path: &str, name: &str) -> Result<(), ScenarioError> {
     }
     let why = "a name begins with a letter and is made of letters, digits, \"_\" and \"-\"";
     Err(ScenarioError::invalid(path, why))
-}
-
-fn check_emulation(raw: &Raw) -> Result<(), ScenarioError> {
-    let real = |(_, host): &(&String, &Host)| host.real.is_some();
-    let path = match raw.host.iter().find(real) {
-        Some((name, _)) => format!("host.{name}.real"),
-        None if raw.emulation.is_some() => "emulation".to_owned(),
-        None => return Ok(()),
-    };
-    Err(unavailable(path, "emulation of real hosts"))
 }
 
 /// The more delay lines there are, the fewer bits are left for their times.
@@ -391,8 +380,4 @@ pub(super) fn unknown(
 ) -> ScenarioError {
     let (what, name) = (what.to_owned(), name.to_owned());
     ScenarioError::at(path, Problem::UnknownName { what, name, known })
-}
-
-pub(super) fn unavailable(path: impl Into<String>, what: impl Into<String>) -> ScenarioError {
-    ScenarioError::at(path, Problem::Unavailable { what: what.into() })
 }

@@ -1,0 +1,17 @@
+//! What this module was made of, and how: noted when it is compiled.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The build: `commit` (or None, where the environment variable `HEADEND_COMMIT` did not name it), Cargo's `profile`, the `target` and
+/// the version of `rustc`.
+#[pyfunction]
+pub(crate) fn build(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let build = PyDict::new(py);
+    let commit = option_env!("HEADEND_COMMIT").filter(|commit| !commit.is_empty());
+    build.set_item("commit", commit)?;
+    build.set_item("profile", env!("HEADEND_PROFILE"))?;
+    build.set_item("target", env!("HEADEND_TARGET"))?;
+    build.set_item("rustc", env!("HEADEND_RUSTC"))?;
+    Ok(build)
+}

@@ -1,0 +1,56 @@
+"""Libraries that the default install leaves out: whether they are there, and what to install where they are not."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+
+from headend.errors import InputError
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Libraries that one part of headend needs, and the name under which they are installed with it.
+
+    Parameters
+    ----------
+    name
+        As in ``pip install "headend[NAME]"``.
+    packages
+        What is installed, by the module that is imported.
+    """
+
+    name: str
+    packages: dict[str, str]
+
+    def tell_absent(self, what: str) -> str:
+        """Say that ``what`` needs libraries that are not installed; an empty text where all are."""
+        absent = [package for module, package in self.packages.items() if not _is_installed(module)]
+        if not absent:
+            return ""
+        return f'{what} needs {" and ".join(absent)}: pip install "headend[{self.name}]"'
+
+    def require(self, what: str) -> None:
+        """Refuse ``what`` where libraries that it needs are not installed.
+
+        Raises
+        ------
+        InputError
+            With the command that installs them.
+        """
+        if absent := self.tell_absent(what):
+            raise InputError(absent)
+
+
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+#: Pictures as files: SVG, PDF and PNG.
+PAPER = Extra("paper", {"vl_convert": "vl-convert-python"})
+
+#: The shipped studies: their analyses, and their figures as pictures.
+STUDIES = Extra("studies", {"numpy": "numpy", "vl_convert": "vl-convert-python"})
+
+#: Points on other machines.
+CLUSTER = Extra("cluster", {"distributed": "dask"})
