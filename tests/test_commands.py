@@ -235,20 +235,33 @@ except SystemExit:
     assert done.stdout.splitlines() == ["plain,upload-and-call", "[]"]
 
 
-def test_the_version_says_what_it_was_built_from_and_runs_on(
+def test_the_version_names_the_commit_the_build_and_the_platform(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    build: dict[str, str | None] = {
+        "commit": "abc1234",
+        "profile": "release",
+        "target": "riscv64-linux",
+        "rustc": "1.90",
+    }
+    monkeypatch.setattr("headend._engine.build", lambda: build)
     answer = call("--version")
-    first, second = answer.stdout.splitlines()
-    assert re.fullmatch(rf"headend {re.escape(headend.__version__)}( \(.+\))?", first)
-    assert second.startswith(
-        f"Python {platform.python_version()}, polars {version('polars')}, {platform.machine()}"
+    assert answer.stdout == (
+        f"headend {headend.__version__} (commit abc1234, release build)\n"
+        f"Python {platform.python_version()}, polars {version('polars')}, riscv64-linux\n"
     )
-    build = {"commit": "abc1234", "profile": "release", "target": "riscv64-linux", "rustc": "1.90"}
-    monkeypatch.setattr("headend._engine.build", lambda: build, raising=False)
+    # Neither the build nor git knows the commit.
+    build.update(commit=None, profile="debug")
+    monkeypatch.setattr("headend.cli.version.ask_git", lambda _: None)
+    first = f"headend {headend.__version__} (debug build)\n"
+    assert call("--version").stdout.startswith(first)
+    monkeypatch.setattr("headend.cli.version.ask_git", lambda _: "def5678-dirty")
+    first = f"headend {headend.__version__} (commit def5678-dirty, debug build)\n"
+    assert call("--version").stdout.startswith(first)
+    monkeypatch.undo()
     first, second = call("--version").stdout.splitlines()
-    assert first == f"headend {headend.__version__} (commit abc1234, release build)"
-    assert second.endswith(", riscv64-linux")
+    assert re.fullmatch(r"headend \S+ \((commit [0-9a-f]{7,}(-dirty)?, )?\w+ build\)", first)
+    assert second.startswith(f"Python {platform.python_version()}, ")
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")

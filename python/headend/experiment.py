@@ -15,7 +15,6 @@ from headend.errors import InputError, refuse_argument, refuse_unwritable, take_
 from headend.execution import Execution, execute, execute_all
 from headend.expect import Expectation, Vocabulary, parse_expectation
 from headend.folder import REPORT, create_folder
-from headend.life import parse_follow
 from headend.memory import Allowance, Room, check_kept, check_memory, read_allowance
 from headend.quantity import format_quantity, read_integer
 from headend.reach import Reach, read_allowed
@@ -196,11 +195,11 @@ def plan_run(
             raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
     needed = check_memory(loaded.scenario, allowance, text.shown_as)
     chosen = loaded.scenario.seed if seed is None else seed
-    follow = (
-        parse_follow(explain, vocabulary, loaded.scenario.duration_ns)
-        if explain is not None
-        else None
-    )
+    follow = None
+    if explain is not None:
+        from headend.life import parse_follow
+
+        follow = parse_follow(explain, vocabulary, loaded.scenario.duration_ns)
     notes = note_replaced(text, loaded, overrides, queue_path)
     name = label or loaded.name
     return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes), needed)

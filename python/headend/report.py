@@ -110,17 +110,12 @@ def write_report(
 
 def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str:
     """Fill a template with figures and other content; libraries, styles and data are put inside."""
-    specifications = {
-        f"{figure.name}-{number}": shape_for_page(panel)
-        for figure in figures
-        for number, panel in enumerate(figure.panels)
-    }
     return (
         _make_environment()
         .get_template(template)
         .render(
             figures=figures,
-            data=embed_json(specifications),
+            data=embed_charts(figures),
             themes=embed_json({"light": configure(), "dark": configure(dark=True)}),
             libraries=bundle_libraries() if figures else "",
             **content,
@@ -169,6 +164,16 @@ def shape_for_page(panel: Panel) -> dict[str, Any]:
 def bundle_libraries() -> str:
     """Give Vega, Vega-Lite and vega-embed as one script that can be put into a page."""
     return read_script()
+
+
+def embed_charts(figures: Sequence[Figure]) -> str:
+    """Write the specifications of all charts by their names on the page, one after the other: a chart takes ten times its text in memory."""
+    charts = (
+        f"{embed_json(f'{figure.name}-{number}')}:{embed_json(shape_for_page(panel))}"
+        for figure in figures
+        for number, panel in enumerate(figure.panels)
+    )
+    return f"{{{','.join(charts)}}}"
 
 
 def embed_json(content: Any) -> str:

@@ -13,16 +13,13 @@ from headend import _engine
 
 def tell_version() -> str:
     """Write version, commit and build in one line, and the platform in another."""
-    build: dict[str, str | None] = getattr(_engine, "build", dict)()
-    commit = build.get("commit") or ask_git(Path(headend.__file__).parents[2])
-    profile = build.get("profile")
+    build = _engine.build()
+    commit = build["commit"] or ask_git(Path(headend.__file__).parents[2])
     details = [f"commit {commit}"] if commit else []
-    details += [f"{profile} build"] if profile else []
-    target = build.get("target") or f"{platform.machine()} {platform.system()}"
-    told = f" ({', '.join(details)})" if details else ""
+    details.append(f"{build['profile']} build")
     return (
-        f"headend {headend.__version__}{told}\n"
-        f"Python {platform.python_version()}, polars {version('polars')}, {target}\n"
+        f"headend {headend.__version__} ({', '.join(details)})\n"
+        f"Python {platform.python_version()}, polars {version('polars')}, {build['target']}\n"
     )
 
 

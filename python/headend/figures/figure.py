@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,11 +39,6 @@ class Panel:
 
     def specify(self) -> dict[str, Any]:
         """Give its Vega-Lite specification without an address in it; tests check it against the schema."""
-        return dict(self._specification)
-
-    @functools.cached_property
-    def _specification(self) -> dict[str, Any]:
-        """It is made once, for the file and for the page alike."""
         specification: dict[str, Any] = _clean_titles(self.chart.to_dict())
         # A study of somebody else may draw with Altair, whose charts bring both.
         for name in ("$schema", "config"):
