@@ -86,7 +86,7 @@ def main() -> None:
         for _ in range(arguments.rounds):
             for name, (words, _, _) in COMMANDS.items():
                 _measure([str(program), *words], folder, costs[name])
-            for (name, share), text in zip(shares.items(), (ENGINE, POLARS), strict=True):
+            for share, text in zip(shares.values(), (ENGINE, POLARS), strict=True):
                 python = program.with_name("python")
                 answer = subprocess.run([python, "-c", text], capture_output=True, check=True)
                 share.append(float(answer.stdout))
