@@ -476,6 +476,15 @@ def test_a_scenario_is_read_from_standard_input(line: str) -> None:
     assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1)
 
 
+@pytest.mark.parametrize("words", [["sweep"], ["study", "run"], ["study", "show"]])
+def test_only_a_scenario_is_read_from_standard_input(words: list[str]) -> None:
+    answer = CliRunner().invoke(app, [*words, "-"], input=LINE)
+    assert answer.exit_code == 2
+    assert re.fullmatch(
+        r"error: -: a (sweep|study) is not read from standard input; expected .*\n", answer.stderr
+    )
+
+
 @pytest.mark.parametrize(
     "words", [["run", "-"], ["compare", "-", "--vary", "queue=codel,pie"], ["run", "line.toml"]]
 )

@@ -102,7 +102,7 @@ def find_studies(name: str) -> list[Path]:
 
 def refuse_standard_input(source: object, what: str, expected: str) -> None:
     """Refuse ``-`` for what is not read from standard input."""
-    if source == STANDARD_INPUT:
+    if str(source) == STANDARD_INPUT:
         raise InputError(f"-: {what} is not read from standard input; expected {expected}")
 
 
