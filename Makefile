@@ -92,7 +92,7 @@ format: build ## Format all sources
 .PHONY: lock
 lock: ## Note the versions of the Python packages that are installed, which `make build` installs everywhere
 	@{ echo '# The versions that make build installs; make lock writes them. Cargo.lock has those of the Rust side.'; \
-	$(BIN)/python -m pip freeze --disable-pip-version-check --exclude headend --exclude setuptools; } > requirements.lock.new
+	$(BIN)/python -m pip freeze --disable-pip-version-check --exclude headend --exclude setuptools --exclude ziglang; } > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
 .PHONY: generate
@@ -133,19 +133,50 @@ bench-cli: build ## What the commands cost from start to end, beside the engine'
 # Compiled by the stable toolchain, so without a sanitizer: the engine has no unsafe code.
 SECONDS ?= 60
 TARGET ?=
-FUZZ_HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+RUST_HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 
 .PHONY: fuzz
 fuzz: target/tools/bin/cargo-fuzz ## Damaged scenarios, captures and traces against the engine: SECONDS=60 for each target, TARGET=scenario_run for one (needs a C++ compiler)
 	PATH="$(CURDIR)/target/tools/bin:$$PATH" CARGO_PROFILE_RELEASE_LTO=off cargo fuzz build --fuzz-dir fuzz --sanitizer none --features libfuzzer --codegen-units 16 --no-trace-compares
-	@cargo run --profile checked --quiet --package headend-fuzz --example run -- --seconds '$(SECONDS)' --binaries 'target/$(FUZZ_HOST)/release' $(TARGET)
+	@cargo run --profile checked --quiet --package headend-fuzz --example run -- --seconds '$(SECONDS)' --binaries 'target/$(RUST_HOST)/release' $(TARGET)
 
 target/tools/bin/cargo-fuzz: | tools
 	cargo install cargo-fuzz --version '^0.13' --locked --quiet --root target/tools
 
+# A wheel is linked by zig against glibc 2.17, the oldest that it then runs on.
+# `headend --version` prints HEADEND_COMMIT. Panics name crates, not folders of the machine that built the wheel.
+HEADEND_COMMIT ?= $(shell git describe --always --dirty --exclude='*' 2>/dev/null)
+WHEEL_TARGET = $(or $(TARGET),$(RUST_HOST))
+
+.PHONY: wheel
+wheel: .venv/.zig ## A wheel for Linux in dist/, for this machine's processor (or TARGET=aarch64-unknown-linux-gnu)
+	@[ -d "$$(rustc --print sysroot)/lib/rustlib/$(WHEEL_TARGET)/lib" ] \
+		|| { echo 'missing: the Rust target $(WHEEL_TARGET) (rustup target add $(WHEEL_TARGET))' >&2; exit 1; }
+	PATH="$(CURDIR)/$(BIN):$$PATH" HEADEND_COMMIT='$(HEADEND_COMMIT)' \
+		RUSTFLAGS="--remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}/registry/src=crates --remap-path-prefix=$(CURDIR)=headend" \
+		maturin build --release --locked --zig --compatibility manylinux_2_17 --target $(WHEEL_TARGET) --out dist --quiet
+	@ls dist/headend-*_$(firstword $(subst -, ,$(WHEEL_TARGET))).whl
+
+.PHONY: wheels
+wheels: sdist ## Wheels for x86-64 and aarch64, and the source distribution, in dist/
+	@$(MAKE) --no-print-directory wheel TARGET=x86_64-unknown-linux-gnu
+	@$(MAKE) --no-print-directory wheel TARGET=aarch64-unknown-linux-gnu
+
+.PHONY: sdist
+sdist: | tools .venv/bin/maturin ## The source distribution in dist/, which pip builds where there is no wheel and cargo is
+	$(BIN)/maturin sdist --out dist
+
+.PHONY: wheel-check
+wheel-check: ## Install the wheel of dist/ where nothing else is, run and compare there, open the pages; fails above 60 s or at 300 MB
+	@$(PYTHON) release/check_wheel.py dist
+
+.venv/.zig: | tools .venv/bin/maturin
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ziglang>=0.17,<0.18'
+	@touch $@
+
 .PHONY: clean
 clean: ## Remove what was built (results stay)
-	rm -rf .venv target
+	rm -rf .venv target dist
 
 .PHONY: tools
 tools:

@@ -45,7 +45,10 @@ impl Table {
     }
 
     /// Appends a float to column `name`, which is made if it is new.
+    ///
+    /// What is not a number is always the same one: the sign that 0/0 has differs between processors.
     pub fn float(&mut self, name: &str, value: f64) {
+        let value = if value.is_nan() { f64::NAN } else { value };
         match self.column(name, || Column::Float(Vec::new())) {
             Column::Float(values) => values.push(value),
             _ => panic!("column {name} does not hold floats"),
@@ -87,5 +90,26 @@ impl Table {
                 self.columns.len() - 1
             });
         &mut self.columns[index].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_a_number_has_the_same_bits_everywhere() {
+        let mut table = Table::default();
+        for value in [f64::NAN, -f64::NAN] {
+            table.float("ratio", value);
+        }
+        let (_, Column::Float(values)) = &table.columns[0] else {
+            panic!("the column holds floats");
+        };
+        assert!(
+            values
+                .iter()
+                .all(|value| value.to_bits() == f64::NAN.to_bits())
+        );
     }
 }
