@@ -146,10 +146,10 @@ target/tools/bin/cargo-fuzz: | tools
 # A wheel is linked by zig against glibc 2.17, the oldest that it then runs on.
 # `headend --version` prints HEADEND_COMMIT. Panics name crates, not folders of the machine that built the wheel.
 HEADEND_COMMIT ?= $(shell git describe --always --dirty --exclude='*' 2>/dev/null)
-WHEEL_TARGET = $(or $(TARGET),$(RUST_HOST))
+WHEEL_TARGET ?= $(RUST_HOST)
 
 .PHONY: wheel
-wheel: .venv/.zig ## A wheel for Linux in dist/, for this machine's processor (or TARGET=aarch64-unknown-linux-gnu)
+wheel: .venv/.zig ## A wheel for Linux in dist/, for this machine's processor (or WHEEL_TARGET=aarch64-unknown-linux-gnu)
 	@[ -d "$$(rustc --print sysroot)/lib/rustlib/$(WHEEL_TARGET)/lib" ] \
 		|| { echo 'missing: the Rust target $(WHEEL_TARGET) (rustup target add $(WHEEL_TARGET))' >&2; exit 1; }
 	PATH="$(CURDIR)/$(BIN):$$PATH" HEADEND_COMMIT='$(HEADEND_COMMIT)' \
@@ -159,8 +159,8 @@ wheel: .venv/.zig ## A wheel for Linux in dist/, for this machine's processor (o
 
 .PHONY: wheels
 wheels: sdist ## Wheels for x86-64 and aarch64, and the source distribution, in dist/
-	@$(MAKE) --no-print-directory wheel TARGET=x86_64-unknown-linux-gnu
-	@$(MAKE) --no-print-directory wheel TARGET=aarch64-unknown-linux-gnu
+	@$(MAKE) --no-print-directory wheel WHEEL_TARGET=x86_64-unknown-linux-gnu
+	@$(MAKE) --no-print-directory wheel WHEEL_TARGET=aarch64-unknown-linux-gnu
 
 .PHONY: sdist
 sdist: | tools .venv/bin/maturin ## The source distribution in dist/, which pip builds where there is no wheel and cargo is

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -94,7 +95,11 @@ def main() -> None:
     for name, (_, seconds, mebibytes) in COMMANDS.items():
         cost = costs[name]
         goals = (f"{seconds:.1f} s" if seconds else "", f"{mebibytes} MiB" if mebibytes else "")
-        print(f"{name:<24}{cost.cpu:>6.2f} s{goals[0]:>8}{cost.memory:>6.0f} MiB{goals[1]:>8}")
+        kept = cost.cpu <= (seconds or math.inf) and cost.memory <= (mebibytes or math.inf)
+        print(
+            f"{name:<24}{cost.cpu:>6.2f} s{goals[0]:>8}{cost.memory:>6.0f} MiB{goals[1]:>8}"
+            + ("" if kept else "  missed")
+        )
     for name, share in shares.items():
         print(f"{name:<24}{min(share):>6.2f} s")
     report = {

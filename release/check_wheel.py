@@ -121,7 +121,7 @@ def main() -> None:
 def find_wheel(path: Path) -> Path:
     """Give the wheel at ``path``; of a folder, the newest one for this machine."""
     if path.is_file():
-        return path
+        return path.resolve()
     machine = os.uname().machine
     wheels = sorted(path.glob(f"headend-*_{machine}.whl"), key=lambda wheel: wheel.stat().st_mtime)
     if not wheels:
@@ -178,6 +178,8 @@ def judge_costs(check: Check) -> list[str]:
 
 def use(wheel: Path, folder: Path, check: Check) -> None:
     """Install the wheel below ``folder`` and do with it what its first user would."""
+    if any((folder / name).exists() for name in ("environment", "home", "work")):
+        sys.exit(f"wheel-check: {folder}: holds an environment already; expected a fresh folder")
     environment, home, work = folder / "environment", folder / "home", folder / "work"
     home.mkdir(parents=True)
     work.mkdir()

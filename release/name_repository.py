@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: `[text](target)` and `![text](target)`.
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
-#: Code, in which a link is not a link: fenced blocks, and spans in a line.
-CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+#: A block of code, in which a link is not a link.
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def main() -> None:
@@ -56,11 +56,9 @@ def name_links(text: str, repository: str, tag: str) -> str:
         return f"{picture}[{words}]({target})"
 
     whole, end = [], 0
-    for code in CODE.finditer(text):
-        # A span of code may be the words of a link, so only fenced blocks split the text.
-        if code[0].startswith("```"):
-            whole += [LINK.sub(name, text[end : code.start()]), code[0]]
-            end = code.end()
+    for code in FENCE.finditer(text):
+        whole += [LINK.sub(name, text[end : code.start()]), code[0]]
+        end = code.end()
     return "".join([*whole, LINK.sub(name, text[end:])])
 
 

@@ -122,7 +122,7 @@ def columns() -> dict[str, list[str]]:
 
 
 def build() -> dict[str, str | None]:
-    return {"commit": None, "profile": "fake", "target": "none", "rustc": "none"}
+    return {"commit": None, "profile": "fake", "target": "none"}
 
 
 def student_t_quantile(p: float, degrees: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import re
 import sys
 import tarfile
@@ -111,7 +112,9 @@ def test_too_slow_and_too_large_are_faults_and_the_limits_are_not() -> None:
 
 
 def test_the_size_is_that_of_the_disk_and_counts_a_hard_link_once(tmp_path: Path) -> None:
-    (tmp_path / "module.so").write_bytes(b"x" * 2**21)
+    with (tmp_path / "module.so").open("wb") as module:
+        module.write(os.urandom(2**21))
+        os.fsync(module)
     once = check_wheel.measure_mb(tmp_path)
     (tmp_path / "same.so").hardlink_to(tmp_path / "module.so")
     assert check_wheel.measure_mb(tmp_path) == once
@@ -182,7 +185,7 @@ def test_the_project_has_urls_once_its_repository_is_named() -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_calls_targets_and_scripts_that_exist_and_pins_its_actions(
+def test_a_workflow_calls_targets_and_scripts_that_exist_and_names_the_versions_of_its_actions(
     workflow: Path,
 ) -> None:
     text = workflow.read_text(encoding="utf-8")

@@ -2,14 +2,12 @@
 
 use std::env;
 use std::path::Path;
-use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=HEADEND_COMMIT");
     println!("cargo::rustc-env=HEADEND_PROFILE={}", profile());
     println!("cargo::rustc-env=HEADEND_TARGET={}", variable("TARGET"));
-    println!("cargo::rustc-env=HEADEND_RUSTC={}", compiler());
 }
 
 /// The profile's own name: `PROFILE` holds only "debug" or "release", and profiles of our own inherit from these.
@@ -21,15 +19,6 @@ fn profile() -> String {
         .and_then(Path::file_name)
         .and_then(|name| name.to_str());
     name.map_or_else(|| variable("PROFILE"), str::to_owned)
-}
-
-/// What the compiler says of itself, such as "rustc 1.90.0 (1159e78c4 2025-09-14)".
-fn compiler() -> String {
-    let output = Command::new(variable("RUSTC")).arg("--version").output();
-    let said = output
-        .expect("the compiler that Cargo uses can be run")
-        .stdout;
-    String::from_utf8_lossy(&said).trim().to_owned()
 }
 
 fn variable(name: &str) -> String {

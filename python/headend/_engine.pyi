@@ -80,7 +80,7 @@ class Run:
     # Tables by name.
     def finish(self) -> dict[str, Columns]: ...
 
-# What the module was made of: "commit" (None where HEADEND_COMMIT did not name it), "profile", "target", "rustc".
+# What the module was made of: "commit" (None where HEADEND_COMMIT did not name it), "profile", "target".
 def build() -> dict[str, str | None]: ...
 
 # The columns of every table of results, by its name.

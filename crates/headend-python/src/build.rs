@@ -3,8 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The build: `commit` (or None, where the environment variable `HEADEND_COMMIT` did not name it), Cargo's `profile`, the `target` and
-/// the version of `rustc`.
+/// The build: `commit` (or None, where the environment variable `HEADEND_COMMIT` did not name it), Cargo's `profile` and the `target`.
 #[pyfunction]
 pub(crate) fn build(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let build = PyDict::new(py);
@@ -12,6 +11,5 @@ pub(crate) fn build(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     build.set_item("commit", commit)?;
     build.set_item("profile", env!("HEADEND_PROFILE"))?;
     build.set_item("target", env!("HEADEND_TARGET"))?;
-    build.set_item("rustc", env!("HEADEND_RUSTC"))?;
     Ok(build)
 }

@@ -78,8 +78,8 @@ fn expand(x: f64, degrees: u32) -> f64 {
         ((((79.0 * square + 776.0) * square + 1482.0) * square - 1920.0) * square - 945.0)
             / 92_160.0,
     ];
-    let reverse = 1.0 / f64::from(degrees);
-    let sum = (terms.iter().rev()).fold(0.0, |sum, term| (sum + term) * reverse);
+    let reciprocal = 1.0 / f64::from(degrees);
+    let sum = (terms.iter().rev()).fold(0.0, |sum, term| (sum + term) * reciprocal);
     x * (1.0 + sum)
 }
 
@@ -87,6 +87,7 @@ fn expand(x: f64, degrees: u32) -> f64 {
 mod tests {
     use super::*;
 
+    #[track_caller]
     fn assert_near(found: f64, expected: f64, within: f64) {
         let off = (found / expected - 1.0).abs();
         assert!(off <= within, "{found} is {off:e} off {expected}");

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::metrics::periods::Periods;
 use crate::time::{Duration, Instant};
 
-/// How it is scored.
+/// How packets or frames that are worth nothing once they are late are scored.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
