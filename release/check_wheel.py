@@ -41,6 +41,7 @@ WHEEL_HOLDS = (
     rf"headend/shipped/scenarios/{SCENARIO}\.toml",
     r"headend/shipped/scenarios/aqm/.+\.toml",
     r"headend/shipped/studies/.+/study\.toml",
+    r"headend/shipped/sweeps/buffer-sizes\.toml",
     r"headend/shipped/studies/.+/analysis\.py",
     r"headend-[^/]+\.dist-info/licenses/LICENSE",
     r"headend-[^/]+\.dist-info/entry_points\.txt",
@@ -65,6 +66,7 @@ SOURCES_HOLD = (
     r"python/headend/__init__\.py",
     rf"python/headend/shipped/scenarios/{SCENARIO}\.toml",
     r"python/headend/shipped/studies/.+/analysis\.py",
+    r"python/headend/shipped/sweeps/buffer-sizes\.toml",
 )
 SOURCES_LACK = (
     r"(target|results|dist|\.venv|\.git)/.*",

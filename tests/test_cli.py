@@ -108,6 +108,18 @@ def test_json_is_one_document_and_nothing_else(fake: Any, home_line: Path) -> No
     assert document["folder"] == "results/home-line"
 
 
+def test_on_a_narrow_terminal_sentences_are_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    for command in ("queues", "senders", "applications"):
+        answer = call(command)
+        told = " ".join(answer.stdout.split())
+        assert "., Use it" not in told
+        assert "., Source:" not in told
+        assert max(map(len, answer.stdout.splitlines())) <= 50
+    text = " ".join(call("queues").stdout.split())
+    assert "codel about: Controlled Delay (RFC 8289). Use it where the line's rate varies" in text
+
+
 def test_a_narrow_terminal_cuts_nothing(
     fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,16 +341,51 @@ def test_a_command_or_option_that_is_not_there_is_told_what_there_is() -> None:
     told = "error: headend run: no such option: --bogus; there are --allow-files, --capture"
     assert answer.stderr.startswith(told)
     fails_with("headend: no such option: --bogus; there are --help, --version", "--bogus")
+    unknown = "headend run: no such option:"
+    fails_with(
+        f"{unknown} --vary; headend compare SCENARIO --vary PATH=A,B runs it once with each value",
+        "run", "a", "--vary", "queue=pie,codel",
+    )  # fmt: skip
+    assert (
+        "; headend compare SCENARIO --vary PATH=A,B --seeds N " in call("run", "--seeds=3").stderr
+    )
+    fails_with(
+        "headend sweep: no such option: --vary; what varies is in [grid] of the sweep's file",
+        "sweep", "a.toml", "--vary", "queue=pie,codel",
+    )  # fmt: skip
+    fails_with(f'{unknown} --queue; did you mean "--set queue=…"?', "run", "a", "--queue", "pie")
+    fails_with('no command "headend plot"; headend figures writes figures', "plot", "x")
     assert call("run", "-x").stderr.endswith(
         '; what begins with "-" and is no option comes after "--"\n'
     )
 
 
 def test_words_that_are_missing_or_too_many_are_told_in_one_line() -> None:
-    fails_with("Missing argument 'SCENARIO'", "run")
-    fails_with("Missing argument 'SCENARIO | RUN_DIR…'", "compare")
-    fails_with("Missing argument 'NAME'", "study", "run")
-    fails_with("Got unexpected extra argument (b)", "run", "a", "b")
+    nothing = "found nothing; "
+    scenarios = f"{nothing}headend scenarios lists those that are shipped"
+    fails_with(f"headend run: expected SCENARIO, {scenarios}", "run")
+    fails_with(f"headend compare: expected SCENARIO | RUN_DIR…, {scenarios}", "compare")
+    fails_with(f"headend scenarios copy: expected NAME, {scenarios}", "scenarios", "copy")
+    studies = f"{nothing}headend study list lists those that are shipped"
+    fails_with(f"headend study run: expected NAME, {studies}", "study", "run")
+    results = f"{nothing}runs write theirs to results/NAME, or where --out says"
+    fails_with(f"headend export: expected RESULTS_DIR, {results}", "export")
+    fails_with(
+        "headend run: expected nothing after SCENARIO, found \"b\"; headend compare puts several runs side by side",
+        "run", "a", "b",
+    )  # fmt: skip
+    fails_with(
+        "headend run: expected nothing after SCENARIO, found \"queue=pie\"; --set queue=pie changes a value",
+        "run", "a", "queue=pie",
+    )  # fmt: skip
+    fails_with(
+        'headend queues: expected nothing after NAME, found "b"; headend help queues lists the options',
+        "queues", "a", "b",
+    )  # fmt: skip
+    fails_with(
+        'headend schema: expected nothing, found "b"; headend help schema lists the options',
+        "schema", "b",
+    )  # fmt: skip
     fails_with("Option '--seed' requires an argument", "run", "a", "--seed")
     fails_with("Option '--json' does not take a value", "run", "a", "--json=3")
 
@@ -371,12 +418,28 @@ def test_what_an_encoding_has_not_got_is_replaced(encoding: str) -> None:
             assert json.loads(answer.stdout) == json.loads(call(*options).stdout)
 
 
+def test_marks_that_an_encoding_has_not_got_stay_told_apart(tmp_path: Path) -> None:
+    code = "import headend.cli.terminal as t; t.replace_unknown_letters(); print('✓ ✗ ↑ Δ × µ … m↕nchen 語')"
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(headend.__file__).parents[1]),
+            "PYTHONIOENCODING": "ascii",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout == "+ x ^ d x u ... m=nchen ?\n"
+
+
 def test_results_are_not_written_over(fake: Any, home_line: Path, tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("x")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
     fails_with(
-        "full: exists; choose another folder, or replace it with --force (from Python, force=True)",
+        "full: exists; choose another folder, or replace it with --force",
         "run", "home-line.toml", "--out", "full",
     )  # fmt: skip
     fails_with(
@@ -542,6 +605,23 @@ def test_an_interrupted_run_keeps_what_it_has_and_says_so(
     assert "<strong>Partial.</strong>" in Path("out/report.html").read_text()
 
 
+def test_a_quiet_run_that_is_interrupted_says_what_is_kept(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "headend.cli.terminal._ignore", lambda _now: os.kill(os.getpid(), signal.SIGINT)
+    )
+    answer = call("run", "home-line.toml", "-q", "--set", "duration=6000 s", "--out", "out")
+    told = "interrupted: kept in out, 2000 s of 6000 s\n"
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (130, "", told)
+    monkeypatch.undo()
+    monkeypatch.chdir(home_line.parent)
+    monkeypatch.setattr("headend.report.write_page", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    answer = call("run", "home-line.toml", "-q", "--set", "duration=6 s", "--out", "whole")
+    told = "interrupted: kept in whole\n"
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (130, "", told)
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -596,6 +676,40 @@ def test_a_comparison_is_one_folder_with_one_report(fake: Any, home_line: Path) 
     ]
     assert call("report", "both", "--out", "again.html").exit_code == 0
     assert Path("again.html").read_bytes() == Path("both/report.html").read_bytes()
+
+
+def test_a_report_takes_no_other_file_s_place(fake: Any, home_line: Path) -> None:
+    call("run", "home-line.toml", "--quiet", "--out", "a")
+    text = home_line.read_text(encoding="utf-8")
+    refusal = "exists and is no page of headend; choose another file, or replace it with --force"
+    fails_with(f"home-line.toml: {refusal}", "report", "a", "--out", "home-line.toml")
+    fails_with(
+        f"home-line.toml: {refusal}", "study", "report", "--studies", "a", "--out", "home-line.toml"
+    )
+    assert home_line.read_text(encoding="utf-8") == text
+    page = Path("page.html")
+    for _ in range(2):  # one of ours is replaced
+        assert call("report", "a", "--out", "page.html").exit_code == 0
+    page.write_text("notes", encoding="utf-8")
+    fails_with(f"page.html: {refusal}", "report", "a", "--out", "page.html")
+    assert call("report", "a", "--out", "page.html", "--force").exit_code == 0
+    assert page.read_bytes() == Path("a/report.html").read_bytes()
+    # The page of a results folder is ours, also where it is damaged.
+    Path("a/report.html").write_text("cut short", encoding="utf-8")
+    assert call("report", "a", "--out", "a/report.html").exit_code == 0
+    assert page.read_bytes() == Path("a/report.html").read_bytes()
+
+
+def test_figures_that_were_there_are_replaced_and_counted(fake: Any, home_line: Path) -> None:
+    call("run", "home-line.toml", "--quiet", "--out", "a")
+    first = call("figures", "a", "--out", "f").stdout
+    count = len(list(Path("f").iterdir()))
+    assert first == f"{count} figures in f\n"
+    Path("f/mos.svg").unlink()
+    again = call("figures", "a", "--out", "f").stdout
+    assert again == f"{count} figures in f, {count - 1} of them in place of files that were there\n"
+    document = json.loads(call("figures", "a", "--out", "f", "--format", "png", "--json").stdout)
+    assert (len(document["figures"]), document["replaced"]) == (count, [])
 
 
 def test_finished_runs_are_compared_too(fake: Any, home_line: Path) -> None:

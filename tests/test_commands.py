@@ -24,7 +24,7 @@ from headend.cli.commands import Commands
 from headend.cli.help import take_first_paragraph
 from headend.cli.main import SECTIONS, app
 from headend.cli.version import ask_git
-from headend.library import list_scenarios, list_studies
+from headend.library import list_scenarios, list_studies, list_sweeps
 from headend.vocabulary import list_choices
 
 PACKAGE = str(Path(headend.__file__).parents[1])
@@ -171,7 +171,7 @@ def test_files_are_completed_that_can_be_meant(
         Path(name).touch()
     assert offer("run", "")[-3:] == ["mine too.toml", "mine.toml", "lines/"]
     assert offer("run", "mi") == ["mine too.toml", "mine.toml"]
-    assert offer("sweep", "") == ["mine too.toml", "mine.toml", "lines/"]
+    assert offer("sweep", "") == [*list_sweeps(), "mine too.toml", "mine.toml", "lines/"]
     assert offer("run", "lines/") == ["lines/a.toml"]
     assert offer("run", "./m") == ["./mine too.toml", "./mine.toml"]
     # Where only a folder is left, the shell completes it, and goes on in it.
@@ -204,7 +204,12 @@ def test_a_script_for_each_shell_and_how_to_install_it(shell: str) -> None:
     script = call("completion", shell).stdout
     assert f"_HEADEND_COMPLETE={shell}_complete" in script
     assert "_headend_completion" in script
-    assert f"headend completion {shell}" in " ".join(call("completion", "-h").stdout.split())
+    lines = [line.strip() for line in call("help", "completion", COLUMNS="30").stdout.splitlines()]
+    assert {
+        'eval "$(headend completion bash)"',
+        'eval "$(headend completion zsh)"',
+        "headend completion fish > ~/.config/fish/completions/headend.fish",
+    } < set(lines)
 
 
 def test_a_shell_that_is_not_known_is_refused_in_one_line() -> None:
@@ -212,6 +217,8 @@ def test_a_shell_that_is_not_known_is_refused_in_one_line() -> None:
     assert answer.exit_code == 2
     assert answer.stderr.startswith("error: Invalid value for 'SHELL': 'tcsh' is not one of")
     assert len(answer.stderr.splitlines()) == 1
+    told = "error: headend completion: expected SHELL, found nothing; SHELL is bash, zsh or fish\n"
+    assert (call("completion").exit_code, call("completion").stderr) == (2, told)
 
 
 def test_completion_imports_nothing_heavy() -> None:
@@ -242,7 +249,6 @@ def test_the_version_names_the_commit_the_build_and_the_platform(
         "commit": "abc1234",
         "profile": "release",
         "target": "riscv64-linux",
-        "rustc": "1.90",
     }
     monkeypatch.setattr("headend._engine.build", lambda: build)
     answer = call("--version")
@@ -393,8 +399,20 @@ def test_expectations_are_written_as_junit_xml_whatever_the_exit_code(line: str)
 
 
 def test_a_scenario_that_does_not_run_leaves_no_junit_xml(line: str) -> None:
+    assert call("run", line, "-q", "--junit", "j.xml").exit_code == 1
     assert call("run", line, "--set", "queue=cake", "--junit", "j.xml").exit_code == 2
-    assert not Path("j.xml").exists()
+    assert not Path("j.xml").exists()  # of the run before
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "line.toml"], ["compare", "line.toml", "--vary", "queue=codel,pie"]]
+)
+def test_junit_xml_takes_no_other_file_s_place(line: str, words: list[str]) -> None:
+    answer = call(*words, "--junit", line, "--out", "out")
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert answer.stderr.startswith("error: line.toml: exists, and is no JUnit XML of headend; ")
+    assert Path(line).read_text(encoding="utf-8") == LINE
+    assert not Path("out").exists()
 
 
 def test_what_cannot_be_written_beside_results_is_refused_before_the_run(line: str) -> None:
@@ -538,9 +556,16 @@ def test_senders_answer_to_congestion_too() -> None:
 
 
 def test_a_name_of_others_leads_to_what_headend_calls_it() -> None:
-    assert call("queues", "cake").stderr.endswith(
-        "; headend has no cake, nearest are cobalt and fq_codel\n"
+    assert call("queues", "cake").stderr == (
+        'error: no queue is called "cake"; headend has no cake, nearest are cobalt and fq_codel\n'
     )
+    # What helps is not behind a list of all that there is; of what is not known at all, the list is told.
+    where = "error: upload-and-call: link.cable.docsis.upstream.queue: unknown name"
+    assert call("run", "upload-and-call", "--set", "queue=fifo").stderr == (
+        f'{where} "fifo" (from --set queue=fifo); headend calls it drop_tail\n'
+    )
+    told = call("run", "upload-and-call", "--set", "queue=zyzzyva").stderr
+    assert told.startswith(f'{where} "zyzzyva"; expected "buffer_control", ')
     assert call("applications", "webrtc").stderr.endswith("; headend calls it video_call\n")
     assert call("scenarios", "show", "netflix").stderr == (
         'error: no shipped scenario is called "netflix"; headend find netflix looks for it\n'

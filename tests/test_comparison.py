@@ -478,3 +478,49 @@ def test_labels_are_one_for_each_run(fake: Any, home_line: Path) -> None:
         assert (answer.exit_code, answer.stderr) == (2, message)
     shown = call("compare", "--help").stdout.replace("│", " ")
     assert "once for each, in order" in " ".join(shown.split())
+
+
+def save_run(name: str, flows: dict[str, Any], link: str = "line") -> str:
+    up = {"point_to_point": {"up": {"rate": "2 Mbit/s"}}}
+    headend.run({"duration": "1 s", "link": {link: up}, "flow": flows}).save(name, report=False)
+    return name
+
+
+PING, VOICE = {"application": "ping"}, {"application": "voice"}
+
+
+def test_finished_runs_without_a_flow_in_common_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = save_run("first", {"a": PING, "b": {**PING, "count": 2}})
+    second, third = save_run("second", {"c": PING}), save_run("third", {"a": PING})
+    told = "nothing to compare: none of its flows"
+    answer = call("compare", first, second)
+    line = f"error: first: {told} (a, b) is in the other runs (c); compare runs of one scenario\n"
+    assert (answer.exit_code, answer.stderr) == (2, line)
+    assert not Path("results").exists()
+    answer = call("compare", first, third, second)
+    line = f"error: second: {told} (c) is in the other runs (a, b); compare runs of one scenario\n"
+    assert (answer.exit_code, answer.stderr) == (2, line)
+    # One folder is its own business.
+    assert len(load_results([second])) == 1
+
+
+def test_finished_runs_of_other_flows_or_links_are_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = save_run("first", {"a": PING, "call": VOICE})
+    second = save_run("second", {"a": PING, "b": {**PING, "count": 2}}, "other")
+    end = "they are of different scenarios, so what sets them apart may be that and not the choice"
+    document = json.loads(call("compare", first, second, "--out", "both", "--json").stdout)
+    assert document["warnings"] == [
+        f"the runs compared do not have the same flows (only first: call; only second: b): {end}",
+        f"the runs compared do not have the same links (only first: line; only second: other): {end}",
+    ]
+    page = html.unescape(Path("both/report.html").read_text("utf-8"))
+    assert "do not have the same flows (only first: call; only second: b)" in page
+    alike = save_run("alike", {"call": VOICE, "a": {**PING, "count": 3}})
+    answer = call("compare", first, alike, "--out", "alike-too", "--json")
+    assert json.loads(answer.stdout)["warnings"] == []

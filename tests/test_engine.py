@@ -275,11 +275,10 @@ def test_frames_hold_the_engines_numbers_bit_by_bit() -> None:
 
 def test_the_module_says_how_it_was_built() -> None:
     built = _engine.build()
-    assert set(built) == {"commit", "profile", "target", "rustc"}
+    assert set(built) == {"commit", "profile", "target"}
     assert built["commit"] != ""
     assert re.fullmatch("[a-z][a-z0-9_-]*", built["profile"] or "")
     assert (built["target"] or "").count("-") >= 2
-    assert (built["rustc"] or "").startswith("rustc 1.")
 
 
 @pytest.mark.parametrize(

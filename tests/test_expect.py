@@ -19,6 +19,7 @@ from headend.expect import (
     parse_expectation,
     parse_quantity_name,
 )
+from headend.library import list_scenarios
 from headend.scenario import read_scenario
 
 VOCABULARY = Vocabulary(
@@ -184,6 +185,37 @@ def test_what_was_not_measured_misses() -> None:
             'expect.it: "upload.goodput.p5": goodput has nothing called "p5"',
         ),
         (
+            "call.loss < 1",
+            'expect.it: expected a share below 1 or one with %, such as "1 %", found "1"',
+        ),
+        (
+            "cable.up.utilisation >= 90",
+            'expect.it: expected a share below 1 or one with %, such as "90 %", found "90"',
+        ),
+        (
+            "call.loss <= 120 %",
+            'expect.it: every value meets "<= 120 %": loss is from 0 % to 100 %',
+        ),
+        (
+            "cable.up.utilisation > 100 %",
+            'expect.it: no value meets "> 100 %": utilisation is from 0 % to 100 %',
+        ),
+        (
+            "cable.up.channel.full < 0 %",
+            'expect.it: no value meets "< 0 %": full is from 0 % to 100 %',
+        ),
+        ("ping.rtt.p95 < -5 ms", 'expect.it: no value meets "< -5 ms": rtt is 0 ms or more'),
+        ("ping.rtt.p95 >= 0 ms", 'expect.it: every value meets ">= 0 ms": rtt is 0 ms or more'),
+        (
+            "upload.goodput > -1 bit/s",
+            'expect.it: every value meets "> -1 bit/s": goodput is 0 bit/s or more',
+        ),
+        ("upload.discarded >= -1", 'expect.it: every value meets ">= -1": discarded is 0 or more'),
+        ("call.mos.p5 >= 4.6", 'expect.it: no value meets ">= 4.6": mos is from 1 to 4.5'),
+        ("call.mos.p5 > 0.5", 'expect.it: every value meets "> 0.5": mos is from 1 to 4.5'),
+        ("call.late.count >= 0", 'expect.it: every value meets ">= 0": a count is 0 or more'),
+        ("run.jain_index >= 1.1", 'expect.it: no value meets ">= 1.1": jain_index is from 0 to 1'),
+        (
             "upload.mos.p5 > 1",
             'expect.it: "upload.mos.p5": upload has no metric "mos"; there are completion_time, delay, delivered,'
             " discarded, goodput, jain_index, jitter, loss, marked, mean_goodput, retransmitted, sent, throughput",
@@ -322,3 +354,27 @@ def test_ratios_and_groups_that_cannot_be_are_refused(text: str, expected: str) 
     with pytest.raises(InputError, match="it") as caught:
         parse_expectation("it", text, FAMILY)
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "call.loss <= 0",
+        "call.loss > 0 %",
+        "cable.up.utilisation >= 100 %",
+        "cable.up.utilisation < 100 %",
+        "call.late.count >= 12",
+        "call.mos.p5 > 1",
+        "upload.loss / call.loss >= 2",
+    ],
+)
+def test_a_bound_at_the_edge_that_values_can_meet_and_miss_is_taken(text: str) -> None:
+    assert parse_expectation("it", text, VOCABULARY).text == text
+
+
+def test_every_shipped_expectation_has_a_bound_that_can_be_met_and_missed() -> None:
+    for name in list_scenarios():
+        scenario = read_scenario(name).load().scenario
+        vocabulary = Vocabulary.from_scenario(scenario)
+        for own, text in scenario.expect:
+            assert parse_expectation(own, text, vocabulary)

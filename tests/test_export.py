@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,34 @@ def test_damaged_results_are_not_exported(run: headend.Result, tmp_path: Path) -
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(InputError, match="damaged"):
         export_tables(tmp_path / "run", tmp_path / "tables", tables=["queues"])
+
+
+def test_that_a_run_was_stopped_is_told(
+    run: headend.Result, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "run"
+    export_tables(folder, tmp_path / "whole")
+    assert caplog.messages == []
+    manifest = {**run.manifest, "partial": True, "duration_ns": 60 * 10**9}
+    replace(run, manifest=manifest).save(tmp_path / "stopped", report=False)
+    export_tables(tmp_path / "stopped", tmp_path / "part", tables=["flows"])
+    told = f"{tmp_path / 'stopped'}: partial, stopped before its end (1 s of 60 s)"
+    assert caplog.messages == [told]
+    # What is refused says that alone.
+    with pytest.raises(InputError):
+        export_tables(tmp_path / "stopped", tmp_path / "part", tables=["flows"])
+    assert caplog.messages == [told]
+
+
+def test_that_a_comparison_lacks_runs_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    comparison = headend.compare(LINE, {"queue": ["codel", "pie"]})
+    comparison.results[1].manifest.update(partial=True, duration_ns=2 * 10**9)
+    comparison.unfinished = ["red, seed 1"]
+    comparison.save(tmp_path / "both", report=False)
+    export_tables(tmp_path / "both", tmp_path / "tables")
+    assert [message.removeprefix(f"{tmp_path / 'both'}: ") for message in caplog.messages] == [
+        "partial, stopped before its end (pie, seed 1: 1 s of 2 s)",
+        "not finished: red, seed 1",
+    ]

@@ -130,6 +130,23 @@ def test_an_extra_names_all_that_is_absent(hide: Callable[..., None]) -> None:
     assert str(refused.value) == line
 
 
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [("pipx_metadata.json", "pipx install --force"), ("uv-receipt.toml", "uv tool install")],
+)
+def test_an_environment_of_pipx_or_uv_is_told_its_own_command(
+    tmp_path: Path,
+    hide: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    command: str,
+) -> None:
+    (tmp_path / file).touch()
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    hide("vl_convert")
+    assert PAPER.tell_absent("it") == f'it needs vl-convert-python: {command} "headend[paper]"'
+
+
 def test_an_extra_that_is_there_is_no_obstacle() -> None:
     assert [extra.tell_absent("it") for extra in (PAPER, STUDIES, CLUSTER)] == ["", "", ""]
 

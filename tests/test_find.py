@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import headend
 from headend import expect, lookup
 from headend.cli.main import SECTIONS
 from headend.errors import InputError
-from headend.library import find_scenario, find_study
+from headend.library import find_scenario, find_study, find_sweep
 from headend.lookup import (
     ABSENT,
     TERM,
@@ -22,10 +25,15 @@ from headend.lookup import (
     find_kind,
     guide,
     lead,
+    lead_to_key,
     read_entries,
+    suggest_names,
+    take_first_sentence,
     tell_nothing,
 )
+from headend.result import read_manifest
 from headend.scenario import read_scenario
+from headend.sweeps import read_sweep
 from headend.vocabulary import list_choices
 
 LINE: dict[str, Any] = {
@@ -90,6 +98,32 @@ def test_the_table_holds_many_names_each_once() -> None:
         ("sweep", "command", "sweep"),
         ("zoom calls at home", "application", "video_call"),
         ("latency under load", "application", "responsiveness"),
+        ("video", "application", "streaming"),
+        ("hd video", "application", "streaming"),
+        ("4K", "application", "streaming"),
+        ("instagram", "application", "streaming"),
+        ("smart TV", "application", "streaming"),
+        ("video stutters", "measure", "stall"),
+        ("game lags", TERM, "game lags"),
+        ("rubberbanding", TERM, "rubberbanding"),
+        ("calls breaking up", TERM, "calls breaking up"),
+        ("page loads slowly", "application", "web"),
+        ("internet is slow at night", TERM, "internet is slow at night"),
+        ("Why is my internet slow?", TERM, "why is my internet slow"),
+        ("upstream", TERM, "upstream"),
+        ("downstream", TERM, "downstream"),
+        ("docsis 3.1", "key of a scenario", "link.NAME.docsis.preset"),
+        ("docsis3.1", "key of a scenario", "link.NAME.docsis.preset"),
+        ("DOCSIS 3.0", "key of a scenario", "link.NAME.docsis.preset"),
+        ("wireshark", TERM, "wireshark"),
+        ("capture", TERM, "capture"),
+        ("ssh", ABSENT, "ssh"),
+        ("nagle", ABSENT, "nagle"),
+        ("ipv6", TERM, "ipv6"),
+        ("vlan", "key of a scenario", "host.NAME.vlan"),
+        ("security camera", TERM, "security camera"),
+        ("update", "application", "bulk"),
+        ("buffer sizes", "sweep", "buffer-sizes"),
     ],
 )
 def test_a_name_leads_to_what_is_meant_first(query: str, kind: str, name: str) -> None:
@@ -114,6 +148,15 @@ def test_a_name_leads_to_what_is_meant_first(query: str, kind: str, name: str) -
         ("csv", "headend export"),
         ("jain", "FLOW.jain_index or run.jain_index in [expect]"),
         ("bloat", "FLOW.delay.p95 or LINK.up.delay.p95 in [expect]"),
+        ("docsis 3.1", 'link.NAME.docsis.preset = "docsis31"'),
+        ("docsis 3.0", 'link.NAME.docsis.preset = "docsis30"'),
+        ("internet is slow at night", "headend run street"),
+        ("why is my internet slow", "headend run upload-and-call"),
+        ("calls breaking up", "FLOW.late.p95 in [expect]"),
+        ("upstream", 'flow.NAME.direction = "up"'),
+        ("wireshark", "results.capture"),
+        ("ps5", "headend run game-console"),
+        ("buffer-sizes", "headend sweep buffer-sizes"),
     ],
 )
 def test_what_to_type_is_among_the_first(query: str, wanted: str) -> None:
@@ -138,17 +181,69 @@ def test_nothing_is_found_twice_and_not_too_much() -> None:
 def test_where_nothing_is_found_the_nearest_names_are_told() -> None:
     assert find("webrtd") == []
     assert tell_nothing("webrtd").startswith(
-        'nothing is called "webrtd"; the nearest names are webrtc'
+        'nothing is called "webrtd"; the nearest name is webrtc'
     )
     assert tell_nothing("\x1b]qqqq") == (
         'nothing is called "\\x1b]qqqq"; headend --help lists the commands'
     )
 
 
-@pytest.mark.parametrize("query", ["", "  ", "--", "?"])
-def test_a_query_without_a_word_is_refused(query: str) -> None:
-    with pytest.raises(InputError, match="expected a name to find"):
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("", "nothing"), ("  ", "nothing"), ("--", '"--"'), ("?", '"?"'), ("*", '"*"')],
+)
+def test_a_query_without_a_word_is_refused(query: str, found: str) -> None:
+    told = f"expected a name to find, such as webrtc or bufferbloat, found {found}"
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
         find(query)
+
+
+@pytest.mark.parametrize("query", ["0", "7", "x", "2 3", "zzzz"])
+def test_a_letter_or_a_number_is_in_too_many_descriptions(query: str) -> None:
+    assert find(query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [
+        ("vidoe", ["video"]),
+        ("vdeo", ["video"]),
+        ("bufferblot", ["bufferbloat", "buffer bloat"]),
+        ("netlfix", ["netflix"]),
+        ("4q", []),
+        ("shoppy audioo", ["choppy audio"]),
+        ("instakilogram", []),
+        ("xyz", []),
+    ],
+)
+def test_a_name_is_near_only_for_a_slip_or_two(query: str, near: list[str]) -> None:
+    assert find(query) == []
+    assert suggest_names(query) == near
+
+
+@pytest.mark.parametrize(
+    ("measure", "statistic"),
+    [
+        ("mos", "p5"),
+        ("rpm", "p5"),
+        ("speed", "p5"),
+        ("segment_rate", "p5"),
+        ("video_rate", "p5"),
+        ("rtt", "p95"),
+        ("late", "p95"),
+        ("page_load_time", "p95"),
+        ("switches", "p95"),
+    ],
+)
+def test_the_example_of_a_measure_is_of_its_bad_side(measure: str, statistic: str) -> None:
+    assert find(measure)[0].how == f"FLOW.{measure}.{statistic} in [expect]"
+
+
+def test_a_sentence_is_not_cut_in_a_quotation() -> None:
+    for finding in [*find("downstream"), *find("buffer")]:
+        assert take_first_sentence(finding.what).count('"') % 2 == 0
+    found = {one.name: take_first_sentence(one.what) for one in find("downstream")}
+    assert found["buffer-control/downstream"] == "Buffer Control downstream."
 
 
 def test_a_query_that_is_no_text_is_refused() -> None:
@@ -207,6 +302,17 @@ def test_every_command_is_there_and_explained() -> None:
         ("voice", "queue", '; "voice" is an application: application = "voice"'),
         ("mos", "measure", ""),
         ("mos_down", "measure", ""),
+        ("plot", "command", "; headend figures writes figures"),
+        ("Version", "command", "; headend --version prints it"),
+        ("aqm", "command", "; headend queues lists them"),
+        ("codel", "command", '; "codel" is a queue: headend queues codel'),
+        (
+            "upload-and-call",
+            "command",
+            '; "upload-and-call" is a scenario: headend run upload-and-call',
+        ),
+        ("excel", "command", "; headend calls it export"),
+        ("zyzzyva", "command", "; headend find zyzzyva looks for it"),
     ],
 )
 def test_an_unknown_name_leads_to_headends(word: str, kind: str, end: str) -> None:
@@ -309,9 +415,160 @@ def test_dir_shows_what_can_be_called_and_nothing_else() -> None:
     assert all(f"``{name}" in package for name in names if name != "Finding")
 
 
+def test_what_people_type_in_place_of_a_command_leads_to_one_that_there_is() -> None:
+    commands, typed = lookup._list_kind("command"), lookup._index_typed()
+    assert {"plot", "version", "validate", "check", "list", "search", "copy", "apps"} <= set(typed)
+    assert {"aqm", "csv", "new", "init", "serve"} <= set(typed)
+    assert not set(typed) & set(commands)
+    for hint in typed.values():
+        named = re.findall(r"headend ([-a-z]+)", hint)
+        assert named
+        assert set(named) <= {*commands, "--version"}
+        assert not hint.endswith(".")
+    assert guide("verfy", "command", commands) == '; did you mean "verify"?'
+    assert guide("validate", "command", commands).startswith("; headend run checks ")
+
+
+def test_every_key_by_another_name_leads_to_one_that_there_is() -> None:
+    content = lookup._read_file()
+    link = "link.NAME.point_to_point"
+    roots = (
+        "",
+        "flow.NAME.",
+        f"{link}.",
+        f"{link}.up.",
+        "link.NAME.docsis.",
+        f"{link}.up.queue.drop_tail.",
+    )
+    words = {"up", "down", "both"}
+    for word, names in content["keys"].items():
+        for name in names:
+            assert name in words or any(describe("key", root + name) for root in roots), word
+            assert lead_to_key(word.upper(), [name.split(".")[0]]) == f"; headend calls it {name}"
+    for nearest in content["unbuilt_values"].values():
+        assert describe("key", f'link.NAME.docsis.preset = "{nearest}"')
+    assert lead_to_key("loss", ["rate", "queue"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "end"),
+    [
+        ("flow.call.dir", "up", "; headend calls it direction"),
+        ("flow.call.congestion", "bbr", "; headend calls it tcp.congestion"),
+        ("flow.call.latency", "1 ms", "; headend calls it rtt"),
+        ("flow.call.size", "1 MB", "; headend calls it application.bulk.size"),
+        ("flow.call.loss", "1 %", "; headend calls it path.loss"),
+        ("flow.call.direction", "upstream", "; headend calls it up"),
+        ("link.line.point_to_point.up.bandwidth", "1 Mbit/s", "; headend calls it rate"),
+        ("link.line.point_to_point.up.latency", "1 ms", "; headend calls it delay"),
+        ("link.line.point_to_point.up.buffer", "1 s", "; headend calls it queue.drop_tail.limit"),
+        (
+            "link.line",
+            {"docsis": {"preset": "docsis40"}},
+            "; headend has no docsis40, nearest is docsis31",
+        ),
+    ],
+)
+def test_a_scenarios_unknown_key_leads_to_headends(path: str, value: Any, end: str) -> None:
+    with pytest.raises(InputError) as caught:
+        headend.run(LINE, set={path: value})
+    assert str(caught.value).endswith(end)
+    assert "did you mean" not in str(caught.value)
+
+
+def test_a_key_means_nothing_where_its_other_name_does_not_stand() -> None:
+    assert "headend calls it" not in refuse(link__line__point_to_point__loss="1 %")
+    assert refuse(speed="1").endswith('did you mean "seed"? (from --set speed="1")')
+
+
+@pytest.mark.parametrize(
+    ("look", "name", "told"),
+    [
+        (
+            find_scenario,
+            "buffer-control/ping-latency",
+            "no scenario but a study: headend study run buffer-control/ping-latency",
+        ),
+        (
+            find_scenario,
+            "ping-latency",
+            "no scenario but a study: headend study run buffer-control/ping-latency",
+        ),
+        (
+            find_scenario,
+            "buffer-control",
+            "no scenario but a document with studies: headend study run buffer-control",
+        ),
+        (find_scenario, "buffer-sizes", "no scenario but a sweep: headend sweep buffer-sizes"),
+        (find_study, "upload-and-call", "no study but a scenario: headend run upload-and-call"),
+        (find_study, "buffer-sizes", "no study but a sweep: headend sweep buffer-sizes"),
+        (find_sweep, "upload-and-call", "no sweep but a scenario: headend run upload-and-call"),
+    ],
+)
+def test_a_name_of_another_kind_is_told_with_its_command(
+    look: Callable[[str], Any], name: str, told: str
+) -> None:
+    with pytest.raises(InputError, match=f'^"{name}" is {re.escape(told)}$'):
+        look(name)
+    command, *words = shlex.split(told.partition(": ")[2])
+    assert command == "headend"
+    assert words[-1].endswith(name)
+
+
+def test_the_beginning_of_a_name_is_near_it() -> None:
+    with pytest.raises(InputError, match=r'called "uplod"; did you mean "upload-and-call"\?$'):
+        find_scenario("uplod")
+    with pytest.raises(InputError, match=r'; did you mean "buffer-control/ping-latency"\?$'):
+        find_study("bufer-control/ping")
+    with pytest.raises(InputError, match=r'sweep is called "bufer-size"; did you mean "buffer-s'):
+        find_sweep("bufer-size")
+
+
+def test_a_shipped_sweep_is_found_by_name_and_a_file_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sweep = read_sweep("buffer-sizes")
+    assert (sweep.name, len(sweep.list_points())) == ("buffer-sizes", 24 * 3)
+    assert find_sweep("own.toml") == Path("own.toml")
+    Path("buffer-sizes").write_text("", encoding="utf-8")
+    assert find_sweep("buffer-sizes") == Path("buffer-sizes")
+    with pytest.raises(InputError, match=r"^-: a sweep is not read from standard input"):
+        find_sweep("-")
+
+
+def test_a_folder_without_results_leads_to_those_that_were_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def told(name: str) -> str:
+        with pytest.raises(InputError) as caught:
+            read_manifest(Path(name))
+        return str(caught.value)
+
+    assert told("nowhere") == "nowhere: no such results folder"
+    assert "headend run evening makes one of this scenario" in told("evening")
+    Path("own.toml").touch()
+    assert told("own.toml").startswith(
+        "own.toml: expected a results folder, found a file; headend run own.toml makes one"
+    )
+    for name in ("evening", "sweeps/rates"):
+        headend.run(LINE, out=f"results/{name}", report=False)
+    assert told("evening") == "evening: no such results folder; did you mean results/evening?"
+    assert told("evning") == "evning: no such results folder; did you mean results/evening?"
+    below = "results are in results/evening, results/sweeps/rates"
+    assert told("results") == f"results: not a results folder (it has no manifest.json); {below}"
+    assert told("sweeps") == "sweeps: no such results folder; results are in results/sweeps/rates"
+
+
 def test_the_table_is_toml_of_known_keys() -> None:
     path = Path(lookup.__file__).with_name("names.toml")
     content = tomllib.loads(path.read_text("utf-8"))
-    assert set(content) == {"entry", "measures", "commands"}
+    assert set(content) == {"entry", "measures", "commands", "typed", "keys", "unbuilt_values"}
+    for item in content["typed"]:
+        assert set(item) == {"words", "hint"}
+    words = [word for item in content["typed"] for word in item["words"]]
+    assert len(set(words)) == len(words)
     for item in content["entry"]:
         assert set(item) <= {"names", "leads", "note", "absent"}

@@ -16,7 +16,7 @@ import pytest
 import headend
 from headend.errors import InputError
 from headend.experiment import plan_run
-from headend.junit import write_junit, write_suites
+from headend.junit import check_junit, write_junit, write_suites
 
 LINE: dict[str, Any] = {
     "title": "A line",
@@ -92,11 +92,13 @@ def test_all_runs_of_a_comparison_have_suites_of_their_own() -> None:
         "codel, seed 8",
         "pie, seed 1",
     ]
-    assert (root.attrib["tests"], root.attrib["failures"]) == ("8", "4")
+    assert (root.attrib["tests"], root.attrib["failures"], root.attrib["errors"]) == ("9", "4", "1")
     assert read_properties(root[-1]) == {"interrupted": "not run"}
-    assert root[-1].attrib["tests"] == "0"
+    (case,) = root[-1].iter("testcase")
+    assert (case.attrib["name"], case[0].tag) == ("interrupted", "error")
+    assert case[0].attrib["message"] == "the run was interrupted before its end, and not kept"
     classes = {case.attrib["classname"] for case in root.iter("testcase")}
-    assert classes == set(names[:-1])
+    assert classes == set(names)
 
 
 def test_a_run_that_was_stopped_says_so() -> None:
@@ -108,7 +110,64 @@ def test_a_run_that_was_stopped_says_so() -> None:
     properties = read_properties(suite)
     assert properties["interrupted"].endswith("of 100000 s")
     assert properties["interrupted"].startswith(f"at {properties['simulated']} ")
-    assert suite.attrib["tests"] == "2"
+    counts = [suite.attrib[name] for name in ("tests", "failures", "errors")]
+    assert counts == ["2", "0", "2"]
+    for case, outcome in zip(suite.iter("testcase"), result.expectations, strict=True):
+        (error,) = case
+        assert (case.attrib["name"], error.tag) == (outcome.name, "error")
+        told = error.attrib["message"]
+        assert told.startswith(f"the run was interrupted {properties['interrupted']}; expected ")
+        assert f"expected {outcome.expected}, so far " in told
+
+
+def test_a_stopped_run_without_expectations_passes_nothing() -> None:
+    stop = threading.Event()
+    stop.set()
+    result = plan_run({**LINE, "duration": "100000 s", "expect": {}}).carry_out(stop=stop)
+    (suite,) = read(write_suites([result]))
+    (case,) = suite.findall("testcase")
+    assert (case.attrib["name"], case[0].tag) == ("interrupted", "error")
+    assert (suite.attrib["tests"], suite.attrib["errors"]) == ("1", "1")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'duration = "1 s"\n',
+        '<?xml version="1.0"?>\n<svg/>\n',
+        '<?xml version="1.0"?><testsuites name="pytest tests"/>',
+        " ",
+    ],
+)
+def test_only_a_file_of_ours_is_replaced(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "line.toml"
+    path.write_text(content, encoding="utf-8")
+    told = f"{path}: exists, and is no JUnit XML of headend; give --junit another name"
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
+        check_junit(path)
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
+        write_junit(path, [headend.run(LINE)])
+    assert path.read_text("utf-8") == content
+
+
+def test_what_an_earlier_run_left_is_removed_before_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "j.xml"
+    assert check_junit(path) == path
+    write_junit(path, [headend.run(LINE)])
+    write_junit(path, [headend.run({**LINE, "expect": {}})])
+    assert read(path.read_bytes()).attrib["tests"] == "0"
+    check_junit(path)
+    assert not path.exists()
+    path.touch()
+    check_junit(path)
+    assert not path.exists()
+
+
+def test_a_folder_or_a_device_is_no_file_to_write_to(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected a file to write JUnit XML to, found a folder"):
+        check_junit(tmp_path)
+    with pytest.raises(InputError, match=r"expected a file .*, found a pipe or a device"):
+        check_junit("/dev/null")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +208,7 @@ def test_what_cannot_be_written_is_one_line_and_leaves_what_was_there(tmp_path: 
         write_junit(tmp_path / "file" / "j.xml", [result])
     assert (tmp_path / "file").read_text("utf-8") == "before"
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InputError, match="cannot be written: is a directory"):
+    with pytest.raises(InputError, match="expected a file to write JUnit XML to, found a folder"):
         write_junit(tmp_path / "folder", [result])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 

@@ -45,6 +45,7 @@ WHEEL = [
     "headend/shipped/scenarios/aqm/load-1.toml",
     "headend/shipped/studies/cbt/blast/study.toml",
     "headend/shipped/studies/cbt/blast/analysis.py",
+    "headend/shipped/sweeps/buffer-sizes.toml",
     "headend-1.0.dist-info/licenses/LICENSE",
     "headend-1.0.dist-info/entry_points.txt",
     "headend-1.0.dist-info/METADATA",

@@ -584,10 +584,10 @@ def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) 
         told: Told,
         allowance: Allowance,
         *,
-        hidden: bool,
+        quiet: bool,
         as_json: bool,
     ) -> None:
-        assert (hidden, as_json) == (True, True)
+        assert (quiet, as_json) == (False, True)
         for order in orders:
             carried.append((order.study.name, str(order.folder)))
             told.documents.append({})

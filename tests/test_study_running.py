@@ -204,6 +204,21 @@ def test_a_study_that_fails_does_not_stop_the_others(document: Path) -> None:
     assert json.loads(answer.stdout).keys() == {"error"}
 
 
+def test_a_quiet_run_of_studies_says_which_claims_are_missed(document: Path) -> None:
+    analysis = document / "three" / "analysis.py"
+    missed = ANALYSIS.replace("Verdict.REPRODUCED", "Verdict.DIFFERS, (2.5, 3.25)")
+    analysis.write_text(missed, encoding="utf-8")
+    told = "A: expected three, measured 3 (95 % interval 2.5 to 3.25)\n"
+    answer = run("--quiet", "--out", "all")
+    assert (answer.exit_code, answer.stdout) == (1, "")
+    assert answer.stderr == f"missed: document/three: {told}"
+    answer = run("--quiet", "--out", "alone", name="document/three")
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (1, "", f"missed: {told}")
+    answer = run("--json", "--quiet", "--out", "alone", name="document/three")
+    assert (answer.exit_code, answer.stderr) == (1, "")
+    assert json.loads(answer.stdout)["study"]
+
+
 def test_a_fault_of_headend_stops_no_other_study_and_is_told_as_one(
     document: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

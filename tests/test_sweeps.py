@@ -626,6 +626,48 @@ def test_the_points_of_a_sweep_are_never_replaced(folder: Path) -> None:
     assert "out: holds the results of a sweep; choose another folder" in study.stderr
 
 
+def test_a_sweep_without_its_page_is_whole_and_leaves_none_of_an_earlier_time(
+    folder: Path,
+) -> None:
+    assert run_small("-q").exit_code == 0
+    page = Path("out/report.html").read_bytes()
+    answer = run_small("--no-report")
+    assert answer.exit_code == 0
+    assert answer.stdout.splitlines()[-1] == "Kept in out; headend report out makes a report of it"
+    assert not Path("out/report.html").exists()
+    assert CliRunner().invoke(app, ["report", "out"]).exit_code == 0
+    assert Path("out/report.html").read_bytes() == page
+
+
+def test_the_tables_of_a_sweep_are_written_beside_it(folder: Path) -> None:
+    assert run_small("-q", "--csv", "tables").exit_code == 0
+    answer = CliRunner().invoke(app, ["export", "out", "--csv", "later"])
+    assert answer.stdout == "2 tables in later\n"
+    for name in ("results.csv", "summary.csv"):
+        assert Path("tables", name).read_bytes() == Path("later", name).read_bytes()
+    answer = run_small("-q", "--csv", "tables", "--seeds", "3")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("error: tables/results.csv: exists; ")
+    assert run_small("-q", "--csv", "tables", "--seeds", "3", "--force").exit_code == 0
+    assert Path("tables/results.csv").read_bytes() != Path("later/results.csv").read_bytes()
+
+
+def test_tables_that_cannot_be_written_cost_a_sweep_only_themselves(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("headend.export.write_file", fail)
+    answer = run_small("-q", "--csv", "tables")
+    assert answer.exit_code == 2
+    assert answer.stderr == (
+        "error: tables: cannot be written: no space left on device; the results are kept, and"
+        " headend export out --csv DIR writes their tables\n"
+    )
+    assert Path("out/report.html").is_file()
+
+
 def test_an_interrupted_sweep_keeps_no_report_of_other_points(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -687,7 +729,7 @@ def test_another_sweeps_results_are_not_replaced_unasked(folder: Path) -> None:
     assert (answer.exit_code, answer.stderr) == (
         2,
         'error: out: holds the results of another sweep, "small" over line and not "other" over line; choose another'
-        " folder with --out, or replace them with --force (from Python, out= and force=True)\n",
+        " folder with --out, or replace them with --force\n",
     )
     with pytest.raises(InputError, match="holds the results of another sweep"):
         headend.sweep("other.toml", out="out")

@@ -28,10 +28,35 @@ def warn_of_variants(
 ) -> list[str]:
     """Say what to read before variants are compared, in sentences without their full stop; which runs are missing is told apart."""
     return [
+        *_warn_of_others(variants),
         *_warn_of_seeds(variants, missing_seeds),
         *_warn_of_lengths(variants),
         *_warn_of_parts(variants),
     ]
+
+
+def _warn_of_others(variants: Sequence[Variant]) -> list[str]:
+    """Say so where variants do not have the same flows or links, so that they are of different scenarios."""
+    from headend.comparison import list_names_of
+
+    found = []
+    for kind in ("flow", "link"):
+        labels: dict[tuple[str, ...], list[str]] = {}
+        for variant in variants:
+            own = tuple(sorted(list_names_of(variant.results[0], kind)))
+            labels.setdefault(own, []).append(variant.label)
+        if len(labels) > 1:
+            common = set.intersection(*map(set, labels))
+            told = "; ".join(
+                f"only {', '.join(own)}: {list_names(only, MOST_NAMED)}"
+                for names, own in labels.items()
+                if (only := [name for name in names if name not in common])
+            )
+            found.append(
+                f"the runs compared do not have the same {kind}s ({told}): they are of different scenarios, so what sets"
+                " them apart may be that and not the choice"
+            )
+    return found
 
 
 def _warn_of_parts(variants: Sequence[Variant]) -> list[str]:

@@ -17,6 +17,7 @@ from headend.result import RESULT_FORMAT, Result, read_manifest
 from headend.scores import Figure, Mark, mark_values, score_runs
 from headend.scratch import write_bytes
 from headend.seal import SEALS, read_sealed
+from headend.wording import list_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,6 +74,9 @@ ONE_SEED = "One seed has no interval: with --vary, add --seeds 10; finished runs
 
 #: Why runs that were stopped are not set against others.
 UNEVEN = "No best, worst or differences: some of these runs were stopped before their end, so they were not measured over the same time."
+
+#: Flows that one error names at most.
+MOST_NAMED = 6
 
 #: What a comparison's folder holds besides those of its runs.
 TAKEN = (MANIFEST, SEALS, REPORT, "figures")
@@ -167,7 +171,27 @@ def load_results(folders: Sequence[str | Path]) -> list[Result]:
             found.add(run.resolve())
             results.append(Result.load(run))
     label_distinctly(results)
+    if len(folders) > 1:
+        _refuse_unrelated(results)
     return results
+
+
+def _refuse_unrelated(results: Sequence[Result]) -> None:
+    """Refuse runs of which one has no flow that any other has: nothing of it can be set beside anything."""
+    flows = [list_names_of(result, "flow") for result in results]
+    for number, own in enumerate(flows):
+        others = set().union(*(other for at, other in enumerate(flows) if at != number))
+        if others and not own & others:
+            raise InputError(
+                f"{results[number].folder}: nothing to compare: none of its flows"
+                f" ({list_names(sorted(own), MOST_NAMED)}) is in the other runs"
+                f" ({list_names(sorted(others), MOST_NAMED)}); compare runs of one scenario"
+            )
+
+
+def list_names_of(result: Result, kind: str) -> set[str]:
+    """Give what the flows (``flow``) or links (``link``) of a run's scenario are called."""
+    return set(result.manifest["scenario"].get(kind, {}))
 
 
 def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:

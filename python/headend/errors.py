@@ -13,6 +13,15 @@ from headend.reveal import reveal_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+#: How alike a whole name must be to what was written, and the beginning of one: 1 is the same.
+_LIKE_WHOLE, _LIKE_BEGINNING = 0.6, 0.8
+
+#: What a beginning counts beside a whole name.
+_WORTH = 0.87
+
+#: Fewer letters are no beginning of a name.
+_LEAST_LETTERS = 4
+
 
 class InputError(ValueError):
     """What was asked for cannot be done; the text says what was found and what is expected."""
@@ -64,10 +73,39 @@ def tell_system(error: Exception) -> str:
 
 
 def find_near(found: str, known: Iterable[str]) -> str | None:
-    """Give the name that was perhaps meant, whatever its case; None where none is near."""
+    """Give the name that was perhaps meant, whatever its case; None where none is near.
+
+    The beginning of a name counts as well, and that of its last part.
+
+    Examples
+    --------
+    >>> find_near("uplod", ["upload-and-call", "street"])
+    'upload-and-call'
+    >>> find_near("bufer-control/ping", ["buffer-control", "buffer-control/ping-latency"])
+    'buffer-control/ping-latency'
+    """
     by_letters = {name.lower(): name for name in sorted(set(known), reverse=True)}
-    near = difflib.get_close_matches(found.lower(), by_letters, n=1, cutoff=0.6)
-    return by_letters[near[0]] if near else None
+    word = found.lower()
+    near = difflib.get_close_matches(word, by_letters, n=1, cutoff=_LIKE_WHOLE)
+    best, most = (near[0], _compare(word, near[0])) if near else (None, 0.0)
+    if len(word) >= _LEAST_LETTERS:
+        for name in sorted(by_letters, key=len):
+            alike = max(_compare_beginning(word, part) for part in (name, name.rpartition("/")[2]))
+            if alike >= _LIKE_BEGINNING and alike * _WORTH > most:
+                best, most = name, alike * _WORTH
+    return None if best is None else by_letters[best]
+
+
+def _compare(first: str, second: str) -> float:
+    return difflib.SequenceMatcher(None, second, first).ratio()
+
+
+def _compare_beginning(word: str, name: str) -> float:
+    """Say how alike a word is to the beginning of a longer name, of which it may lack a letter."""
+    size = len(word)
+    if len(name) <= size:
+        return 0.0
+    return max(_compare(word, name[:size]), _compare(word, name[: size + 1]))
 
 
 def suggest(found: str, known: Iterable[str]) -> str:

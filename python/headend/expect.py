@@ -54,6 +54,10 @@ _DELAY_STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
 _SAMPLE_STATISTICS = ("mean", "min", "p5", "p25", "p50", "p75", "p90", "p95", "p99", "max", "count")
 
 
+#: Between which values anything measured lies, and a share, in base units.
+_ANY, _SHARE = (0.0, math.inf), (0.0, 1.0)
+
+
 @dataclass(frozen=True)
 class Metric:
     """Where a metric is found: its column, what it measures, which statistics it has."""
@@ -66,12 +70,19 @@ class Metric:
     of_members: Callable[[Sequence[float]], float | None] | None = None
     #: Of what is measured in each direction, the value of the worse of two.
     worse: Callable[[float, float], float] | None = None
+    #: The least and the largest value there can be, where they are not those of all that is of its kind.
+    range: tuple[float, float] | None = None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest value there can be."""
+        return self.range or (_SHARE if self.kind == "ratio" else _ANY)
 
 
 FLOW_METRICS: dict[str, Metric] = {
     "goodput": Metric("goodput_bps", "rate", adds_up=True),
     "mean_goodput": Metric("goodput_bps", "rate", of_members=fmean),
-    "jain_index": Metric("goodput_bps", "number", of_members=compute_jain),
+    "jain_index": Metric("goodput_bps", "number", of_members=compute_jain, range=_SHARE),
     "throughput": Metric("throughput_bps", "rate", adds_up=True),
     "loss": Metric("loss_ratio", "ratio"),
     "jitter": Metric("jitter_ns", "time"),
@@ -87,8 +98,12 @@ FLOW_METRICS: dict[str, Metric] = {
 SPEEDS = ("speed", *(f"speed_{seconds}s" for seconds in (1, 2, 5, 7, 10, 18, 20, 25, 50, 100)))
 
 
-def _measure(kind: Kind, worse: Callable[[float, float], float] | None = None) -> Metric:
-    return Metric("{}", kind, _SAMPLE_STATISTICS, worse=worse)
+def _measure(
+    kind: Kind,
+    worse: Callable[[float, float], float] | None = None,
+    limits: tuple[float, float] | None = None,
+) -> Metric:
+    return Metric("{}", kind, _SAMPLE_STATISTICS, worse=worse, range=limits)
 
 
 #: What applications measure. Those with a ``worse`` are measured in each direction: tables have them under two names (:func:`name_measure`).
@@ -96,11 +111,11 @@ MEASURES: dict[str, Metric] = {
     "rtt": _measure("time"),
     "page_load_time": _measure("time"),
     "completion_time": _measure("time"),
-    "mos": _measure("number", min),
+    "mos": _measure("number", min, (1.0, 4.5)),
     "late": _measure("ratio", max),
     "ipdv": _measure("time", max),
     "rpm": _measure("number", min),
-    "rpm_confidence": _measure("number", min),
+    "rpm_confidence": _measure("number", min, (0.0, 2.0)),
     **{name: _measure("rate") for name in SPEEDS},
     "stall": _measure("time"),
     "stalled": _measure("ratio"),
@@ -167,7 +182,7 @@ CHANNEL_METRICS: dict[str, Metric] = {
     "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
 }
 
-RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number")}
+RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number", range=_SHARE)}
 
 _MISSED = ("missed", "missed_down")
 _VIDEO_DOWN = ("frame_delay_down", "frames_late_down", "frozen_down", "video_rate_down")
@@ -265,6 +280,8 @@ class Quantity:
     metric: str
     statistic: str | None
     kind: Kind
+    #: The least and the largest value there can be.
+    limits: tuple[float, float] = _ANY
 
     def read(self, tables: Mapping[str, pl.DataFrame]) -> list[float]:
         """Give the values in base units: one, or one for each direction and member; none if not measured."""
@@ -426,9 +443,35 @@ def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectati
                 f'"{parts[0].strip()}": a ratio of a {quantity.kind} and a {divisor.kind}'
             )
         bound = parse_quantity(parts[2].strip(), "ratio" if divisor else quantity.kind).value
+        if not divisor:
+            _check_bound(quantity, parts[1], bound, parts[2].strip())
     except ValueError as error:
         raise InputError(f"expect.{name}: {error}") from error
     return Expectation(name, text, quantity, parts[1], bound, divisor)
+
+
+def _check_bound(quantity: Quantity, operator: str, bound: float, text: str) -> None:
+    """Refuse a share in whole numbers that was meant as percent, and a bound that every value meets or none."""
+    if quantity.kind == "ratio" and bound >= 1 and not text.endswith("%"):
+        raise InputError(
+            f'expected a share below 1 or one with %, such as "{text} %", found "{text}"'
+        )
+    low, high = quantity.limits
+    rising = operator.startswith(">")
+    if bound < low or (bound == low and operator in ("<", ">=")):
+        met_by = "every" if rising else "no"
+    elif bound > high or (bound == high and operator in (">", "<=")):
+        met_by = "no" if rising else "every"
+    else:
+        return
+    least = format_quantity(low, quantity.kind)
+    span = (
+        f"{least} or more"
+        if math.isinf(high)
+        else f"from {least} to {format_quantity(high, quantity.kind)}"
+    )
+    name = f"a {quantity.statistic}" if quantity.statistic == "count" else quantity.metric
+    raise InputError(f'{met_by} value meets "{operator} {text}": {name} is {span}')
 
 
 def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
@@ -481,10 +524,12 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     surplus = rest[2 if definition.statistics else 1 :]
     if surplus:
         raise InputError(f'"{text}": {metric} has nothing called "{".".join(surplus)}"')
-    kind: Kind = "number" if statistic == "count" else definition.kind
+    is_count = statistic == "count"
+    kind: Kind = "number" if is_count else definition.kind
+    limits = _ANY if is_count else definition.limits
     if definition.of_members and len(members) < 2:
         raise InputError(f'"{text}": {subject} has no members to take the {metric} of (count = …)')
-    return Quantity(text, table, subject, members, direction, metric, statistic, kind)
+    return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits)
 
 
 def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:

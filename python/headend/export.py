@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,20 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import InputError, refuse_argument, suggest, take_path
 from headend.folder import is_results_folder, make_folder, read_json, read_table, write_file
 from headend.result import read_manifest
+from headend.wording import list_names
 
 if TYPE_CHECKING:
     import polars as pl
 
     from headend.result import Result
 
+_LOGGER = logging.getLogger(__name__)
+
 #: What tables can be written as; the word is the ending of the files too.
 KINDS = ("csv", "jsonl")
+
+#: Runs that one note names at most.
+MOST_NAMED = 6
 
 
 def export_tables(
@@ -32,7 +39,8 @@ def export_tables(
     Numbers have their full precision, and missing values are empty (in JSON, null). Of a run these are the tables that
     ``docs/reference/results.md`` explains. A comparison has the same tables over all its runs, with ``label`` and ``seed`` in
     front; a sweep has ``results``, a row for each point and measure, and ``summary``, the means over seeds; a study has
-    ``points`` and ``claims``.
+    ``points`` and ``claims``. That a run was stopped before its end, or that a comparison lacks some, is logged as a warning
+    of the logger ``headend``: the tables look like any others.
 
     Parameters
     ----------
@@ -71,8 +79,11 @@ def export_tables(
     ['flows.csv'] flow,direction,appli
     """
     folder = take_path(folder, "folder")
-    found = _read_tables(folder, tables)
-    return _write_tables(found, target, kind, tables, force=force, where=f"{folder}: ")
+    found, notes = _read_tables(folder)
+    paths = _write_tables(found, target, kind, tables, force=force, where=f"{folder}: ")
+    for note in notes:
+        _LOGGER.warning("%s: %s", folder, note)
+    return paths
 
 
 def export_results(
@@ -128,26 +139,50 @@ def check_target(
     return target
 
 
-def _read_tables(folder: Path, wanted: Sequence[str] | None) -> dict[str, pl.DataFrame]:
-    """Read the tables of a results folder, whatever was run."""
-    kind = read_manifest(folder).get("kind", "run")
+def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """Read the tables of a results folder, whatever was run, and what to know of them."""
+    manifest = read_manifest(folder)
+    kind = manifest.get("kind", "run")
     if kind == "run":
         from headend.result import Result
 
-        return dict(Result.load(folder).tables)
+        result = Result.load(folder)
+        return dict(result.tables), _tell_partial([result])
     if kind == "comparison":
+        from headend.caveats import tell_unfinished
         from headend.comparison import load_results
 
-        return _gather(load_results([folder]))
+        results = load_results([folder])
+        lacking = tell_unfinished([str(name) for name in manifest.get("unfinished", [])])
+        notes = [
+            *_tell_partial(results),
+            *([lacking[0].lower() + lacking[1:-1]] if lacking else []),
+        ]
+        return _gather(results), notes
     if kind == "sweep":
         from headend.sweeps.loading import RESULTS, load_sweep
         from headend.sweeps.outcome import SUMMARY
 
         load_sweep(folder)  # says what is wrong with one that was not run to its end
-        return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}
+        return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, []
     if kind == "study":
-        return _read_study(folder)
+        return _read_study(folder), []
     raise InputError(f"{folder}: expected results with tables, found a {kind}")
+
+
+def _tell_partial(results: Sequence[Result]) -> list[str]:
+    """Say which runs were stopped before their end, and so measured over less time than was asked for."""
+    from headend.quantity import format_quantity
+
+    found = []
+    for result in results:
+        if result.is_partial:
+            times = (result.manifest[key] for key in ("simulated_ns", "duration_ns"))
+            own = " of ".join(format_quantity(time, "time") for time in times)
+            name = f"{result.label}, seed {result.manifest['seed']}: " if len(results) > 1 else ""
+            found.append(f"{name}{own}")
+    told = list_names(found, MOST_NAMED, "; ")
+    return [f"partial, stopped before its end ({told})"] if found else []
 
 
 def _read_study(folder: Path) -> dict[str, pl.DataFrame]:

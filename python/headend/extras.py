@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from headend.errors import InputError
 
@@ -24,11 +26,11 @@ class Extra:
     packages: dict[str, str]
 
     def tell_absent(self, what: str) -> str:
-        """Say that ``what`` needs libraries that are not installed; an empty text where all are."""
+        """Say that ``what`` needs libraries that are not installed, and how to install them; an empty text where all are."""
         absent = [package for module, package in self.packages.items() if not _is_installed(module)]
         if not absent:
             return ""
-        return f'{what} needs {" and ".join(absent)}: pip install "headend[{self.name}]"'
+        return f'{what} needs {" and ".join(absent)}: {_find_installer()} "headend[{self.name}]"'
 
     def require(self, what: str) -> None:
         """Refuse ``what`` where libraries that it needs are not installed.
@@ -40,6 +42,16 @@ class Extra:
         """
         if absent := self.tell_absent(what):
             raise InputError(absent)
+
+
+def _find_installer() -> str:
+    """Give the command that installs into this environment: each tool leaves a file in those that it made."""
+    prefix = Path(sys.prefix)
+    if (prefix / "pipx_metadata.json").is_file():
+        return "pipx install --force"
+    if (prefix / "uv-receipt.toml").is_file():
+        return "uv tool install"
+    return "pip install"
 
 
 def _is_installed(module: str) -> bool:

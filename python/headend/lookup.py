@@ -1,6 +1,6 @@
 """Looking a name up: what headend calls what somebody else calls otherwise, and where it is written.
 
-Searched are the names that scenarios may use, shipped scenarios, studies, commands and measures, then ``names.toml``, which
+Searched are the names that scenarios may use, shipped scenarios, studies, sweeps, commands and measures, then ``names.toml``, which
 holds other people's names with what headend has in their place, then what is said of each.
 """
 
@@ -25,6 +25,18 @@ MOST_FOUND = 20
 #: Names that one error lists at most.
 MOST_NAMED = 3
 
+#: A word with fewer letters is looked for as it is; a longer one may have a wrong letter for so many.
+_LETTERS_FOR_A_SLIP = 4
+
+#: Words that tell nothing about what is looked for, where there are others.
+_FILLERS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are at be by can do does for from how i in is it me my of on or our so the this to too was we what when where"
+        " which why with you your",
+    )
+)
+
 #: How each kind is written or typed, with the name in place of {}.
 HOW = {
     "queue": "headend queues {}",
@@ -34,6 +46,7 @@ HOW = {
     "link": "[link.NAME.{}]",
     "scenario": "headend run {}",
     "study": "headend study run {}",
+    "sweep": "headend sweep {}",
     "command": "headend {}",
     "measure": "{} in [expect]",
     "key": "{}",
@@ -58,8 +71,8 @@ class Finding:
     name
         What headend calls it.
     kind
-        What it is: ``queue``, ``congestion control``, ``application``, ``end system``, ``link``, ``scenario``, ``study``, ``command``,
-        ``measure`` or ``key of a scenario``. ``term`` is a remark on the word that was asked for, and ``not in headend`` the
+        What it is: ``queue``, ``congestion control``, ``application``, ``end system``, ``link``, ``scenario``, ``study``, ``sweep``,
+        ``command``, ``measure`` or ``key of a scenario``. ``term`` is a remark on the word that was asked for, and ``not in headend`` the
         remark that there is no such thing, with what comes nearest.
     what
         What is said of it, in a sentence.
@@ -133,11 +146,36 @@ def find(query: str) -> list[Finding]:
 
 def suggest_names(query: str, most: int = MOST_NAMED) -> list[str]:
     """Give the names, headend's and others', that are spelled most like a query: for where nothing is found."""
-    import difflib
-
     known = {**{_spell(name): name for name in _list_foreign()}, **_list_own()}
-    near = difflib.get_close_matches(_spell(query), known, n=most, cutoff=0.5)
-    return [known[name] for name in near]
+    word = _spell(query)
+    allowed = len(word) // _LETTERS_FOR_A_SLIP
+    slips = {
+        name: count
+        for name in known
+        if abs(len(name) - len(word)) <= allowed and (count := _count_slips(word, name)) <= allowed
+    }
+    near = sorted(slips, key=lambda name: (slips[name], name[:1] != word[:1], name))
+    return [known[name] for name in near[:most]]
+
+
+def _count_slips(first: str, second: str) -> int:
+    """Count the letters that are wrong, missing, too many or in the place of their neighbour.
+
+    Examples
+    --------
+    >>> _count_slips("vidoe", "video"), _count_slips("vdeo", "video"), _count_slips("copy", "video")
+    (1, 1, 5)
+    """
+    before: list[int] = []
+    row = list(range(len(second) + 1))
+    for at, letter in enumerate(first, start=1):
+        older, before, row = before, row, [at]
+        for to, other in enumerate(second, start=1):
+            cost = min(before[to] + 1, row[-1] + 1, before[to - 1] + (letter != other))
+            if at > 1 and to > 1 and letter == second[to - 2] and first[at - 2] == other:
+                cost = min(cost, older[to - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def tell_nothing(query: str) -> str:
@@ -146,10 +184,11 @@ def tell_nothing(query: str) -> str:
     Examples
     --------
     >>> tell_nothing("webrtd")
-    'nothing is called "webrtd"; the nearest names are webrtc, web, website'
+    'nothing is called "webrtd"; the nearest name is webrtc'
     """
-    near = ", ".join(suggest_names(query))
-    hint = f"the nearest names are {near}" if near else "headend --help lists the commands"
+    near = suggest_names(query)
+    names = f"name is {near[0]}" if len(near) == 1 else f"names are {', '.join(near)}"
+    hint = f"the nearest {names}" if near else "headend --help lists the commands"
     return f'nothing is called "{reveal_line(query)}"; {hint}'
 
 
@@ -161,7 +200,8 @@ def guide(word: str, kind: str, known: Collection[str]) -> str:
     word
         The name that was found.
     kind
-        What was expected: ``queue``, ``congestion``, ``application``, ``system``, ``link``, ``scenario``, ``study`` or ``measure``.
+        What was expected: ``queue``, ``congestion``, ``application``, ``system``, ``link``, ``scenario``, ``study``, ``sweep``,
+        ``measure`` or ``command``.
     known
         What can stand there.
 
@@ -170,12 +210,17 @@ def guide(word: str, kind: str, known: Collection[str]) -> str:
     >>> guide("goodputt", "measure", ["goodput", "loss"])
     '; did you mean "goodput"?'
     >>> guide("bandwidth", "measure", ["goodput", "loss"])
-    '; there are goodput, loss; headend calls it goodput'
+    '; headend calls it goodput'
     """
     near = find_near(word, known)
     told = lead(word, kind, near, known)
-    # Where the table knows the word, what is spelled like it is something else.
-    return told if near and told else suggest(word, known) + told
+    # Where the table knows the word, neither what is spelled like it nor a list of all that there is helps.
+    return told if told and (near or is_answer(told)) else suggest(word, known) + told
+
+
+def is_answer(told: str) -> bool:
+    """Say whether what `lead` gave names something, rather than where to look."""
+    return bool(told) and not told.endswith(" looks for it")
 
 
 def lead(
@@ -207,6 +252,8 @@ def lead(
     """
     if word in _list_kind(kind) or (kind == "measure" and _is_measure(word)):
         return ""
+    if kind == "command" and (typed := _index_typed().get(word.lower())):
+        return f"; {typed}"
     entry = _index_foreign().get(_spell(word))
     leads = entry.leads if entry and kind not in ("scenario", "study") else ()
     names = [name for own, name in leads if own == kind and (known is None or name in known)]
@@ -218,11 +265,57 @@ def lead(
         return f"; headend has no {reveal_line(word)}, nearest {verb} {join_names(near)}"
     if meant:
         return ""
-    other = next((own for own in _WRITTEN if word in _list_kind(own)), None)
+    kinds = (*_WRITTEN, "scenario", "study", "sweep")
+    other = next((own for own in kinds if word in _list_kind(own)), None)
     if other:
         article = "an" if KINDS.get(other, other)[0] in "ae" else "a"
         return f'; "{word}" is {article} {KINDS.get(other, other)}: {_tell_how(other, word)}'
     return f"; headend find {shlex.quote(reveal_line(word))} looks for it"
+
+
+def lead_to_key(word: str, known: Collection[str]) -> str:
+    """Give what headend calls an unknown key of a scenario or one of its values; nothing where it has none of that there.
+
+    Parameters
+    ----------
+    word
+        The key or the value that was found.
+    known
+        The keys, or the values, that can stand there.
+
+    Examples
+    --------
+    >>> lead_to_key("congestion", ["direction", "rtt", "tcp"])
+    '; headend calls it tcp.congestion'
+    >>> lead_to_key("upstream", ["up", "down", "both"])
+    '; headend calls it up'
+    >>> lead_to_key("congestion", ["rate", "delay"])
+    ''
+    """
+    tables = _read_file()
+    spelled = word.lower()
+    for name in tables["keys"].get(spelled, ()):
+        if name.split(".")[0] in known:
+            return f"; headend calls it {name}"
+    near = tables["unbuilt_values"].get(spelled)
+    return f"; headend has no {reveal_line(word)}, nearest is {near}" if near in known else ""
+
+
+def take_first_sentence(text: str) -> str:
+    """Give the first sentence of a description; what is quoted in it is not cut.
+
+    Examples
+    --------
+    >>> take_first_sentence('How long? "Now, none. So none was tried." Here it is.')
+    'How long?'
+    >>> take_first_sentence('As it says, "None. So none was tried." Here it is.')
+    'As it says, "None. So none was tried."'
+    """
+    for end in re.finditer(r"[\w)`\"][.?!]\"? (?=[\"A-Z`])", text):
+        sentence = text[: end.end()].rstrip()
+        if sentence.count('"') % 2 == 0:
+            return sentence
+    return text
 
 
 def _is_measure(word: str) -> bool:
@@ -277,7 +370,8 @@ def _read_query(query: str) -> list[str]:
         raise refuse_argument("query", "a text", query)
     words = _spell(query).split()
     if not words:
-        raise InputError("expected a name to find, such as webrtc or bufferbloat, found nothing")
+        found = f'"{reveal_line(query)}"' if query.strip() else "nothing"
+        raise InputError(f"expected a name to find, such as webrtc or bufferbloat, found {found}")
     return words
 
 
@@ -288,26 +382,30 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
     is_foreign = query in entries
     own = [(kind, name, what) for kind in list_kinds() for name, what in _list_kind(kind).items()]
     for kind, name, what in own:
-        if _spell(name) == query or _spell(name.rsplit("/", 1)[-1]) == query:
-            yield 0, Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
+        is_whole = _spell(name) == query
+        if is_whole or _spell(name.rsplit("/", 1)[-1]) == query:
+            rank = 0 if is_whole or not is_foreign else 2
+            yield rank, Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
     if is_foreign:
         yield from ((1, finding) for finding in _follow(entries[query], query))
     else:
         held = {entry: name for name, entry in entries.items() if _holds(words, name.split())}
-        for entry, name in held.items():
+        # What holds more of the words tells more.
+        for entry, name in sorted(held.items(), key=lambda item: -len(item[1].split())):
             yield from ((3, finding) for finding in _follow(entry, name))
+    told = [word for word in words if word not in _FILLERS] or words
     for kind, name, what in own:
         finding = Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
         spelled = _spell(name)
-        if f" {spelled}".find(f" {query}") >= 0:
+        if _is_word(query) and f" {query}" in f" {spelled}":
             yield 2, finding
             continue
         text = f"{spelled} {_spell(what)}".split()
-        count = sum(any(_fits(word, other) for other in text) for word in words)
-        if count == len(words):
+        count = sum(any(_fits(word, other) for other in text) for word in told)
+        if count == len(told):
             yield 4, finding
         elif count and not is_foreign:
-            yield 5 + len(words) - count, finding
+            yield 5 + len(told) - count, finding
 
 
 def _holds(words: Sequence[str], name: Sequence[str]) -> bool:
@@ -319,7 +417,12 @@ def _holds(words: Sequence[str], name: Sequence[str]) -> bool:
 
 def _fits(word: str, other: str) -> bool:
     """Say whether a word of a description is one that was asked for; of short ones, only the whole word is."""
-    return other == word or (len(word) > 3 and other.startswith(word))
+    return _is_word(word) and (other == word or (len(word) > 3 and other.startswith(word)))
+
+
+def _is_word(text: str) -> bool:
+    """Say whether there is more to a text than a letter or numbers, which stand in any description."""
+    return len(text) > 1 and not text.replace(" ", "").isdigit()
 
 
 def _follow(entry: Entry, spelled: str) -> Iterator[Finding]:
@@ -351,7 +454,10 @@ def _write_measure(name: str) -> str:
     written = []
     for subject, metrics in tables:
         if metric := metrics.get(name):
-            statistics = [one for one in ("p95", "max") if one in metric.statistics]
+            # Of what more is better of, the bad side is the low one.
+            is_rising = metric.worse is min or metric.kind == "rate"
+            bad = ("p5",) if is_rising else ("p95", "max")
+            statistics = [one for one in bad if one in metric.statistics]
             written.append(".".join((subject, name, *statistics[:1])))
     return " or ".join(written)
 
@@ -374,6 +480,10 @@ def _list_kind(kind: str) -> Mapping[str, str]:
         from headend.library import list_studies
 
         return {name: _read_title(folder / "study.toml") for name, folder in list_studies().items()}
+    if kind == "sweep":
+        from headend.library import list_sweeps
+
+        return {name: _read_title(path) for name, path in list_sweeps().items()}
     found: dict[str, str] = _read_file()[f"{kind}s"]
     return found
 
@@ -382,8 +492,9 @@ def _read_title(path: Path) -> str:
     """Give the title and the description of a file that is shipped, each a sentence."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     title = str(content.get("title", "")).rstrip(".")
+    end = "" if title.endswith(("?", "!")) else "."
     told = " ".join(str(content.get("description") or content.get("question") or "").split())
-    return f"{title}. {told}".strip()
+    return f"{title}{end} {told}".strip()
 
 
 def _describe_key(text: str) -> Finding | None:
@@ -442,6 +553,13 @@ def _read_schema() -> Any:
 @functools.cache
 def _read_file() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _index_typed() -> Mapping[str, str]:
+    """Give what is said of each word that people type in place of a command."""
+    typed = _read_file()["typed"]
+    return {word: item["hint"] for item in typed for word in item["words"]}
 
 
 @functools.cache

@@ -19,6 +19,7 @@ from headend.folder import (
     read_json,
     read_table,
 )
+from headend.library import guide_to_results
 from headend.quantity import format_quantity
 from headend.scratch import write_bytes
 
@@ -268,9 +269,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         When there is none, it is damaged, or this headend does not understand its format.
     """
     if not folder.exists():
-        raise InputError(f"{folder}: no such results folder")
+        raise InputError(f"{folder}: no such results folder{guide_to_results(folder)}")
     if not folder.is_dir():
-        raise InputError(f"{folder}: expected a results folder, found a file")
+        hint = guide_to_results(folder)
+        raise InputError(f"{folder}: expected a results folder, found a file{hint}")
     check_format(folder)
     return read_json(folder, MANIFEST)
 
@@ -279,7 +281,8 @@ def check_format(folder: Path) -> None:
     """Refuse results of another format, which have other seals, or none."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise InputError(f"{folder}: not a results folder (it has no {MANIFEST})")
+        hint = guide_to_results(folder)
+        raise InputError(f"{folder}: not a results folder (it has no {MANIFEST}){hint}")
     try:
         manifest = json.loads(path.read_bytes())
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -25,6 +26,9 @@ LARGEST_SCENARIO_BYTES = 16 * 2**20
 
 #: The files that a scenario names, such as captures to replay, are held in memory, all of them together.
 LARGEST_FILE_BYTES = 512 * 2**20
+
+#: The names that there are, in an error about an unknown one.
+_LIST = re.compile(r'; expected (one of )?"[^()]*(?= \(|$)')
 
 #: ``queue`` on the command line and in ``set=`` means the bottleneck's queue.
 QUEUE_ALIAS = "queue"
@@ -169,11 +173,14 @@ def _lead_on(error: ScenarioError) -> str:
     word = getattr(error, "unknown", None)
     if word is None:
         return told
-    from headend.lookup import find_kind, lead
+    from headend.lookup import find_kind, is_answer, lead, lead_to_key
 
     meant = getattr(error, "meant", None)
-    kind = find_kind(getattr(error, "known", ()))
-    end = lead(word, kind, meant) if kind else ""
+    known = getattr(error, "known", ())
+    kind = find_kind(known)
+    end = lead(word, kind, meant) if kind else lead_to_key(word, known)
+    if is_answer(end):  # more than a list of all that there is
+        told = _LIST.sub("", told)
     # Where the table knows the word, what is spelled like it is something else.
     return told.replace(f'; did you mean "{meant}"?', "", 1) + end if end else told
 

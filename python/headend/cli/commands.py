@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
 import click
-from click.exceptions import Abort, Exit, NoArgsIsHelpError, NoSuchOption
+from click.exceptions import Abort, Exit, MissingParameter, NoArgsIsHelpError, NoSuchOption
 
 from headend.cli.terminal import (
     ExitCode,
@@ -29,14 +30,37 @@ PROGRAM = "headend"
 #: The environment variable with which a shell asks for completions.
 COMPLETE = "_HEADEND_COMPLETE"
 
+#: What to type in place of several words where a command takes one.
+SEVERAL = {"headend run": "headend compare puts several runs side by side"}
+
+#: What to type in place of an option that another command has.
+ELSEWHERE = {
+    "headend run": {
+        "--label": "headend compare takes it",
+        "--seeds": "headend compare SCENARIO --vary PATH=A,B --seeds N runs each value with several seeds",
+        "--vary": "headend compare SCENARIO --vary PATH=A,B runs it once with each value",
+    },
+    "headend sweep": {"--vary": "what varies is in [grid] of the sweep's file"},
+}
+
+#: Keys of a scenario that somebody takes for options.
+SETTABLE = ("bottleneck", "duration", "queue", "warmup")
+
 
 class Argument(click.Argument):
-    """An argument with help."""
+    """An argument with help.
+
+    Parameters
+    ----------
+    hint
+        Where to find what can stand there, for the error where it is missing.
+    """
 
     def __init__(self, declarations: Sequence[str], **settings: Any) -> None:
-        about = settings.pop("help")
+        about, hint = settings.pop("help"), settings.pop("hint", "")
         super().__init__(declarations, **settings)
         self.help = about
+        self.hint = hint
 
 
 #: Declares an argument of a command, as :func:`click.option` declares an option.
@@ -45,6 +69,16 @@ argument = functools.partial(click.argument, cls=Argument)
 
 class Command(click.Command):
     """A command whose errors are one line."""
+
+    # What is too much is refused here, in words of our own.
+    allow_extra_args = True
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words that were typed, and refuse those that are too many."""
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            raise click.UsageError(_explain_rest(ctx, rest), ctx)
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -136,9 +170,11 @@ class Commands(click.Group):
         """Refuse the name of an unknown command."""
         if name not in self.elsewhere and name not in self.commands:
             from headend.errors import suggest
+            from headend.lookup import guide
 
             known = self.list_commands(ctx)
-            fail(f'no command "{ctx.command_path} {name}"{suggest(name, known)}')
+            hint = suggest(name, known) if ctx.parent else guide(name, "command", known)
+            fail(f'no command "{ctx.command_path} {name}"{hint}')
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Complete the name of a command, without importing commands."""
@@ -196,18 +232,45 @@ class Program(Commands):
             print_help(error.format_message())
             code = ExitCode.BAD_INPUT
         except click.ClickException as error:
-            print_error(_explain_option(error) or error.format_message().rstrip("."))
+            print_error(_explain(error))
             code = ExitCode.BAD_INPUT
         sys.exit(finish_output() or code)
 
 
-def _explain_option(error: click.ClickException) -> str:
-    """Write the error for an unknown option, with the nearest one or with all; empty for other errors."""
-    if not isinstance(error, NoSuchOption) or error.ctx is None:
-        return ""
+def _explain(error: click.ClickException) -> str:
+    """Write what Click found wrong with what was typed, with what to type."""
+    if isinstance(error, NoSuchOption) and error.ctx:
+        return _explain_option(error.option_name, error.ctx)
+    if isinstance(error, MissingParameter) and isinstance(error.param, Argument) and error.ctx:
+        wanted = error.param.make_metavar(error.ctx)
+        hint = error.param.hint or f"{_ask_help(error.ctx)} explains it"
+        return f"{error.ctx.command_path}: expected {wanted}, found nothing; {hint}"
+    return error.format_message().rstrip(".")
+
+
+def _ask_help(context: click.Context) -> str:
+    """Write the command that explains another."""
+    program, _, words = context.command_path.partition(" ")
+    return f"{program} help {words}".rstrip()
+
+
+def _explain_rest(context: click.Context, rest: Sequence[str]) -> str:
+    """Write the error for words behind all that a command takes."""
+    parameters = context.command.get_params(context)
+    last = [one.make_metavar(context) for one in parameters if isinstance(one, Argument)][-1:]
+    after = f" after {last[0].strip('[]')}" if last else ""
+    hint = f"{_ask_help(context)} lists the options"
+    if "=" in rest[0] and any("--set" in one.opts for one in parameters):
+        hint = f"--set {shlex.quote(rest[0])} changes a value"
+    elif context.command_path in SEVERAL:
+        hint = SEVERAL[context.command_path]
+    return f'{context.command_path}: expected nothing{after}, found "{rest[0]}"; {hint}'
+
+
+def _explain_option(name: str, context: click.Context) -> str:
+    """Write the error for an unknown option, with what there is in its place, the nearest one, or all."""
     from headend.errors import find_near
 
-    name, context = error.option_name, error.ctx
     known = [
         option
         for parameter in context.command.get_params(context)
@@ -216,6 +279,11 @@ def _explain_option(error: click.ClickException) -> str:
     ]
     near = find_near(name.lstrip("-"), [option.lstrip("-") for option in known])
     hint = f'; did you mean "--{near}"?' if near else f"; there are {', '.join(sorted(known))}"
+    if elsewhere := ELSEWHERE.get(context.command_path, {}).get(name):
+        hint = f"; {elsewhere}"
+    elif "--set" in known and name.lstrip("-") in SETTABLE:
+        key = name.lstrip("-")
+        hint = f'; did you mean "--set {key}=…"?'
     if not name.startswith("--"):
         hint += '; what begins with "-" and is no option comes after "--"'
     return f"{context.command_path}: no such option: {name}{hint}"

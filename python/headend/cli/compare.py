@@ -14,6 +14,7 @@ from click.exceptions import Exit
 from headend.cli.commands import Command, argument
 from headend.cli.completion import complete_folders, complete_scenarios
 from headend.cli.options import (
+    SHIPPED_HINT,
     allow_option,
     csv_option,
     force_option,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     "sources",
     metavar="SCENARIO | RUN_DIR…",
     help="One scenario with --vary, or several results folders.",
+    hint=SHIPPED_HINT,
     nargs=-1,
     required=True,
     shell_complete=complete_scenarios,
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
 @click.option(
     "--vary",
     metavar="PATH=A,B,…",
-    help="Values to take in turn, such as queue=drop_tail,docsis_pie. Several: every combination.",
+    help="Values to take in turn, such as queue=drop_tail,docsis_pie; can be given several times, for every combination.",
     multiple=True,
 )
 @click.option(

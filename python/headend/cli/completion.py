@@ -23,17 +23,24 @@ SHELLS = ("bash", "zsh", "fish")
     "shell",
     metavar="SHELL",
     help="bash, zsh or fish.",
+    hint="SHELL is bash, zsh or fish",
     type=click.Choice(SHELLS),
 )
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the script with which a shell completes commands, options and names.
 
-    For bash, add this line to ~/.bashrc: eval "$(headend completion bash)"
+    For bash, add this line to ~/.bashrc:
 
-    For zsh, add this line to ~/.zshrc, after compinit: eval "$(headend completion zsh)"
+        eval "$(headend completion bash)"
 
-    For fish, run this once: headend completion fish > ~/.config/fish/completions/headend.fish
+    For zsh, add this line to ~/.zshrc, after compinit:
+
+        eval "$(headend completion zsh)"
+
+    For fish, run this once:
+
+        headend completion fish > ~/.config/fish/completions/headend.fish
     """
     from click.shell_completion import get_completion_class
 
@@ -49,9 +56,11 @@ def complete_scenarios(_: click.Context, __: click.Parameter, typed: str) -> lis
     return _complete_paths(typed, list_scenarios())
 
 
-def complete_files(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete the path of a TOML file."""
-    return _complete_paths(typed)
+def complete_sweeps(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the name of a shipped sweep, or the path of a TOML file."""
+    from headend.library import list_sweeps
+
+    return _complete_paths(typed, list_sweeps())
 
 
 def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -95,7 +104,7 @@ def complete_choices(kind: str) -> Callable[..., list[CompletionItem]]:
     return complete
 
 
-def _complete_paths(typed: str, names: Iterable[str] = ()) -> list[CompletionItem]:
+def _complete_paths(typed: str, names: Iterable[str]) -> list[CompletionItem]:
     """Complete names and paths of TOML files; where only folders match, leave the completion to the shell."""
     folder, slash, begun = typed.rpartition("/")
     files, folders = [], []

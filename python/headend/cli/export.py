@@ -8,7 +8,7 @@ import click
 
 from headend.cli.commands import Command, argument
 from headend.cli.completion import complete_folders
-from headend.cli.options import json_option, read_path
+from headend.cli.options import RESULTS_HINT, json_option, read_path
 from headend.cli.terminal import make_output, print_json, write_line
 from headend.folder import refuse_link
 
@@ -18,6 +18,7 @@ from headend.folder import refuse_link
     "folder",
     metavar="RESULTS_DIR",
     help="The results of a run, a comparison, a sweep or a study.",
+    hint=RESULTS_HINT,
     type=read_path,
     shell_complete=complete_folders,
 )

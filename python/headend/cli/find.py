@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +23,7 @@ MOST_SHOWN = 8
     "words",
     metavar="WORD…",
     help="A name or some words, such as webrtc, netflix, bufferbloat, or latency under load.",
+    hint="headend find webrtc, for example",
     nargs=-1,
     required=True,
 )
@@ -54,7 +54,7 @@ def find(words: tuple[str, ...], is_all: bool, as_json: bool) -> None:
 def _print_found(found: list[Finding], query: str, *, is_all: bool) -> None:
     from rich.padding import Padding
 
-    from headend.lookup import ABSENT, TERM
+    from headend.lookup import ABSENT, TERM, take_first_sentence
 
     console = make_output()
     shown = found if is_all else found[:MOST_SHOWN]
@@ -64,14 +64,9 @@ def _print_found(found: list[Finding], query: str, *, is_all: bool) -> None:
         is_remark = finding.kind in (TERM, ABSENT)
         kind = "" if finding.kind == TERM else f"  {finding.kind}"
         console.print(write_line((finding.name, "bold"), (kind, "dim")))
-        text = finding.what if is_all or is_remark else _take_first_sentence(finding.what)
+        text = finding.what if is_all or is_remark else take_first_sentence(finding.what)
         console.print(Padding(text, (0, 0, 0, 2)))
         if not is_remark:
             console.print(write_line("  ", (finding.how, "cyan")), soft_wrap=True)
     if more := len(found) - len(shown):
         console.print(f"\n{more} more: headend find --all {query}", style="dim", soft_wrap=True)
-
-
-def _take_first_sentence(text: str) -> str:
-    """Give the first sentence of a description."""
-    return re.split(r"(?<=[\w)`\"]\.) (?=[A-Z`])", text, maxsplit=1)[0]

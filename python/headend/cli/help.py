@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import textwrap
@@ -67,8 +68,10 @@ def write_help(command: click.Command, context: click.Context) -> str:
     usage = textwrap.wrap(f"Usage: {pieces}", width, subsequent_indent=" " * 7)
     usage[0] = usage[0].replace("Usage:", _stress("Usage:"), 1)
     parts = ["\n".join(usage)]
-    for paragraph in (command.help or "").split("\n\n"):
-        parts.append(_wrap(paragraph, width, "  "))
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        # What is indented is to be typed, and is kept as it is.
+        typed = paragraph.startswith("    ")
+        parts.append(f"  {paragraph}" if typed else _wrap(paragraph, width, "  "))
     commands = command.list_sections() if isinstance(command, Commands) else {}
     parts += _draw_sections(commands, width)
     parts += _draw_sections(_list_parameters(command, context), width)

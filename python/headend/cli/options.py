@@ -9,6 +9,12 @@ import click
 from headend.cli.commands import argument
 from headend.cli.completion import complete_any_file, complete_folders, complete_scenarios
 
+#: Where to find the names of scenarios.
+SHIPPED_HINT = "headend scenarios lists those that are shipped"
+
+#: Where to find results.
+RESULTS_HINT = "runs write theirs to results/NAME, or where --out says"
+
 
 def read_number(text: str | int) -> int:
     """Take a whole number as it is typed."""
@@ -29,13 +35,14 @@ scenario_argument = argument(
     "scenario",
     metavar="SCENARIO",
     help="A scenario file, the name of a shipped scenario, or - to read one from standard input.",
+    hint=SHIPPED_HINT,
     shell_complete=complete_scenarios,
 )
 set_option = click.option(
     "--set",
     "settings",
     metavar="PATH=VALUE",
-    help="Change a value of the scenario; queue means the bottleneck's queue.",
+    help="Change a value of the scenario; queue means the bottleneck's queue; can be given several times.",
     multiple=True,
 )
 seed_option = click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import click
 
 from headend.cli.commands import Command, argument
 from headend.cli.completion import complete_any_file, complete_folders
-from headend.cli.options import json_option, read_path
+from headend.cli.options import RESULTS_HINT, json_option, read_path
 from headend.cli.terminal import (
     make_output,
     print_json,
@@ -17,12 +18,14 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.errors import InputError
-from headend.folder import REPORT, RESUMABLE, read_kind, refuse_link
+from headend.folder import REPORT, RESUMABLE, is_results_folder, read_kind, refuse_link
+from headend.seal import is_sealed_page
 
 folders_argument = argument(
     "folders",
     metavar="RESULTS_DIR…",
     help="Results folders; several: side by side.",
+    hint=RESULTS_HINT,
     nargs=-1,
     required=True,
     shell_complete=complete_folders,
@@ -38,8 +41,11 @@ folders_argument = argument(
     type=read_path,
     shell_complete=complete_any_file,
 )
+@click.option(
+    "--force", help="Replace the file of --out though it is no page of headend.", is_flag=True
+)
 @json_option
-def report(folders: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
     """Make the report of a run, a comparison or a sweep again from its folder, or one over several runs."""
     from headend.comparison import load_missing_seeds, load_results, load_unfinished
     from headend.report import write_report
@@ -49,6 +55,8 @@ def report(folders: tuple[str, ...], out: Path | None, as_json: bool) -> None:
         raise InputError(
             "a report over several folders needs --out FILE, such as --out compared.html"
         )
+    if out and not force:
+        refuse_foreign(out)
     kind = _find_kind(folders)
     if kind == "study":
         name = read_manifest(Path(folders[0])).get("study", "NAME")
@@ -72,6 +80,15 @@ def report(folders: tuple[str, ...], out: Path | None, as_json: bool) -> None:
         missing_seeds=load_missing_seeds(folders, results),
     )
     _tell_report(path, as_json=as_json)
+
+
+def refuse_foreign(page: Path) -> None:
+    """Refuse to write a page in place of a file that is none of headend's."""
+    own = page.name == REPORT and is_results_folder(page.parent)
+    if os.path.lexists(page) and not page.is_dir() and not (own or is_sealed_page(page)):
+        raise InputError(
+            f"{page}: exists and is no page of headend; choose another file, or replace it with --force"
+        )
 
 
 def _tell_report(path: Path, *, as_json: bool) -> None:
@@ -99,15 +116,25 @@ def _tell_report(path: Path, *, as_json: bool) -> None:
 )
 @json_option
 def figures(folders: tuple[str, ...], formats: str, out: Path | None, as_json: bool) -> None:
-    """Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study."""
+    """Write every figure of a report as SVG, PDF or PNG, for papers and slides: of runs, a sweep or a study.
+
+    Figures of an earlier time are replaced where they have the same names.
+    """
     target = out or Path(folders[0]) / "figures"
     if out is None:
         refuse_link(target)
+    before = set(target.iterdir()) if target.is_dir() else set()
     paths = _export(folders, target, formats.split(","))
+    replaced = [path for path in paths if path in before]
     if as_json:
-        print_json({"figures": [str(path) for path in paths]})
+        print_json(
+            {"figures": [str(path) for path in paths], "replaced": [str(path) for path in replaced]}
+        )
     else:
-        make_output().print(write_line(f"{len(paths)} figures in {target}"), soft_wrap=True)
+        told = f"{len(paths)} figures in {target}"
+        if replaced:
+            told += f", {len(replaced)} of them in place of files that were there"
+        make_output().print(write_line(told), soft_wrap=True)
 
 
 def _export(folders: Sequence[str], target: Path, formats: Sequence[str]) -> list[Path]:

@@ -41,6 +41,7 @@ from headend.cli.terminal import (
 from headend.cli.unwritten import Unwritten, Wanted, attempt, tell_in_json
 from headend.errors import InputError
 from headend.folder import REPORT
+from headend.quantity import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -115,6 +116,7 @@ def run(
         )
     overrides = [parse_override(text) for text in settings]
     wanted = Wanted(not no_report, junit, csv, force)
+    wanted.check()
     announce_reading(scenario)
     if capture:
         overrides.append(("results.capture.points", json.dumps(capture)))
@@ -129,7 +131,6 @@ def run(
         )
     except InputError as error:
         raise InputError(_echo_capture(str(error), capture)) from error
-    wanted.check()
     target = out or choose_folder(plan.loaded.name, force=force)
     with stop_on_interrupt() as stop:
         with create_folder(target, force=force) as fresh:
@@ -147,6 +148,8 @@ def run(
         print_json({**describe_result(result), **tell_in_json(lacking)})
     elif quiet:
         print_missed(result)
+        if stopped or any(one.is_interruption for one in lacking):
+            _print_interrupted(result)
     else:
         print_result(result, detail=detail)
     raise Exit(conclude([result], lacking, stopped=stopped))
@@ -299,6 +302,17 @@ def print_missed(result: Result) -> None:
     for outcome in result.expectations:
         if not outcome.met:
             print_miss(f"{outcome.name}: {outcome.expected}, {tell_measured([outcome])}")
+
+
+def _print_interrupted(result: Result) -> None:
+    """Say on standard error, in one line, what an interruption left."""
+    told = f"interrupted: kept in {result.folder}"
+    if result.is_partial:
+        simulated, whole = (
+            format_quantity(result.manifest[key], "time") for key in ("simulated_ns", "duration_ns")
+        )
+        told += f", {simulated} of {whole}"
+    make_messages().print(write_line(told), soft_wrap=True)
 
 
 def print_miss(line: str) -> None:

@@ -10,7 +10,7 @@ import click
 
 from headend.cli.commands import Commands, argument
 from headend.cli.completion import complete_shipped
-from headend.cli.options import json_option
+from headend.cli.options import SHIPPED_HINT, json_option
 from headend.cli.terminal import (
     answer_errors,
     make_output,
@@ -23,7 +23,11 @@ from headend.errors import InputError, tell_system
 from headend.library import list_scenarios
 
 name_argument = argument(
-    "name", metavar="NAME", help="Of a shipped scenario.", shell_complete=complete_shipped
+    "name",
+    metavar="NAME",
+    help="Of a shipped scenario.",
+    hint=SHIPPED_HINT,
+    shell_complete=complete_shipped,
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ from headend.cli.options import (
     scheduler_option,
     seeds_option,
 )
+from headend.cli.report import refuse_foreign
+from headend.cli.run import print_miss
 from headend.cli.sweep import print_first_warnings
 from headend.cli.terminal import (
     ExitCode,
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
     from headend.sweeps.crew import Crew, Progress
+
+#: Where to find the names of studies.
+SHIPPED_STUDIES = "headend study list lists those that are shipped"
 
 
 @click.group("study", cls=Commands)
@@ -77,6 +82,7 @@ def _print_list(studies: list[Study], *, as_json: bool) -> None:
     "name",
     metavar="NAME",
     help="Of a shipped study, or of a document for its list, or a folder with a study.toml.",
+    hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
 @json_option
@@ -110,6 +116,7 @@ def show(name: str, as_json: bool) -> None:
     "name",
     metavar="NAME",
     help="Of a shipped study, or of a document for all its studies, or all, or a folder with a study.toml.",
+    hint=SHIPPED_STUDIES,
     shell_complete=complete_studies,
 )
 @click.option("--quick", help="Fewer points and shorter runs, labelled as such.", is_flag=True)
@@ -165,7 +172,7 @@ def run(
     told = Told()
     needed = any(study.scenario for study in studies)
     with interrupt_at_once(), open_crew(scheduler if needed else None, allowance) as crew:
-        _carry_out(orders, crew, told, allowance, hidden=quiet or as_json, as_json=as_json)
+        _carry_out(orders, crew, told, allowance, quiet=quiet, as_json=as_json)
     if len(orders) > 1 and not (quiet or as_json):
         _print_totals(told)
     if as_json:
@@ -209,7 +216,7 @@ def _carry_out(
     told: Told,
     allowance: Allowance,
     *,
-    hidden: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Run studies and tell what became of each; whenever they are interrupted, say what is kept."""
@@ -222,7 +229,7 @@ def _carry_out(
     try:
         with (
             stop_on_interrupt() as stop,
-            show_points(title, hidden=hidden) as bar,
+            show_points(title, hidden=quiet or as_json) as bar,
         ):
 
             def count(progress: Progress) -> None:
@@ -234,7 +241,7 @@ def _carry_out(
                 if alone and isinstance(outcome, Exception):
                     raise outcome
                 with bar.aside():
-                    _tell(order, outcome, told, hidden=hidden)
+                    _tell(order, outcome, told, alone=alone, quiet=quiet, as_json=as_json)
             if len(told.documents) < len(orders):
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -254,7 +261,15 @@ def _carry_out(
         raise Exit(ExitCode.INTERRUPTED) from None
 
 
-def _tell(order: Order, outcome: StudyOutcome | Exception, told: Told, *, hidden: bool) -> None:
+def _tell(
+    order: Order,
+    outcome: StudyOutcome | Exception,
+    told: Told,
+    *,
+    alone: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Tell what became of a study, and take down what is needed of it in the end: its points and figures are not."""
     name, folder = order.study.name, str(order.folder)
     if isinstance(outcome, Exception):
@@ -271,11 +286,22 @@ def _tell(order: Order, outcome: StudyOutcome | Exception, told: Told, *, hidden
     told.documents.append(
         {**outcome.to_dict(), "folder": folder, **tell_in_json([unwritten] if unwritten else [])}
     )
-    if not hidden:
+    if not quiet and not as_json:
         _print_outcome(outcome, None if unwritten else order.folder)
+    elif not as_json:
+        for line in _list_missed(outcome.judgements):
+            print_miss(line if alone else f"{name}: {line}")
     if unwritten:
         told.unwritten.append(unwritten)
         print_error(unwritten.line)
+
+
+def _list_missed(judgements: Sequence[Judgement]) -> Iterator[str]:
+    """Write of each claim that differs what was expected and what was measured, in a line."""
+    for judgement in judgements:
+        if judgement.is_missed:
+            claim, measured = judgement.claim, judgement.finding.measured
+            yield f"{claim.id}: expected {claim.expected}, measured {measured}{judgement.tell_interval()}"
 
 
 def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
@@ -339,8 +365,13 @@ def _print_totals(told: Told) -> None:
     type=read_path,
     shell_complete=complete_any_file,
 )
+@click.option(
+    "--force", help="Replace the file of --out though it is no page of headend.", is_flag=True
+)
 @json_option
-def report(studies: Path, out: Path | None, markdown: Path | None, as_json: bool) -> None:
+def report(
+    studies: Path, out: Path | None, markdown: Path | None, force: bool, as_json: bool
+) -> None:
     """Put all studies that were run on one page: each document's figures with what was found, and every claim by its kind.
 
     A study counts that was run in full and with its own seeds; one that was run with fewer is refused.
@@ -359,6 +390,8 @@ def report(studies: Path, out: Path | None, markdown: Path | None, as_json: bool
         raise InputError(
             f"{markdown}: expected a file of its own for --markdown with an ending, such as receipts.md"
         )
+    if out and not force:
+        refuse_foreign(out)
     gathered = gather_studies(studies)
     path = write_studies_page(gathered, page)
     if markdown:

@@ -10,18 +10,20 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
-from headend.cli.completion import complete_files, complete_folders
+from headend.cli.completion import complete_folders, complete_sweeps
 from headend.cli.options import (
     allow_option,
+    csv_option,
     json_option,
     memory_option,
+    no_report_option,
     quiet_option,
     read_path,
     scheduler_option,
     seeds_option,
     set_option,
 )
-from headend.cli.run import print_warnings
+from headend.cli.run import print_report, print_warnings
 from headend.cli.terminal import (
     ExitCode,
     make_messages,
@@ -32,7 +34,7 @@ from headend.cli.terminal import (
     show_points,
     write_line,
 )
-from headend.cli.unwritten import make_report, tell_in_json
+from headend.cli.unwritten import Unwritten, attempt, make_report, tell_in_json
 
 if TYPE_CHECKING:
     from headend.sweeps import SweepResult
@@ -51,9 +53,10 @@ MOST_FAILURES = 5
 @argument(
     "file",
     metavar="FILE",
-    help="A TOML file with a scenario, a grid and seeds.",
+    help="A TOML file with a scenario, a grid and seeds, or the name of a shipped sweep.",
+    hint="headend sweep buffer-sizes, for example, runs one that is shipped",
     type=read_path,
-    shell_complete=complete_files,
+    shell_complete=complete_sweeps,
 )
 @set_option
 @seeds_option
@@ -64,7 +67,13 @@ MOST_FAILURES = 5
     type=read_path,
     shell_complete=complete_folders,
 )
-@click.option("--force", help="Replace the results of another sweep that are there.", is_flag=True)
+@click.option(
+    "--force",
+    help="Replace the results of another sweep, or tables of --csv, that are there.",
+    is_flag=True,
+)
+@no_report_option
+@csv_option
 @scheduler_option
 @allow_option
 @quiet_option
@@ -76,6 +85,8 @@ def sweep(
     seeds: str | None,
     out: Path | None,
     force: bool,
+    no_report: bool,
+    csv: Path | None,
     scheduler: str | None,
     allow_files: tuple[Path, ...],
     quiet: bool,
@@ -92,9 +103,14 @@ def sweep(
     from headend.execution import stop_on_interrupt
     from headend.scenario import parse_override
     from headend.sweeps import sweep as carry_out
-    from headend.sweeps.outcome import choose_sweep_folder, write_own_report
+    from headend.sweeps.loading import RESULTS
+    from headend.sweeps.outcome import SUMMARY, choose_sweep_folder
 
     wanted = read_seeds(seeds) if seeds is not None else None
+    if csv:
+        from headend.export import check_target
+
+        check_target(csv, [Path(RESULTS).stem, Path(SUMMARY).stem], force=force)
     folder = out or choose_sweep_folder(file.stem)
     with (
         stop_on_interrupt() as stop,
@@ -113,29 +129,49 @@ def sweep(
             memory=memory,
             report=False,
         )
-        unwritten = None
-        if result.complete:
-            unwritten = make_report(lambda path: write_own_report(result, folder, path), folder)
+        lacking = (
+            _make(result, folder, csv, force=force, report=not no_report) if result.complete else []
+        )
     if as_json:
-        print_json({**_describe(result), **tell_in_json([unwritten] if unwritten else [])})
+        print_json({**_describe(result), **tell_in_json(lacking)})
     elif not quiet:
-        _print_result(result, has_report=result.complete and not unwritten)
+        _print_result(result)
     _print_troubles(result, brief=quiet or as_json)
-    if unwritten and unwritten.line:
-        print_error(unwritten.line)
-    elif unwritten:
+    for one in lacking:
+        if one.line:
+            print_error(one.line)
+    if any(one.is_interruption for one in lacking):
         left = (
             f"all points are kept in {folder}; headend report {quote_path(folder)} makes the report"
         )
         make_messages().print(write_line(f"interrupted: {left}"), soft_wrap=True)
     if not result.complete:
         raise Exit(ExitCode.INTERRUPTED)
-    if unwritten:
-        raise Exit(unwritten.code)
+    if lacking:
+        raise Exit(max(one.code for one in lacking))
     raise Exit(ExitCode.MISSED if result.failures else ExitCode.OK)
 
 
-def _print_result(result: SweepResult, *, has_report: bool) -> None:
+def _make(
+    result: SweepResult, folder: Path, csv: Path | None, *, force: bool, report: bool
+) -> list[Unwritten]:
+    """Write what is made of the points of a sweep, and return what could not be written."""
+    from headend.sweeps.outcome import remove_report, write_own_report
+
+    lacking = []
+    if csv:
+        from headend.export import export_tables
+
+        later = f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables"
+        lacking.append(attempt(lambda: export_tables(folder, csv, force=force), csv, later))
+    if report:
+        lacking.append(make_report(lambda path: write_own_report(result, folder, path), folder))
+    else:
+        remove_report(folder)
+    return [one for one in lacking if one]
+
+
+def _print_result(result: SweepResult) -> None:
     from headend.cli.tables import draw_sweep, fit
     from headend.sweeps.outcome import (
         choose_shown,
@@ -171,8 +207,8 @@ def _print_result(result: SweepResult, *, has_report: bool) -> None:
     if result.notes:
         console.print()
         print_first_warnings(result.notes, "the manifest")
-    if has_report:
-        console.print(write_line(f"Report: {result.folder}/report.html"), soft_wrap=True)
+    if result.complete and result.folder:
+        print_report(result.folder)
 
 
 def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:

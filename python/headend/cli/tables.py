@@ -354,8 +354,14 @@ def _stack(table: Table) -> RenderableType:
 
 
 def _flatten(cell: RenderableType) -> Text:
+    """Put the lines of a cell behind each other, with commas between those that are no sentences."""
     text = cell if isinstance(cell, Text) else Text(reveal(str(cell)))
-    return Text(", ").join(text.split("\n"))
+    first, *rest = text.split("\n")
+    for line in rest:
+        first.rstrip()
+        first.append(" " if first.plain.endswith(".") else ", ").append_text(line)
+    first.rstrip()
+    return first
 
 
 def _new_table(*columns: str) -> Table:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import io
 import json
 import logging
 import math
 import os
+import re
 import shlex
 import sys
 import time
@@ -33,6 +35,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from headend.sweeps.crew import Progress as PointProgress
+
+#: What stands for a letter that the terminal's encoding has not got.
+_LIKE = {
+    **dict(zip("✓✗↑↓↕←→–−—×·≤≥Δµμ", "+x^v=<>---x.<>duu", strict=True)),  # noqa: RUF001
+    "…": "...",
+}
 
 #: Columns of what is not written to a terminal.
 WIDTH_OF_FILES = 120
@@ -102,10 +110,19 @@ def is_typed() -> bool:
 
 
 def replace_unknown_letters() -> None:
-    """Let what the terminal's encoding has not got be printed as a question mark."""
+    """Let what the terminal's encoding has not got be printed as a letter like it, or as a question mark."""
+    codecs.register_error("headend", _replace)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="headend")
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    """Replace what cannot be encoded: a letter by a letter, so that tables stay straight."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    unknown = error.object[error.start : error.end]
+    return "".join(_LIKE.get(letter, "?") for letter in unknown), error.end
 
 
 def close_output() -> None:
@@ -195,7 +212,7 @@ def tell_fault(error: BaseException) -> str:
 
 def fail(message: str, *, as_json: bool = False) -> NoReturn:
     """Say what is wrong in one line and leave with exit code 2."""
-    line = " ".join(message.split())
+    line = _leave_out_python(" ".join(message.split()))
     if as_json:
         print_json({"error": line})
     print_error(line)
@@ -204,7 +221,13 @@ def fail(message: str, *, as_json: bool = False) -> NoReturn:
 
 def print_error(line: str) -> None:
     """Print what is wrong on standard error."""
-    make_messages().print(write_line(("error", "bold red"), ": ", line), soft_wrap=True)
+    told = _leave_out_python(line)
+    make_messages().print(write_line(("error", "bold red"), ": ", told), soft_wrap=True)
+
+
+def _leave_out_python(line: str) -> str:
+    """Leave out what an error says to who calls headend from Python."""
+    return re.sub(r" \(from Python, [^()]*\)", "", line)
 
 
 def print_note(line: str) -> None:

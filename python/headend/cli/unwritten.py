@@ -95,14 +95,16 @@ class Wanted:
     force: bool
 
     def check(self) -> None:
-        """Refuse targets that cannot be written, before anything is run."""
-        if self.junit and self.junit.is_dir():
-            raise InputError(f"{self.junit}: expected a file to write JUnit XML to, found a folder")
+        """Refuse targets that cannot be written, before anything is run, and remove the outcomes of an earlier run."""
         if self.csv:
             from headend.columns import TABLES
             from headend.export import check_target
 
             check_target(self.csv, list(TABLES), force=self.force)
+        if self.junit:
+            from headend.junit import check_junit
+
+            check_junit(self.junit)
 
     def make(
         self,

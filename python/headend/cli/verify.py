@@ -9,7 +9,7 @@ from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
 from headend.cli.completion import complete_folders
-from headend.cli.options import json_option, read_path
+from headend.cli.options import RESULTS_HINT, json_option, read_path
 from headend.cli.terminal import ExitCode, make_output, print_json, write_line
 
 
@@ -18,6 +18,7 @@ from headend.cli.terminal import ExitCode, make_output, print_json, write_line
     "folder",
     metavar="FOLDER",
     help="A results folder of any kind, or one with several below it, such as results.",
+    hint=RESULTS_HINT,
     type=read_path,
     shell_complete=complete_folders,
 )

@@ -15,7 +15,7 @@ from typing import Any
 
 from headend.errors import InputError, suggest
 from headend.experiment import choose_seeds
-from headend.library import list_scenarios, refuse_standard_input
+from headend.library import find_sweep, list_scenarios
 from headend.quantity import UNITS, Kind, parse_quantity, shorten_value
 from headend.reach import Reach
 from headend.scenario import Overrides, Source, read_text, write_overrides, write_value
@@ -210,15 +210,15 @@ def read_sweep(path: str | Path) -> Sweep:
     Parameters
     ----------
     path
-        A TOML file; a scenario that it names by a relative path lies beside it, or ships with headend.
+        A TOML file, or the name of a shipped sweep; a scenario that it names by a relative path lies beside it, or ships with
+        headend.
 
     Raises
     ------
     InputError
         With the path and the key, in one line.
     """
-    refuse_standard_input(path, "a sweep", "the path of its file")
-    path = Path(path)
+    path = find_sweep(path)
     text = read_text(path, "sweep")
     try:
         content = tomllib.loads(text)
