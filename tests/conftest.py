@@ -48,6 +48,33 @@ application = "web"
 direction = "down"
 """
 
+#: A study of two points, for a folder with a ``line.toml`` whose link is ``line`` and whose flow is ``ping``.
+SMALL_STUDY = """\
+format = 1
+title = "Small"
+source = "nowhere"
+scenario = "line.toml"
+[grid.rate]
+values = [1, 2]
+set = { "link.line.point_to_point.up.rate" = "{} Mbit/s" }
+[measures]
+ping = "ping.rtt.mean"
+[[claim]]
+id = "A"
+source = "here"
+statement = "There is a ping."
+expected = "two"
+check = "count"
+"""
+
+#: Its program.
+ANALYSIS = """\
+from headend.study.claims import Finding, Verdict
+
+def count(points, limits):
+    return Finding(str(len(points)), Verdict.REPRODUCED)
+"""
+
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:

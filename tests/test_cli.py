@@ -539,7 +539,8 @@ def test_a_seed_that_is_no_whole_number_is_refused(command: str, seed: str) -> N
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize(
-    "command", [["schema"], ["scenarios"], ["scenarios", "--json"], ["--help"]]
+    "command",
+    [["schema"], ["scenarios"], ["scenarios", "--json"], ["--help"], ["help"], ["study"], []],
 )
 def test_output_that_cannot_be_written_is_told_in_one_line(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -558,6 +559,34 @@ def test_who_reads_no_further_changes_nothing(command: list[str]) -> None:
     answer = start(*command, stdout=writer)
     os.close(writer)
     assert (answer.returncode, answer.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (["--help"], 0),
+        (["--version"], 0),
+        (["scenarios"], 0),
+        (["scenarios", "--json"], 0),
+        (["schema"], 0),
+        (["find", "webrtc"], 0),
+        ([], 2),
+        (["nonsense"], 2),
+    ],
+)
+def test_output_that_is_closed_is_written_nowhere(command: list[str], code: int) -> None:
+    closed = "import os, sys\nfor one in (1, 2): os.close(one)\nos.execv(sys.argv[1], sys.argv[1:])"
+    words = [sys.executable, "-m", "headend", *command]
+    assert subprocess.run([sys.executable, "-c", closed, *words], check=False).returncode == code
+    # What goes to standard error still goes there.
+    closed = closed.replace("(1, 2)", "(1,)")
+    answer = subprocess.run(
+        [sys.executable, "-c", closed, *words], check=False, stderr=subprocess.PIPE, text=True
+    )
+    told = "" if code == 0 or not command else 'error: no command "headend nonsense"'
+    assert answer.returncode == code
+    assert answer.stderr.startswith(told)
+    assert len(answer.stderr.splitlines()) == bool(told)
 
 
 def test_a_missed_expectation_is_missed_whoever_reads(home_line: Path) -> None:

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from click.testing import CliRunner, Result
 
 import headend
 from headend.cli.commands import Commands
-from headend.cli.help import take_first_paragraph
+from headend.cli.layout import take_first_paragraph
 from headend.cli.main import SECTIONS, app
 from headend.cli.version import ask_git
 from headend.library import list_scenarios, list_studies, list_sweeps
@@ -38,7 +37,7 @@ def list_every() -> list[tuple[str, ...]]:
     """Give the words of every command and of every command in a group."""
     context = click.Context(app, info_name="headend")
     found: list[tuple[str, ...]] = []
-    for name in app.elsewhere:
+    for name in app.lazy_commands:
         found.append((name,))
         command = app.get_command(context, name)
         if isinstance(command, Commands):
@@ -429,6 +428,52 @@ def test_what_cannot_be_written_beside_results_is_refused_before_the_run(line: s
     assert call("run", line, "-q", "--csv", "tables", "--force").exit_code == 1
 
 
+@pytest.mark.parametrize(
+    "words", [["run", "line.toml"], ["compare", "line.toml", "--vary", "queue=codel,pie"]]
+)
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            ["--csv", "out"],
+            "out: the results themselves go there; choose another folder for --csv",
+        ),
+        (
+            ["--csv", "x/../out/"],
+            "x/../out: the results themselves go there; choose another folder for --csv",
+        ),
+        (["--csv", "file/t"], "file/t: cannot be written: file is a file"),
+        (["--junit", "file/j.xml"], "file/j.xml: cannot be written: file is a file"),
+        (
+            ["--junit", "out"],
+            "out: expected a file for --junit, found the folder of the results or one above it",
+        ),
+    ],
+)
+def test_what_the_results_leave_no_place_for_is_refused_before_the_run(
+    line: str, words: list[str], more: list[str], told: str
+) -> None:
+    Path("file").touch()
+    answer = call(*words, *more, "--out", "out")
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (2, "", f"error: {told}\n")
+    assert not Path("out").exists()
+
+
+def test_by_default_too_and_of_sweeps_and_finished_runs(line: str) -> None:
+    told = "the results themselves go there; choose another folder for --csv\n"
+    assert call("run", line, "--csv", "results/line").stderr == f"error: results/line: {told}"
+    for folder in ("a", "b"):
+        assert call("run", line, "-q", "--no-report", "--out", folder).exit_code == 1
+    answer = call("compare", "a", "b", "--csv", "results/compared")
+    assert answer.stderr == f"error: results/compared: {told}"
+    text = 'scenario = "line.toml"\ngrid.queue = ["codel"]\nmeasures.rtt = "ping.rtt.mean"\n'
+    Path("sweep.toml").write_text(text, encoding="utf-8")
+    answer = call("sweep", "sweep.toml", "--out", "swept", "--csv", "swept")
+    assert answer.stderr == f"error: swept: {told}"
+    assert not Path("results").exists()
+    assert not Path("swept").exists()
+
+
 def test_what_cannot_be_written_after_the_run_costs_only_itself(
     line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -510,9 +555,17 @@ def test_who_has_to_type_the_scenario_is_told_so(
     line: str, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = "reading a scenario from the terminal; Ctrl-D ends it\n"
-    monkeypatch.setattr("headend.cli.terminal.is_typed", lambda: True)
+    monkeypatch.setattr("headend.cli.terminal.is_input_terminal", lambda: True)
     answer = CliRunner().invoke(app, [*words, "-q"], input=LINE)
     assert answer.stderr.startswith(told) == ("-" in words)
+
+
+def test_nobody_has_to_type_where_the_command_is_refused(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headend.cli.terminal.is_input_terminal", lambda: True)
+    answer = call("compare", "-", "other", "--vary", "queue=codel,pie")
+    assert answer.stderr.startswith("error: --vary takes one scenario; ")
 
 
 def test_what_others_call_it_is_found() -> None:
@@ -525,6 +578,9 @@ def test_what_others_call_it_is_found() -> None:
     found = json.loads(call("find", "webrtc", "--json").stdout)
     assert found[0]["name"] == "video_call"
     assert call("find", "cake").stdout.startswith("cake  not in headend\n  ")
+    for columns in ("", "40"):
+        lines = call("find", "--all", "cake", COLUMNS=columns).stdout.splitlines()
+        assert lines == [line.rstrip() for line in lines]
     assert (
         call("find", "latency", "under", "load").stdout == call("find", "latency under load").stdout
     )
@@ -557,7 +613,7 @@ def test_senders_answer_to_congestion_too() -> None:
 
 def test_a_name_of_others_leads_to_what_headend_calls_it() -> None:
     assert call("queues", "cake").stderr == (
-        'error: no queue is called "cake"; headend has no cake, nearest are cobalt and fq_codel\n'
+        'error: no queue is called "cake"; headend has no cake; the nearest are cobalt and fq_codel\n'
     )
     # What helps is not behind a list of all that there is; of what is not known at all, the list is told.
     where = "error: upload-and-call: link.cable.docsis.upstream.queue: unknown name"
@@ -573,5 +629,6 @@ def test_a_name_of_others_leads_to_what_headend_calls_it() -> None:
 
 
 def test_commands_can_be_found_by_name() -> None:
-    names = tomllib.loads((Path(PACKAGE) / "headend/names.toml").read_text(encoding="utf-8"))
-    assert set(names["commands"]) == set(app.list_commands(click.Context(app)))
+    for section in app.list_sections().values():
+        for name, said in section:
+            assert headend.Finding(name, "command", said, f"headend {name}") in headend.find(name)

@@ -216,6 +216,10 @@ def test_a_target_can_be_refused_before_a_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"flows\.csv: exists; "):
         check_target(tmp_path, list(TABLES))
     check_target(tmp_path, list(TABLES), force=True)
+    with pytest.raises(
+        InputError, match=r"flows\.csv/t: cannot be written: .*flows\.csv is a file$"
+    ):
+        check_target(tmp_path / "flows.csv" / "t", list(TABLES))
 
 
 def test_damaged_results_are_not_exported(run: headend.Result, tmp_path: Path) -> None:

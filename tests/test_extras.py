@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conftest import ANALYSIS, SMALL_STUDY
 from headend.errors import InputError
 from headend.extras import CLUSTER, PAPER, STUDIES, Extra
 from headend.figures import draw_figures
@@ -40,6 +41,7 @@ bottleneck = "line.up"
 link.line.point_to_point.up.rate = "1 Mbit/s"
 link.line.point_to_point.down.rate = "1 Mbit/s"
 flow.call.application = "voice"
+flow.ping.application = "ping"
 flow.upload = { application = "bulk", direction = "up" }
 """
 
@@ -50,30 +52,6 @@ scenario = "line.toml"
 seeds = 2
 grid.queue = ["codel", "drop_tail"]
 measures.delay = "line.up.delay.mean"
-"""
-
-STUDY = """\
-format = 1
-title = "A study"
-source = "nowhere"
-scenario = "line.toml"
-[grid.rate]
-values = [1, 2]
-set = { "link.line.point_to_point.up.rate" = "{} Mbit/s" }
-[measures]
-delay = "line.up.delay.mean"
-[[claim]]
-id = "A"
-source = "here"
-statement = "There is a delay."
-expected = "one"
-check = "count"
-"""
-
-ANALYSIS = """\
-from headend.study.claims import Finding, Verdict
-def count(points, limits):
-    return Finding(str(len(points)), Verdict.REPRODUCED)
 """
 
 #: The command as it is where some modules are not installed.
@@ -102,7 +80,11 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     folder = Path("own")
     folder.mkdir()
-    for name, text in {"study.toml": STUDY, "analysis.py": ANALYSIS, "line.toml": LINE}.items():
+    for name, text in {
+        "study.toml": SMALL_STUDY,
+        "analysis.py": ANALYSIS,
+        "line.toml": LINE,
+    }.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 

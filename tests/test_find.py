@@ -13,7 +13,6 @@ import pytest
 
 import headend
 from headend import expect, lookup
-from headend.cli.main import SECTIONS
 from headend.errors import InputError
 from headend.library import find_scenario, find_study, find_sweep
 from headend.lookup import (
@@ -23,11 +22,11 @@ from headend.lookup import (
     describe,
     find,
     find_kind,
-    guide,
-    lead,
     lead_to_key,
     read_entries,
+    suggest_name,
     suggest_names,
+    suggest_own_name,
     take_first_sentence,
     tell_nothing,
 )
@@ -277,25 +276,26 @@ def test_a_measure_is_told_as_expectations_write_it() -> None:
             assert expect.parse_quantity_name(written, vocabulary).metric == name
 
 
-def test_every_command_is_there_and_explained() -> None:
-    listed = {
-        name for section in SECTIONS.values() for name, command in section.items() if command.help
-    }
-    assert set(lookup._list_kind("command")) == listed
-
-
 @pytest.mark.parametrize(
     ("word", "kind", "end"),
     [
         ("webrtc", "application", "; headend calls it video_call"),
         ("Netflix", "application", "; headend calls it streaming"),
         ("fifo", "queue", "; headend calls it drop_tail"),
-        ("cake", "queue", "; headend has no cake, nearest are cobalt and fq_codel"),
-        ("bbr2", "congestion", "; headend has no bbr2, nearest are bbr3 and bbr"),
+        ("cake", "queue", "; headend has no cake; the nearest are cobalt and fq_codel"),
+        ("bbr2", "congestion", "; headend has no bbr2; the nearest are bbr3 and bbr"),
         ("ios", "system", "; headend calls it macos"),
-        ("windows_10", "system", "; headend has no windows_10, nearest is windows_xp"),
-        ("htb", "queue", "; headend has no htb, nearest is cbq"),
-        ("starlink", "link", "; headend has no starlink, nearest is point_to_point"),
+        ("windows_10", "system", "; headend has no windows_10; the nearest is windows_xp"),
+        ("htb", "queue", "; headend has no htb; the nearest is cbq"),
+        ("starlink", "link", "; headend has no starlink; the nearest is point_to_point"),
+        ("ecn", "queue", "; the nearest queue is dualpi2"),
+        ("bufferbloat", "queue", "; the nearest queues are fq_codel and docsis_pie"),
+        ("mos", "application", '; "mos" is a measure: FLOW.mos.p5 in [expect]'),
+        (
+            "ledbat",
+            "application",
+            '; "ledbat" is a congestion control: tcp.congestion = "ledbat"',
+        ),
         ("zyzzyva", "queue", "; headend find zyzzyva looks for it"),
         ("two words", "queue", "; headend find 'two words' looks for it"),
         ("codel", "application", '; "codel" is a queue: headend queues codel'),
@@ -316,15 +316,15 @@ def test_every_command_is_there_and_explained() -> None:
     ],
 )
 def test_an_unknown_name_leads_to_headends(word: str, kind: str, end: str) -> None:
-    assert lead(word, kind) == end
+    assert suggest_own_name(word, kind) == end
 
 
 def test_what_was_meant_by_its_spelling_stays_unless_the_table_knows_better() -> None:
-    assert lead("codell", "queue", meant="codel") == ""
-    assert lead("newreno", "congestion", meant="reno") == ""
-    assert guide("moss", "measure", ["mos", "late"]) == '; did you mean "mos"?'
-    assert guide("latency", "measure", ["late", "delay"]) == "; headend calls it delay"
-    assert guide("latency", "measure", ["late"]) == '; did you mean "late"?'
+    assert suggest_own_name("codell", "queue", meant="codel") == ""
+    assert suggest_own_name("newreno", "congestion", meant="reno") == ""
+    assert suggest_name("moss", "measure", ["mos", "late"]) == '; did you mean "mos"?'
+    assert suggest_name("latency", "measure", ["late", "delay"]) == "; headend calls it delay"
+    assert suggest_name("latency", "measure", ["late"]) == '; did you mean "late"?'
 
 
 def test_the_kind_of_a_name_is_told_by_what_is_known() -> None:
@@ -348,9 +348,9 @@ def refuse(**settings: str) -> str:
             "webrtc",
             'unknown name "webrtc" (from --set flow.call.application="webrtc"); headend calls it video_call',
         ),
-        ("queue", "cake", "; headend has no cake, nearest are cobalt and fq_codel"),
-        ("queue.cake.limit", "1 s", "; headend has no cake, nearest are cobalt and fq_codel"),
-        ("flow.call.tcp.congestion", "bbr2", "; headend has no bbr2, nearest are bbr3 and bbr"),
+        ("queue", "cake", "; headend has no cake; the nearest are cobalt and fq_codel"),
+        ("queue.cake.limit", "1 s", "; headend has no cake; the nearest are cobalt and fq_codel"),
+        ("flow.call.tcp.congestion", "bbr2", "; headend has no bbr2; the nearest are bbr3 and bbr"),
         ("flow.call.tcp.system", "iphone", "; headend calls it macos"),
         ("queue", "zyzzyva", "; headend find zyzzyva looks for it"),
         ("queue", "codell", '; did you mean "codel"? (from --set queue="codell")'),
@@ -366,7 +366,7 @@ def test_so_does_one_in_a_file(tmp_path: Path) -> None:
     )
     path = tmp_path / "line.toml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="; headend has no gpon, nearest is point_to_point"):
+    with pytest.raises(InputError, match="; headend has no gpon; the nearest is point_to_point"):
         read_scenario(path).load()
     path.write_text(text.replace("gpon", "point_to_point"), encoding="utf-8")
     with pytest.raises(InputError, match=r"\(line 5, column 15\); headend calls it video_call$"):
@@ -377,6 +377,12 @@ def test_a_key_of_ones_own_leads_nowhere() -> None:
     assert "headend find" not in refuse(flow__call__zyzzyva="1")
     assert "headend find" not in refuse(flow__call__direction="sideways")
     assert "headend find" not in refuse(link__zyzzyva="docsis")
+
+
+def test_a_parameter_that_is_called_as_a_measure_has_the_list_of_what_there_is() -> None:
+    told = refuse(queue__delay="5 ms")
+    assert 'unknown key; expected "' in told
+    assert told.endswith('; "delay" is a measure: FLOW.delay.p95 or LINK.up.delay.p95 in [expect]')
 
 
 def test_an_unknown_measure_leads_to_headends() -> None:
@@ -410,7 +416,12 @@ def test_dir_shows_what_can_be_called_and_nothing_else() -> None:
     for name in names:
         assert callable(getattr(headend, name)), name
         assert getattr(headend, name).__doc__
-    assert headend.find("webrtc") == find("webrtc")
+    assert headend.find("webrtc")[0] == headend.Finding(
+        "video_call",
+        "application",
+        lookup._list_kind("application")["video_call"],
+        'application = "video_call"',
+    )
     package = headend.__doc__ or ""
     assert all(f"``{name}" in package for name in names if name != "Finding")
 
@@ -425,8 +436,8 @@ def test_what_people_type_in_place_of_a_command_leads_to_one_that_there_is() -> 
         assert named
         assert set(named) <= {*commands, "--version"}
         assert not hint.endswith(".")
-    assert guide("verfy", "command", commands) == '; did you mean "verify"?'
-    assert guide("validate", "command", commands).startswith("; headend run checks ")
+    assert suggest_name("verfy", "command", commands) == '; did you mean "verify"?'
+    assert suggest_name("validate", "command", commands).startswith("; headend run checks ")
 
 
 def test_every_key_by_another_name_leads_to_one_that_there_is() -> None:
@@ -465,7 +476,7 @@ def test_every_key_by_another_name_leads_to_one_that_there_is() -> None:
         (
             "link.line",
             {"docsis": {"preset": "docsis40"}},
-            "; headend has no docsis40, nearest is docsis31",
+            "; headend has no docsis40; the nearest is docsis31",
         ),
     ],
 )
@@ -565,7 +576,7 @@ def test_a_folder_without_results_leads_to_those_that_were_meant(
 def test_the_table_is_toml_of_known_keys() -> None:
     path = Path(lookup.__file__).with_name("names.toml")
     content = tomllib.loads(path.read_text("utf-8"))
-    assert set(content) == {"entry", "measures", "commands", "typed", "keys", "unbuilt_values"}
+    assert set(content) == {"entry", "measures", "typed", "keys", "unbuilt_values"}
     for item in content["typed"]:
         assert set(item) == {"words", "hint"}
     words = [word for item in content["typed"] for word in item["words"]]

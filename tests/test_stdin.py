@@ -43,9 +43,9 @@ def feed(place: Path, monkeypatch: pytest.MonkeyPatch) -> _Feed:
     return _Feed(monkeypatch)
 
 
-def refuse(*arguments: object) -> str:
+def refuse() -> str:
     with pytest.raises(InputError) as caught:
-        headend.run("-", *arguments)
+        headend.run("-")
     return str(caught.value)
 
 

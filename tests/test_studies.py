@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+from conftest import ANALYSIS, SMALL_STUDY
 from headend.cli.main import app
 from headend.cli.study import Told
 from headend.errors import InputError
@@ -362,7 +363,7 @@ def test_a_bad_study_is_refused_with_its_key(tmp_path: Path) -> None:
 def test_a_study_that_only_calculates_needs_no_runs(tmp_path: Path) -> None:
     folder = tmp_path / "closed-form"
     folder.mkdir()
-    claim = SMALL[SMALL.index("[[claim]]") :]
+    claim = SMALL_STUDY[SMALL_STUDY.index("[[claim]]") :]
     (folder / "study.toml").write_text(f'title = "Sum"\nsource = "nowhere"\n{claim}')
     (folder / "analysis.py").write_text(ANALYSIS)
     result = CliRunner().invoke(app, ["study", "run", str(folder), "--out", str(tmp_path / "out")])
@@ -376,31 +377,6 @@ def test_a_study_that_only_calculates_needs_no_runs(tmp_path: Path) -> None:
     assert again.exit_code == 0
 
 
-SMALL = """\
-format = 1
-title = "Small"
-source = "nowhere"
-scenario = "line.toml"
-[grid.rate]
-values = [1, 2]
-set = { "link.line.point_to_point.up.rate" = "{} Mbit/s" }
-[measures]
-ping = "ping.rtt.mean"
-[[claim]]
-id = "A"
-source = "here"
-statement = "There is a ping."
-expected = "two"
-check = "count"
-"""
-
-ANALYSIS = """\
-from headend.study.claims import Finding, Verdict
-
-def count(points, limits):
-    return Finding(str(len(points)), Verdict.REPRODUCED)
-"""
-
 LINE = """\
 duration = "2 s"
 link.line.point_to_point.up.rate = "1 Mbit/s"
@@ -413,7 +389,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "small"
     folder.mkdir()
-    for name, text in (("study.toml", SMALL), ("analysis.py", ANALYSIS), ("line.toml", LINE)):
+    for name, text in (("study.toml", SMALL_STUDY), ("analysis.py", ANALYSIS), ("line.toml", LINE)):
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 
@@ -484,7 +460,7 @@ def test_what_an_interrupted_write_left_is_no_obstacle(small: Path) -> None:
 def test_what_is_wrong_with_a_point_is_told_with_the_study_s_file(
     small: Path, change: tuple[str, str], message: str
 ) -> None:
-    (small / "study.toml").write_text(SMALL.replace(*change), encoding="utf-8")
+    (small / "study.toml").write_text(SMALL_STUDY.replace(*change), encoding="utf-8")
     answer = run_small()
     assert answer.exit_code == 2
     assert "small/study.toml: " in answer.stderr
@@ -526,7 +502,7 @@ def test_a_mistake_in_an_analysis_is_told_with_its_line(
 ) -> None:
     analysis = ANALYSIS + "\n\ndef draw(points):\n    return []\n"
     assert change[0] in analysis
-    (small / "study.toml").write_text(SMALL + FIGURE, encoding="utf-8")
+    (small / "study.toml").write_text(SMALL_STUDY + FIGURE, encoding="utf-8")
     (small / "analysis.py").write_text(analysis.replace(*change, 1), encoding="utf-8")
     answer = run_small()
     assert answer.exit_code == 2

@@ -498,10 +498,10 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
         members = (subject.removesuffix(".channel"),)
     metric = rest[0] if rest else ""
     if metric not in metrics:
-        from headend.lookup import guide
+        from headend.lookup import suggest_name
 
         known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
-        hint = guide(metric, "measure", known)
+        hint = suggest_name(metric, "measure", known)
         raise InputError(
             f'"{text}": {subject} has no metric "{metric}"{hint}'
             if metric

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.errors import InputError, refuse_argument, suggest, take_path
-from headend.folder import is_results_folder, make_folder, read_json, read_table, write_file
+from headend.folder import (
+    is_results_folder,
+    make_folder,
+    read_json,
+    read_table,
+    refuse_below_file,
+    write_file,
+)
 from headend.result import read_manifest
 from headend.wording import list_names
 
@@ -110,7 +117,7 @@ def export_results(
 def check_target(
     target: str | Path, names: Sequence[str], *, kind: str = "csv", force: bool = False
 ) -> Path:
-    """Refuse a target before anything is run for it: what is no folder, or holds one of the files.
+    """Refuse a target before anything is run for it: what is no folder or below a file, or holds one of the files.
 
     Parameters
     ----------
@@ -124,6 +131,7 @@ def check_target(
     target = take_path(target, "target")
     if kind not in KINDS:
         raise InputError(f'no kind of table file is called "{kind}"{suggest(kind, KINDS)}')
+    refuse_below_file(target)
     if target.exists() and not target.is_dir():
         raise InputError(f"{target}: expected a folder to write tables to, found a file")
     if is_results_folder(target):

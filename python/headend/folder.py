@@ -176,9 +176,7 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     target = Path(os.path.realpath(target) if target.is_symlink() else os.path.normpath(target))
     if target.exists():
         _check_replaceable(target, force=force)
-    for parent in target.parents:
-        if parent.exists() and not parent.is_dir():
-            raise InputError(f"{target}: cannot be written: {parent} is a file")
+    refuse_below_file(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep_up(target.parent)
@@ -239,6 +237,13 @@ def read_kind(path: Path) -> str | None:
     """Say what headend wrote to a folder, such as ``run`` or ``sweep``; None where it is not headend's."""
     manifest = read_own_manifest(path)
     return None if manifest is None else str(manifest.get("kind", "run"))
+
+
+def refuse_below_file(path: Path) -> None:
+    """Refuse a path that leads through a file."""
+    for parent in path.parents:
+        if parent.exists() and not parent.is_dir():
+            raise InputError(f"{path}: cannot be written: {parent} is a file")
 
 
 def is_results_folder(path: Path) -> bool:

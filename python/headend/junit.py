@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.errors import InputError, take_path, tell_system
-from headend.folder import write_file
+from headend.folder import refuse_below_file, write_file
 from headend.quantity import format_quantity
 from headend.reveal import reveal_line
 
@@ -41,14 +41,14 @@ def check_junit(path: str | Path) -> Path:
     Raises
     ------
     InputError
-        When something is there that headend did not write as JUnit XML, such as a scenario; an empty file is no harm.
+        When something is there that headend did not write as JUnit XML, such as a scenario, or the path leads through a
+        file; an empty file is no harm.
     """
     path = take_path(path, "path")
     try:
+        refuse_below_file(path)
         _refuse_foreign(path)
         path.unlink(missing_ok=True)
-    except NotADirectoryError:
-        pass  # the folder above is a file, which writing says
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
     return path
@@ -208,7 +208,7 @@ def _add_properties(suite: Element, values: dict[str, str]) -> None:
 
 
 def _clean(text: str) -> str:
-    r"""Write what XML cannot hold as a program's text would.
+    r"""Replace characters that XML cannot hold by escapes.
 
     Examples
     --------

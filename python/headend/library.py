@@ -72,9 +72,9 @@ def find_scenario(source: str) -> tuple[str, Path]:
     _refuse_other_kind(source, "scenario")
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise InputError(f"{source}: no such file{_near(path, shipped)}")
-    from headend.lookup import guide
+    from headend.lookup import suggest_name
 
-    hint = guide(source, "scenario", shipped)
+    hint = suggest_name(source, "scenario", shipped)
     raise InputError(f'no file and no shipped scenario is called "{source}"{hint}')
 
 
@@ -103,9 +103,9 @@ def find_study(name: str) -> Path:
         if near
         else f"there are those of {', '.join(sorted(documents))} (headend study list)"
     )
-    from headend.lookup import lead
+    from headend.lookup import suggest_own_name
 
-    raise InputError(f'no study is called "{name}"; {hint}{lead(name, "study", near)}')
+    raise InputError(f'no study is called "{name}"; {hint}{suggest_own_name(name, "study", near)}')
 
 
 def find_studies(name: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Looking a name up: what headend calls what somebody else calls otherwise, and where it is written.
+"""Looks up headend's name for what other people call otherwise.
 
 Searched are the names that scenarios may use, shipped scenarios, studies, sweeps, commands and measures, then ``names.toml``, which
 holds other people's names with what headend has in their place, then what is said of each.
@@ -57,6 +57,9 @@ KINDS = {"congestion": "congestion control", "system": "end system", "key": "key
 
 #: The kinds that :mod:`headend.vocabulary` knows.
 _WRITTEN = ("queue", "congestion", "application", "system", "link")
+
+#: The kinds whose names tell what they are about.
+_NAMED_BY_TITLE = ("scenario", "study", "sweep", "command")
 
 #: Kinds of findings that are no name of headend's: a sentence about a name, and about one that headend has nothing of.
 TERM, ABSENT = "term", "not in headend"
@@ -192,7 +195,7 @@ def tell_nothing(query: str) -> str:
     return f'nothing is called "{reveal_line(query)}"; {hint}'
 
 
-def guide(word: str, kind: str, known: Collection[str]) -> str:
+def suggest_name(word: str, kind: str, known: Collection[str]) -> str:
     """Give the end of an error message about an unknown name: the one that was perhaps meant, or what headend calls it.
 
     Parameters
@@ -207,23 +210,26 @@ def guide(word: str, kind: str, known: Collection[str]) -> str:
 
     Examples
     --------
-    >>> guide("goodputt", "measure", ["goodput", "loss"])
+    >>> suggest_name("goodputt", "measure", ["goodput", "loss"])
     '; did you mean "goodput"?'
-    >>> guide("bandwidth", "measure", ["goodput", "loss"])
+    >>> suggest_name("bandwidth", "measure", ["goodput", "loss"])
     '; headend calls it goodput'
     """
     near = find_near(word, known)
-    told = lead(word, kind, near, known)
+    told = suggest_own_name(word, kind, near, known)
     # Where the table knows the word, neither what is spelled like it nor a list of all that there is helps.
     return told if told and (near or is_answer(told)) else suggest(word, known) + told
 
 
 def is_answer(told: str) -> bool:
-    """Say whether what `lead` gave names something, rather than where to look."""
-    return bool(told) and not told.endswith(" looks for it")
+    """Say whether what `suggest_own_name` gave helps more than a list of all that there is: neither where to look nor a measure does.
+
+    Many a measure is called as a parameter that somebody looks for, such as ``delay`` and ``loss``.
+    """
+    return bool(told) and not told.endswith((" looks for it", " in [expect]"))
 
 
-def lead(
+def suggest_own_name(
     word: str, kind: str, meant: str | None = None, known: Collection[str] | None = None
 ) -> str:
     """Give what headend calls an unknown name, to be put behind an error message that lists what there is.
@@ -233,7 +239,7 @@ def lead(
     word
         The name that was found.
     kind
-        What was expected, as of `guide`.
+        What was expected, as of `suggest_name`.
     meant
         What the message asks for with "did you mean"; None where it asks for nothing.
     known
@@ -241,36 +247,54 @@ def lead(
 
     Examples
     --------
-    >>> lead("webrtc", "application")
+    >>> suggest_own_name("webrtc", "application")
     '; headend calls it video_call'
-    >>> lead("cake", "queue")
-    '; headend has no cake, nearest are cobalt and fq_codel'
-    >>> lead("codell", "queue", meant="codel"), lead("zyzzyva", "queue")
+    >>> suggest_own_name("cake", "queue")
+    '; headend has no cake; the nearest are cobalt and fq_codel'
+    >>> suggest_own_name("ecn", "queue")
+    '; the nearest queue is dualpi2'
+    >>> suggest_own_name("codell", "queue", meant="codel"), suggest_own_name("zyzzyva", "queue")
     ('', '; headend find zyzzyva looks for it')
-    >>> lead("cubic", "queue")
+    >>> suggest_own_name("cubic", "queue")
     '; "cubic" is a congestion control: tcp.congestion = "cubic"'
     """
     if word in _list_kind(kind) or (kind == "measure" and _is_measure(word)):
         return ""
     if kind == "command" and (typed := _index_typed().get(word.lower())):
         return f"; {typed}"
+    # A scenario's name is often longer than what it is about; what is spelled like it is rather meant.
+    if (told := _tell_other_kind(word)) and not (meant and kind in _NAMED_BY_TITLE):
+        return told
     entry = _index_foreign().get(_spell(word))
     leads = entry.leads if entry and kind not in ("scenario", "study") else ()
     names = [name for own, name in leads if own == kind and (known is None or name in known)]
     if entry and names and meant != names[0]:
-        if not entry.is_absent:
-            return f"; headend calls it {names[0]}"
-        near = names[:MOST_NAMED]
-        verb = "is" if len(near) == 1 else "are"
-        return f"; headend has no {reveal_line(word)}, nearest {verb} {join_names(near)}"
+        return _tell_entry(word, kind, entry, names[:MOST_NAMED])
     if meant:
         return ""
-    kinds = (*_WRITTEN, "scenario", "study", "sweep")
-    other = next((own for own in kinds if word in _list_kind(own)), None)
-    if other:
-        article = "an" if KINDS.get(other, other)[0] in "ae" else "a"
-        return f'; "{word}" is {article} {KINDS.get(other, other)}: {_tell_how(other, word)}'
     return f"; headend find {shlex.quote(reveal_line(word))} looks for it"
+
+
+def _tell_other_kind(word: str) -> str:
+    """Say of a word that is a name of some kind how it is written there; nothing of any other."""
+    kinds = (*_WRITTEN, "scenario", "study", "sweep", "measure")
+    kind = next((kind for kind in kinds if word in _list_kind(kind)), None)
+    if kind is None:
+        return ""
+    shown = KINDS.get(kind, kind)
+    article = "an" if shown[0] in "ae" else "a"
+    return f'; "{word}" is {article} {shown}: {_tell_how(kind, word)}'
+
+
+def _tell_entry(word: str, kind: str, entry: Entry, names: Sequence[str]) -> str:
+    """Say which names of a kind an entry leads to: what headend calls the very thing, or what comes nearest."""
+    if not entry.is_absent and not entry.note and entry.leads[0] == (kind, names[0]):
+        return f"; headend calls it {names[0]}"
+    plural = "s" if len(names) > 1 else ""
+    nearest = f"{'are' if plural else 'is'} {join_names(names)}"
+    if entry.is_absent:
+        return f"; headend has no {reveal_line(word)}; the nearest {nearest}"
+    return f"; the nearest {KINDS.get(kind, kind)}{plural} {nearest}"
 
 
 def lead_to_key(word: str, known: Collection[str]) -> str:
@@ -298,7 +322,7 @@ def lead_to_key(word: str, known: Collection[str]) -> str:
         if name.split(".")[0] in known:
             return f"; headend calls it {name}"
     near = tables["unbuilt_values"].get(spelled)
-    return f"; headend has no {reveal_line(word)}, nearest is {near}" if near in known else ""
+    return f"; headend has no {reveal_line(word)}; the nearest is {near}" if near in known else ""
 
 
 def take_first_sentence(text: str) -> str:
@@ -319,7 +343,7 @@ def take_first_sentence(text: str) -> str:
 
 
 def _is_measure(word: str) -> bool:
-    """Say whether a word is a measure, if not of what it was asked of."""
+    """Whether a word is a measure of anything."""
     from headend.expect import MEASURE_NAMES
 
     return word in MEASURE_NAMES
@@ -484,8 +508,13 @@ def _list_kind(kind: str) -> Mapping[str, str]:
         from headend.library import list_sweeps
 
         return {name: _read_title(path) for name, path in list_sweeps().items()}
-    found: dict[str, str] = _read_file()[f"{kind}s"]
-    return found
+    if kind == "command":
+        from headend.cli.main import SECTIONS
+
+        commands = [item for section in SECTIONS.values() for item in section.items()]
+        return {name: command.help for name, command in commands if command.help}
+    measures: dict[str, str] = _read_file()["measures"]
+    return measures
 
 
 def _read_title(path: Path) -> str:

@@ -86,7 +86,7 @@ class Text:
         try:
             scenario = self._parse(overrides, files)
         except _engine.ScenarioError as error:
-            raise InputError(f"{self.shown_as}: {_lead_on(error)}") from error
+            raise InputError(f"{self.shown_as}: {_explain_unknown(error)}") from error
         return Loaded(self.name, scenario)
 
     def parse(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Text:
             why = next(
                 (f": {why}" for name, why in missing.items() if f'"{name}"' in str(error)), ""
             )
-            raise InputError(f"{self.shown_as}: {_lead_on(error)}{why}") from error
+            raise InputError(f"{self.shown_as}: {_explain_unknown(error)}{why}") from error
 
     def _read_files(self, overrides: Overrides) -> tuple[dict[str, bytes], dict[str, str]]:
         """Give the files that can be read, and what is wrong with those that cannot, by name."""
@@ -167,18 +167,18 @@ class Text:
             )
 
 
-def _lead_on(error: ScenarioError) -> str:
+def _explain_unknown(error: ScenarioError) -> str:
     """Write the engine's error; that of an unknown name with what headend calls it, unless the name is of somebody's own."""
     told = str(error)
     word = getattr(error, "unknown", None)
     if word is None:
         return told
-    from headend.lookup import find_kind, is_answer, lead, lead_to_key
+    from headend.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
 
     meant = getattr(error, "meant", None)
     known = getattr(error, "known", ())
     kind = find_kind(known)
-    end = lead(word, kind, meant) if kind else lead_to_key(word, known)
+    end = suggest_own_name(word, kind, meant) if kind else lead_to_key(word, known)
     if is_answer(end):  # more than a list of all that there is
         told = _LIST.sub("", told)
     # Where the table knows the word, what is spelled like it is something else.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 
 from headend.cli.commands import Command, argument
-from headend.cli.completion import complete_choices
+from headend.cli.completers import complete_choices
 from headend.cli.options import json_option
 from headend.cli.terminal import (
     make_output,
@@ -66,7 +66,7 @@ def schema() -> None:
 
 def _list(kind: str, name: str | None, as_json: bool) -> None:
     from headend.errors import InputError
-    from headend.lookup import guide
+    from headend.lookup import suggest_name
     from headend.vocabulary import list_choices
 
     choices = list_choices(kind)
@@ -76,7 +76,7 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
             _point_to_system(name)
         if name not in known:
             raise InputError(
-                f'no {_WORDS.get(kind, kind)} is called "{name}"{guide(name, kind, known)}'
+                f'no {_WORDS.get(kind, kind)} is called "{name}"{suggest_name(name, kind, known)}'
             )
         choices = [choice for choice in choices if choice.name == name]
     if as_json:

@@ -87,23 +87,23 @@ class Command(click.Command):
 
     def get_help(self, ctx: click.Context) -> str:
         """Write the help."""
-        from headend.cli.help import write_help
+        from headend.cli.layout import write_help
 
         return write_help(self, ctx)
 
 
-class Elsewhere(NamedTuple):
+class LazyCommand(NamedTuple):
     """A command that is imported on first use.
 
     Parameters
     ----------
-    place
+    module_and_name
         Its module and its name in it, such as ``"headend.cli.run:run"``.
     help
         The first paragraph of its help, for the list of commands; an empty text hides the command from the list.
     """
 
-    place: str
+    module_and_name: str
     help: str = ""
 
 
@@ -121,26 +121,26 @@ class Commands(click.Group):
     def __init__(
         self,
         *args: Any,
-        sections: Mapping[str, Mapping[str, Elsewhere]] | None = None,
+        sections: Mapping[str, Mapping[str, LazyCommand]] | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(*args, **settings)
         self.sections = sections or {}
-        self.elsewhere = {
-            name: place for section in self.sections.values() for name, place in section.items()
+        self.lazy_commands = {
+            name: lazy for section in self.sections.values() for name, lazy in section.items()
         }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the commands in the order of their declaration."""
-        listed = [name for name, place in self.elsewhere.items() if place.help]
+        listed = [name for name, lazy in self.lazy_commands.items() if lazy.help]
         return [*listed, *(name for name, own in self.commands.items() if not own.hidden)]
 
     def list_sections(self) -> dict[str, list[tuple[str, str]]]:
         """Give the commands with a line of help each, by heading."""
-        from headend.cli.help import take_first_paragraph
+        from headend.cli.layout import take_first_paragraph
 
         sections = {
-            heading: [(name, place.help) for name, place in section.items() if place.help]
+            heading: [(name, lazy.help) for name, lazy in section.items() if lazy.help]
             for heading, section in self.sections.items()
         }
         own = [
@@ -152,9 +152,9 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Give a command, imported if necessary."""
-        if cmd_name not in self.elsewhere:
+        if cmd_name not in self.lazy_commands:
             return super().get_command(ctx, cmd_name)
-        module, _, name = self.elsewhere[cmd_name].place.partition(":")
+        module, _, name = self.lazy_commands[cmd_name].module_and_name.partition(":")
         return cast("click.Command", getattr(import_module(module), name))
 
     def resolve_command(
@@ -168,12 +168,12 @@ class Commands(click.Group):
 
     def refuse_unknown(self, ctx: click.Context, name: str) -> None:
         """Refuse the name of an unknown command."""
-        if name not in self.elsewhere and name not in self.commands:
+        if name not in self.lazy_commands and name not in self.commands:
             from headend.errors import suggest
-            from headend.lookup import guide
+            from headend.lookup import suggest_name
 
             known = self.list_commands(ctx)
-            hint = suggest(name, known) if ctx.parent else guide(name, "command", known)
+            hint = suggest(name, known) if ctx.parent else suggest_name(name, "command", known)
             fail(f'no command "{ctx.command_path} {name}"{hint}')
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
@@ -190,7 +190,7 @@ class Commands(click.Group):
 
     def get_help(self, ctx: click.Context) -> str:
         """Write the help."""
-        from headend.cli.help import write_help
+        from headend.cli.layout import write_help
 
         return write_help(self, ctx)
 
@@ -213,9 +213,7 @@ class Program(Commands):
             sys.exit(shell_complete(self, {}, PROGRAM, COMPLETE, instruction))
         words = sys.argv[1:] if args is None else list(args)
         try:
-            with self.make_context(PROGRAM, words) as context:
-                self.invoke(context)
-            code = ExitCode.OK
+            code = self._run(words)
         except Exit as left:
             code = ExitCode(left.exit_code)
         except (KeyboardInterrupt, Abort):
@@ -226,15 +224,22 @@ class Program(Commands):
             code = ExitCode.OK
         except OSError as error:  # of the help; commands answer their own
             code = refuse_output(error)
-        except NoArgsIsHelpError as error:
-            from headend.cli.help import print_help
-
-            print_help(error.format_message())
-            code = ExitCode.BAD_INPUT
         except click.ClickException as error:
             print_error(_explain(error))
             code = ExitCode.BAD_INPUT
         sys.exit(finish_output() or code)
+
+    def _run(self, words: list[str]) -> ExitCode:
+        """Run the command that was typed; where none was, print the help."""
+        try:
+            with self.make_context(PROGRAM, words) as context:
+                self.invoke(context)
+        except NoArgsIsHelpError as error:
+            from headend.cli.layout import print_help
+
+            print_help(error.format_message())
+            return ExitCode.BAD_INPUT
+        return ExitCode.OK
 
 
 def _explain(error: click.ClickException) -> str:

@@ -12,7 +12,7 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
-from headend.cli.completion import complete_folders, complete_scenarios
+from headend.cli.completers import complete_folders, complete_scenarios
 from headend.cli.options import (
     SHIPPED_HINT,
     allow_option,
@@ -44,7 +44,8 @@ from headend.cli.terminal import (
     show_progress,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, Wanted, tell_in_json
+from headend.cli.unwritten import Unwritten, tell_in_json
+from headend.cli.wanted import Wanted
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,11 +133,11 @@ def compare(
     wanted = Wanted(not no_report, junit, csv, force)
     wanted.check()
     if vary:
-        announce_reading(sources[0])
         if len(sources) > 1:
             raise InputError(
                 "--vary takes one scenario; several results folders are compared without it"
             )
+        announce_reading(sources[0])
         plans = plan_comparison(
             sources[0],
             _collect_vary(vary),
@@ -194,6 +195,7 @@ def _run_varied(
 
     first = plans[0].loaded
     target = out or choose_folder(f"{first.name}-compared", force=force)
+    wanted.check_beside(target)
     with stop_on_interrupt() as stop:
         with create_folder(target, force=force) as fresh:
             names = _name_runs(plans)
@@ -319,6 +321,7 @@ def _load_finished(
     comparison.unfinished = load_unfinished(sources)
     comparison.missing_seeds = load_missing_seeds(sources, results)
     target = out or choose_folder("compared", force=force)
+    wanted.check_beside(target)
     comparison.save(target, force=force, report=False)
     lacking = wanted.make(results, target, comparison.report, unfinished=comparison.unfinished)
     return comparison, lacking

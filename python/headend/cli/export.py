@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headend.cli.commands import Command, argument
-from headend.cli.completion import complete_folders
+from headend.cli.completers import complete_folders
 from headend.cli.options import RESULTS_HINT, json_option, read_path
 from headend.cli.terminal import make_output, print_json, write_line
 from headend.folder import refuse_link

@@ -52,7 +52,7 @@ def find(words: tuple[str, ...], is_all: bool, as_json: bool) -> None:
 
 
 def _print_found(found: list[Finding], query: str, *, is_all: bool) -> None:
-    from rich.padding import Padding
+    from rich.text import Text
 
     from headend.lookup import ABSENT, TERM, take_first_sentence
 
@@ -65,7 +65,9 @@ def _print_found(found: list[Finding], query: str, *, is_all: bool) -> None:
         kind = "" if finding.kind == TERM else f"  {finding.kind}"
         console.print(write_line((finding.name, "bold"), (kind, "dim")))
         text = finding.what if is_all or is_remark else take_first_sentence(finding.what)
-        console.print(Padding(text, (0, 0, 0, 2)))
+        for line in Text(text).wrap(console, max(console.width - 2, 1)):
+            line.rstrip()
+            console.print(Text("  ").append_text(line), soft_wrap=True)
         if not is_remark:
             console.print(write_line("  ", (finding.how, "cyan")), soft_wrap=True)
     if more := len(found) - len(shown):

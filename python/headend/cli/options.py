@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headend.cli.commands import argument
-from headend.cli.completion import complete_any_file, complete_folders, complete_scenarios
+from headend.cli.completers import complete_any_file, complete_folders, complete_scenarios
 
 #: Where to find the names of scenarios.
 SHIPPED_HINT = "headend scenarios lists those that are shipped"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from headend.cli.commands import Command, argument
-from headend.cli.completion import complete_any_file, complete_folders
+from headend.cli.completers import complete_any_file, complete_folders
 from headend.cli.options import RESULTS_HINT, json_option, read_path
 from headend.cli.terminal import (
     make_output,

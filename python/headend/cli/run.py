@@ -11,7 +11,7 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command
-from headend.cli.completion import complete_folders
+from headend.cli.completers import complete_folders
 from headend.cli.options import (
     allow_option,
     csv_option,
@@ -38,7 +38,8 @@ from headend.cli.terminal import (
     show_progress,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, Wanted, attempt, tell_in_json
+from headend.cli.unwritten import Unwritten, attempt, tell_in_json
+from headend.cli.wanted import Wanted
 from headend.errors import InputError
 from headend.folder import REPORT
 from headend.quantity import format_quantity
@@ -132,6 +133,7 @@ def run(
     except InputError as error:
         raise InputError(_echo_capture(str(error), capture)) from error
     target = out or choose_folder(plan.loaded.name, force=force)
+    wanted.check_beside(target)
     with stop_on_interrupt() as stop:
         with create_folder(target, force=force) as fresh:
             with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from headend.cli.commands import Commands, argument
-from headend.cli.completion import complete_shipped
+from headend.cli.completers import complete_shipped
 from headend.cli.options import SHIPPED_HINT, json_option
 from headend.cli.terminal import (
     answer_errors,
@@ -105,12 +105,12 @@ def copy(name: str, target: Path | None, as_json: bool) -> None:
 
 
 def _find(name: str) -> Path:
-    from headend.lookup import guide
+    from headend.lookup import suggest_name
 
     shipped = list_scenarios()
     if name not in shipped:
         raise InputError(
-            f'no shipped scenario is called "{name}"{guide(name, "scenario", shipped)}'
+            f'no shipped scenario is called "{name}"{suggest_name(name, "scenario", shipped)}'
         )
     return shipped[name]
 

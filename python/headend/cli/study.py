@@ -11,7 +11,7 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Commands, argument
-from headend.cli.completion import complete_any_file, complete_folders, complete_studies
+from headend.cli.completers import complete_any_file, complete_folders, complete_studies
 from headend.cli.options import (
     allow_option,
     json_option,
@@ -330,7 +330,7 @@ def _print_outcome(outcome: StudyOutcome, folder: Path | None) -> None:
     console.print()
     print_first_warnings(outcome.warnings, "the report")
     if folder:
-        console.print(write_line(f"Report: {folder / 'report.html'}"), soft_wrap=True)
+        console.print(write_line(f"Report: {folder / REPORT}"), soft_wrap=True)
 
 
 def _print_totals(told: Told) -> None:

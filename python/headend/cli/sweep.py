@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
-from headend.cli.completion import complete_folders, complete_sweeps
+from headend.cli.completers import complete_folders, complete_sweeps
 from headend.cli.options import (
     allow_option,
     csv_option,
@@ -35,6 +35,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.cli.unwritten import Unwritten, attempt, make_report, tell_in_json
+from headend.cli.wanted import refuse_own_folder
 
 if TYPE_CHECKING:
     from headend.sweeps import SweepResult
@@ -112,6 +113,8 @@ def sweep(
 
         check_target(csv, [Path(RESULTS).stem, Path(SUMMARY).stem], force=force)
     folder = out or choose_sweep_folder(file.stem)
+    if csv:
+        refuse_own_folder(csv, folder)
     with (
         stop_on_interrupt() as stop,
         show_points(file.stem, hidden=quiet or as_json) as on_progress,

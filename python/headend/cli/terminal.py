@@ -99,14 +99,22 @@ def announce_reading(source: str) -> None:
     """Say that the command waits for a scenario to be typed."""
     from headend.library import STANDARD_INPUT
 
-    if source == STANDARD_INPUT and is_typed():
+    if source == STANDARD_INPUT and is_input_terminal():
         told = "reading a scenario from the terminal; Ctrl-D ends it"
         make_messages().print(told)
 
 
-def is_typed() -> bool:
+def is_input_terminal() -> bool:
     """Tell whether standard input is a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
+
+
+def open_closed_streams() -> None:
+    """Let what is written to a standard output or error that is closed go nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, nowhere)
 
 
 def replace_unknown_letters() -> None:

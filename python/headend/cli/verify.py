@@ -8,7 +8,7 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
-from headend.cli.completion import complete_folders
+from headend.cli.completers import complete_folders
 from headend.cli.options import RESULTS_HINT, json_option, read_path
 from headend.cli.terminal import ExitCode, make_output, print_json, write_line
 

@@ -18,7 +18,7 @@ TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal", "T": "temporal"}
 #: Channels that have the type of another one, and so none of their own.
 SECONDARY = ("x2", "y2")
 
-#: What of a layer's charts is the layer's.
+#: Properties of a layer, not of the charts in it.
 SIZES = ("width", "height")
 
 

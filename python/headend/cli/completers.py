@@ -1,0 +1,101 @@
+"""What a shell completes: names of headend's, files and folders."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import click
+    from click.shell_completion import CompletionItem
+
+
+def complete_scenarios(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the name of a shipped scenario, or the path of a TOML file."""
+    from headend.library import list_scenarios
+
+    return _complete_paths(typed, list_scenarios())
+
+
+def complete_sweeps(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the name of a shipped sweep, or the path of a TOML file."""
+    from headend.library import list_sweeps
+
+    return _complete_paths(typed, list_sweeps())
+
+
+def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Let the shell complete a folder."""
+    return [_new_item(typed, type="dir")]
+
+
+def complete_any_file(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Let the shell complete a file."""
+    return [_new_item(typed, type="file")]
+
+
+def complete_shipped(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the name of a shipped scenario."""
+    from headend.library import list_scenarios
+
+    return _offer(list_scenarios(), typed)
+
+
+def complete_studies(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the name of a shipped study or of a document; otherwise a folder."""
+    from headend.library import list_studies
+
+    studies = list_studies()
+    names = [*dict.fromkeys(name.split("/")[0] for name in studies), *studies]
+    return _offer(names, typed) or complete_folders(_, __, typed)
+
+
+def complete_choices(kind: str) -> Callable[..., list[CompletionItem]]:
+    """Give the completion of one kind of the engine's names, such as queues."""
+
+    def complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+        from headend.vocabulary import list_choices
+
+        return [
+            _new_item(choice.name, help=choice.description)
+            for choice in list_choices(kind)
+            if choice.name.startswith(typed)
+        ]
+
+    return complete
+
+
+def _complete_paths(typed: str, names: Iterable[str]) -> list[CompletionItem]:
+    """Complete names and paths of TOML files; where only folders match, leave the completion to the shell."""
+    folder, slash, begun = typed.rpartition("/")
+    files, folders = [], []
+    for entry in _list_folder(folder + slash or "."):
+        if entry.name.startswith(begun) and (begun or not entry.name.startswith(".")):
+            path = f"{folder}{slash}{entry.name}"
+            if entry.is_dir():
+                folders.append(f"{path}/")
+            elif entry.name.endswith(".toml"):
+                files.append(path)
+    offered = _offer([*names, *files], typed)
+    if folders and not offered:
+        return [_new_item(typed, type="dir")]
+    return [*offered, *_offer(folders, typed)]
+
+
+def _list_folder(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        return sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _offer(names: Iterable[str], typed: str) -> list[CompletionItem]:
+    return [_new_item(name) for name in names if name.startswith(typed)]
+
+
+def _new_item(value: str, **settings: Any) -> CompletionItem:
+    from click.shell_completion import CompletionItem
+
+    return CompletionItem(value, **settings)

@@ -1,0 +1,114 @@
+"""What a command writes for the results of runs, besides the results themselves: report, outcomes, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headend.cli.terminal import quote_path
+from headend.cli.unwritten import Unwritten, attempt, make_report
+from headend.errors import InputError
+
+if TYPE_CHECKING:
+    from headend.result import Result
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to write for the results of runs, besides the results themselves.
+
+    Parameters
+    ----------
+    report
+        Whether to make the report.
+    junit
+        The file for the outcomes of expectations as JUnit XML.
+    csv
+        The folder for result tables as CSV.
+    force
+        Whether to replace existing tables.
+    """
+
+    report: bool
+    junit: Path | None
+    csv: Path | None
+    force: bool
+
+    def check(self) -> None:
+        """Refuse targets that cannot be written, before anything is run, and remove the outcomes of an earlier run."""
+        if self.csv:
+            from headend.columns import TABLES
+            from headend.export import check_target
+
+            check_target(self.csv, list(TABLES), force=self.force)
+        if self.junit:
+            from headend.junit import check_junit
+
+            check_junit(self.junit)
+
+    def check_beside(self, folder: Path) -> None:
+        """Refuse targets that the results folder will stand in the place of, before anything is run."""
+        if self.csv:
+            refuse_own_folder(self.csv, folder)
+        if self.junit and self.junit.resolve() in (folder.resolve(), *folder.resolve().parents):
+            raise InputError(
+                f"{self.junit}: expected a file for --junit, found the folder of the results or one above it"
+            )
+
+    def make(
+        self,
+        results: Sequence[Result],
+        folder: Path,
+        report: Callable[[Path], object],
+        *,
+        stopped: bool = False,
+        unfinished: Sequence[str] = (),
+    ) -> list[Unwritten]:
+        """Write it for saved results, and return what could not be written. A stopped run gets no report.
+
+        Parameters
+        ----------
+        results
+            One run, or those of a comparison.
+        folder
+            The results folder.
+        report
+            Writes the report.
+        stopped
+            Whether the run was stopped.
+        unfinished
+            The names of a comparison's runs that were not finished.
+        """
+        junit, csv, force = self.junit, self.csv, self.force
+        lacking = []
+        if junit:
+            from headend.junit import write_junit
+
+            lacking.append(
+                attempt(
+                    lambda: write_junit(junit, results, unfinished=unfinished),
+                    junit,
+                    f"the results are kept in {folder}",
+                )
+            )
+        if csv:
+            from headend.export import export_results
+
+            lacking.append(
+                attempt(
+                    lambda: export_results(results, csv, force=force),
+                    csv,
+                    f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their tables",
+                )
+            )
+        if self.report and not stopped:
+            lacking.append(make_report(report, folder))
+        return [one for one in lacking if one]
+
+
+def refuse_own_folder(csv: Path, folder: Path) -> None:
+    """Refuse to write tables into the folder that the results themselves are going to."""
+    if csv.resolve() == folder.resolve():
+        raise InputError(f"{csv}: the results themselves go there; choose another folder for --csv")
