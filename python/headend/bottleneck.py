@@ -83,7 +83,7 @@ class QueueParty:
 
 def gather_queues(result: Result) -> list[QueueParty]:
     """Give the queues that had packets; those that differ in a number only are put together, those of each tier apart."""
-    rows = weigh_queues(result).to_dicts()
+    rows = result.weighed_queues.to_dicts()
     groups = find_groups([row["queue"] for row in rows])
     pooled: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
@@ -128,7 +128,7 @@ def find_bottleneck(result: Result) -> str | None:
     """
     import polars as pl
 
-    queues = weigh_queues(result)
+    queues = result.weighed_queues
     kinds = [
         (queues.filter(pl.col("standing_ratio") > STANDING_TIME), "median"),
         (queues.filter(pl.col("lost_ratio") > LOSSY_SHARE), "lost"),
@@ -177,11 +177,11 @@ def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFram
 def find_shared_bottleneck(results: Sequence[Result]) -> str | None:
     """Find the one queue that several runs are compared by: of those that are not the same in all of them, or else of those that did harm, the worst."""
     changed = _find_changed(results)
-    named, chosen = results[0].bottleneck, [find_bottleneck(result) for result in results]
+    named, chosen = results[0].bottleneck, [result.harmful_queue for result in results]
     for is_meant in (lambda _, row: row["queue"] in changed and _is_long(row), _is_blamed(chosen)):
         worst: dict[str, tuple[bool, float]] = {}
         for number, result in enumerate(results):
-            for row in weigh_queues(result).iter_rows(named=True):
+            for row in result.weighed_queues.iter_rows(named=True):
                 if is_meant(number, row):
                     harm = (
                         row["standing_ratio"] > STANDING_TIME,

@@ -149,6 +149,20 @@ class Result:
 
         return judge_flows(self)
 
+    @functools.cached_property
+    def weighed_queues(self) -> pl.DataFrame:
+        """The queues that had packets, with what their delay and loss weigh; weighed once, as most figures ask for it."""
+        from headend.bottleneck import weigh_queues
+
+        return weigh_queues(self)
+
+    @functools.cached_property
+    def harmful_queue(self) -> str | None:
+        """The queue that did the harm, or that the scenario is about; found once, as most figures ask for it."""
+        from headend.bottleneck import find_bottleneck
+
+        return find_bottleneck(self)
+
     @property
     def verdict(self) -> Verdict:
         """Who suffered, how much, where the queue stood: ``paragraph`` says it, ``to_dict()`` gives it as ``run --json`` does."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from headend.bottleneck import find_shared_bottleneck, weigh_queues
+from headend.bottleneck import find_shared_bottleneck
 from headend.fairness import measure_evenness, measure_fairness
 from headend.groups import Group, find_groups, label_member
 from headend.quantity import Kind
@@ -163,7 +163,7 @@ def _known(value: float) -> float:
 def _score_queue(result: Result, queue: str | None) -> Iterator[tuple[Figure, float]]:
     import polars as pl
 
-    rows = weigh_queues(result).filter(pl.col("queue") == pl.lit(queue)).to_dicts()
+    rows = result.weighed_queues.filter(pl.col("queue") == pl.lit(queue)).to_dicts()
     for row in rows:
         for name, column, kind, rising in _OF_QUEUE:
             yield Figure(f"queue {queue}", name, kind, rising), float(row[column])

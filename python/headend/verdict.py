@@ -15,11 +15,9 @@ from headend.bottleneck import (
     SHORT_WAIT,
     STANDING_TIME,
     STOOD_AT_TIMES,
-    find_bottleneck,
     find_shared_bottleneck,
     locate_key,
     name_queue_key,
-    weigh_queues,
 )
 from headend.channels import ChannelState, gather_channels, tell_channel
 from headend.collisions import tell_meetings
@@ -200,7 +198,7 @@ class Verdict:
 def judge(result: Result) -> Verdict:
     """Judge a run."""
     findings = sorted(result.findings, key=lambda finding: -ORDER.index(finding.grade))
-    name = find_bottleneck(result)
+    name = result.harmful_queue
     queue = describe_queue(result, name) if name else None
     channels = [state for state in gather_channels(result) if state.is_full]
     return Verdict(findings, queue, _write_paragraph(result, findings, queue, channels), channels)
@@ -248,7 +246,7 @@ def describe_queue(result: Result, name: str) -> QueueState | None:
     """Describe a queue, if it had packets."""
     import polars as pl
 
-    queues = weigh_queues(result)
+    queues = result.weighed_queues
     rows = queues.filter(pl.col("queue") == name)
     if rows.is_empty():
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from headend.bottleneck import find_bottleneck
 from headend.figures.figure import Order
 from headend.figures.theme import PALETTE
 from headend.groups import Group, find_groups, label_member, name_group, order_naturally
@@ -48,14 +48,20 @@ def name_flow_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[st
 
     Calls come first, then what else answers to a person, then transfers; among equals, what sent most.
     """
-    rows = result.flows.filter((pl.col("carries") == "data") & (pl.col("packets_sent") > 0))
-    both = set(rows["flow"].value_counts().filter(pl.col("count") > 1)["flow"])
-    ranks = dict.fromkeys(result.flows.filter(pl.col("transport") == "udp")["flow"], 2)
-    for flow, measure in result.measures.select("flow", "measure").iter_rows():
+    columns = ("flow", "direction", "transport", "carries", "packets_sent", "bytes_sent")
+    table = list(zip(*(result.flows[name] for name in columns), strict=True))
+    rows = [
+        (flow, direction, size)
+        for flow, direction, _, carries, packets, size in table
+        if carries == "data" and packets > 0
+    ]
+    ways = Counter(flow for flow, _, _ in rows)
+    ranks = {flow: 2 for flow, _, transport, *_ in table if transport == "udp"}
+    for flow, measure in zip(result.measures["flow"], result.measures["measure"], strict=True):
         rank = RANKS.get(measure, 3)
         ranks[flow] = min(ranks.get(flow, 3), rank)
     sent: dict[str, int] = {}
-    for flow, size in rows.select("flow", "bytes_sent").iter_rows():
+    for flow, _, size in rows:
         label = label_member(flow, groups)
         sent[label] = sent.get(label, 0) + size
 
@@ -66,8 +72,9 @@ def name_flow_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[st
 
     arrows = {"up": " ↑", "down": " ↓"}
     return {
-        (flow, direction): label_member(flow, groups) + (arrows[direction] if flow in both else "")
-        for flow, direction in sorted(rows.select("flow", "direction").iter_rows(), key=order)
+        (flow, direction): label_member(flow, groups)
+        + (arrows[direction] if ways[flow] > 1 else "")
+        for flow, direction in sorted(((row[0], row[1]) for row in rows), key=order)
     }
 
 
@@ -164,7 +171,7 @@ def choose_queues(result: Result) -> list[str]:
         pl.col("delay_mean_ns").fill_nan(0), descending=True
     )
     names: list[str] = rows["queue"].to_list()
-    worst = find_bottleneck(result)
+    worst = result.harmful_queue
     if worst in names:
         names.remove(worst)
         names.insert(0, worst)

@@ -96,8 +96,9 @@ def make_chart(rows: pl.DataFrame) -> vl.Chart:
 def list_series(rows: pl.DataFrame) -> list[tuple[str, int]]:
     """Give the series of some rows with their slots, which are places in the palette; in order of the slots, or of ``place``."""
     by = ["place" if "place" in rows.columns else "slot", "series"]
-    series = rows.select([*dict.fromkeys([*by, "slot"])]).unique().sort(by)
-    return list(series.select("series", "slot").iter_rows())
+    names = [*dict.fromkeys([*by, "slot"])]
+    series = rows.lazy().select(names).unique().sort(by).select("series", "slot").collect()
+    return list(series.iter_rows())
 
 
 def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] = "stroke") -> vl.Color:
