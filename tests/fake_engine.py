@@ -23,6 +23,9 @@ class ScenarioError(ValueError):
     def __init__(self, message: str, path: str | None = None, line: int | None = None) -> None:
         super().__init__(f"{path}: {message} (line {line})" if path else message)
         self.path, self.line, self.column, self.message = path, line, None, message
+        self.unknown: str | None = None
+        self.known: list[str] = []
+        self.meant: str | None = None
 
 
 class RunError(RuntimeError):

@@ -169,7 +169,8 @@ def _refuse_other_kind(name: str, wanted: str) -> None:
         found.append(("document with studies", f"headend study run {name}"))
     if name in list_sweeps():
         found.append(("sweep", f"headend sweep {name}"))
-    for kind, how in found:
+    if found:
+        kind, how = found[0]
         raise InputError(f'"{name}" is no {wanted} but a {kind}: {how}')
 
 

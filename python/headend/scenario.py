@@ -170,15 +170,13 @@ class Text:
 def _explain_unknown(error: ScenarioError) -> str:
     """Write the engine's error; that of an unknown name with what headend calls it, unless the name is of somebody's own."""
     told = str(error)
-    word = getattr(error, "unknown", None)
+    word, meant = error.unknown, error.meant
     if word is None:
         return told
     from headend.lookup import find_kind, is_answer, lead_to_key, suggest_own_name
 
-    meant = getattr(error, "meant", None)
-    known = getattr(error, "known", ())
-    kind = find_kind(known)
-    end = suggest_own_name(word, kind, meant) if kind else lead_to_key(word, known)
+    kind = find_kind(error.known)
+    end = suggest_own_name(word, kind, meant) if kind else lead_to_key(word, error.known)
     if is_answer(end):  # more than a list of all that there is
         told = _LIST.sub("", told)
     # Where the table knows the word, what is spelled like it is something else.

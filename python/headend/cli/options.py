@@ -63,6 +63,9 @@ force_option = click.option(
     help="Replace a results folder that is there: the one of --out, or else the one without a number.",
     is_flag=True,
 )
+page_force_option = click.option(
+    "--force", help="Replace the file of --out though it is no page of headend.", is_flag=True
+)
 allow_option = click.option(
     "--allow-files",
     metavar="PATH",

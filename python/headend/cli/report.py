@@ -10,7 +10,7 @@ import click
 
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_any_file, complete_folders
-from headend.cli.options import RESULTS_HINT, json_option, read_path
+from headend.cli.options import RESULTS_HINT, json_option, page_force_option, read_path
 from headend.cli.terminal import (
     make_output,
     print_json,
@@ -41,9 +41,7 @@ folders_argument = argument(
     type=read_path,
     shell_complete=complete_any_file,
 )
-@click.option(
-    "--force", help="Replace the file of --out though it is no page of headend.", is_flag=True
-)
+@page_force_option
 @json_option
 def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
     """Make the report of a run, a comparison or a sweep again from its folder, or one over several runs."""

@@ -16,6 +16,7 @@ from headend.cli.options import (
     allow_option,
     json_option,
     memory_option,
+    page_force_option,
     quiet_option,
     read_path,
     scheduler_option,
@@ -365,9 +366,7 @@ def _print_totals(told: Told) -> None:
     type=read_path,
     shell_complete=complete_any_file,
 )
-@click.option(
-    "--force", help="Replace the file of --out though it is no page of headend.", is_flag=True
-)
+@page_force_option
 @json_option
 def report(
     studies: Path, out: Path | None, markdown: Path | None, force: bool, as_json: bool
