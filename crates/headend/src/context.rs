@@ -1,19 +1,17 @@
 //! What a component may touch while it handles one event.
 //!
-//! A component never calls another: it sends packets, asks for wake-ups, tells its application. The simulation carries these out
-//! once the component's call has returned; only what a host sends enters the host's link at once, since no link is under way then.
-//! Every end of a packet passes here, so packets are conserved by construction and counted.
+//! A component never calls another: it emits, forwards or discards packets, schedules wake-ups and
+//! notifies its application. The simulation carries these out once the component's call has returned.
+//! Every packet enters, moves on and ends through the methods of [`Context`], which count it.
 
 use std::collections::VecDeque;
 
 use crate::endpoint::Notice;
 use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop};
-use crate::line::{Fate, Kind, Line};
-use crate::link::Link;
+use crate::line::{Fate, Line};
 use crate::metrics::Recorder;
 use crate::packet::{Ecn, Packet, SackId, Side};
-use crate::pool::Pool;
 use crate::tcp::sack::{SackBlocks, SackPool};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, FrameStore, QueueId, TraceKinds};
@@ -55,27 +53,20 @@ pub struct QueueInternals {
     pub queues_active: Option<f64>,
 }
 
-/// Delay lines of which there are two or so to a flow: more than these are a plant's, which no cache holds.
-const CROWD: usize = 1024;
-
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
     pub(crate) events: EventQueue,
-    /// Packets that are at their next hop now.
+    /// Packets that stand before a link or a host now.
     pub(crate) outbox: VecDeque<Packet>,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) flows: FlowTable,
     pub(crate) lines: Vec<Line>,
-    /// The packets on lines that have no room of their own.
-    pub(crate) pool: Pool,
     pub(crate) sacks: SackPool,
     pub(crate) recorder: Recorder,
     /// Bytes that a stream without end may have in flight.
     pub(crate) window: u64,
     /// When the warm-up is over.
     pub(crate) measured_from: Instant,
-    /// Whether there is more around than a cache holds.
-    pub(crate) is_crowded: bool,
     pub(crate) frames: Option<Box<dyn FrameStore>>,
     pub(crate) entered: u64,
     pub(crate) delivered: u64,
@@ -91,13 +82,11 @@ impl World {
         recorder: Recorder,
     ) -> Self {
         Self {
-            is_crowded: lines.len() > CROWD,
             events,
             outbox: VecDeque::with_capacity(64),
             notices: VecDeque::with_capacity(64),
             flows,
             lines,
-            pool: Pool::new(),
             sacks: SackPool::default(),
             recorder,
             window: 0,
@@ -122,35 +111,22 @@ impl World {
     }
 }
 
-/// The hand a component is given for the time of one call.
+/// What a component may do within one call.
 pub struct Context<'a> {
     /// The time.
     pub now: Instant,
     pub(crate) world: &'a mut World,
     source: Source,
     queue: Option<QueueId>,
-    /// What a packet may enter within this call: all links while an endpoint is called, else none.
-    links: &'a mut [Box<dyn Link>],
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(now: Instant, world: &'a mut World, source: Source) -> Self {
-        Self::beside(now, world, source, &mut [])
-    }
-
-    /// For an endpoint: what it sends may enter `links` at once.
-    pub(crate) fn beside(
-        now: Instant,
-        world: &'a mut World,
-        source: Source,
-        links: &'a mut [Box<dyn Link>],
-    ) -> Self {
         Self {
             now,
             world,
             source,
             queue: None,
-            links,
         }
     }
 
@@ -160,24 +136,6 @@ impl<'a> Context<'a> {
             panic!("only an endpoint's call is one of an endpoint");
         };
         (FlowId(index / 2), Side::BOTH[index as usize % 2])
-    }
-
-    /// Whether there is more around than a cache holds, so that it pays to ask for what is needed before it is.
-    #[inline]
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.world.is_crowded
-    }
-
-    /// Asks for the flow of a packet.
-    #[inline]
-    pub(crate) fn fetch_flow(&self, packet: &Packet) {
-        self.world.flows.fetch(packet.flow);
-    }
-
-    /// Asks for what stands behind the link that a packet is in.
-    #[inline]
-    pub(crate) fn fetch_next_hop(&self, packet: &Packet) {
-        self.world.flows.fetch_next_hop(packet, &self.world.lines);
     }
 
     /// Bytes that a stream without end may have in flight.
@@ -191,123 +149,62 @@ impl<'a> Context<'a> {
         self.world.events.push(at, self.source, token);
     }
 
-    /// Lets a new packet into the network: stamps it and hands it to its first hop.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "a packet is moved where it was made only if the compiler sees both: else it is copied right after it was written, which stalls"
-    )]
-    pub fn emit(&mut self, packet: Packet) {
-        let packet = packet.sent(self.now);
+    /// A host lets a new packet into the network, before the first hop of its route.
+    pub fn emit(&mut self, mut packet: Packet) {
+        packet.sent_at = self.now;
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
         let recorder = &mut self.world.recorder;
         recorder.sent(group, packet.from, packet.size);
         if recorder.is_heard(TraceKinds::SENT) {
-            return self.tell_of_sent(packet);
+            let (recorder, around) = self.world.record();
+            recorder.tell_of_sent(self.now, &packet, around);
         }
-        self.enter(packet);
+        self.travel(packet, self.now);
     }
 
-    /// Tells of a packet that a host has sent, and lets it in.
-    #[cold]
-    fn tell_of_sent(&mut self, packet: Packet) {
-        let (recorder, around) = self.world.record();
-        recorder.tell_of_sent(self.now, &packet, around);
-        self.enter(packet);
+    /// A link passes a packet on to the next hop of its route, where the packet is at `at`.
+    ///
+    /// # Panics
+    ///
+    /// If `at` is later than now and the next hop is no delay line: nothing else takes a packet
+    /// ahead of time.
+    pub fn forward(&mut self, mut packet: Packet, at: Instant) {
+        packet.hop += 1;
+        self.travel(packet, at);
     }
 
-    /// A host's packet meets its first hop.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as for `emit`")]
-    fn enter(&mut self, packet: Packet) {
-        let to = self.world.flows.first_hop_of(packet.flow, packet.from);
-        if let Hop::Link { link, port } = to
-            // What was put out before goes first.
-            && self.world.outbox.is_empty()
-            && let Some(first) = self.links.get_mut(usize::from(link))
-        {
-            let source = Source::Link(u32::from(link));
-            let mut cx = Context::new(self.now, self.world, source);
-            first.offer(port, packet, &mut cx);
-        } else {
-            self.hand_over_to(to, packet, 0, self.now);
-        }
-    }
-
-    /// Hands a packet to the next hop of its route.
-    pub fn forward(&mut self, packet: Packet) {
-        self.forward_at(packet, self.now);
-    }
-
-    /// Hands a packet over so that it is at the next hop at `at`, which is a delay line if that is later than now.
-    pub fn forward_at(&mut self, packet: Packet, at: Instant) {
-        let hop = packet.hop + 1;
-        self.hand_over(packet, hop, at);
-    }
-
-    /// Puts a packet on the delay line at position `hop` of its route, or out for the simulation to carry.
-    pub(crate) fn hand_over(&mut self, packet: Packet, hop: u8, at: Instant) {
-        let to = self.world.flows.hop_of(packet.flow, packet.from, hop);
-        self.hand_over_to(to, packet, hop, at);
-    }
-
-    /// The same, if it is known what is there.
-    fn hand_over_to(&mut self, to: Hop, packet: Packet, hop: u8, at: Instant) {
-        let Hop::Line(index) = to else {
-            return self.put_out(packet, hop, at);
-        };
-        let World {
-            lines,
-            pool,
-            events,
-            ..
-        } = &mut *self.world;
-        let line = &mut lines[index as usize];
-        let waits = match line.kind() {
-            Kind::Waits => true,
-            Kind::Passes => at > self.now,
-            Kind::Harms => false,
-        };
-        if !waits {
-            return self.hand_over_specially(packet, hop, at, index);
-        }
-        if let Some(due) = line.push(packet, hop + 1, at, pool) {
-            events.set_line(index, Some(due));
-        }
-    }
-
-    /// [`Self::hand_over`] to line `index`, which may harm the packet or let it through at once.
-    #[inline(never)]
-    fn hand_over_specially(&mut self, mut packet: Packet, hop: u8, at: Instant, index: u32) {
-        let line = &mut self.world.lines[index as usize];
-        if line.is_harmful() {
-            match line.decide(packet.ecn) {
-                Fate::Lost => return self.lose_on_path(packet),
-                Fate::Marked => self.mark_on_path(&mut packet),
-                Fate::Unharmed => {}
+    /// Brings a packet to where it waits next: on a delay line, or in the outbox for the simulation
+    /// to let it [arrive](crate::simulation) at a link or a host.
+    pub(crate) fn travel(&mut self, mut packet: Packet, at: Instant) {
+        while let Hop::Line(index) = self.hop_of(&packet) {
+            let line = &mut self.world.lines[index as usize];
+            if line.is_harmful() {
+                match line.decide(packet.ecn) {
+                    Fate::Lost => return self.lose_on_path(packet),
+                    Fate::Marked => self.mark_on_path(&mut packet),
+                    Fate::Unharmed => {}
+                }
+            }
+            packet.hop += 1;
+            let line = &mut self.world.lines[index as usize];
+            if at > self.now || !line.is_transparent() {
+                if let Some(due) = line.push(packet, at) {
+                    self.world.events.set_line(index, Some(due));
+                }
+                return;
             }
         }
-        let World { lines, pool, .. } = &mut *self.world;
-        let line = &mut lines[index as usize];
-        if at == self.now && line.is_transparent() {
-            self.hand_over(packet, hop + 1, at);
-        } else if let Some(due) = line.push(packet, hop + 1, at, pool) {
-            self.world.events.set_line(index, Some(due));
-        }
-    }
-
-    /// Puts a packet out before position `hop` of its route, for the simulation to carry.
-    fn put_out(&mut self, packet: Packet, hop: u8, at: Instant) {
         assert_eq!(
             at, self.now,
             "only a delay line takes a packet ahead of time"
         );
         self.world.outbox.push_back(packet);
-        // Set in place, as on a line.
-        if let Some(packet) = self.world.outbox.back_mut() {
-            packet.hop = hop;
-        }
+    }
+
+    /// The hop that a packet stands before.
+    fn hop_of(&self, packet: &Packet) -> Hop {
+        (self.world.flows).hop_of(packet.flow, packet.from, packet.hop)
     }
 
     /// The only early end of a packet.
@@ -417,6 +314,11 @@ impl<'a> Context<'a> {
         self.world.recorder.backlog(self.now, queue, bytes);
     }
 
+    /// Whether both sides are done with `flow`.
+    pub fn is_flow_closed(&self, flow: FlowId) -> bool {
+        self.world.flows.is_closed(flow)
+    }
+
     /// `side` is done with `flow`. True for the second side: the flow is closed now.
     pub fn close_flow(&mut self, flow: FlowId, side: Side) -> bool {
         self.world.flows.close_side(flow, side, self.now)
@@ -456,8 +358,8 @@ impl<'a> Context<'a> {
         self.world.flows.left(packet.flow, self.now);
     }
 
-    /// A packet has reached its receiver; the endpoint reads it next, then the simulation calls [`Self::end`].
-    pub(crate) fn deliver(&mut self, packet: &Packet) {
+    /// Counts a packet that has reached its receiver.
+    pub(crate) fn count_delivered(&mut self, packet: &Packet) {
         let group = self.group(packet);
         let (recorder, around) = self.world.record();
         recorder.delivered(self.now, packet, group, around);

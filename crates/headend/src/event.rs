@@ -7,9 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use prefetch_index::prefetch_index;
-
-use crate::earliest::Earliest;
+use crate::collection::Earliest;
 use crate::time::{Duration, Instant};
 
 /// Who is woken. The order of the variants is the order of events at the same instant, and load-bearing: a link that has finished
@@ -93,9 +91,8 @@ impl Entry {
     }
 }
 
-/// Entries of one bucket, side by side in two cache lines: what waits for seconds has left the cache, and a list would be waited for link by link.
+/// Up to five entries of one bucket.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
 struct Chunk {
     entries: [Entry; CHUNK],
     /// Of the same bucket, and full.
@@ -103,7 +100,6 @@ struct Chunk {
 }
 
 const CHUNK: usize = 5;
-const _: () = assert!(size_of::<Chunk>() == 128, "two cache lines");
 
 const NIL: u32 = u32::MAX;
 
@@ -172,49 +168,6 @@ impl EventQueue {
     #[inline]
     pub fn set_line(&mut self, index: u32, at: Option<Instant>) {
         self.lines.set(index, at);
-    }
-
-    /// Puts the lines that are woken before `end`, as far as is known now, into `found`, in no order.
-    pub(crate) fn find_lines_before(&self, end: Instant, found: &mut Vec<u32>) {
-        self.lines.find_before(end, found);
-    }
-
-    /// Calls `tell` with everybody else who is woken before `end`, as far as is known now, in no order.
-    pub(crate) fn each_before(&self, end: Instant, mut tell: impl FnMut(Source, u64)) {
-        let end = end.as_nanos();
-        let mut tell_of = |entry: &Entry| {
-            let source = Source::from_code(entry.order >> SOURCE_SHIFT);
-            tell(source, entry.token);
-        };
-        let open = self.open.iter().rev();
-        open.take_while(|entry| entry.at < end)
-            .for_each(&mut tell_of);
-        let last = (end >> self.shift).min(self.current + BUCKETS - 1);
-        let buckets = || {
-            let numbers = self.current + 1..=last;
-            numbers.map(|number| self.buckets[(number % BUCKETS) as usize])
-        };
-        for bucket in buckets() {
-            self.fetch(bucket.chunk);
-        }
-        for Bucket { mut chunk, mut len } in buckets() {
-            while let Some(Chunk { entries, next }) = self.chunks.get(chunk as usize) {
-                let entries = entries[..len as usize].iter();
-                entries
-                    .filter(|entry| entry.at < end)
-                    .for_each(&mut tell_of);
-                (chunk, len) = (*next, CHUNK as u32);
-            }
-        }
-    }
-
-    /// Asks for a chunk, if it is one.
-    #[inline]
-    fn fetch(&self, chunk: u32) {
-        if let Some(chunk) = self.chunks.get(chunk as usize) {
-            prefetch_index(chunk.entries.as_slice(), 0);
-            prefetch_index(chunk.entries.as_slice(), CHUNK - 1);
-        }
     }
 
     /// The first time that cannot be scheduled with this many lines.

@@ -5,11 +5,7 @@
 
 use std::num::NonZeroU32;
 
-use prefetch_index::prefetch_index;
-
 use crate::event::AppId;
-use crate::line::Line;
-use crate::near::Near;
 use crate::packet::{Packet, Side};
 use crate::time::Instant;
 
@@ -82,9 +78,8 @@ pub enum Protocol {
     Udp,
 }
 
-/// The header fields of a flow, and its place in the scenario, on one cache line: every hop of a packet looks here.
+/// The header fields of a flow, and its place in the scenario.
 #[derive(Debug, Clone)]
-#[repr(align(64))]
 pub struct FlowHeader {
     /// The scenario's flow.
     pub group: GroupId,
@@ -106,26 +101,29 @@ pub struct FlowHeader {
     pub tunnel: Option<TunnelId>,
     /// Routes, by sending side.
     pub routes: [RouteId; 2],
-    /// The first hops of the routes; filled in by [`FlowTable::open`].
-    pub first_hops: [Hop; 2],
+}
+
+/// A place for a flow.
+#[derive(Debug)]
+struct Slot {
+    header: FlowHeader,
     /// Packets in the network.
-    pub alive: u32,
+    alive: u32,
+    /// Which sides are done with the flow.
+    done: [bool; 2],
     /// Closed on both sides: the slot is free once `alive` is 0.
-    pub closed: bool,
+    closed: bool,
 }
 
 /// All flows and their routes.
 #[derive(Debug, Default)]
 pub struct FlowTable {
-    flows: Vec<FlowHeader>,
-    /// By slot: as its header has it, for whoever looks at all of them.
-    ordinals: Vec<u32>,
+    slots: Vec<Slot>,
+    /// Slots to be used again, and since when, in order of time. A link that puts departures off may
+    /// discard a packet late, and so free a slot after one that became free later.
+    free: Vec<(Instant, FlowId)>,
     /// All routes behind each other; a route's id is where it begins.
     hops: Vec<Hop>,
-    /// Slots to be used again, and since when, in order of time: a discard that was put off may free one that others were freed after.
-    free: Vec<(Instant, FlowId)>,
-    /// By slot: which sides are done with the flow.
-    done: Vec<[bool; 2]>,
     ipv6: Vec<Ipv6Block>,
 }
 
@@ -158,47 +156,38 @@ impl FlowTable {
         })
     }
 
-    /// Every delay line on a route, with the hop behind it.
-    pub(crate) fn ends_of_lines(&self) -> impl Iterator<Item = (u32, Hop)> + '_ {
-        self.hops.windows(2).filter_map(|pair| match pair[0] {
-            Hop::Line(line) => Some((line, pair[1])),
-            Hop::Link { .. } | Hop::End => None,
-        })
-    }
-
     /// Takes a slot for a new flow.
     pub fn open(&mut self, mut header: FlowHeader) -> FlowId {
-        header.alive = 0;
-        header.closed = false;
-        header.first_hops = header.routes.map(|route| self.hop(route, 0));
-        if let Some((_, id)) = self.free.pop() {
-            self.ordinals[id.0 as usize] = header.ordinal;
-            header.generation = self.flows[id.0 as usize].generation.wrapping_add(1);
-            self.flows[id.0 as usize] = header;
-            self.done[id.0 as usize] = [false; 2];
+        let free = self.free.pop();
+        header.generation = free.map_or(0, |(_, id)| self.header(id).generation.wrapping_add(1));
+        let slot = Slot {
+            header,
+            alive: 0,
+            done: [false; 2],
+            closed: false,
+        };
+        if let Some((_, id)) = free {
+            self.slots[id.0 as usize] = slot;
             id
         } else {
-            header.generation = 0;
-            self.ordinals.push(header.ordinal);
-            self.flows.push(header);
-            self.done.push([false; 2]);
-            FlowId(self.flows.len() as u32 - 1)
+            self.slots.push(slot);
+            FlowId(self.slots.len() as u32 - 1)
         }
     }
 
     /// Both sides are done with the flow at `now`.
     pub fn close(&mut self, id: FlowId, now: Instant) {
-        let flow = &mut self.flows[id.0 as usize];
-        assert!(!flow.closed, "a flow is closed once");
-        flow.closed = true;
-        if flow.alive == 0 {
+        let slot = &mut self.slots[id.0 as usize];
+        assert!(!slot.closed, "a flow is closed once");
+        slot.closed = true;
+        if slot.alive == 0 {
             self.free_slot(id, now);
         }
     }
 
     /// `side` is done with the flow at `now`. True if now both are; the flow is then closed.
     pub fn close_side(&mut self, id: FlowId, side: Side, now: Instant) -> bool {
-        let done = &mut self.done[id.0 as usize];
+        let done = &mut self.slots[id.0 as usize].done;
         done[side.index()] = true;
         let both = *done == [true; 2];
         if both {
@@ -207,19 +196,24 @@ impl FlowTable {
         both
     }
 
+    /// Whether both sides are done with the flow.
+    pub fn is_closed(&self, id: FlowId) -> bool {
+        self.slots[id.0 as usize].closed
+    }
+
     /// A packet of the flow entered the network; the flow's group.
     pub fn entered(&mut self, id: FlowId) -> GroupId {
-        let flow = &mut self.flows[id.0 as usize];
-        flow.alive += 1;
-        flow.group
+        let slot = &mut self.slots[id.0 as usize];
+        slot.alive += 1;
+        slot.header.group
     }
 
     /// A packet of the flow ended at `now`.
     #[inline]
     pub fn left(&mut self, id: FlowId, now: Instant) {
-        let flow = &mut self.flows[id.0 as usize];
-        flow.alive -= 1;
-        if flow.closed && flow.alive == 0 {
+        let slot = &mut self.slots[id.0 as usize];
+        slot.alive -= 1;
+        if slot.closed && slot.alive == 0 {
             self.free_slot(id, now);
         }
     }
@@ -230,37 +224,12 @@ impl FlowTable {
         self.free.insert(place, (now, id));
     }
 
-    /// Asks for the header of a flow.
-    #[inline]
-    pub(crate) fn fetch(&self, id: FlowId) {
-        prefetch_index(&self.flows, id.0 as usize);
-    }
-
-    /// Asks for the delay line that a packet comes to next, if it is one.
-    #[inline]
-    pub(crate) fn fetch_next_hop(&self, packet: &Packet, lines: &[Line]) {
-        if let Hop::Line(line) = self.hop_of(packet.flow, packet.from, packet.hop + 1) {
-            lines[line as usize].fetch();
-        }
-    }
-
-    /// By slot: which of its group's flows has it, or had it last.
-    pub fn ordinals(&self) -> &[u32] {
-        &self.ordinals
-    }
-
-    /// The header of a flow.
+    /// The header of a flow; of a free slot, that of the flow which had it last.
     pub fn header(&self, id: FlowId) -> &FlowHeader {
-        &self.flows[id.0 as usize]
+        &self.slots[id.0 as usize].header
     }
 
-    /// The first hop of the route that packets of `flow` take which `from` sends.
-    #[inline]
-    pub fn first_hop_of(&self, flow: FlowId, from: Side) -> Hop {
-        self.header(flow).first_hops[from.index()]
-    }
-
-    /// The hop at `position` of that route.
+    /// The hop at `position` of the route that packets of `flow` take which `from` sends.
     #[inline]
     pub fn hop_of(&self, flow: FlowId, from: Side, position: u8) -> Hop {
         self.hop(self.header(flow).routes[from.index()], position)

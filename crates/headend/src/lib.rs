@@ -15,26 +15,20 @@
 //! [Time](time) moves by [events](event) alone; a [clock] decides whether that is virtual or real time. A [scenario] describes it all.
 
 pub mod aqm;
-mod blocks;
 pub mod clock;
+mod collection;
 pub mod congestion;
 pub mod context;
-mod earliest;
 pub mod endpoint;
 pub mod event;
-mod few;
 pub mod flow;
-#[cfg(test)]
-mod in_order;
 pub mod line;
 pub mod link;
 pub mod math;
 pub mod metrics;
 mod near;
 pub mod packet;
-mod pool;
 pub mod qdisc;
-mod ring;
 pub mod rng;
 pub mod scenario;
 pub mod simulation;

@@ -1,47 +1,30 @@
 //! The delay line: what lies between a link and a far host, or between two links.
 //!
-//! Constant delay with small seeded jitter, perhaps loss or marks. It keeps order, holds its packets (in a ring of its own, or in the pool of all
-//! lines), and has one pending event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and
+//! Constant delay with small seeded jitter, perhaps loss or marks. It keeps order and has one pending
+//! event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and
 //! one of them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
 
-use crate::flow::Hop;
-use crate::near::{Beginning, near};
+use crate::collection::Deque;
 use crate::packet::{Ecn, Packet};
-use crate::pool::{Chain, Pool};
-use crate::ring::Ring;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
-use crate::units::{Probability, Rate};
+use crate::units::Probability;
 
-/// Bytes of most packets that fill a line.
-const USUAL_PACKET: u64 = 1500;
-
-/// A delay line. What every packet touches stands on one cache line, and what is drawn from on the next.
+/// A delay line.
 #[derive(Debug)]
-#[repr(C, align(64))]
 pub struct Line {
-    beginning: Beginning,
-    /// In order; a packet's `enqueued_at` is here the instant at which it is handed over.
-    packets: Store,
-    last: Instant,
     delay: Duration,
-    /// The hop behind it, if that is the same for all packets.
-    end: Option<Hop>,
-    /// Room to be made with the first packet.
-    room: u32,
-    kind: Kind,
     /// Uniform over 0..jitter is added to each packet's delay.
     jitter: Duration,
     rng: Rng,
     harm: Harm,
     /// Packets that entered since the last one that a periodic loss took.
     since_loss: u32,
+    /// In order, each with the instant at which it leaves.
+    packets: Deque<(Instant, Packet)>,
+    /// When the latest packet leaves.
+    last: Instant,
 }
-
-const _: () = assert!(
-    std::mem::offset_of!(Line, kind) < 64,
-    "what every packet touches is on one cache line"
-);
 
 /// Which packets a line loses.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,68 +61,6 @@ impl Harm {
     }
 }
 
-/// Where its packets are.
-#[derive(Debug)]
-enum Store {
-    /// In the pool of all lines that were given no room, and how many: few of a plant's thousands of lines are full at the same time, and a slot that
-    /// has just become free is in the cache.
-    Chain(Chain, u32),
-    /// In a ring of its own.
-    Ring(Ring),
-}
-
-impl Store {
-    #[inline]
-    fn push<'a>(&'a mut self, packet: Packet, pool: &'a mut Pool) -> &'a mut Packet {
-        match self {
-            Self::Chain(chain, len) => {
-                *len += 1;
-                pool.push(chain, packet)
-            }
-            Self::Ring(ring) => ring.push(packet),
-        }
-    }
-
-    /// The oldest packet; there is one.
-    #[inline]
-    fn take(&mut self, pool: &mut Pool) -> Packet {
-        match self {
-            Self::Chain(chain, len) => {
-                *len -= 1;
-                pool.take(chain)
-            }
-            Self::Ring(ring) => ring.take(),
-        }
-    }
-
-    #[inline]
-    fn front<'a>(&'a self, pool: &'a Pool) -> Option<&'a Packet> {
-        match self {
-            Self::Chain(chain, _) => pool.head(*chain),
-            Self::Ring(ring) => ring.front(),
-        }
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        match self {
-            Self::Chain(_, len) => *len as usize,
-            Self::Ring(ring) => ring.len(),
-        }
-    }
-}
-
-/// What happens to packets on a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// They may be lost or marked.
-    Harms,
-    /// No more than that those wait which are put there ahead of time.
-    Passes,
-    /// They wait.
-    Waits,
-}
-
 /// What became of a packet on a line that does harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -148,49 +69,18 @@ pub(crate) enum Fate {
     Unharmed,
 }
 
-near!(Line);
-
 impl Line {
     /// An empty line.
     pub fn new(delay: Duration, jitter: Duration, harm: Harm, rng: Rng) -> Self {
         Self {
-            beginning: [],
             delay,
-            end: None,
             jitter,
+            rng,
             harm,
             since_loss: 0,
-            rng,
-            packets: Store::Chain(Chain::EMPTY, 0),
-            room: 0,
-            kind: if harm.is_any() {
-                Kind::Harms
-            } else if delay.is_zero() && jitter.is_zero() {
-                Kind::Passes
-            } else {
-                Kind::Waits
-            },
+            packets: Deque::default(),
             last: Instant::ZERO,
         }
-    }
-
-    /// Makes room with the first packet for what `rate` brings in the line's delay, at most for `most` packets, so that the line need not grow later,
-    /// and keeps what it has.
-    pub(crate) fn make_room(&mut self, rate: Rate, most: usize) {
-        let packets = rate.bytes_in(self.delay) / USUAL_PACKET;
-        self.room = most.min(packets as usize) as u32;
-        self.packets = Store::Ring(Ring::default());
-    }
-
-    /// All its packets go on to `end`.
-    pub(crate) fn lead_to(&mut self, end: Hop) {
-        self.end = Some(end);
-    }
-
-    /// The hop behind it, if that is the same for all packets.
-    #[inline]
-    pub(crate) fn end(&self) -> Option<Hop> {
-        self.end
     }
 
     /// The delay that every packet has at least.
@@ -198,16 +88,10 @@ impl Line {
         self.delay
     }
 
-    /// What happens on it.
-    #[inline]
-    pub(crate) fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// Whether it may lose or mark packets: then ask for the [fate](Self::decide) of each.
+    /// Whether it may lose or mark packets; [`Self::decide`] then says what happens to each.
     #[inline]
     pub(crate) fn is_harmful(&self) -> bool {
-        self.kind == Kind::Harms
+        self.harm.is_any()
     }
 
     /// What becomes of a packet with this ECN field that enters. Draws only for what may happen.
@@ -240,63 +124,30 @@ impl Line {
         self.delay.is_zero() && self.jitter.is_zero() && self.packets.len() == 0
     }
 
-    /// Takes a packet that enters at `at` and goes on to position `next` of its route; the wake-up to ask for, if it is now the only one.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "each packet comes here, and the call costs a fifth of the work"
-    )]
-    pub(crate) fn push(
-        &mut self,
-        packet: Packet,
-        next: u8,
-        at: Instant,
-        pool: &mut Pool,
-    ) -> Option<Instant> {
-        // A line that only passes packets on is known by its kind, and the second cache line is left alone.
-        let jitter = if self.kind == Kind::Passes || self.jitter.is_zero() {
+    /// Takes a packet that enters at `at`. If it is alone on the line: when it leaves.
+    pub(crate) fn push(&mut self, packet: Packet, at: Instant) -> Option<Instant> {
+        let jitter = if self.jitter.is_zero() {
             Duration::ZERO
         } else {
             self.rng.span(self.jitter)
         };
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
-        if self.room > 0
-            && let Store::Ring(ring) = &mut self.packets
-        {
-            // A line that nobody uses holds nothing.
-            ring.reserve(std::mem::take(&mut self.room) as usize);
-        }
-        let packet = self.packets.push(packet, pool);
-        packet.hop = next;
-        packet.enqueued_at = self.last;
+        self.packets.push_back((self.last, packet));
         (self.packets.len() == 1).then_some(self.last)
     }
 
-    /// When the next packet is due, if there is one.
+    /// When the next packet leaves, if there is one.
     #[inline]
-    pub(crate) fn next_due(&self, pool: &Pool) -> Option<Instant> {
-        self.packets.front(pool).map(|packet| packet.enqueued_at)
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        self.packets.front().map(|&(at, _)| at)
     }
 
-    /// Asks for its first packet.
+    /// Takes the packet that leaves next.
     #[inline]
-    pub(crate) fn fetch_front(&self, pool: &Pool) {
-        if let Store::Chain(chain, _) = &self.packets {
-            pool.fetch_head(*chain);
-        }
-    }
-
-    /// The packet that leaves it first.
-    #[inline]
-    pub(crate) fn front<'a>(&'a self, pool: &'a Pool) -> Option<&'a Packet> {
-        self.packets.front(pool)
-    }
-
-    /// Takes the next packet, standing before its next hop, where [`Self::next_due`] says that there is one.
-    #[inline]
-    pub(crate) fn take(&mut self, pool: &mut Pool) -> Packet {
-        self.packets.take(pool)
+    pub(crate) fn pop(&mut self) -> Option<Packet> {
+        let (_, packet) = self.packets.pop_front()?;
+        Some(packet)
     }
 
     /// Packets on the line.

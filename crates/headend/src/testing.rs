@@ -99,9 +99,6 @@ impl Bench {
             dscp,
             tunnel,
             routes: [self.route; 2],
-            first_hops: [Hop::End; 2],
-            alive: 0,
-            closed: false,
         })
     }
 

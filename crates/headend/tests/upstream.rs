@@ -30,8 +30,8 @@ use headend::units::{ByteCount, Rate};
 struct UpstreamOnly(Upstream);
 
 impl Link for UpstreamOnly {
-    fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
-        self.0.offer(usize::from(port.0), packet, cx);
+    fn arrive(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
+        self.0.arrive(usize::from(port.0), packet, cx);
     }
 
     fn wake(&mut self, token: u64, cx: &mut Context<'_>) {

@@ -82,10 +82,7 @@ impl Config {
 }
 
 /// CoDel over one backlog.
-///
-/// A scheduler holds a thousand of them and visits each in its turn: what a departure asks for stands at the beginning of a cache line.
 #[derive(Debug)]
-#[repr(C, align(64))]
 pub struct Codel {
     target: Duration,
     ecn: bool,

@@ -140,6 +140,11 @@ impl Config {
             target: self.target,
         }
     }
+
+    /// The drop probability at which the smallest packet is dropped with `probability_low`.
+    fn highest_probability(&self) -> f64 {
+        self.probability_low * self.mean_packet.0 as f64 / self.min_packet.0 as f64
+    }
 }
 
 /// How much the law has to do with the traffic (RFC 8034 §4.3).
@@ -153,40 +158,25 @@ enum State {
     Quiescent,
 }
 
-/// What every update goes by: the parameters it needs, beside the state that it changes.
+/// The law: its parameters (RFC 8034 appendix A.1.2), then its state in the order of appendix A.1.3.
 #[derive(Debug)]
-struct Steering {
-    gains: Gains,
-    latency_low: Duration,
-    latency_high: Duration,
-    /// The highest drop probability: the smallest packet can then be dropped with `probability_low`.
-    most: f64,
-}
-
-/// The law's state (RFC 8034 appendix A.1.3) with the parameters it needs. What every packet touches stands first, then what every update touches: a
-/// plant has thousands of these.
-#[derive(Debug)]
-#[repr(C)]
 pub struct DocsisPie {
-    updates: Updates,
-    /// Per `mean_packet` bytes; may exceed 1.
+    config: Config,
+    /// Drop probability per `mean_packet` bytes; it may exceed 1 (`drop_prob_`).
     drop_probability: f64,
-    burst_allowance: Duration,
-    /// Predicted delay at the latest update (`qdelay_old`).
-    delay: Duration,
+    /// Drop probabilities accumulated since the last drop (`accu_prob_`).
     derandomiser: Derandomiser,
-    mean_packet: u64,
-    state: State,
-    is_empty: bool,
-    quantise: bool,
-    estimator: Estimator,
-    steering: Steering,
-    /// How long it has been quiet.
+    /// Predicted delay at the latest update (`qdelay_old_`).
+    delay: Duration,
+    /// `burst_allowance_`.
+    burst_allowance: Duration,
+    /// For how long the queue has been quiet (`burst_reset_`).
     burst_reset: Duration,
-    /// How long that must last for the law to fall asleep.
-    burst_reset_timeout: Duration,
-    /// Every burst allowance begins with so much.
-    max_burst: Duration,
+    /// `burst_state_`.
+    state: State,
+    estimator: Estimator,
+    updates: Updates,
+    is_empty: bool,
     rng: Rng,
 }
 
@@ -194,40 +184,26 @@ impl DocsisPie {
     /// DOCSIS-PIE before its first packet.
     pub fn new(config: &Config, rng: Rng) -> Self {
         Self {
-            updates: Updates::every(config.update_interval),
+            config: config.clone(),
+            drop_probability: 0.0,
             derandomiser: Derandomiser::new(
                 config.derandomise,
                 config.probability_low,
                 config.probability_high,
             ),
-            estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
-            steering: Steering {
-                gains: config.gains(),
-                latency_low: config.latency_low,
-                latency_high: config.latency_high,
-                most: config.probability_low * config.mean_packet.0 as f64
-                    / config.min_packet.0 as f64,
-            },
-            mean_packet: config.mean_packet.0,
-            quantise: config.quantise,
-            burst_reset_timeout: config.burst_reset,
-            max_burst: config.max_burst,
-            rng,
-            state: State::Inactive,
-            drop_probability: 0.0,
             delay: Duration::ZERO,
             burst_allowance: Duration::ZERO,
             burst_reset: Duration::ZERO,
+            state: State::Inactive,
+            estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
+            updates: Updates::every(config.update_interval),
             is_empty: true,
+            rng,
         }
     }
 }
 
 impl Aqm for DocsisPie {
-    fn hot(&self) -> usize {
-        std::mem::offset_of!(Self, burst_reset)
-    }
-
     fn enqueue(
         &mut self,
         backlog: &mut Backlog,
@@ -306,23 +282,27 @@ impl DocsisPie {
         let probability = self.packet_probability(size);
         // Before the tests that spare the packet: packets that are spared count.
         self.derandomiser.count(probability);
-        let is_calm = self.delay < self.steering.gains.target / 2 && self.drop_probability < CALM;
-        let is_short = backlog.depth().bytes <= 2 * self.mean_packet;
+        let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
+        let is_short = backlog.depth().bytes <= 2 * self.config.mean_packet.0;
         if is_calm || is_short || !self.draw(probability) {
             return false;
         }
         self.derandomiser.clear();
         if self.state == State::Quiescent {
             self.state = State::Active;
-            self.burst_allowance = self.max_burst;
+            self.burst_allowance = self.config.max_burst;
         }
         true
     }
 
     /// Probability to drop a packet of `size` bytes.
     fn packet_probability(&self, size: u64) -> f64 {
-        let size = if self.quantise { quantised(size) } else { size };
-        let scaled = self.drop_probability * size as f64 / self.mean_packet as f64;
+        let size = if self.config.quantise {
+            quantised(size)
+        } else {
+            size
+        };
+        let scaled = self.drop_probability * size as f64 / self.config.mean_packet.0 as f64;
         scaled.min(self.derandomiser.probability_low())
     }
 
@@ -385,22 +365,22 @@ impl DocsisPie {
 
     /// The drop probability after this update.
     fn controlled(&self, delay: Duration) -> f64 {
-        let steering = &self.steering;
-        let step = steering.gains.step(delay, self.delay) / damping(self.drop_probability);
+        let config = &self.config;
+        let step = config.gains().step(delay, self.delay) / damping(self.drop_probability);
         let step = capped(step, self.drop_probability);
         let mut probability = self.drop_probability + step;
         // RFC 8034 §4.5 speaks of the occupancy here; its pseudo-code tests both delays.
-        if delay < steering.latency_low && self.delay < steering.latency_low {
+        if delay < config.latency_low && self.delay < config.latency_low {
             probability *= DECAY;
-        } else if delay > steering.latency_high {
+        } else if delay > config.latency_high {
             probability += 0.02;
         }
-        probability.clamp(0.0, steering.most)
+        probability.clamp(0.0, config.highest_probability())
     }
 
     /// Falls asleep after enough quiet.
     fn watch(&mut self, delay: Duration) {
-        let half = self.steering.gains.target / 2;
+        let half = self.config.target / 2;
         let is_quiet = delay < half
             && self.delay < half
             && self.drop_probability == 0.0
@@ -412,7 +392,7 @@ impl DocsisPie {
             }
             State::Quiescent if is_quiet => {
                 self.burst_reset += self.updates.interval();
-                if self.burst_reset > self.burst_reset_timeout {
+                if self.burst_reset > self.config.burst_reset {
                     self.burst_reset = Duration::ZERO;
                     self.state = State::Inactive;
                 }

@@ -24,18 +24,17 @@ pub(super) fn check_target(target: Duration, interval: Duration) -> Result<(), S
 
 /// CoDel's state (RFC 8289 §5.2).
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) struct DropSchedule {
+    interval: Duration,
     /// When the delay will have been above the target for an interval; `None` while it is below.
     pub(super) first_above: Option<Instant>,
-    pub(super) dropping: bool,
     /// When the next packet is dropped, while dropping.
     pub(super) drop_next: Instant,
-    interval: Duration,
     /// Drops since the dropping state was entered.
     pub(super) count: u64,
     /// `count` as it was when the dropping state was last entered.
     pub(super) last_count: u64,
+    pub(super) dropping: bool,
     root: Root,
 }
 

@@ -45,10 +45,6 @@ use crate::time::Instant;
 /// It drives the backlog itself, so that the code can stand beside the specification's pseudo-code. Its random numbers, if it draws any,
 /// come from a stream of its own that it is built with.
 pub trait Aqm: Debug + Send {
-    /// Bytes of it that most packets touch: its first ones, if it is less than all.
-    fn hot(&self) -> usize {
-        size_of_val(self)
-    }
     /// A packet arrives: into the backlog, or discarded.
     fn enqueue(
         &mut self,

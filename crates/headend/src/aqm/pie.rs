@@ -142,58 +142,40 @@ impl Config {
 ///
 /// Inside a scheduler it works in one of two ways: a law of its own for each bucket, as an [`Aqm`]; or one law over all buckets, which the scheduler
 /// asks at each arrival ([`Self::drops_early`], [`Self::mark`]) and tells what happens ([`Self::departed`], [`Self::overflowed`]).
-///
-/// A scheduler may hold a thousand of them and visit each in its turn: what every packet of a calm queue asks for stands in one cache line, the first.
 #[derive(Debug)]
-#[repr(C, align(64))]
 pub struct Pie {
-    updates: Updates,
-    estimator: Estimator,
-    burst_allowance: Duration,
-    /// As in `config`, and half of what is there.
-    max_burst: Duration,
-    half_target: Duration,
-    is_empty: bool,
-    /// Whether there is no drop probability, and the delay was below half the target at the latest update.
-    is_calm: bool,
+    config: Config,
     drop_probability: f64,
+    /// `accu_prob_`.
+    derandomiser: Derandomiser,
     /// Delay at the latest update (`qdelay_old_`).
     delay: Duration,
-    derandomiser: Derandomiser,
+    burst_allowance: Duration,
+    estimator: Estimator,
+    updates: Updates,
+    is_empty: bool,
     rng: Rng,
-    config: Box<Config>,
 }
-
-const _: () = assert!(std::mem::offset_of!(Pie, is_calm) < 64, "see there");
 
 impl Pie {
     /// PIE before its first packet.
     pub fn new(config: Config, rng: Rng) -> Self {
-        let mut law = Self {
-            estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
+        Self {
+            drop_probability: config.initial_probability.0,
             derandomiser: Derandomiser::new(
                 config.derandomise,
                 config.probability_low,
                 config.probability_high,
             ),
-            drop_probability: config.initial_probability.0,
             delay: Duration::ZERO,
             // RFC 8033 §4.4 begins with the whole allowance: the first packet brings it.
             burst_allowance: Duration::ZERO,
+            estimator: Estimator::new(config.delay_estimate, config.departure_threshold.0),
             updates: Updates::every(config.update_interval),
             is_empty: true,
-            is_calm: false,
-            max_burst: config.max_burst,
-            half_target: config.target / 2,
-            config: Box::new(config),
+            config,
             rng,
-        };
-        law.note_calm();
-        law
-    }
-
-    fn note_calm(&mut self) {
-        self.is_calm = self.drop_probability == 0.0 && self.delay < self.half_target;
+        }
     }
 }
 
@@ -321,14 +303,16 @@ impl Pie {
     fn allow_burst(&mut self, waiting: u64) {
         // Between updates only timestamps tell anything new.
         let latest = self.estimator.latest(waiting);
-        if self.is_calm && latest.is_none_or(|delay| delay < self.half_target) {
-            self.burst_allowance = self.max_burst;
+        let half = self.config.target / 2;
+        let is_calm = self.drop_probability == 0.0 && self.delay < half;
+        if is_calm && latest.is_none_or(|delay| delay < half) {
+            self.burst_allowance = self.config.max_burst;
         }
     }
 
     /// §4.1: where a drop could leave the line without work.
     fn is_spared(&self, waiting: u64) -> bool {
-        let is_calm = self.delay < self.half_target && self.drop_probability < CALM;
+        let is_calm = self.delay < self.config.target / 2 && self.drop_probability < CALM;
         is_calm || waiting <= 2 * self.config.mean_packet.0
     }
 }
@@ -381,7 +365,6 @@ impl Pie {
         self.drop_probability = probability.clamp(0.0, 1.0);
         self.delay = delay;
         self.burst_allowance = self.burst_allowance.saturating_sub(config.update_interval);
-        self.note_calm();
     }
 }
 
@@ -554,7 +537,6 @@ mod tests {
         fn in_control(mut self, drop_probability: f64, delay: Duration) -> Self {
             self.law.drop_probability = drop_probability;
             self.law.delay = delay;
-            self.law.note_calm();
             self
         }
 

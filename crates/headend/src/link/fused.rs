@@ -59,7 +59,7 @@ impl Fused {
     }
 
     /// A packet arrives; it is at the far end `delay` after its last bit has left.
-    pub(super) fn offer(
+    pub(super) fn arrive(
         &mut self,
         packet: Packet,
         transmitter: &mut Transmitter,
@@ -86,7 +86,7 @@ impl Fused {
         } else {
             self.waiting.push_back(waiting);
         }
-        cx.forward_at(packet, self.free_at + delay);
+        cx.forward(packet, self.free_at + delay);
     }
 
     /// Records what has been sent by `now`. What is sent at an instant is sent before anything arrives: so is the order of events.

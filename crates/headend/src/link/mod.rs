@@ -13,9 +13,7 @@ pub use rate::{RateSchedule, Transmitter};
 
 use crate::context::{Context, QueueInternals};
 use crate::flow::Port;
-use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
-use crate::near::Step;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
@@ -28,15 +26,7 @@ pub type Visitor<'a> = dyn FnMut(Option<(QueueId, QueueInternals)>) + 'a;
 /// A shared medium (a DOCSIS channel, an 802.11b cell) is one link with many ports; contention and grants stay in its files.
 pub trait Link: Debug + Send {
     /// A packet arrives at one of its entrances.
-    fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>);
-    /// Asks for what a packet will touch that arrives at one of its entrances.
-    fn fetch(&self, port: Port, step: Step, recorder: &Recorder) {
-        let _ = (port, step, recorder);
-    }
-    /// Asks for what a wake-up with `token` will touch.
-    fn fetch_woken(&self, token: u64, step: Step, recorder: &Recorder) {
-        let _ = (token, step, recorder);
-    }
+    fn arrive(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>);
     /// A wake-up it asked for has come, perhaps one it no longer expects.
     fn wake(&mut self, token: u64, cx: &mut Context<'_>);
     /// The wake-up that it needs before any packet comes.

@@ -92,14 +92,14 @@ impl Direction {
         }
     }
 
-    fn offer(&mut self, index: u64, packet: Packet, cx: &mut Context<'_>) {
+    fn arrive(&mut self, index: u64, packet: Packet, cx: &mut Context<'_>) {
         let setup = &mut self.setup;
         if let Some(fused) = &mut self.fused {
-            return fused.offer(packet, &mut setup.transmitter, setup.delay, cx);
+            return fused.arrive(packet, &mut setup.transmitter, setup.delay, cx);
         }
         self.send_due(cx);
         self.look(cx.now);
-        self.setup.queue.offer(packet, &self.line, cx);
+        self.setup.queue.enqueue(packet, &self.line, cx);
         if cx.now >= self.busy_until {
             self.start(cx);
         }
@@ -130,7 +130,7 @@ impl Direction {
 
     /// Sends the next packet now; false if there is none.
     fn start(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(packet) = self.setup.queue.take(&self.line, cx) else {
+        let Some(packet) = self.setup.queue.dequeue(&self.line, cx) else {
             return false;
         };
         let bytes = self.setup.framing.of_size(packet.size);
@@ -141,7 +141,7 @@ impl Direction {
             return true;
         }
         // Nothing can happen to it any more: it is at the far end when its last bit is.
-        cx.forward_at(packet, self.busy_until + self.setup.delay);
+        cx.forward(packet, self.busy_until + self.setup.delay);
         true
     }
 
@@ -174,8 +174,8 @@ impl Direction {
 }
 
 impl Link for PointToPoint {
-    fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
-        self.directions[usize::from(port.0)].offer(u64::from(port.0), packet, cx);
+    fn arrive(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
+        self.directions[usize::from(port.0)].arrive(u64::from(port.0), packet, cx);
     }
 
     fn wake(&mut self, token: u64, cx: &mut Context<'_>) {

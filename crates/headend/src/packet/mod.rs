@@ -5,12 +5,8 @@
 //! What all packets of a flow share (addresses, ports, class, route) stands in the [flow table](crate::flow); what only few
 //! packets carry (SACK blocks) in a pooled side record.
 
-mod slot;
-
 use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};
-
-pub(crate) use slot::Slot;
 
 use crate::flow::FlowId;
 use crate::time::Instant;
@@ -28,7 +24,7 @@ pub struct Fields {
     pub ack: u64,
     /// When the sending host handed it to its first hop.
     pub sent_at: Instant,
-    /// When it entered the queue it stands in; on a delay line, when it leaves that.
+    /// When it entered the queue in which it waits, or the one in which it waited last.
     pub enqueued_at: Instant,
     /// TCP timestamp echo: `sent_at` of the segment this one acknowledges (RFC 7323 `TSecr`, in nanoseconds).
     pub echo: Instant,
@@ -174,19 +170,6 @@ impl Packet {
             ecn: Ecn::NotEct,
             from,
             hop: 0,
-        })
-    }
-
-    /// Handed by its host to its first hop at `now`. Written anew and lent to nobody: so it is written where it goes, and not moved there.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "a packet is moved where it was made only if the compiler sees both: else it is copied right after it was written, which stalls"
-    )]
-    pub(crate) fn sent(self, now: Instant) -> Self {
-        Self(Fields {
-            sent_at: now,
-            ..self.0
         })
     }
 }

@@ -143,10 +143,6 @@ impl QueueDiscipline for AckFilter {
         Some(packet)
     }
 
-    fn be_frugal(&mut self) {
-        self.queue.be_frugal();
-    }
-
     fn depth(&self) -> Depth {
         let depth = self.queue.depth();
         Depth {

@@ -1,13 +1,9 @@
-//! The dumb FIFO under every law: stamps, counts, enforces the limit.
-
-use std::mem;
+//! The packets that wait under a law, in order of arrival: counted, timestamped, limited.
 
 use super::{Depth, LineView};
-use crate::blocks::Blocks;
+use crate::collection::Deque;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::pool::{Chain, Pool};
-use crate::ring::Ring;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
@@ -44,219 +40,35 @@ impl BacklogLimit {
     }
 }
 
-/// Bytes of most packets that fill a queue.
-const USUAL_PACKET: u64 = 1500;
-/// Packets for which room is made in advance, at most. A ring wanders over all of its room, and a plant has thousands of queues.
-const MOST_ROOM: u64 = 1 << 7;
-
 /// Packets in order of arrival.
 #[derive(Debug)]
 pub struct Backlog {
-    packets: Store,
+    packets: Deque<Packet>,
     depth: Depth,
     limit: BacklogLimit,
-    /// Bytes of the other backlogs of its scheduler.
+    /// Bytes in the other backlogs of its scheduler.
     others: u64,
-    /// Room to be made with the first packet.
-    room: u32,
-}
-
-/// A backlog of a scheduler while another is worked on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shelved {
-    chain: Chain,
-    /// Moved as a whole: in parts it would hold up whoever counts a packet in next.
-    pub(super) depth: Depth,
-}
-
-impl Shelved {
-    pub(super) const EMPTY: Self = Self {
-        chain: Chain::EMPTY,
-        depth: Depth {
-            packets: 0,
-            bytes: 0,
-        },
-    };
-}
-
-/// Where the packets are.
-#[derive(Debug)]
-enum Store {
-    /// One of a plant's many backlogs.
-    Blocks(Blocks),
-    /// A backlog of its own.
-    Ring(Ring),
-    /// A scheduler's backlogs share a pool, and a law is given the one that is its own: [`Backlog::take_up`].
-    Chain(Box<Pool>, Chain),
-}
-
-impl Store {
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as for those who call it")]
-    fn push(&mut self, packet: Packet) -> &mut Packet {
-        match self {
-            Self::Blocks(blocks) => blocks.push(packet),
-            Self::Ring(ring) => ring.push(packet),
-            Self::Chain(pool, chain) => pool.push(chain, packet),
-        }
-    }
-
-    /// The oldest packet; there is one.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as for those who call it")]
-    fn take(&mut self) -> Packet {
-        match self {
-            Self::Blocks(blocks) => blocks.take(),
-            Self::Ring(ring) => ring.take(),
-            Self::Chain(pool, chain) => pool.take(chain),
-        }
-    }
-
-    fn pop_last(&mut self) -> Option<Packet> {
-        match self {
-            Self::Blocks(blocks) => blocks.pop_last(),
-            Self::Ring(ring) => ring.pop_last(),
-            Self::Chain(pool, chain) => pool.pop_last(chain),
-        }
-    }
-
-    /// The packet at `index` of so many.
-    fn remove(&mut self, packets: u64, index: usize) -> Option<Packet> {
-        match self {
-            Self::Blocks(blocks) => blocks.remove(index),
-            Self::Ring(ring) => ring.remove(index),
-            Self::Chain(pool, chain) => pool.remove(chain, packets, index),
-        }
-    }
-
-    fn head(&self) -> Option<&Packet> {
-        match self {
-            Self::Blocks(blocks) => blocks.front(),
-            Self::Ring(ring) => ring.front(),
-            Self::Chain(pool, chain) => pool.head(*chain),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Packet> {
-        let (blocks, ring, chain) = match self {
-            Self::Blocks(blocks) => (Some(blocks.iter()), None, None),
-            Self::Ring(ring) => (None, Some(ring.iter()), None),
-            Self::Chain(pool, chain) => (None, None, Some(pool.iter(chain))),
-        };
-        let own = blocks
-            .into_iter()
-            .flatten()
-            .chain(ring.into_iter().flatten());
-        own.chain(chain.into_iter().flatten())
-    }
-
-    fn reserve(&mut self, packets: usize) {
-        match self {
-            Self::Blocks(_) => {}
-            Self::Ring(ring) => ring.reserve(packets),
-            Self::Chain(pool, _) => pool.reserve(packets),
-        }
-    }
 }
 
 impl Backlog {
     /// An empty backlog.
     pub fn new(limit: BacklogLimit) -> Self {
         Self {
-            packets: Store::Ring(Ring::default()),
+            packets: Deque::default(),
             depth: Depth::default(),
             limit,
             others: 0,
-            room: 0,
         }
     }
 
-    /// A place for one at a time of the many backlogs of a scheduler, each of at most `limit`. All packets are in its pool.
-    pub(super) fn shared(limit: BacklogLimit) -> Self {
-        Self {
-            packets: Store::Chain(Box::new(Pool::new()), Chain::EMPTY),
-            depth: Depth::default(),
-            limit,
-            others: 0,
-            room: 0,
-        }
-    }
-
-    /// With another limit.
-    #[must_use]
-    pub(super) fn limited_to(mut self, limit: BacklogLimit) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Becomes the backlog that `shelved` stands for; the other backlogs of its scheduler hold `others` bytes.
-    ///
-    /// # Panics
-    ///
-    /// If this is a backlog of its own.
-    #[inline]
-    pub(super) fn take_up(&mut self, shelved: Shelved, others: u64) {
-        let Store::Chain(_, chain) = &mut self.packets else {
-            panic!("only a shared backlog has others in its pool");
-        };
-        *chain = shelved.chain;
-        self.depth = shelved.depth;
-        self.others = others;
-    }
-
-    /// What stands for the backlog that this is now.
-    #[inline]
-    pub(super) fn shelve(&self) -> Shelved {
-        let chain = match &self.packets {
-            Store::Chain(_, chain) => *chain,
-            Store::Blocks(_) | Store::Ring(_) => Chain::EMPTY,
-        };
-        Shelved {
-            chain,
-            depth: self.depth,
-        }
-    }
-
-    /// The oldest packet of the backlog that `shelved` stands for.
-    #[inline]
-    pub(super) fn head_of(&self, shelved: &Shelved) -> Option<&Packet> {
-        match &self.packets {
-            Store::Chain(pool, _) => pool.head(shelved.chain),
-            Store::Blocks(_) | Store::Ring(_) => None,
-        }
-    }
-
-    /// Makes room with the first packet for what the limit allows, packets of the usual largest size, up to a few; a longer backlog grows, and one
-    /// that nobody uses takes nothing.
-    #[must_use]
-    pub fn with_room(mut self) -> Self {
-        let packets = match self.limit {
-            BacklogLimit::Bytes(bytes) => bytes / USUAL_PACKET,
-            BacklogLimit::Packets(packets) => packets,
-            BacklogLimit::Unlimited => 0,
-        };
-        self.room = packets.min(MOST_ROOM) as u32;
-        self
-    }
-
-    /// Takes no room in advance, and gives it back: a plant has thousands of queues, of which few are long at the same time.
-    ///
-    /// # Panics
-    ///
-    /// If it holds packets.
-    pub fn be_frugal(&mut self) {
-        assert_eq!(self.depth.packets, 0, "said before its first packet");
-        self.room = 0;
-        self.packets = Store::Blocks(Blocks::default());
+    /// The other backlogs of its scheduler hold so many bytes.
+    pub(crate) fn set_others(&mut self, bytes: u64) {
+        self.others = bytes;
     }
 
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "each packet comes here, and the call costs a fifth of the work"
-    )]
-    pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
+    #[inline]
+    pub fn push(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         let bytes = line.framing.of_size(packet.size);
         if !self.limit.admits(self.depth, bytes) {
             cx.discard(packet, DropReason::Overlimit);
@@ -264,11 +76,9 @@ impl Backlog {
         }
         self.depth.packets += 1;
         self.depth.bytes += bytes;
+        packet.enqueued_at = cx.now;
         cx.note_enqueued(&packet);
-        if self.room > 0 {
-            self.packets.reserve(mem::take(&mut self.room) as usize);
-        }
-        self.packets.push(packet).enqueued_at = cx.now;
+        self.packets.push_back(packet);
         true
     }
 
@@ -279,30 +89,23 @@ impl Backlog {
     }
 
     /// Takes the oldest packet.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "each packet comes here, and the call costs a fifth of the work"
-    )]
+    #[inline]
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        // Looked at before it is taken: a packet that is asked whether it exists is moved in pieces, which stalls whoever reads it next.
-        let bytes = line.framing.bytes(self.packets.head()?);
-        let packet = self.packets.take();
-        self.depth.packets -= 1;
-        self.depth.bytes -= bytes;
-        Some(packet)
-    }
-
-    /// Takes the packet that came last.
-    pub fn pop_last(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.pop_last();
+        let packet = self.packets.pop_front();
         self.count_out(packet.as_ref(), line);
         packet
     }
 
-    /// Takes the packet at `index` from the head: for laws that choose their victim.
+    /// Takes the newest packet.
+    pub fn pop_last(&mut self, line: &LineView<'_>) -> Option<Packet> {
+        let packet = self.packets.pop_back();
+        self.count_out(packet.as_ref(), line);
+        packet
+    }
+
+    /// Takes the packet at `index`, counted from the oldest: for laws that choose their victim.
     pub fn remove(&mut self, index: usize, line: &LineView<'_>) -> Option<Packet> {
-        let packet = self.packets.remove(self.depth.packets, index);
+        let packet = self.packets.remove(index);
         self.count_out(packet.as_ref(), line);
         packet
     }
@@ -318,15 +121,7 @@ impl Backlog {
     /// The oldest packet.
     #[inline]
     pub fn head(&self) -> Option<&Packet> {
-        self.packets.head()
-    }
-
-    /// Asks for the oldest packet and for the place of the next: of a [frugal](Self::be_frugal) one, as others stay in the cache.
-    #[inline]
-    pub(super) fn fetch_ends(&self) {
-        if let Store::Blocks(blocks) = &self.packets {
-            blocks.fetch_ends();
-        }
+        self.packets.front()
     }
 
     /// All packets, the oldest first: for laws that choose their victim by what it is.
@@ -345,7 +140,7 @@ impl Backlog {
         self.depth
     }
 
-    /// Bytes that wait in the other backlogs of its scheduler, which take their turns with this one on the line; 0 outside a scheduler.
+    /// Bytes that wait in the other backlogs of its scheduler; 0 outside a scheduler.
     #[inline]
     pub fn others(&self) -> u64 {
         self.others
@@ -443,30 +238,6 @@ mod tests {
         let rest =
             [backlog.pop(&LINE), backlog.pop(&LINE)].map(|packet| packet.map(|one| one.size));
         assert_eq!(rest, [Some(100), Some(300)]);
-    }
-
-    #[test]
-    fn backlogs_that_share_a_pool_keep_packets_bytes_and_limit_apart() {
-        let mut bench = Bench::new();
-        let mut desk = Backlog::shared(BacklogLimit::Packets(2));
-        push(&mut bench, &mut desk, &LINE, &[100, 200]);
-        let one = desk.shelve();
-        desk.take_up(Shelved::EMPTY, one.depth.bytes);
-        assert_eq!((desk.depth(), desk.others()), (Depth::default(), 300));
-        assert_eq!(
-            push(&mut bench, &mut desk, &LINE, &[40, 50, 60]),
-            [true, true, false]
-        );
-        let two = desk.shelve();
-        desk.take_up(one, two.depth.bytes);
-        let depth = |packets, bytes| Depth { packets, bytes };
-        assert_eq!(desk.depth(), depth(2, 300));
-        assert_eq!(desk.pop_last(&LINE).map(|packet| packet.size), Some(200));
-        assert_eq!(desk.head().map(|packet| packet.size), Some(100));
-        desk.take_up(two, 100);
-        assert_eq!(desk.depth(), depth(2, 90));
-        let rest = [desk.pop(&LINE), desk.pop(&LINE)].map(|packet| packet.map(|one| one.size));
-        assert_eq!(rest, [Some(40), Some(50)]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Many backlogs under one limit, each under a law of its own: what every scheduler is made of.
 //!
-//! The bundle keeps the packets (in one [pool](crate::pool)), the sum of what waits, the longest queue and the earliest update of a law; which queue a packet
-//! joins, which is served next and which gives way at the limit is the scheduler's business; what the scheduler notes about a queue stands with it.
+//! The bundle keeps the queues, the sum of what waits, the longest queue and the earliest update of
+//! a law. Which queue a packet joins, which is served next, and which loses a packet at the limit is
+//! decided by the scheduler, whose notes about a queue are kept with the queue.
 
 use std::cmp::Reverse;
 
-use super::backlog::Shelved;
 use super::hash::{Tenancy, Tenant};
 use super::tournament::Tournament;
 use super::turns::{Turn, Turned};
@@ -77,11 +77,10 @@ impl Laws {
     }
 }
 
-/// One of them, in a cache line of its own: they are visited in no order.
+/// One queue of the bundle.
 #[derive(Debug)]
-#[repr(align(64))]
 struct Queue {
-    backlog: Shelved,
+    backlog: Backlog,
     law: Box<dyn Aqm>,
     /// Whether it has changed since the longest was last asked for.
     has_changed: bool,
@@ -90,11 +89,6 @@ struct Queue {
     tenant: Tenant,
     turn: Turn,
 }
-
-const _: () = assert!(
-    size_of::<Queue>() == 64,
-    "with a thousand flows each packet finds its queue in no cache: it is to be one line"
-);
 
 impl Tenancy for Bundle {
     #[inline]
@@ -118,8 +112,6 @@ impl Turned for Bundle {
 /// The backlogs of a scheduler.
 #[derive(Debug)]
 pub(super) struct Bundle {
-    /// All packets, and the backlog that a law is working on.
-    desk: Backlog,
     queues: Vec<Queue>,
     maker: Laws,
     limit: BacklogLimit,
@@ -138,7 +130,6 @@ impl Bundle {
         let is_periodic = maker.make(0).is_periodic();
         let never = Reverse(Instant::FAR_FUTURE);
         let mut bundle = Self {
-            desk: Backlog::shared(limit).with_room().limited_to(maker.limit()),
             queues: Vec::new(),
             maker,
             limit,
@@ -159,7 +150,7 @@ impl Bundle {
         }
         for queue in self.queues.len()..queues {
             self.queues.push(Queue {
-                backlog: Shelved::EMPTY,
+                backlog: Backlog::new(self.maker.limit()),
                 law: self.maker.make(queue),
                 has_changed: false,
                 due: Instant::FAR_FUTURE,
@@ -200,7 +191,7 @@ impl Bundle {
 
     /// Gives up the packet that has waited longest in any queue, without a word of its law.
     pub(super) fn release(&mut self, line: &LineView<'_>) -> Option<Packet> {
-        let arrived = |queue: &Queue| Some(self.desk.head_of(&queue.backlog)?.enqueued_at);
+        let arrived = |queue: &Queue| Some(queue.backlog.head()?.enqueued_at);
         let waiting = self.queues.iter().enumerate();
         let (_, oldest) = waiting
             .filter_map(|(number, queue)| Some((arrived(queue)?, number)))
@@ -235,7 +226,7 @@ impl Bundle {
     /// Bytes of the packet that `queue` would give up next, were it not for its law.
     #[inline]
     pub(super) fn head_bytes(&self, queue: usize, line: &LineView<'_>) -> Option<u64> {
-        let head = self.desk.head_of(&self.queues[queue].backlog)?;
+        let head = self.queues[queue].backlog.head()?;
         Some(line.framing.bytes(head))
     }
 
@@ -251,11 +242,11 @@ impl Bundle {
     #[inline]
     pub(super) fn is_empty(&self, queue: usize) -> bool {
         // Perfect isolation asks for queues that are yet to be.
-        (self.queues.get(queue)).is_none_or(|queue| queue.backlog.depth.packets == 0)
+        (self.queues.get(queue)).is_none_or(|queue| queue.backlog.depth().packets == 0)
     }
 
     pub(super) fn depth_of(&self, queue: usize) -> Depth {
-        self.queues[queue].backlog.depth
+        self.queues[queue].backlog.depth()
     }
 
     /// The queue with the most bytes, and how many.
@@ -264,7 +255,7 @@ impl Bundle {
             let queue = queue as usize;
             let now = &mut self.queues[queue];
             now.has_changed = false;
-            self.longest.set(queue, now.backlog.depth.bytes);
+            self.longest.set(queue, now.backlog.depth().bytes);
         }
         self.longest.best()
     }
@@ -297,7 +288,7 @@ impl Bundle {
     /// The state of the longest queue's law, and how many queues hold packets.
     pub(super) fn internals(&self) -> QueueInternals {
         // Of equals the first.
-        let longest = (self.queues.iter().rev()).max_by_key(|queue| queue.backlog.depth.bytes);
+        let longest = (self.queues.iter().rev()).max_by_key(|queue| queue.backlog.depth().bytes);
         let active = (0..self.queues()).filter(|&queue| !self.is_empty(queue));
         QueueInternals {
             queues_active: Some(active.count() as f64),
@@ -307,7 +298,7 @@ impl Bundle {
         }
     }
 
-    /// Puts one queue on the desk, and brings what is known of all in step with what came of it.
+    /// Lets the law of a queue work, and keeps the totals of the bundle up to date with what it did.
     #[inline]
     fn work_on<R>(
         &mut self,
@@ -315,12 +306,11 @@ impl Bundle {
         work: impl FnOnce(&mut dyn Aqm, &mut Backlog) -> R,
     ) -> R {
         let queue = &mut self.queues[number];
-        let before = queue.backlog.depth;
+        let before = queue.backlog.depth();
         let others = self.total.bytes - before.bytes;
-        self.desk.take_up(queue.backlog, others);
-        let result = work(queue.law.as_mut(), &mut self.desk);
-        queue.backlog = self.desk.shelve();
-        let after = queue.backlog.depth;
+        queue.backlog.set_others(others);
+        let result = work(queue.law.as_mut(), &mut queue.backlog);
+        let after = queue.backlog.depth();
         self.total.packets = self.total.packets - before.packets + after.packets;
         self.total.bytes = others + after.bytes;
         if !queue.has_changed {

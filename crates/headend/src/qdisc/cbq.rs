@@ -416,7 +416,7 @@ fn node(class: &Class, parent: Option<usize>, level: u32, pace: &Pace) -> Node {
 
 fn leaf(class: &Class, rate: Rate) -> Leaf {
     Leaf {
-        backlog: Backlog::new(BacklogLimit::at_rate(class.limit, rate)).with_room(),
+        backlog: Backlog::new(BacklogLimit::at_rate(class.limit, rate)),
         priority: class.priority,
         quantum: 0.0,
         deficit: 0.0,

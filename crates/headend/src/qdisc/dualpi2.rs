@@ -143,7 +143,7 @@ impl Half {
     fn new(limit: BacklogLimit) -> Self {
         // The limit is one for both queues, and tested before: a half never meets it.
         Self {
-            backlog: Backlog::new(limit).with_room(),
+            backlog: Backlog::new(limit),
             count: 0.0,
         }
     }

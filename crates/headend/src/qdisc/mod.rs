@@ -50,20 +50,11 @@ pub use sfq_pie::SfqPie;
 pub use strict_priority::StrictPriority;
 
 use crate::context::{Context, QueueInternals};
-use crate::near::Step;
 use crate::packet::Packet;
 use crate::time::Instant;
 
 /// Holds packets that wait for a transmission opportunity; decides their order and their fate.
 pub trait QueueDiscipline: Debug + Send {
-    /// Asks for its state, in the second step, and for the packets at its ends, in the third.
-    fn fetch(&self, step: Step) {
-        let _ = step;
-    }
-    /// The packet that came first, if it is one queue.
-    fn first(&self) -> Option<&Packet> {
-        None
-    }
     /// Takes a packet in, or discards it (or another).
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>);
     /// Gives up the next packet; may discard some on the way.
@@ -71,26 +62,8 @@ pub trait QueueDiscipline: Debug + Send {
     /// Gives up a packet to another discipline that takes this one's place: all that wait in turn, in the order of their arrival where it is known, and
     /// without a word of its law. What has begun to give up its packets is not used any more.
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet>;
-    /// It is one of many: if it is a FIFO, it takes no memory in advance, and gives it back when nothing waits. Asked while the queue is empty.
-    fn be_frugal(&mut self) {}
     /// What waits.
     fn depth(&self) -> Depth;
-    /// [`Self::enqueue`], and what waits then: one call for a queue in its place, which has to know.
-    fn offer(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> Depth {
-        self.enqueue(packet, line, cx);
-        self.depth()
-    }
-    /// [`Self::dequeue`], and what waits then, into `depth`.
-    fn take(
-        &mut self,
-        depth: &mut Depth,
-        line: &LineView<'_>,
-        cx: &mut Context<'_>,
-    ) -> Option<Packet> {
-        let packet = self.dequeue(line, cx);
-        *depth = self.depth();
-        packet
-    }
     /// When [`Self::update`] is to be called next; `None` while its state cannot change by time alone.
     fn next_update(&self) -> Option<Instant> {
         None

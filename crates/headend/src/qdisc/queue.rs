@@ -3,10 +3,7 @@
 use super::{BacklogLimit, Depth, Fifo, LineView, QueueDiscipline};
 use crate::aqm::DropTail;
 use crate::context::{Context, QueueInternals};
-use crate::metrics::Recorder;
-use crate::near::Step;
 use crate::packet::Packet;
-use crate::slim::Slim;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
 
@@ -20,7 +17,7 @@ pub struct Queue {
     /// What waits, after the latest call.
     depth: Depth,
     /// The earliest update already asked for.
-    armed: Slim<Instant>,
+    armed: Option<Instant>,
     /// The link's token for this queue's updates.
     token: u64,
 }
@@ -33,23 +30,9 @@ impl Queue {
             is_periodic: discipline.is_periodic(),
             depth: discipline.depth(),
             discipline,
-            armed: Slim::NONE,
+            armed: None,
             token,
         }
-    }
-
-    /// Asks for what a packet will touch: of the queue, which the first step has brought.
-    #[inline]
-    pub fn fetch(&self, step: Step, recorder: &Recorder) {
-        if step == Step::Second {
-            recorder.fetch_queue(self.id);
-        }
-        self.discipline.fetch(step);
-    }
-
-    /// The packet that came first of those that wait, where that is known at once.
-    pub fn first(&self) -> Option<&Packet> {
-        self.discipline.first()
     }
 
     /// Its name in records.
@@ -58,37 +41,29 @@ impl Queue {
     }
 
     /// A packet arrives.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "a link has one place for it, which every packet passes"
-    )]
-    pub fn offer(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
+    #[inline]
+    pub fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         cx.enter_queue(self.id);
-        self.depth = self.discipline.offer(packet, line, cx);
-        self.note_depth(cx);
+        self.discipline.enqueue(packet, line, cx);
+        self.look(cx);
     }
 
     /// The link may send: the next packet, if there is one.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "a link has one place for it, which every packet passes"
-    )]
-    pub fn take(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
+    #[inline]
+    pub fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         cx.enter_queue(self.id);
-        let packet = self.discipline.take(&mut self.depth, line, cx);
+        let packet = self.discipline.dequeue(line, cx);
         if let Some(packet) = &packet {
             cx.note_dequeued(self.id, packet);
         }
-        self.note_depth(cx);
+        self.look(cx);
         packet
     }
 
     /// An update may be due.
     pub fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
-        if self.armed.get().is_some_and(|at| at <= cx.now) {
-            self.armed = Slim::NONE;
+        if self.armed.is_some_and(|at| at <= cx.now) {
+            self.armed = None;
         }
         cx.enter_queue(self.id);
         if self.discipline.next_update().is_some_and(|at| at <= cx.now) {
@@ -179,11 +154,6 @@ impl Queue {
     #[inline]
     fn look(&mut self, cx: &mut Context<'_>) {
         self.depth = self.discipline.depth();
-        self.note_depth(cx);
-    }
-
-    #[inline]
-    fn note_depth(&mut self, cx: &mut Context<'_>) {
         cx.note_backlog(self.id, self.depth.bytes);
         if self.is_periodic {
             self.arm(cx);
@@ -194,9 +164,9 @@ impl Queue {
         if let Some(at) = self.discipline.next_update()
             // Never.
             && at < Instant::FAR_FUTURE
-            && self.armed.get().is_none_or(|armed| at < armed)
+            && self.armed.is_none_or(|armed| at < armed)
         {
-            self.armed = Slim::some(at);
+            self.armed = Some(at);
             cx.wake_at(at.max(cx.now), self.token);
         }
     }
@@ -231,14 +201,14 @@ mod tests {
                 let mut ack = bench.packet(flow, 52);
                 (ack.payload, ack.flags, ack.ack) = (0, Flags::ACK, number);
                 for packet in [data, ack] {
-                    queue.offer(packet, &LINE, &mut bench.cx());
+                    queue.enqueue(packet, &LINE, &mut bench.cx());
                 }
             }
             bench.advance(Duration::from_micros(100));
         }
         // Once they have let a packet go, the laws know how long the others have waited.
         bench.advance(Duration::from_secs(2));
-        let sent = queue.take(&LINE, &mut bench.cx());
+        let sent = queue.dequeue(&LINE, &mut bench.cx());
         bench.end(sent.expect("something waits"));
         bench.advance(Duration::from_secs(2));
     }
@@ -259,7 +229,7 @@ mod tests {
                 queue.replace(build(&unlimited, Off), &LINE, &mut bench.cx());
                 assert_eq!(queue.depth(), waiting, "{} {acks:?}", config.name());
                 assert_eq!(bench.take_discards(), [], "{} {acks:?}", config.name());
-                while let Some(packet) = queue.take(&LINE, &mut bench.cx()) {
+                while let Some(packet) = queue.dequeue(&LINE, &mut bench.cx()) {
                     bench.end(packet);
                 }
                 let [entered, left, discarded] = bench.counts();
@@ -276,7 +246,7 @@ mod tests {
         let mut queue = Queue::new(QueueId(0), build(&unlimited, AckAcceleration::Off), 0);
         for _ in 0..10 {
             let packet = bench.packet(flow, 500);
-            queue.offer(packet, &LINE, &mut bench.cx());
+            queue.enqueue(packet, &LINE, &mut bench.cx());
         }
         let short: QueueConfig =
             toml::from_str("[drop_front]\nlimit = '3 packets'").expect("as in a scenario");
@@ -294,7 +264,7 @@ mod tests {
             matches!(taken_in, Some(Column::Integer(packets)) if packets[..] == [10]),
             "{taken_in:?}"
         );
-        while let Some(packet) = queue.take(&LINE, &mut bench.cx()) {
+        while let Some(packet) = queue.dequeue(&LINE, &mut bench.cx()) {
             bench.end(packet);
         }
     }

@@ -3,17 +3,14 @@
 //! Everything that belongs to one event happens in one turn: the component's call, then the packets and notices it put out, in order.
 //! There are no zero-delay events.
 
-mod ahead;
-
 use std::collections::BTreeMap;
 use std::io;
 
-use self::ahead::Ahead;
 use crate::clock::{Arrival, Clock};
 use crate::context::{Context, World};
 use crate::endpoint::Notice;
 use crate::event::{AppId, Event, EventQueue, Source};
-use crate::flow::{FlowId, FlowTable, Hop, Port};
+use crate::flow::{FlowHeader, FlowId, FlowTable, Hop, Port};
 use crate::line::Line;
 use crate::link::Link;
 use crate::metrics::Recorder;
@@ -33,7 +30,6 @@ const SAMPLED_OF_ALL: u32 = 1600;
 
 /// An application in its place.
 #[derive(Debug)]
-#[repr(C, align(64))]
 pub struct AppSetup {
     /// The application.
     pub app: Box<dyn Application>,
@@ -82,7 +78,6 @@ pub struct Simulation {
     events: u64,
     sampled_at: Instant,
     arrivals: Vec<Arrival>,
-    ahead: Ahead,
     life: Option<Life>,
 }
 
@@ -127,7 +122,6 @@ impl Simulation {
         }
         let mut links = parts.links;
         put_off_departures(&mut links, &world);
-        end_lines(&mut world);
         for (index, link) in links.iter().enumerate() {
             if let Some((at, token)) = link.first_wake() {
                 world.events.push(at, Source::Link(index as u32), token);
@@ -139,7 +133,6 @@ impl Simulation {
                 link.wake_for_departures();
             }
         }
-        let ahead = Ahead::new(world.is_crowded);
         Self {
             world,
             links,
@@ -150,7 +143,6 @@ impl Simulation {
             events: 0,
             sampled_at: Instant::ZERO,
             arrivals: Vec::new(),
-            ahead,
             life: None,
         }
     }
@@ -329,9 +321,6 @@ impl Simulation {
 
     #[inline]
     fn handle(&mut self, event: Event) {
-        if event.at >= self.ahead.until {
-            self.look_ahead(event);
-        }
         debug_assert!(event.at >= self.now, "time does not go back");
         self.now = event.at;
         self.events += 1;
@@ -355,25 +344,21 @@ impl Simulation {
         self.settle();
     }
 
-    #[inline]
     fn wake_line(&mut self, index: u32) {
         loop {
-            let World { lines, pool, .. } = &mut self.world;
-            let line = &mut lines[index as usize];
-            // That its first packet is due is why the line is woken.
-            let (packet, end) = (line.take(pool), line.end());
-            // The packet behind it stays where it is, so the next wake-up is known before this packet is looked at; who enters an empty line asks
-            // for one.
-            let next = line.next_due(pool);
+            let line = &mut self.world.lines[index as usize];
+            let packet = line.pop().expect("a line is woken when a packet leaves it");
+            let next = line.next_due();
             let is_last = next.is_none_or(|due| due > self.now);
             if is_last {
+                // Set before the packet arrives, which may put another on the empty line.
                 self.world.events.set_line(index, next);
             }
-            self.carry_to(end, packet);
+            self.arrive(packet);
             if is_last {
                 break;
             }
-            // What one packet sets off comes before the next packet.
+            // All that one packet causes comes before the next packet.
             self.settle();
         }
     }
@@ -381,7 +366,7 @@ impl Simulation {
     fn wake_endpoint(&mut self, index: u32, event: Event) {
         let (flow, side) = (FlowId(index / 2), (index % 2) as usize);
         if self.world.flows.header(flow).generation == (event.token >> 32) as u32 {
-            let mut cx = Context::beside(self.now, &mut self.world, event.source, &mut self.links);
+            let mut cx = Context::new(self.now, &mut self.world, event.source);
             self.endpoints[flow.0 as usize][side].wake(event.token as u32, &mut cx);
         }
     }
@@ -431,14 +416,12 @@ impl Simulation {
         }
         let sampled = sampled_connections(self.apps.len());
         let flows = &self.world.flows;
-        for (slot, (endpoints, &ordinal)) in (0..).zip(self.endpoints.iter().zip(flows.ordinals()))
-        {
-            // Asked first: most connections of a plant are not sampled, and looking at each of them takes long.
+        for (slot, endpoints) in (0..).zip(&self.endpoints) {
+            let FlowHeader { group, ordinal, .. } = *flows.header(FlowId(slot));
             if ordinal >= sampled {
                 continue;
             }
             for sample in endpoints.iter().filter_map(|endpoint| endpoint.sample()) {
-                let group = flows.header(FlowId(slot)).group;
                 recorder.connection_row(self.now, (group, ordinal), sample);
             }
         }
@@ -455,7 +438,7 @@ impl Simulation {
     fn settle_all(&mut self) {
         loop {
             if let Some(packet) = self.world.outbox.pop_front() {
-                self.carry(packet);
+                self.arrive(packet);
             } else if let Some(notice) = self.world.notices.pop_front() {
                 self.pass_on(notice);
             } else {
@@ -464,38 +447,28 @@ impl Simulation {
         }
     }
 
-    /// Takes a packet into what it stands before.
-    fn carry(&mut self, packet: Packet) {
-        self.carry_to(None, packet);
-    }
-
-    /// The same, if it is known what that is.
-    fn carry_to(&mut self, hop: Option<Hop>, packet: Packet) {
-        let hop = match hop {
-            Some(hop) => hop,
-            None => (self.world.flows).hop_of(packet.flow, packet.from, packet.hop),
-        };
-        match hop {
+    /// A packet arrives at the hop that it stands before.
+    fn arrive(&mut self, packet: Packet) {
+        match (self.world.flows).hop_of(packet.flow, packet.from, packet.hop) {
             Hop::Link { link, port } => {
                 let source = Source::Link(u32::from(link));
                 let mut cx = Context::new(self.now, &mut self.world, source);
-                self.links[usize::from(link)].offer(port, packet, &mut cx);
+                self.links[usize::from(link)].arrive(port, packet, &mut cx);
             }
             Hop::Line(index) => {
-                let hop = packet.hop;
                 Context::new(self.now, &mut self.world, Source::Line(index))
-                    .hand_over(packet, hop, self.now);
+                    .travel(packet, self.now);
             }
             Hop::End => self.deliver(packet),
         }
     }
 
-    /// Hands a packet to the host it was sent to.
+    /// A packet has reached the host at the end of its route.
     fn deliver(&mut self, packet: Packet) {
         let (flow, to) = (packet.flow, packet.from.other());
         let source = Source::Endpoint(flow.0 * 2 + to.index() as u32);
-        let mut cx = Context::beside(self.now, &mut self.world, source, &mut self.links);
-        cx.deliver(&packet);
+        let mut cx = Context::new(self.now, &mut self.world, source);
+        cx.count_delivered(&packet);
         self.endpoints[flow.0 as usize][to.index()].receive(&packet, &mut cx);
         cx.end(packet);
     }
@@ -551,20 +524,6 @@ fn put_off_departures(links: &mut [Box<dyn Link>], world: &World) {
     }
     for ((link, port), span) in spans {
         links[usize::from(link)].put_off(Port(port), span);
-    }
-}
-
-/// Tells each delay line what stands behind it, if that is the same on all routes: a packet then needs not be asked.
-fn end_lines(world: &mut World) {
-    let mut ends = BTreeMap::new();
-    for (line, next) in world.flows.ends_of_lines() {
-        let end = ends.entry(line).or_insert(Some(next));
-        *end = end.filter(|&end| end == next);
-    }
-    for (line, end) in ends {
-        if let Some(end) = end {
-            world.lines[line as usize].lead_to(end);
-        }
     }
 }
 

@@ -780,7 +780,7 @@ impl Endpoint for Connection {
 
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         // A late packet of a connection that both sides have finished.
-        if cx.header(self.flow).closed {
+        if cx.is_flow_closed(self.flow) {
             return;
         }
         if packet.flags.has(Flags::SYN) {
@@ -803,7 +803,7 @@ impl Endpoint for Connection {
             RETRANSMISSION => self.retransmission_timer.woken(cx.now),
             _ => unreachable!("a wake-up with a token no timer has"),
         };
-        if !counts || cx.header(self.flow).closed {
+        if !counts || cx.is_flow_closed(self.flow) {
             return;
         }
         match token {

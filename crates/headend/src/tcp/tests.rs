@@ -94,18 +94,18 @@ impl fmt::Debug for Scripted {
 }
 
 impl Link for Scripted {
-    fn offer(&mut self, _port: Port, mut packet: Packet, cx: &mut Context<'_>) {
+    fn arrive(&mut self, _port: Port, mut packet: Packet, cx: &mut Context<'_>) {
         match (self.fate)(&mut packet) {
             Fate::Hold(time) => {
                 self.late.push_back(packet);
                 cx.wake_at(cx.now + time, 0);
             }
             Fate::Lose => cx.discard(packet, DropReason::Corrupted),
-            Fate::Pass => cx.forward(packet),
+            Fate::Pass => cx.forward(packet, cx.now),
         }
     }
     fn wake(&mut self, _token: u64, cx: &mut Context<'_>) {
-        cx.forward(self.late.pop_front().expect("one for each wake-up"));
+        cx.forward(self.late.pop_front().expect("one for each wake-up"), cx.now);
     }
     fn visit_queues(&mut self, _now: Instant, _visit: &mut Visitor<'_>) {}
     fn held(&self) -> u64 {

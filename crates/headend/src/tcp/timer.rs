@@ -72,9 +72,6 @@ mod tests {
             tunnel: None,
             dscp: 0,
             routes: [route; 2],
-            first_hops: [Hop::End; 2],
-            alive: 0,
-            closed: false,
         });
         let second = Duration::from_secs(1);
         let recorder = Recorder::new(Vec::new(), Vec::new(), second, second);

@@ -9,9 +9,8 @@ use std::sync::Arc;
 use crate::context::{Context, World};
 use crate::endpoint::{Command, Endpoint, External, Notice, Udp};
 use crate::event::{AppId, Source};
-use crate::flow::{FlowHeader, FlowId, GroupId, Hop, Protocol, RouteId, TunnelId};
+use crate::flow::{FlowHeader, FlowId, GroupId, Protocol, RouteId, TunnelId};
 use crate::metrics::Measure;
-use crate::near::Step;
 use crate::packet::{Ecn, Side};
 use crate::rng::Rng;
 use crate::tcp;
@@ -56,15 +55,6 @@ pub mod web;
 
 /// Somebody who uses the line.
 pub trait Application: Debug + Send {
-    /// Asks for its state, in the second step, and for what that refers to, in the third.
-    fn fetch(&self, step: Step) {
-        let _ = step;
-    }
-    /// The flow and the side it sends on when it is woken with `token`, if that is all it does then.
-    fn sends_on(&self, token: u64) -> Option<(FlowId, Side)> {
-        let _ = token;
-        None
-    }
     /// Something happened.
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>);
 }
@@ -361,9 +351,6 @@ impl AppContext<'_> {
             dscp: self.group.dscp,
             tunnel: self.group.tunnel,
             routes: peer.routes,
-            first_hops: [Hop::End; 2],
-            alive: 0,
-            closed: false,
         })
     }
 

@@ -20,9 +20,8 @@ const CONCATENATION_HEADER: u64 = 6;
 /// Bytes that each fragment costs: a MAC header with the fragmentation extension, and a CRC.
 pub const FRAGMENT_OVERHEAD: u64 = 16 + 4;
 
-/// Bursts, one after the other. What most grants touch stands first.
+/// Bursts, one after the other.
 #[derive(Debug)]
-#[repr(C)]
 pub struct Bursts {
     /// Largest burst of several packets, bytes; zero: bursts are single packets.
     limit: u64,

@@ -235,7 +235,7 @@ impl Classifiers {
 mod tests {
     use super::*;
     use crate::event::AppId;
-    use crate::flow::{FlowId, GroupId, Hop, RouteId};
+    use crate::flow::{FlowId, GroupId, RouteId};
     use crate::packet::Side;
 
     const HOME: u32 = 0x0a00_000a;
@@ -254,9 +254,6 @@ mod tests {
             dscp,
             tunnel: None,
             routes: [RouteId(0); 2],
-            first_hops: [Hop::End; 2],
-            alive: 0,
-            closed: false,
         }
     }
 

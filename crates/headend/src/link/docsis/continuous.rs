@@ -11,7 +11,6 @@ use super::cmts::Grant;
 use super::service_flow::{Carried, DequeueAt, Supply};
 use super::timing::UpstreamTiming;
 use crate::context::Context;
-use crate::few::Few;
 use crate::packet::Packet;
 use crate::qdisc::Framing;
 use crate::time::Instant;
@@ -29,21 +28,20 @@ struct Rest {
     pdu: u64,
 }
 
-/// A stream of bytes. What most grants touch stands first.
+/// A stream of bytes.
 #[derive(Debug)]
-#[repr(C)]
 pub struct Continuous {
+    dequeue_at: DequeueAt,
     /// PDU bytes asked for and not drawn.
     requested: u64,
     /// Bytes asked for, MAC headers included, and not granted.
     outstanding: u64,
-    /// Of `partial`; of none, nothing.
-    rest: Rest,
-    dequeue_at: DequeueAt,
     /// Grants whose bursts are not prepared yet, in the order of time.
-    grants: Few<Grant>,
+    grants: VecDeque<Grant>,
     /// A packet of which a part is sent.
     partial: Option<Packet>,
+    /// The bytes of `partial` that are not sent yet; zero without one.
+    rest: Rest,
     /// The transmit queue: packets that were scheduled when they were requested. Empty but for [`DequeueAt::Request`].
     scheduled: VecDeque<Packet>,
     /// Its PDU bytes.
@@ -51,9 +49,6 @@ pub struct Continuous {
 }
 
 impl Continuous {
-    /// Bytes that most grants touch.
-    pub const HOT: usize = std::mem::offset_of!(Self, partial);
-
     /// Nothing sent, nothing asked for.
     pub fn new(dequeue_at: DequeueAt) -> Self {
         Self {
@@ -62,7 +57,7 @@ impl Continuous {
             rest: Rest::default(),
             requested: 0,
             outstanding: 0,
-            grants: Few::new(),
+            grants: VecDeque::new(),
             scheduled: VecDeque::new(),
             scheduled_pdu: 0,
         }

@@ -181,12 +181,6 @@ impl DownstreamScheduler {
         unreachable!("a ready flow stands in a list")
     }
 
-    /// Those whose turns come next, as far as is known, if nobody with a reserved rate comes before.
-    pub fn upcoming(&self) -> impl Iterator<Item = usize> + '_ {
-        let list = self.occupied.checked_ilog2().unwrap_or_default() as usize;
-        self.lists[list].iter().map(|&flow| flow as usize)
-    }
-
     /// The turn sent a packet of `bytes`, and its flow has more to send or not.
     pub fn sent(&mut self, turn: Turn, bytes: u64, more: bool, now: Instant) {
         let share = &mut self.shares[turn.flow];

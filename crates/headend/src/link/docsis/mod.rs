@@ -35,9 +35,7 @@ use std::collections::VecDeque;
 use crate::context::Context;
 use crate::flow::Port;
 use crate::link::{Link, Visitor};
-use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
-use crate::near::Step;
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
@@ -151,32 +149,11 @@ impl DocsisLink {
 }
 
 impl Link for DocsisLink {
-    fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
+    fn arrive(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
         match self.classify(port, &packet, cx) {
             None => cx.discard(packet, DropReason::Filtered),
-            Some(flow) if port.0 & 1 == 0 => self.upstream.offer(flow, packet, cx),
-            Some(flow) => self.downstream.offer(flow, packet, cx),
-        }
-    }
-
-    fn fetch(&self, port: Port, step: Step, recorder: &Recorder) {
-        // Which flow of a modem it will be, its classifiers say; most have one.
-        let flow = self.entrances[usize::from(port.0)].primary as usize;
-        if port.0 & 1 == 0 {
-            self.upstream.fetch(flow, step, recorder);
-        } else {
-            self.downstream.fetch(flow, step, recorder);
-        }
-    }
-
-    fn fetch_woken(&self, token: u64, step: Step, recorder: &Recorder) {
-        if token == CHANGE {
-        } else if token & 1 == 0 {
-            let wake = upstream::Wake::from_token(token);
-            self.upstream.fetch_woken(wake, step, recorder);
-        } else {
-            let wake = downstream::Wake::from_token(token);
-            self.downstream.fetch_woken(wake, step, recorder);
+            Some(flow) if port.0 & 1 == 0 => self.upstream.arrive(flow, packet, cx),
+            Some(flow) => self.downstream.arrive(flow, packet, cx),
         }
     }
 

@@ -12,8 +12,6 @@ use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::timing::UpstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
-use crate::metrics::Recorder;
-use crate::near::{Beginning, Near, Step, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, GrantView, LineView, Queue, QueueDiscipline, Shaper};
 use crate::rng::Rng;
@@ -95,7 +93,7 @@ impl Supply {
     #[inline]
     pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
         let line = line(self.rate, &self.buckets, self.told.as_deref());
-        self.queue.take(&line, cx)
+        self.queue.dequeue(&line, cx)
     }
 
     /// Bytes in the queue.
@@ -108,7 +106,7 @@ impl Supply {
     pub fn send(&mut self, packet: Packet, at: Instant, cx: &mut Context<'_>) {
         self.last_delivery = self.last_delivery.max(at);
         cx.note_loaded(self.queue.id(), &packet, self.last_delivery);
-        cx.forward_at(packet, self.last_delivery);
+        cx.forward(packet, self.last_delivery);
     }
 
     /// The modem gives a packet up that it had taken from the queue.
@@ -134,46 +132,30 @@ macro_rules! sending {
     };
 }
 
-/// An upstream service flow. What is needed less often stands last: in `sending`.
+/// An upstream service flow.
 #[derive(Debug)]
-#[repr(C)]
 pub struct ServiceFlow {
-    beginning: Beginning,
+    /// Nothing goes through the modem before.
+    registered_at: Instant,
+    is_deleted: bool,
     supply: Supply,
+    /// How it requests bandwidth.
     asking: Asking,
-    backoff: Backoff,
     may_contend: bool,
     /// It may contend while a request of it is outstanding.
     may_contend_again: bool,
+    may_piggyback: bool,
+    /// Contention attempts before it gives a request up.
+    retries: u8,
+    backoff: Backoff,
+    rng: Rng,
+    /// How it fills its grants.
+    sending: Sending,
     /// When the interval of the latest MAP with a grant ends.
     granted_until: Instant,
-    may_piggyback: bool,
-    is_deleted: bool,
-    retries: u8,
-    /// Nothing goes through the modem before.
-    registered_at: Instant,
-    rng: Rng,
-    sending: Sending,
 }
 
-// Of the other way of sending it is about as much.
-near!(ServiceFlow, up to sending + Continuous::HOT);
-
 impl ServiceFlow {
-    /// Asks for what a packet or a grant will touch.
-    #[inline]
-    pub fn fetch(&self, step: Step, recorder: &Recorder) {
-        match step {
-            Step::First => Near::fetch(self),
-            Step::Second | Step::Third => self.supply.queue.fetch(step, recorder),
-        }
-    }
-
-    /// The first packet in its queue.
-    pub fn first(&self) -> Option<&Packet> {
-        self.supply.queue.first()
-    }
-
     /// An idle flow of a modem that is registered at `registered_at`.
     pub fn new(
         flow: UpstreamFlow,
@@ -183,7 +165,6 @@ impl ServiceFlow {
     ) -> Self {
         let policy = flow.qos.policy;
         Self {
-            beginning: [],
             supply: Supply {
                 told: first_view(flow.queue.looks_at_grants()),
                 queue: flow.queue,
@@ -239,14 +220,14 @@ impl ServiceFlow {
     }
 
     /// A packet arrives.
-    pub fn offer(&mut self, packet: Packet, cx: &mut Context<'_>) {
+    pub fn arrive(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         if cx.now < self.registered_at {
             return supply.discard(packet, DropReason::NotRegistered, cx);
         }
         let before = supply.queued();
         let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
-        supply.queue.offer(packet, &line, cx);
+        supply.queue.enqueue(packet, &line, cx);
         self.account(before, cx.now);
     }
 

@@ -17,9 +17,7 @@ use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
 use crate::context::Context;
 use crate::link::{RateSchedule, Visitor};
-use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
-use crate::near::Step;
 use crate::packet::Packet;
 use crate::qdisc::QueueDiscipline;
 use crate::time::Instant;
@@ -73,9 +71,6 @@ pub struct Upstream {
     answers: Vec<Answer>,
 }
 
-/// Grants whose service flows are asked for together.
-const AHEAD: usize = 16;
-
 impl Upstream {
     /// An idle upstream.
     pub fn new(mut setup: UpstreamSetup) -> Self {
@@ -111,25 +106,10 @@ impl Upstream {
         }
     }
 
-    /// Asks for what a packet or a grant of a service flow will touch.
-    pub fn fetch(&self, flow: usize, step: Step, recorder: &Recorder) {
-        self.flows[flow].fetch(step, recorder);
-    }
-
-    /// Asks for what a wake-up will touch.
-    pub fn fetch_woken(&self, wake: Wake, step: Step, recorder: &Recorder) {
-        match wake {
-            Wake::Burst(flow) | Wake::Request(flow) | Wake::Update(flow) => {
-                self.fetch(flow, step, recorder);
-            }
-            Wake::Map => {}
-        }
-    }
-
     /// A packet arrives at a service flow.
-    pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
+    pub fn arrive(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
-        self.flows[flow].offer(packet, cx);
+        self.flows[flow].arrive(packet, cx);
         // Only an arrival gives a flow something to ask for: what a discipline holds back counts as waiting, and has been asked for.
         if self.flows[flow].must_ask() {
             self.ask(flow, cx.now, cx);
@@ -395,14 +375,8 @@ impl Upstream {
         sort(&mut grants, &self.timing);
         self.end_expectations(&grants);
         self.ask_instead(cx);
-        let (mut received, mut fetched) = (0, 0);
         for of_one in grants.chunk_by(|one, other| one.flow == other.flow) {
-            if cx.is_crowded() && received >= fetched {
-                fetched = grants.len().min(received + AHEAD);
-                self.fetch_granted(&grants[received..fetched], cx);
-            }
             self.receive_grants(of_one, cx);
-            received += of_one.len();
         }
         grants.clear();
         self.grants = grants;
@@ -489,25 +463,6 @@ impl Upstream {
             mac.maps += missed.grants;
             mac.granted_bytes += bytes;
             mac.unused_grant_bytes += missed.grants * self.timing.room(missed.minislots);
-        }
-    }
-
-    /// Asks for what these grants of a MAP will touch, step by step.
-    fn fetch_granted(&self, grants: &[Grant], cx: &mut Context<'_>) {
-        for step in [Step::First, Step::Second, Step::Third] {
-            for grant in grants {
-                self.fetch(grant.flow, step, cx.recorder());
-            }
-        }
-        for grant in grants {
-            if let Some(packet) = self.flows[grant.flow].first() {
-                cx.fetch_flow(packet);
-            }
-        }
-        for grant in grants {
-            if let Some(packet) = self.flows[grant.flow].first() {
-                cx.fetch_next_hop(packet);
-            }
         }
     }
 

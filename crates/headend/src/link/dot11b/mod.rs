@@ -14,8 +14,8 @@ pub mod phy;
 use self::backoff::{Backoff, Limits, Try};
 use self::phy::Phy;
 use super::{Link, Visitor};
+use crate::collection::Earliest;
 use crate::context::Context;
-use crate::earliest::Earliest;
 use crate::flow::{Hop, Port};
 use crate::metrics::channel::ChannelUse;
 use crate::packet::Packet;
@@ -212,7 +212,7 @@ impl Cell {
         if place.frame.is_some() {
             return;
         }
-        place.frame = place.queue.take(&place.line, cx);
+        place.frame = place.queue.dequeue(&place.line, cx);
         if place.frame.is_some() {
             self.waiting += 1;
             self.waits_since.get_or_insert(cx.now);
@@ -348,7 +348,7 @@ impl Cell {
         let until = at + gap + phy.answer(radio.rate);
         // What the wide area loses of it at once is told of as at other links: in its queue's row.
         cx.enter_queue(self.nodes[node].queue.id());
-        cx.forward_at(packet, at + *propagation);
+        cx.forward(packet, at + *propagation);
         (until, Ending::Delivered)
     }
 
@@ -511,14 +511,14 @@ fn slot(number: u64) -> Instant {
 }
 
 impl Link for Cell {
-    fn offer(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
+    fn arrive(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
         let node = if port.0 % 2 == 1 {
             ACCESS_POINT
         } else {
             usize::from(port.0 / 2) + 1
         };
         let place = &mut self.nodes[node];
-        place.queue.offer(packet, &place.line, cx);
+        place.queue.enqueue(packet, &place.line, cx);
         self.supply(node, cx);
     }
 

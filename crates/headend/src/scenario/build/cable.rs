@@ -126,7 +126,6 @@ impl Builder {
             rate: flow.rate,
             framing: Framing::ETHERNET,
             acceleration: flow.ack_acceleration,
-            is_one_of_many: plan.modems.len() > 1,
             map_interval: is_upstream.then(|| plan.plant.upstream_timing().map_interval()),
         };
         self.queue(&place, &flow.queue, token)
@@ -145,11 +144,7 @@ impl Builder {
             let name = modem.queue_name(line.name, &flow.name);
             let path = format!("link.{name}.queue.{}", plan.name);
             let discipline = self.discipline(queue, flow.rate, &path);
-            let mut queue = flow.ack_acceleration.before(discipline);
-            if line.plan.modems.len() > 1 {
-                queue.be_frugal();
-            }
-            queue
+            flow.ack_acceleration.before(discipline)
         });
         let port = 2 * plan.modem + direction;
         let drops = &line.plan.profiles[modem.profile].drops;

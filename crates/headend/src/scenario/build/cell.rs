@@ -46,7 +46,6 @@ impl Builder {
             rate,
             framing: Framing::IP,
             acceleration: AckAcceleration::Off,
-            is_one_of_many: false,
             map_interval: None,
         };
         self.queue(&place, config, Cell::update_token(node))

@@ -42,8 +42,6 @@ struct QueuePlace<'a> {
     framing: Framing,
     /// What stands before it.
     acceleration: AckAcceleration,
-    /// Whether the link has the queues of several customers.
-    is_one_of_many: bool,
     /// Of a DOCSIS upstream: time between two MAPs.
     map_interval: Option<Duration>,
 }
@@ -61,12 +59,8 @@ const MTU: u16 = 1500;
 /// Packet times of the fastest link that one bucket of the event queue spans: few events are then put into a bucket
 /// already open, and the horizon still covers the usual delays.
 const PACKETS_PER_BUCKET: u64 = 2;
-/// Packets for which room is made on all delay lines together, where they are few. Of a plant's each grows to what it needs.
-const ROOM_ON_LINES: usize = 1 << 17;
 /// Time for which the usual deepest buffers hold a packet.
 const DEEPEST: Duration = Duration::from_millis(250);
-/// Lines that are few.
-const FEW_LINES: usize = 256;
 
 impl Scenario {
     /// The simulation, with `seed` in place of the scenario's own.
@@ -90,12 +84,6 @@ impl Scenario {
         builder.flows.set_ipv6(ipv6_blocks(&self.hosts));
         for group in &self.groups {
             builder.add_group(group);
-        }
-        if builder.lines.len() <= FEW_LINES && self.links.iter().all(|link| customers(link) == 1) {
-            let room = ROOM_ON_LINES / builder.lines.len().max(1);
-            for line in &mut builder.lines {
-                line.make_room(builder.fastest, room);
-            }
         }
         let raw = self.raw();
         let recorder = Recorder::new(
@@ -234,7 +222,6 @@ impl Builder {
             rate,
             framing: Framing::IP,
             acceleration: AckAcceleration::Off,
-            is_one_of_many: false,
             map_interval: None,
         };
         DirectionSetup {
@@ -255,7 +242,6 @@ impl Builder {
             rate,
             framing,
             acceleration,
-            is_one_of_many,
             map_interval,
         } = *place;
         let id = QueueId(self.queue_infos.len() as u32);
@@ -270,11 +256,7 @@ impl Builder {
             map_interval,
         });
         let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
-        let mut discipline = acceleration.before(discipline);
-        if is_one_of_many {
-            discipline.be_frugal();
-        }
-        Queue::new(id, discipline, token)
+        Queue::new(id, acceleration.before(discipline), token)
     }
 
     fn discipline(&self, config: &QueueConfig, rate: Rate, path: &str) -> Box<dyn QueueDiscipline> {

@@ -12,11 +12,8 @@ use self::signalling::{Event, Signalling};
 use self::talk::Talk;
 use super::config::{Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
 use super::{AppContext, AppEvent, Application, Direction, News};
-use crate::flow::FlowId;
 use crate::metrics::Measure;
 use crate::metrics::voice::{self, Codec, DeJitter, Scorer};
-use crate::near::{Beginning, Near, Step, near};
-use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
 
@@ -187,39 +184,38 @@ impl Config {
     }
 }
 
-/// Somebody who telephones.
+/// One telephone user, who makes one call after another.
 #[derive(Debug)]
-#[repr(C)]
 pub struct Voice {
-    beginning: Beginning,
-    talk: Talk,
-    signalling: Option<Box<Signalling>>,
     config: Config,
     direction: Direction,
+    /// The sound of the current or latest call.
+    talk: Talk,
+    signalling: Option<Signalling>,
     /// Calls begun.
     begun: u32,
-    stopped: bool,
-    /// When the call at hand is over, and when the next begins.
+    /// When the current call ends.
     hang_up_at: Option<Instant>,
+    /// When the next call begins.
     next_at: Option<Instant>,
+    stopped: bool,
 }
 
 impl Voice {
     /// Calls that begin when it is started.
     pub fn new(config: &Config, direction: Direction) -> Self {
         Self {
-            beginning: [],
-            talk: Talk::new(config, direction),
+            config: config.clone(),
             direction,
+            talk: Talk::new(config, direction),
             signalling: match config.signalling {
                 Protocol::None => None,
-                Protocol::Sip => Some(Box::default()),
+                Protocol::Sip => Some(Signalling::default()),
             },
             begun: 0,
-            stopped: false,
             hang_up_at: None,
             next_at: None,
-            config: config.clone(),
+            stopped: false,
         }
     }
 
@@ -313,21 +309,7 @@ impl Voice {
     }
 }
 
-near!(Voice, up to signalling);
-
 impl Application for Voice {
-    fn fetch(&self, step: Step) {
-        match step {
-            Step::First => {}
-            Step::Second => Near::fetch(self),
-            Step::Third => self.talk.fetch(),
-        }
-    }
-
-    fn sends_on(&self, token: u64) -> Option<(FlowId, Side)> {
-        self.talk.sends_on(token)
-    }
-
     fn on(&mut self, event: AppEvent, cx: &mut AppContext<'_>) {
         match event {
             AppEvent::Started => self.call(cx),

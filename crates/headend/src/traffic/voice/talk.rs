@@ -11,7 +11,6 @@ use crate::traffic::{AppContext, Direction};
 
 /// Packets of sound both ways, or one way.
 #[derive(Debug)]
-#[repr(C)]
 pub(super) struct Talk {
     stream: Stream,
     /// By the side that talks.
@@ -37,18 +36,6 @@ impl Talk {
     pub(super) fn start(&mut self, cx: &mut AppContext<'_>) {
         self.stream.start(cx);
         self.flow = self.stream.flow();
-    }
-
-    /// Asks for what the next packet of either side is noted in.
-    pub(super) fn fetch(&self) {
-        for scorer in &self.scorers {
-            scorer.fetch();
-        }
-    }
-
-    /// The flow and the side that has a packet due with `token`.
-    pub(super) fn sends_on(&self, token: u64) -> Option<(FlowId, Side)> {
-        self.flow.zip(Side::BOTH.get(token as usize).copied())
     }
 
     /// A side's next packet is due.

@@ -11,9 +11,7 @@ use super::timing::DownstreamTiming;
 use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::{Context, QueueInternals};
 use crate::link::{RateSchedule, Transmitter, Visitor};
-use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
-use crate::near::{Beginning, Near, Step, near};
 use crate::packet::Packet;
 use crate::qdisc::{Framing, LineView, Queue, QueueDiscipline, Shaper};
 use crate::time::{Duration, Instant};
@@ -33,21 +31,17 @@ pub enum Wake {
 
 /// A service flow at the CMTS.
 #[derive(Debug)]
-#[repr(C)]
 struct ServiceFlow {
-    beginning: Beginning,
     queue: Queue,
-    buckets: TokenBuckets,
     rate: Rate,
+    buckets: TokenBuckets,
+    /// Taken from the queue: waits for tokens, or has them and waits for the channel.
+    in_hand: Option<Packet>,
     /// When the packet in hand has its tokens.
     admitted: Instant,
     /// It waits for them.
     is_held_back: bool,
     is_deleted: bool,
-    /// A packet is in hand: said here, so that it need not be touched.
-    has_in_hand: bool,
-    /// Taken from the queue: waits for tokens, or has them and waits for the channel. Last, as few packets do.
-    in_hand: Option<Packet>,
 }
 
 /// The downstream.
@@ -96,43 +90,12 @@ impl Downstream {
         }
     }
 
-    /// Asks for what a packet of a service flow will touch.
-    pub fn fetch(&self, flow: usize, step: Step, recorder: &Recorder) {
-        let flow = &self.flows[flow];
-        match step {
-            Step::First => flow.fetch(),
-            Step::Second | Step::Third => flow.queue.fetch(step, recorder),
-        }
-    }
-
-    /// Asks for what a wake-up will touch.
-    pub fn fetch_woken(&self, wake: Wake, step: Step, recorder: &Recorder) {
-        match wake {
-            Wake::Admitted(flow) | Wake::Update(flow) => self.fetch(flow, step, recorder),
-            Wake::Sent => {}
-        }
-    }
-
-    /// Asks for what the next turns will touch, step by step: by the time one comes, it has been through all of them.
-    fn fetch_upcoming(&self, cx: &mut Context<'_>) {
-        let mut upcoming = self.scheduler.upcoming();
-        if let Some(first) = upcoming.next().and_then(|flow| self.flows[flow].first()) {
-            cx.fetch_next_hop(first);
-        }
-        if let Some(first) = upcoming.next().and_then(|flow| self.flows[flow].first()) {
-            cx.fetch_flow(first);
-        }
-        for (flow, step) in upcoming.zip([Step::Third, Step::Second, Step::First]) {
-            self.fetch(flow, step, cx.recorder());
-        }
-    }
-
     /// A packet arrives for a service flow.
-    pub fn offer(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
+    pub fn arrive(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
-        one.queue.offer(packet, &line, cx);
+        one.queue.enqueue(packet, &line, cx);
         let is_first = one.queue.depth().packets == 1 && !one.is_held_back;
         if is_first && !self.is_awaited && cx.now >= self.busy_until {
             // Usual where the channel is not full: nobody else wants it.
@@ -155,9 +118,6 @@ impl Downstream {
             Wake::Sent => {
                 self.is_awaited = false;
                 self.next(cx);
-                if cx.is_crowded() {
-                    self.fetch_upcoming(cx);
-                }
             }
             Wake::Update(flow) => {
                 self.flows[flow].update(cx);
@@ -301,11 +261,11 @@ impl Downstream {
         let end = self.channel.send(cx.now, pdu + self.timing.mac_header);
         self.busy_until = end;
         if end == Instant::FAR_FUTURE {
-            self.flows[flow].keep(packet);
+            self.flows[flow].in_hand = Some(packet);
             return None;
         }
         self.sent += pdu + self.timing.mac_header;
-        cx.forward_at(packet, self.timing.delivery(end));
+        cx.forward(packet, self.timing.delivery(end));
         Some(pdu)
     }
 
@@ -319,19 +279,15 @@ impl Downstream {
     }
 }
 
-near!(ServiceFlow, up to in_hand);
-
 impl ServiceFlow {
     fn new(flow: DownstreamFlow, token_interval: Duration) -> Self {
         Self {
-            beginning: [],
             queue: flow.queue,
             buckets: TokenBuckets::new(flow.limits).with_tick(token_interval),
             rate: flow.rate,
             admitted: Instant::ZERO,
             is_held_back: false,
             is_deleted: false,
-            has_in_hand: false,
             in_hand: None,
         }
     }
@@ -339,9 +295,7 @@ impl ServiceFlow {
     /// The packet that may be sent now. If the next one must wait for tokens, it is in hand from now on and a wake-up is under way.
     #[inline]
     fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
-        if self.has_in_hand {
-            self.has_in_hand = false;
-            let packet = self.in_hand.take()?;
+        if let Some(packet) = self.in_hand.take() {
             if self.admitted < cx.now {
                 let bytes = Framing::ETHERNET.of_size(packet.size);
                 self.buckets.delayed(cx.now, bytes);
@@ -349,28 +303,21 @@ impl ServiceFlow {
             return Some(packet);
         }
         let line = line(self.rate, &self.buckets);
-        let packet = self.queue.take(&line, cx)?;
+        let packet = self.queue.dequeue(&line, cx)?;
         let bytes = Framing::ETHERNET.of_size(packet.size);
         self.admitted = self.buckets.admit(cx.now, bytes);
         if self.admitted <= cx.now {
             return Some(packet);
         }
-        self.keep(packet);
+        self.in_hand = Some(packet);
         self.is_held_back = true;
         cx.wake_at(self.admitted, Wake::Admitted(flow).token());
         None
     }
 
-    /// It has `packet` in hand.
-    fn keep(&mut self, packet: Packet) {
-        self.in_hand = Some(packet);
-        self.has_in_hand = true;
-    }
-
     fn delete(&mut self, cx: &mut Context<'_>) {
         self.is_deleted = true;
         self.is_held_back = false;
-        self.has_in_hand = false;
         if let Some(packet) = self.in_hand.take() {
             cx.enter_queue(self.queue.id());
             cx.discard(packet, DropReason::ServiceFlowDeleted);
@@ -399,17 +346,8 @@ impl ServiceFlow {
         self.held() == 0 && self.queue.is_at_rest() && self.buckets.are_full(now)
     }
 
-    /// The packet that is sent next.
-    fn first(&self) -> Option<&Packet> {
-        if self.has_in_hand {
-            self.in_hand.as_ref()
-        } else {
-            self.queue.first()
-        }
-    }
-
     fn held(&self) -> u64 {
-        self.queue.depth().packets + u64::from(self.has_in_hand)
+        self.queue.depth().packets + u64::from(self.in_hand.is_some())
     }
 }
 

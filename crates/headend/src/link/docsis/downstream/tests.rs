@@ -73,9 +73,6 @@ impl Plain {
             dscp: 0,
             tunnel: None,
             routes: [route; 2],
-            first_hops: [Hop::End; 2],
-            alive: 0,
-            closed: false,
         };
         let sources = wanted.iter().map(|_| flows.open(header())).collect();
         let exit = Line::new(
@@ -98,12 +95,12 @@ impl Plain {
         }
     }
 
-    fn offer(&mut self, flow: usize, size: u16) {
+    fn arrive(&mut self, flow: usize, size: u16) {
         let packet = Packet::datagram(self.sources[flow], Side::Peer, 0, size, size);
         self.world.entered += 1;
         self.world.flows.entered(self.sources[flow]);
         let mut cx = Context::new(self.now, &mut self.world, Source::Link(0));
-        self.downstream.offer(flow, packet, &mut cx);
+        self.downstream.arrive(flow, packet, &mut cx);
     }
 
     /// Lets everything happen up to `until`.
@@ -123,11 +120,11 @@ impl Plain {
 
     fn drain(&mut self) {
         let due = loop {
-            let due = self.world.lines[0].next_due(&self.world.pool);
+            let due = self.world.lines[0].next_due();
             if due.is_none_or(|due| due > self.now) {
                 break due;
             }
-            let packet = self.world.lines[0].take(&mut self.world.pool);
+            let packet = self.world.lines[0].pop().expect("it is due");
             let flow = packet.flow.0 as usize;
             (self.out).push((self.now, flow, Framing::ETHERNET.of_size(packet.size)));
             self.world.delivered += 1;
@@ -143,7 +140,7 @@ impl Plain {
         while self.now < start + span {
             for (flow, size) in sizes.iter().enumerate() {
                 while *size > 0 && self.downstream.flows[flow].queue.depth().bytes < 20_000 {
-                    self.offer(flow, *size);
+                    self.arrive(flow, *size);
                 }
             }
             self.run(self.now + step);
@@ -312,7 +309,7 @@ fn a_new_discipline_gives_up_at_once_what_the_earlier_one_held_back() {
     let mut cx = Context::new(plain.now, &mut plain.world, Source::Link(0));
     plain.downstream.replace_queue(0, slow, &mut cx);
     for _ in 0..60 {
-        plain.offer(0, 1500);
+        plain.arrive(0, 1500);
     }
     plain.run(plain.now + Duration::from_millis(50));
     let before = plain.out.len();
@@ -331,7 +328,7 @@ fn a_new_discipline_gives_up_at_once_what_the_earlier_one_held_back() {
 #[test]
 fn an_idle_service_flow_is_served_at_once_and_costs_no_events() {
     let mut plain = Plain::new(&vec![Wanted::limited(MBIT); 1000], 100 * MBIT);
-    plain.offer(700, 1000);
+    plain.arrive(700, 1000);
     let mut events = 0;
     while let Some(event) = plain.world.events.pop_until(Instant::FAR_FUTURE) {
         events += 1;
@@ -354,7 +351,7 @@ proptest! {
         let mut plain = Plain::new(&wanted, capacity);
         for (flow, size, packets, micros) in steps {
             for _ in 0..packets {
-                plain.offer(flow % tiers.len(), size);
+                plain.arrive(flow % tiers.len(), size);
             }
             plain.run(plain.now + Duration::from_micros(micros));
             plain.assert_conserved();

@@ -3,8 +3,6 @@
 //! The times play in fours, the earliest of four goes on, and the last one left is the first. Changing one time plays its matches again: one for
 //! every two bits of an index, and without a branch that depends on how they end.
 
-use prefetch_index::prefetch_index;
-
 use crate::time::Instant;
 
 /// Out of the running.
@@ -88,38 +86,6 @@ impl Earliest {
         (at, index as u32)
     }
 
-    /// Puts every index whose time is before `end` into `found`, in no order.
-    pub(crate) fn find_before(&self, end: Instant, found: &mut Vec<u32>) {
-        let end = end.as_nanos().min(self.limit) << self.index_bits;
-        found.clear();
-        found.push(0);
-        // Round by round, from the last one: who has won a match played in the round before it.
-        let (mut first, mut round) = (0, 1);
-        loop {
-            let matches = found.len();
-            found.resize(matches + matches * PLAYERS, 0);
-            let mut winners = matches;
-            for at in 0..matches {
-                let number = found[at] as usize;
-                // Match `n` is played for place `n - 1`. All are written down, and who has not won is written over: which one wins is not to be guessed.
-                for (seat, &player) in self.matches[first + number].iter().enumerate() {
-                    found[winners] = (number * PLAYERS + seat) as u32;
-                    winners += usize::from(player < end);
-                }
-            }
-            found.truncate(winners);
-            found.drain(..matches);
-            if first == self.first_round {
-                return;
-            }
-            first += round;
-            round *= PLAYERS;
-            for &number in &*found {
-                prefetch_index(&self.matches, first + number as usize);
-            }
-        }
-    }
-
     /// The first time that is too late to be set.
     pub(crate) fn limit(&self) -> Instant {
         Instant::from_nanos(self.limit)
@@ -164,14 +130,6 @@ mod tests {
                 let first = Some(times.first());
                 prop_assert_eq!(first.filter(|&(at, _)| at < times.limit()), expected);
                 prop_assert_eq!(times.len(), model.iter().flatten().count());
-                let mut found = Vec::new();
-                for end in [0, 10, 21].map(Instant::from_nanos) {
-                    times.find_before(end, &mut found);
-                    found.sort_unstable();
-                    let is_before = |&index: &u32| model[index as usize].is_some_and(|at| at < end);
-                    let expected: Vec<u32> = (0..count as u32).filter(is_before).collect();
-                    prop_assert_eq!(&found, &expected);
-                }
             }
         }
     }
