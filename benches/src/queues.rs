@@ -5,7 +5,8 @@
 
 use headend::flow::FlowId;
 use headend::packet::Packet;
-use headend::qdisc::{LineView, QueueConfig, QueueDiscipline};
+use headend::qdisc::{QueueConfig, QueueDiscipline};
+use headend::queue::LineView;
 use headend::rng::Rng;
 use headend::testing::Bench;
 use headend::time::Duration;

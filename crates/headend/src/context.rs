@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::collection::Deque;
 use crate::endpoint::Notice;
 use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop};
@@ -56,8 +57,8 @@ pub struct QueueInternals {
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
     pub(crate) events: EventQueue,
-    /// Packets that stand before a link or a host now.
-    pub(crate) outbox: VecDeque<Packet>,
+    /// Packets that are about to arrive at a link or a host.
+    pub(crate) outbox: Deque<Packet>,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) flows: FlowTable,
     pub(crate) lines: Vec<Line>,
@@ -83,7 +84,7 @@ impl World {
     ) -> Self {
         Self {
             events,
-            outbox: VecDeque::with_capacity(64),
+            outbox: Deque::default(),
             notices: VecDeque::with_capacity(64),
             flows,
             lines,
@@ -149,9 +150,10 @@ impl<'a> Context<'a> {
         self.world.events.push(at, self.source, token);
     }
 
-    /// A host lets a new packet into the network, before the first hop of its route.
-    pub fn emit(&mut self, mut packet: Packet) {
-        packet.sent_at = self.now;
+    /// A host lets a new packet into the network, towards the first hop of its route.
+    #[inline]
+    pub fn emit(&mut self, packet: Packet) {
+        let packet = packet.sent(self.now);
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
         let recorder = &mut self.world.recorder;
@@ -160,7 +162,7 @@ impl<'a> Context<'a> {
             let (recorder, around) = self.world.record();
             recorder.tell_of_sent(self.now, &packet, around);
         }
-        self.travel(packet, self.now);
+        self.travel(packet, 0, self.now);
     }
 
     /// A link passes a packet on to the next hop of its route, where the packet is at `at`.
@@ -169,42 +171,44 @@ impl<'a> Context<'a> {
     ///
     /// If `at` is later than now and the next hop is no delay line: nothing else takes a packet
     /// ahead of time.
-    pub fn forward(&mut self, mut packet: Packet, at: Instant) {
-        packet.hop += 1;
-        self.travel(packet, at);
+    #[inline]
+    pub fn forward(&mut self, packet: Packet, at: Instant) {
+        let next = packet.hop + 1;
+        self.travel(packet, next, at);
     }
 
-    /// Brings a packet to where it waits next: on a delay line, or in the outbox for the simulation
-    /// to let it [arrive](crate::simulation) at a link or a host.
-    pub(crate) fn travel(&mut self, mut packet: Packet, at: Instant) {
-        while let Hop::Line(index) = self.hop_of(&packet) {
-            let line = &mut self.world.lines[index as usize];
-            if line.is_harmful() {
-                match line.decide(packet.ecn) {
-                    Fate::Lost => return self.lose_on_path(packet),
-                    Fate::Marked => self.mark_on_path(&mut packet),
-                    Fate::Unharmed => {}
-                }
-            }
-            packet.hop += 1;
-            let line = &mut self.world.lines[index as usize];
-            if at > self.now || !line.is_transparent() {
-                if let Some(due) = line.push(packet, at) {
-                    self.world.events.set_line(index, Some(due));
-                }
-                return;
+    /// Brings a packet to position `hop` of its route: onto a delay line, or into the outbox, from
+    /// which the simulation lets it arrive at a link or a host.
+    pub(crate) fn travel(&mut self, mut packet: Packet, mut hop: u8, at: Instant) {
+        let World {
+            flows,
+            lines,
+            outbox,
+            ..
+        } = &mut *self.world;
+        let Hop::Line(index) = flows.hop_of(packet.flow, packet.from, hop) else {
+            assert_eq!(
+                at, self.now,
+                "only a delay line takes a packet ahead of time"
+            );
+            outbox.push_back(packet).hop = hop;
+            return;
+        };
+        hop += 1;
+        let line = &mut lines[index as usize];
+        if line.is_harmful() {
+            match line.decide(packet.ecn) {
+                Fate::Lost => return self.lose_on_path(packet),
+                Fate::Marked => self.mark_on_path(&mut packet),
+                Fate::Unharmed => {}
             }
         }
-        assert_eq!(
-            at, self.now,
-            "only a delay line takes a packet ahead of time"
-        );
-        self.world.outbox.push_back(packet);
-    }
-
-    /// The hop that a packet stands before.
-    fn hop_of(&self, packet: &Packet) -> Hop {
-        (self.world.flows).hop_of(packet.flow, packet.from, packet.hop)
+        let line = &mut self.world.lines[index as usize];
+        if at == self.now && line.is_transparent() {
+            self.travel(packet, hop, at);
+        } else if let Some(due) = line.push(packet, hop, at) {
+            self.world.events.set_line(index, Some(due));
+        }
     }
 
     /// The only early end of a packet.

@@ -29,6 +29,7 @@ pub mod metrics;
 mod near;
 pub mod packet;
 pub mod qdisc;
+pub mod queue;
 pub mod rng;
 pub mod scenario;
 pub mod simulation;

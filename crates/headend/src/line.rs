@@ -124,8 +124,9 @@ impl Line {
         self.delay.is_zero() && self.jitter.is_zero() && self.packets.len() == 0
     }
 
-    /// Takes a packet that enters at `at`. If it is alone on the line: when it leaves.
-    pub(crate) fn push(&mut self, packet: Packet, at: Instant) -> Option<Instant> {
+    /// Takes a packet that enters at `at` and goes on to position `hop` of its route. If it is alone
+    /// on the line: when it leaves.
+    pub(crate) fn push(&mut self, packet: Packet, hop: u8, at: Instant) -> Option<Instant> {
         let jitter = if self.jitter.is_zero() {
             Duration::ZERO
         } else {
@@ -133,14 +134,15 @@ impl Line {
         };
         // Order is kept: a packet never overtakes.
         self.last = self.last.max(at + self.delay + jitter);
-        self.packets.push_back((self.last, packet));
+        let (_, packet) = self.packets.push_back((self.last, packet));
+        packet.hop = hop;
         (self.packets.len() == 1).then_some(self.last)
     }
 
     /// When the next packet leaves, if there is one.
     #[inline]
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.packets.front().map(|&(at, _)| at)
+        self.packets.front().map(|&(at, ..)| at)
     }
 
     /// Takes the packet that leaves next.

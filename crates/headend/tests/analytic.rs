@@ -5,7 +5,7 @@ mod from_text;
 mod one_link;
 
 use from_text::Tables;
-use headend::qdisc::BacklogLimit;
+use headend::queue::BacklogLimit;
 use headend::time::{Duration, Instant};
 use headend::trace::TraceEvent;
 use headend::traffic::{ApplicationConfig, Direction};

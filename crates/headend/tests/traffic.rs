@@ -5,7 +5,7 @@ mod one_link;
 use headend::metrics::table::Column;
 use headend::metrics::voice;
 use headend::packet::Side;
-use headend::qdisc::BacklogLimit;
+use headend::queue::BacklogLimit;
 use headend::simulation::Simulation;
 use headend::time::{Duration, Instant};
 use headend::trace::TraceEvent;

@@ -4,7 +4,7 @@
 //! decays as if `m` small packets had arrived at an empty queue, `m` being the pause in packet times: `avg ← (1−w)^m·avg`.
 
 use crate::math;
-use crate::qdisc::Depth;
+use crate::queue::Depth;
 use crate::time::Instant;
 use crate::units::{ByteCount, Limit, Rate};
 

@@ -16,9 +16,10 @@
 use super::Aqm;
 use super::drop_schedule;
 use super::inverse_sqrt::{InverseSqrt, Root};
+use crate::aqm::LawParameters;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LawParameters, LineView};
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -278,7 +279,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
-    use crate::qdisc::BacklogLimit;
+    use crate::queue::BacklogLimit;
     use crate::testing::Bench;
 
     const LINE: LineView<'static> = LineView::plain(Rate(100_000_000));

@@ -13,9 +13,10 @@
 use super::Aqm;
 use super::drop_schedule::{self, DropSchedule};
 use super::inverse_sqrt::InverseSqrt;
+use crate::aqm::LawParameters;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LawParameters, LineView};
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -215,7 +216,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
-    use crate::qdisc::BacklogLimit;
+    use crate::queue::BacklogLimit;
     use crate::testing::Bench;
     use crate::units::Rate;
 

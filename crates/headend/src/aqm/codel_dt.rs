@@ -18,9 +18,10 @@ use super::Aqm;
 use super::delay_estimate::{DelayEstimate, Estimator};
 use super::drop_schedule::{self, DropSchedule};
 use super::inverse_sqrt::InverseSqrt;
+use crate::aqm::LawParameters;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LawParameters, LineView};
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
-    use crate::qdisc::BacklogLimit;
+    use crate::queue::BacklogLimit;
     use crate::testing::Bench;
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));

@@ -13,9 +13,10 @@
 use super::Aqm;
 use super::delay_estimate::{DelayEstimate, Estimator};
 use super::drop_schedule;
+use crate::aqm::LawParameters;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LawParameters, LineView};
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -250,7 +251,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
-    use crate::qdisc::{BacklogLimit, Shaper};
+    use crate::queue::{BacklogLimit, Shaper};
     use crate::testing::Bench;
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));

@@ -10,7 +10,7 @@
 //! - [`Omniscient`](DelayEstimate::Omniscient): the delay that the packet will have (AQM paper §4.3), on a plain link of constant rate, where arithmetic
 //!   can know it.
 
-use crate::qdisc::{GrantView, LineView, Shaper};
+use crate::queue::{GrantView, LineView, Shaper};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 

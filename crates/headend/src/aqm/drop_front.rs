@@ -9,9 +9,10 @@
 //! The source counts packets. Where the limit is in bytes, packets are dropped from the front until the new one fits.
 
 use super::Aqm;
+use crate::aqm::LawParameters;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LawParameters, LineView};
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
@@ -76,7 +77,7 @@ impl Aqm for DropFront {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qdisc::BacklogLimit;
+    use crate::queue::BacklogLimit;
     use crate::testing::Bench;
     use crate::units::Rate;
 

@@ -3,7 +3,7 @@
 //! Buffer Control is this law with a limit that the operator sets ([`crate::qdisc::buffer_control`]).
 
 use super::Aqm;
-use crate::qdisc::LawParameters;
+use crate::aqm::LawParameters;
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};

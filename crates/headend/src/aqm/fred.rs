@@ -13,10 +13,11 @@
 use super::Aqm;
 use super::average::{Average, Unit};
 use super::red::{check_thresholds, spread};
+use crate::aqm::LawParameters;
 use crate::context::{Context, QueueInternals};
 use crate::flow::FlowId;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LawParameters, LineView};
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::DropReason;
@@ -314,7 +315,7 @@ impl Fred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qdisc::BacklogLimit;
+    use crate::queue::BacklogLimit;
     use crate::testing::Bench;
     use crate::time::Duration;
     use crate::trace::TraceEvent;

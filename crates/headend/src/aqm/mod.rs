@@ -37,8 +37,10 @@ pub use red::Red;
 
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LineView};
+use crate::queue::{Backlog, Limited, LineView};
+use crate::rng::Rng;
 use crate::time::Instant;
+use crate::units::Rate;
 
 /// A rule that drops or marks the packets of one backlog.
 ///
@@ -99,4 +101,18 @@ pub trait Aqm: Debug + Send {
     fn internals(&self) -> QueueInternals {
         QueueInternals::default()
     }
+}
+
+/// The parameters of a control law, which is the law of a FIFO's one backlog or of a scheduler's many. The first is the usual case, so that a FIFO
+/// holds the law itself and calls it directly.
+pub trait LawParameters: Limited {
+    /// The law.
+    type Law: Aqm + 'static;
+
+    /// The law, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
+    ///
+    /// # Errors
+    ///
+    /// Why these parameters make no law, as a sentence.
+    fn law(&self, rate: Rate, rng: Rng) -> Result<Self::Law, String>;
 }

@@ -17,9 +17,10 @@ use super::delay_estimate::{DelayEstimate, Estimator};
 use super::derandomiser::{self, Derandomise, Derandomiser, Run};
 use super::proportional_integral::{DECAY, Gains, capped, tuning};
 use super::updates::Updates;
+use crate::aqm::LawParameters;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LawParameters, LineView};
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -376,7 +377,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
-    use crate::qdisc::BacklogLimit;
+    use crate::queue::BacklogLimit;
     use crate::testing::Bench;
     use crate::units::Rate;
 

@@ -9,9 +9,10 @@
 //! The source counts packets. Where the limit is in bytes, victims are drawn until the packet fits or is drawn itself.
 
 use super::Aqm;
+use crate::aqm::LawParameters;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, LawParameters, LineView};
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
@@ -94,7 +95,7 @@ pub(super) fn draw_victim(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qdisc::BacklogLimit;
+    use crate::queue::BacklogLimit;
     use crate::testing::Bench;
     use crate::trace::TraceEvent;
     use crate::units::Rate;

@@ -18,10 +18,11 @@
 use super::Aqm;
 use super::average::{Average, Unit};
 use super::random_drop::draw_victim;
+use crate::aqm::LawParameters;
 use crate::context::{Context, QueueInternals};
 use crate::math;
 use crate::packet::Packet;
-use crate::qdisc::{Backlog, BacklogLimit, LawParameters, LineView};
+use crate::queue::{Backlog, BacklogLimit, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;

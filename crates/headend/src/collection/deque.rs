@@ -20,13 +20,19 @@ impl<T> Default for Deque<T> {
 }
 
 impl<T> Deque<T> {
-    /// Appends a value.
+    /// Appends a value; the value in its place.
     #[inline]
-    pub(crate) fn push_back(&mut self, value: T) {
+    pub(crate) fn push_back(&mut self, value: T) -> &mut T {
+        if self.0.is_empty() {
+            // Begins at the beginning again, so that a short queue stays in the same little room.
+            self.0.clear();
+        }
         if self.0.len() == self.0.capacity() {
             self.grow();
         }
         self.0.push_back(value);
+        let last = self.0.len() - 1;
+        &mut self.0[last]
     }
 
     #[cold]

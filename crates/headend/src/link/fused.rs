@@ -13,7 +13,7 @@ use super::Transmitter;
 use crate::context::Context;
 use crate::metrics::Recorder;
 use crate::packet::Packet;
-use crate::qdisc::{BacklogLimit, Depth, Framing};
+use crate::queue::{BacklogLimit, Depth, Framing};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, QueueId};
 

@@ -11,7 +11,8 @@ use super::{Link, Transmitter, Visitor};
 use crate::context::Context;
 use crate::flow::Port;
 use crate::packet::Packet;
-use crate::qdisc::{Framing, LineView, Queue};
+use crate::qdisc::Queue;
+use crate::queue::{Framing, LineView};
 use crate::time::{Duration, Instant};
 
 /// Token bit of queue updates; the low bit is the direction.

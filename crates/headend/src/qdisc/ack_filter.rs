@@ -12,9 +12,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Depth, LineView, QueueDiscipline};
+use super::QueueDiscipline;
 use crate::context::{Context, QueueInternals};
 use crate::packet::{Flags, Packet};
+use crate::queue::{Depth, LineView};
 use crate::time::Instant;
 use crate::trace::DropReason;
 
@@ -181,7 +182,8 @@ mod tests {
     use super::*;
     use crate::flow::{FlowId, Port};
     use crate::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
-    use crate::qdisc::{Framing, Queue, QueueConfig};
+    use crate::qdisc::{Queue, QueueConfig};
+    use crate::queue::Framing;
     use crate::rng::Rng;
     use crate::scenario::{Format, Scenario};
     use crate::tcp::sack::SackBlocks;

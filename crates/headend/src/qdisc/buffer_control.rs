@@ -8,11 +8,12 @@
 //! R carries in 50 ms, the size that "Active Queue Management in DOCSIS 3.x Cable Modems" compares as Buffer Control. What a packet takes of the
 //! buffer is the vendor's choice too ([`Counts`]): it decides whether a small packet finds room where a large one does not.
 
-use super::config::{LawParameters, Limited};
-use super::{Backlog, LineView};
 use crate::aqm::Aqm;
+use crate::aqm::LawParameters;
 use crate::context::Context;
 use crate::packet::Packet;
+use crate::queue::Limited;
+use crate::queue::{Backlog, LineView};
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::trace::DropReason;
@@ -260,7 +261,7 @@ const LARGEST_PACKET: u64 = 1518;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qdisc::BacklogLimit;
+    use crate::queue::BacklogLimit;
     use crate::testing::Bench;
 
     const RATE: Rate = Rate(10_000_000);

@@ -6,13 +6,14 @@
 
 use std::cmp::Reverse;
 
+use super::QueueConfig;
 use super::hash::{Tenancy, Tenant};
 use super::tournament::Tournament;
 use super::turns::{Turn, Turned};
-use super::{Backlog, BacklogLimit, Depth, LineView, QueueConfig};
 use crate::aqm::{Aqm, Codel, codel};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::queue::{Backlog, BacklogLimit, Depth, LineView};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::trace::DropReason;
@@ -332,7 +333,7 @@ impl Bundle {
 mod tests {
     use super::*;
     use crate::aqm::{docsis_pie, drop_tail};
-    use crate::qdisc::Framing;
+    use crate::queue::Framing;
     use crate::testing::Bench;
     use crate::time::Duration;
     use crate::units::Limit;

@@ -19,13 +19,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Backlog, BacklogLimit, Classes, Classifier, Depth, Limited, LineView, Parameters,
-    QueueDiscipline, TransportName,
-};
+use super::{Parameters, QueueDiscipline};
 use crate::context::Context;
 use crate::math;
 use crate::packet::Packet;
+use crate::queue::{
+    Backlog, BacklogLimit, Classes, Classifier, Depth, Limited, LineView, TransportName,
+};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::{ByteCount, Limit, Probability, Rate};

@@ -1,35 +1,19 @@
 //! Which queue: the list of all disciplines by name. A discipline is its own file and one entry here.
 
 use super::{
-    BacklogLimit, Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, hash,
-    sfq, sfq_codel, sfq_pie, strict_priority, unlimited,
+    Fifo, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, hash, sfq,
+    sfq_codel, sfq_pie, strict_priority, unlimited,
 };
 use crate::aqm::{
-    Aqm, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie, drop_front, drop_tail, fred, pie,
-    random_drop, red,
+    Aqm, LawParameters, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie, drop_front,
+    drop_tail, fred, pie, random_drop, red,
 };
+use crate::queue::{BacklogLimit, Limited};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
-/// How much may wait, as the parameters of a discipline and those of a control law say it alike.
-pub trait Limited {
-    /// The limit of what waits, if `limit` is one of the parameters.
-    fn written_limit(&self) -> Option<Limit> {
-        None
-    }
-
-    /// The limit of what waits before a line of this rate.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none that can be kept, as a sentence.
-    fn limit(&self, rate: Rate) -> Result<Limit, String> {
-        let _ = rate;
-        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
-    }
-}
-
-/// The parameters of a discipline: they build it. A scheduler implements this itself, a control law by its [`LawParameters`].
+/// The parameters of a discipline: they build it. A scheduler implements this itself, a control law by its
+/// [`LawParameters`].
 pub trait Parameters: Limited {
     /// The discipline, empty, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
     ///
@@ -47,20 +31,6 @@ pub trait Parameters: Limited {
         let _ = (rate, rng);
         Err("expected a control law such as \"codel\", not a scheduler".to_owned())
     }
-}
-
-/// The parameters of a control law, which is the law of a FIFO's one backlog or of a scheduler's many. The first is the usual case, so that a FIFO
-/// holds the law itself and calls it directly.
-pub trait LawParameters: Limited {
-    /// The law.
-    type Law: Aqm + 'static;
-
-    /// The law, before a line of this nominal (or maximum sustained) rate. `rng` is its own stream.
-    ///
-    /// # Errors
-    ///
-    /// Why these parameters make no law, as a sentence.
-    fn law(&self, rate: Rate, rng: Rng) -> Result<Self::Law, String>;
 }
 
 impl<T: LawParameters> Parameters for T {

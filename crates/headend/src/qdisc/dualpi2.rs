@@ -13,11 +13,12 @@
 //! clamped to 0…1 and the coupled one to 1; the weighted round-robin counts bytes, and only while both queues wait. Updates fall on the multiples of the
 //! interval, and none are asked for while nothing waits and all figures are zero.
 
-use super::{Backlog, BacklogLimit, Depth, LineView, Parameters, QueueDiscipline};
+use super::{Parameters, QueueDiscipline};
 use crate::aqm::proportional_integral::Gains;
 use crate::aqm::updates::Updates;
 use crate::context::{Context, QueueInternals};
 use crate::packet::{Ecn, Packet};
+use crate::queue::{Backlog, BacklogLimit, Depth, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;

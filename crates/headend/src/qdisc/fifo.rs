@@ -1,9 +1,10 @@
 //! First in, first out: one backlog under one control law.
 
-use super::{Backlog, BacklogLimit, Depth, LineView, QueueDiscipline};
+use super::QueueDiscipline;
 use crate::aqm::Aqm;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::queue::{Backlog, BacklogLimit, Depth, LineView};
 use crate::time::Instant;
 
 /// One backlog under one law.

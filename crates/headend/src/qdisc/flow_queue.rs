@@ -6,11 +6,12 @@
 //!
 //! What differs between the disciplines that use it is a choice here: the law in the queues, and who gives way when all are full.
 
+use super::QueueDiscipline;
 use super::flows::{Flows, Setup};
 use super::turns::{Turned as _, Turns};
-use super::{Depth, LineView, QueueDiscipline};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::queue::{Depth, LineView};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::units::{ByteCount, Rate};

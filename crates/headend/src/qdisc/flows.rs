@@ -2,9 +2,9 @@
 
 use super::bundle::{Bundle, Law, Laws};
 use super::hash::{self, FlowHash};
-use super::{BacklogLimit, LineView};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::queue::{BacklogLimit, LineView};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 

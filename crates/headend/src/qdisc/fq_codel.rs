@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
-    use crate::qdisc::LineView;
+    use crate::queue::LineView;
     use crate::testing::Bench;
     use crate::trace::DropReason;
 

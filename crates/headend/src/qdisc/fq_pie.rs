@@ -106,7 +106,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::flow::FlowId;
-    use crate::qdisc::LineView;
+    use crate::queue::LineView;
     use crate::testing::Bench;
     use crate::time::Instant;
     use crate::trace::TraceEvent;

@@ -9,11 +9,9 @@
 //! - [`LineView`] is what a discipline may know of the line behind it.
 
 pub mod ack_filter;
-mod backlog;
 pub mod buffer_control;
 mod bundle;
 pub mod cbq;
-mod classifier;
 mod config;
 pub mod drr;
 pub mod dualpi2;
@@ -23,7 +21,6 @@ mod flows;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod hash;
-mod line;
 mod queue;
 pub mod sfq;
 pub mod sfq_codel;
@@ -36,21 +33,19 @@ mod unlimited;
 use std::fmt::Debug;
 
 pub use ack_filter::{AckAcceleration, AckFilter};
-pub use backlog::{Backlog, BacklogLimit};
 pub use cbq::Cbq;
-pub use classifier::{Classes, Classifier, TransportName};
-pub use config::{LawParameters, Limited, Parameters, QueueConfig};
+pub use config::{Parameters, QueueConfig};
 pub use drr::Drr;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use flow_queue::FlowQueue;
-pub use line::{Framing, GrantView, LineView, Shaper};
 pub use queue::Queue;
 pub use sfq_pie::SfqPie;
 pub use strict_priority::StrictPriority;
 
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::time::Instant;
 
 /// Holds packets that wait for a transmission opportunity; decides their order and their fate.
@@ -89,13 +84,4 @@ pub trait QueueDiscipline: Debug + Send {
     fn internals(&self) -> QueueInternals {
         QueueInternals::default()
     }
-}
-
-/// Packets and bytes of a queue. Bytes are as [`Framing`] counts them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Depth {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes.
-    pub bytes: u64,
 }

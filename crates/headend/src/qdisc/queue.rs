@@ -1,9 +1,10 @@
 //! A discipline in its place at a link: records what passes, and wakes the law when its update is due.
 
-use super::{BacklogLimit, Depth, Fifo, LineView, QueueDiscipline};
+use super::{Fifo, QueueDiscipline};
 use crate::aqm::DropTail;
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
 

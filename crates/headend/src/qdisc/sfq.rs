@@ -79,7 +79,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::flow::FlowId;
-    use crate::qdisc::LineView;
+    use crate::queue::LineView;
     use crate::testing::Bench;
 
     const RATE: Rate = Rate(10_000_000);

@@ -88,7 +88,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::flow::FlowId;
-    use crate::qdisc::LineView;
+    use crate::queue::LineView;
     use crate::testing::Bench;
     use crate::trace::DropReason;
 

@@ -19,11 +19,12 @@
 use super::bundle::Law;
 use super::drr::{Drr, check_quantum};
 use super::flows::{Flows, Setup};
-use super::{Depth, LineView, Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
+use super::{Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
 use crate::aqm::delay_estimate::DelayEstimate;
 use crate::aqm::{Pie, pie};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::queue::{Depth, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
@@ -213,7 +214,7 @@ mod tests {
     use crate::aqm::Aqm as _;
     use crate::flow::FlowId;
     use crate::packet::Ecn;
-    use crate::qdisc::{Backlog, BacklogLimit};
+    use crate::queue::{Backlog, BacklogLimit};
     use crate::testing::Bench;
     use crate::trace::TraceEvent;
 

@@ -5,9 +5,10 @@
 //! can lock out what is above (push-out). RFC 4594 and RFC 8622 say which DSCPs are meant for what.
 
 use super::bundle::{Bundle, Law, Laws};
-use super::{BacklogLimit, Depth, LineView, Parameters, QueueConfig, QueueDiscipline, unlimited};
+use super::{Parameters, QueueConfig, QueueDiscipline, unlimited};
 use crate::context::{Context, QueueInternals};
 use crate::packet::Packet;
+use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::{Limit, Rate};

@@ -1,7 +1,8 @@
 //! No limit and no law: for "what if nothing were ever refused".
 
-use super::config::{LawParameters, Limited};
 use crate::aqm::DropTail;
+use crate::aqm::LawParameters;
+use crate::queue::Limited;
 use crate::rng::Rng;
 use crate::units::Rate;
 

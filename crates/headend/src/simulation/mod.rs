@@ -456,8 +456,9 @@ impl Simulation {
                 self.links[usize::from(link)].arrive(port, packet, &mut cx);
             }
             Hop::Line(index) => {
+                let hop = packet.hop;
                 Context::new(self.now, &mut self.world, Source::Line(index))
-                    .travel(packet, self.now);
+                    .travel(packet, hop, self.now);
             }
             Hop::End => self.deliver(packet),
         }

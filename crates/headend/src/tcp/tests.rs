@@ -16,7 +16,8 @@ use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter,
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
 use crate::metrics::table::Column;
-use crate::qdisc::{BacklogLimit, Fifo, Framing, Queue};
+use crate::qdisc::{Fifo, Queue};
+use crate::queue::{BacklogLimit, Framing};
 use crate::rng::Rng;
 use crate::simulation::{AppSetup, Parts, Simulation};
 use crate::trace::{DropReason, QueueId, Sink, TraceEvent};

@@ -6,7 +6,8 @@
 
 use headend::flow::{FlowId, Protocol};
 use headend::packet::Ecn;
-use headend::qdisc::{Framing, LineView, QueueConfig, QueueDiscipline, Shaper};
+use headend::qdisc::{QueueConfig, QueueDiscipline};
+use headend::queue::{Framing, LineView, Shaper};
 use headend::rng::Rng;
 use headend::testing::Bench;
 use headend::time::{Duration, Instant};

@@ -9,7 +9,8 @@ use headend::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitte
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
 use headend::packet::Ecn;
-use headend::qdisc::{BacklogLimit, Fifo, Framing, Queue};
+use headend::qdisc::{Fifo, Queue};
+use headend::queue::{BacklogLimit, Framing};
 use headend::rng::Rng;
 use headend::simulation::{AppSetup, Parts, Simulation};
 use headend::tcp;

@@ -12,7 +12,7 @@ use super::service_flow::{Carried, DequeueAt, Supply};
 use super::timing::UpstreamTiming;
 use crate::context::Context;
 use crate::packet::Packet;
-use crate::qdisc::Framing;
+use crate::queue::Framing;
 use crate::time::Instant;
 use crate::trace::DropReason;
 

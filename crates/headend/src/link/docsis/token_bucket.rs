@@ -8,7 +8,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::qdisc::Shaper;
+use crate::queue::Shaper;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 

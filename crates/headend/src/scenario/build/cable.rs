@@ -12,7 +12,8 @@ use crate::link::docsis::setup::{
     DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
 };
 use crate::link::docsis::upstream::{self, Upstream};
-use crate::qdisc::{Framing, Queue};
+use crate::qdisc::Queue;
+use crate::queue::Framing;
 use crate::scenario::cable::{NeighbourLoad, OneWay};
 use crate::scenario::check::{
     CablePlan, ChangeKind, ChangePlan, FlowPlan, HostPlan, ModemPlan, Profile, RulePlan, rule,

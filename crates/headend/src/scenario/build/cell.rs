@@ -2,7 +2,8 @@
 
 use super::{Builder, QueuePlace};
 use crate::link::dot11b::{AccessPointSetup, Cell, StationSetup};
-use crate::qdisc::{AckAcceleration, Framing, Queue, QueueConfig};
+use crate::qdisc::{AckAcceleration, Queue, QueueConfig};
+use crate::queue::Framing;
 use crate::scenario::check::CellPlan;
 use crate::units::Rate;
 

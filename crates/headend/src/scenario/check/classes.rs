@@ -13,7 +13,8 @@ use crate::aqm::cbt;
 use crate::flow::is_ipv6;
 use crate::link::docsis::classifier::{Rule, number};
 use crate::packet::Side;
-use crate::qdisc::{Classifier, QueueConfig, cbq, strict_priority};
+use crate::qdisc::{QueueConfig, cbq, strict_priority};
+use crate::queue::Classifier;
 
 /// A class that takes only packets that meet one of these, and where it is written below the queue's key.
 struct Class {

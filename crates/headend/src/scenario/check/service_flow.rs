@@ -7,7 +7,8 @@ use crate::link::docsis::qos::{ProactiveGrants, Qos, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
-use crate::qdisc::{AckAcceleration, Framing, QueueConfig};
+use crate::qdisc::{AckAcceleration, QueueConfig};
+use crate::queue::Framing;
 use crate::scenario::cable::{
     Classifier, DEFAULT_BURST, Downstream, OneWay, OwnDownstream, OwnUpstream, ServiceFlow,
     Upstream,

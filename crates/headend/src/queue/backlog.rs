@@ -1,6 +1,6 @@
 //! The packets that wait under a law, in order of arrival: counted, timestamped, limited.
 
-use super::{Depth, LineView};
+use super::LineView;
 use crate::collection::Deque;
 use crate::context::Context;
 use crate::packet::Packet;
@@ -40,6 +40,33 @@ impl BacklogLimit {
     }
 }
 
+/// Packets and bytes of a queue. Bytes are as the line's [framing](super::Framing) counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Depth {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// How much may wait, as the parameters of a discipline and those of a control law say it alike.
+pub trait Limited {
+    /// The limit of what waits, if `limit` is one of the parameters.
+    fn written_limit(&self) -> Option<Limit> {
+        None
+    }
+
+    /// The limit of what waits before a line of this rate.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none that can be kept, as a sentence.
+    fn limit(&self, rate: Rate) -> Result<Limit, String> {
+        let _ = rate;
+        Ok(self.written_limit().unwrap_or(Limit::Unlimited))
+    }
+}
+
 /// Packets in order of arrival.
 #[derive(Debug)]
 pub struct Backlog {
@@ -68,7 +95,7 @@ impl Backlog {
 
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
     #[inline]
-    pub fn push(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
+    pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         let bytes = line.framing.of_size(packet.size);
         if !self.limit.admits(self.depth, bytes) {
             cx.discard(packet, DropReason::Overlimit);
@@ -76,9 +103,8 @@ impl Backlog {
         }
         self.depth.packets += 1;
         self.depth.bytes += bytes;
-        packet.enqueued_at = cx.now;
         cx.note_enqueued(&packet);
-        self.packets.push_back(packet);
+        self.packets.push_back(packet).enqueued_at = cx.now;
         true
     }
 
@@ -150,7 +176,7 @@ impl Backlog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qdisc::Framing;
+    use crate::queue::Framing;
     use crate::testing::Bench;
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
