@@ -1,6 +1,10 @@
-//! What every algorithm of a kind must hold to, whatever it decides: random operations against a model, for each one there is.
+//! Rules for every queue, congestion control, application and kind of link that there is.
+//!
+//! Each suite goes through the engine's own list, so that a new variant is in it without being
+//! added here. What a variant does otherwise, by its document, is in a table of the suite.
 
 mod cell;
+mod congestion;
 #[path = "../from_text/mod.rs"]
 mod from_text;
 mod queue;
