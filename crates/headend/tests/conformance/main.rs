@@ -3,8 +3,10 @@
 //! Each suite goes through the engine's own list, so that a new variant is in it without being
 //! added here. What a variant does otherwise, by its document, is in a table of the suite.
 
+mod application;
 mod cell;
 mod congestion;
 #[path = "../from_text/mod.rs"]
 mod from_text;
+mod kinds;
 mod queue;
