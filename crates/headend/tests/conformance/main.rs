@@ -9,4 +9,5 @@ mod congestion;
 #[path = "../from_text/mod.rs"]
 mod from_text;
 mod kinds;
+mod link;
 mod queue;

@@ -1,0 +1,298 @@
+//! Every kind of link, in an example or several, under random traffic both ways, from a host behind
+//! it and to it.
+//!
+//! Each packet ends once, as large as it was sent. Order is kept within a flow. Over no interval
+//! does a link carry more than its rate and its burst allow. After the traffic has ended, nothing
+//! happens on the link any more. The same scenario and seed give the same events.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+use headend::link::docsis::preset::Preset;
+use headend::packet::Side;
+use headend::time::{Duration, Instant};
+use headend::trace::{PacketView, TraceEvent};
+use headend::units::Rate;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};
+use proptest::test_runner::RngSeed;
+
+use crate::from_text::{Log, Tables, scenario};
+use crate::kinds::kinds;
+
+/// When the traffic ends.
+const STOP: Duration = Duration::from_secs(1);
+/// When every packet has ended: no queue here holds more than two seconds of traffic.
+const QUIET: Duration = Duration::from_secs(5);
+const END: Duration = Duration::from_secs(30);
+
+/// What a link may carry at most: over an interval of length t no more than `rate · (t + jitter)`
+/// and `burst`.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    rate: Rate,
+    /// Bytes.
+    burst: u64,
+    /// By how much the time differs from what limits the rate to the arrival.
+    jitter: Duration,
+}
+
+/// Whether the two directions share the medium.
+#[derive(Debug, Clone, Copy)]
+enum Capacity {
+    EachWay([Bound; 2]),
+    Shared(Bound),
+}
+
+/// A link of some kind.
+#[derive(Debug)]
+struct Example {
+    kind: &'static str,
+    /// Its keys.
+    text: String,
+    /// The port that the host is behind.
+    port: &'static str,
+    /// Bytes that count against the rate beside those of the IP packet.
+    overhead: u64,
+    capacity: Capacity,
+}
+
+/// The largest packet of the traffic, as an IP packet.
+const LARGEST: u64 = 1500;
+
+fn bound(megabits: u64, burst: u64) -> Bound {
+    Bound {
+        rate: Rate(megabits * 1_000_000),
+        burst,
+        jitter: Duration::ZERO,
+    }
+}
+
+fn plain() -> Vec<Example> {
+    let constant = "up = { rate = '3 Mbit/s', delay = '2 ms' }\ndown.rate = '8 Mbit/s'";
+    // A queue whose law wakes the link by itself.
+    let steps = "up.queue = 'pie'\nup.rate.period = '0.1 s'\n\
+                 up.rate.steps = [['0 s', '1 Mbit/s'], ['70 ms', '4 Mbit/s']]";
+    let opportunities = "up.rate.opportunities = [1, 2, 4, 8]\ndown.rate = '8 Mbit/s'";
+    // A packet arrives whole.
+    let packet = LARGEST;
+    let example = |text: &str, bounds| Example {
+        kind: "point_to_point",
+        text: text.to_owned(),
+        port: "tested",
+        overhead: 0,
+        capacity: Capacity::EachWay(bounds),
+    };
+    vec![
+        example(constant, [bound(3, packet), bound(8, packet)]),
+        example(steps, [bound(4, packet); 2]),
+        // 1504 B each millisecond at most, and each opportunity at once.
+        example(opportunities, [bound(13, packet + 1504), bound(8, packet)]),
+    ]
+}
+
+fn cable() -> Vec<Example> {
+    let presets = Preset::ALL.map(|preset| {
+        let name = serde_json::to_value(preset).expect("a preset has a name");
+        let text = format!(
+            "preset = {name}\ndownstream.rate = '8 Mbit/s'\n\
+             upstream.rate = '2 Mbit/s'\nupstream.burst = '10 kB'"
+        );
+        // The bucket limits what a modem may request (RFC 8034 §3). A request waits for the next
+        // MAP and its grant for its burst, each up to a MAP interval of 2 ms; a burst of 1522 B
+        // takes up to 1.2 ms.
+        let up = Bound {
+            jitter: Duration::from_micros(5_200),
+            ..bound(2, 10_000)
+        };
+        // The bucket limits what the CMTS sends. A packet of 1522 B takes up to 0.45 ms on the
+        // slowest channel, a small one almost none.
+        let down = Bound {
+            jitter: Duration::from_micros(450),
+            ..bound(8, 3044)
+        };
+        Example {
+            kind: "docsis",
+            text,
+            port: "tested",
+            overhead: 18,
+            capacity: Capacity::EachWay([up, down]),
+        }
+    });
+    presets.into()
+}
+
+fn cell() -> Vec<Example> {
+    // At a low rate preambles and gaps take little of the time, so that the bound is near.
+    let text = "rate = '2 Mbit/s'\naccess_point.queue.drop_tail.limit = '100 packets'\n\
+                station.one.queue.drop_tail.limit = '100 packets'\n\
+                station.two = { frame_errors = '10 %', queue.drop_tail.limit = '100 packets' }";
+    ["tested.one", "tested.two"]
+        .map(|port| Example {
+            kind: "dot11b",
+            text: text.to_owned(),
+            port,
+            overhead: 36,
+            capacity: Capacity::Shared(bound(2, LARGEST + 36)),
+        })
+        .into()
+}
+
+/// Links of each kind that there is. A link has no default rates, so each kind needs an example.
+fn examples() -> Vec<Example> {
+    let examples: Vec<Example> = [plain(), cable(), cell()].into_iter().flatten().collect();
+    for kind in kinds("LinkConfig") {
+        assert!(
+            examples.iter().any(|example| example.kind == kind),
+            "a link of kind {kind} is among the examples"
+        );
+    }
+    examples
+}
+
+/// Datagrams of one flow.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    upward: bool,
+    /// kbit/s.
+    rate: u32,
+    /// Bytes of an IP packet.
+    size: u32,
+}
+
+impl fmt::Display for Example {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.kind, self.text.replace('\n', ", "))
+    }
+}
+
+impl Example {
+    fn text(&self, loads: &[Load]) -> String {
+        let Self {
+            kind, text, port, ..
+        } = self;
+        let mut scenario = format!(
+            "duration = '{END}'\nresults.interval = '{END}'\n\
+             [host.home]\nvia = ['{port}']\n[link.tested.{kind}]\n{text}\n"
+        );
+        for (number, load) in loads.iter().enumerate() {
+            let Load { upward, rate, size } = *load;
+            let direction = if upward { "up" } else { "down" };
+            write!(
+                scenario,
+                "[flow.f{number}]\nhost = 'home'\ndirection = '{direction}'\nstop = '{STOP}'\n\
+                 rtt = '0 s'\npath.jitter = '0 s'\n\
+                 application.poisson = {{ rate = '{rate} kbit/s', size = '{size} B' }}\n"
+            )
+            .expect("a text takes what is written");
+        }
+        scenario
+    }
+
+    /// Carries `loads` to the end, and checks the rules; gives the events.
+    fn run(&self, loads: &[Load], seed: u64) -> Vec<(Instant, TraceEvent)> {
+        let mut simulation = scenario(&self.text(loads), &[]).build(seed);
+        let log = Log::of(&mut simulation);
+        simulation.run_until(Instant::ZERO + QUIET);
+        let before = simulation.events();
+        assert!(simulation.run_until(Instant::FAR_FUTURE));
+        let at_rest = simulation.events() - before;
+        Tables::finish(simulation);
+        let events = log.choose(|event| Some(*event));
+        self.check_ends(&events);
+        self.check_order(&events);
+        self.check_rate(&events);
+        // The last sample of the series.
+        assert!(at_rest <= 1, "{self}: {at_rest} events at rest");
+        let last = events.last().map(|(at, _)| *at);
+        assert!(last < Some(Instant::ZERO + QUIET), "{self} is at rest");
+        events
+    }
+
+    /// Each packet ends once, as large as it was sent.
+    fn check_ends(&self, events: &[(Instant, TraceEvent)]) {
+        let mut under_way = BTreeMap::new();
+        for (_, event) in events {
+            let key = |packet: &PacketView| (packet.flow.0, packet.seq);
+            match event {
+                TraceEvent::Sent { packet } => {
+                    let before = under_way.insert(key(packet), packet.size);
+                    assert_eq!(before, None, "{self}: {packet:?} is sent once");
+                }
+                TraceEvent::Delivered { packet, .. } | TraceEvent::Discarded { packet, .. } => {
+                    let sent = under_way.remove(&key(packet));
+                    assert_eq!(sent, Some(packet.size), "{self}: {packet:?} ends once");
+                }
+                _ => {}
+            }
+        }
+        assert!(under_way.is_empty(), "{self} still holds {under_way:?}");
+    }
+
+    fn check_order(&self, events: &[(Instant, TraceEvent)]) {
+        let mut last = BTreeMap::new();
+        for (_, event) in events {
+            if let TraceEvent::Delivered { packet, .. } = event {
+                let before = last.insert(packet.flow.0, packet.seq);
+                assert!(before < Some(packet.seq), "{self} keeps order in a flow");
+            }
+        }
+    }
+
+    fn check_rate(&self, events: &[(Instant, TraceEvent)]) {
+        let arrivals = |sides: &[Side]| -> Vec<(Instant, u64)> {
+            let arrival = |(at, event): &(Instant, TraceEvent)| match event {
+                TraceEvent::Delivered { packet, .. } if sides.contains(&packet.from) => {
+                    Some((*at, u64::from(packet.size) + self.overhead))
+                }
+                _ => None,
+            };
+            events.iter().filter_map(arrival).collect()
+        };
+        match self.capacity {
+            Capacity::Shared(bound) => self.check_bound(bound, &arrivals(&Side::BOTH)),
+            Capacity::EachWay(bounds) => {
+                for (side, bound) in Side::BOTH.into_iter().zip(bounds) {
+                    self.check_bound(bound, &arrivals(&[side]));
+                }
+            }
+        }
+    }
+
+    /// No interval has more than its rate and burst allow: a bucket that leaks at the rate never
+    /// holds more than the burst.
+    fn check_bound(&self, bound: Bound, arrivals: &[(Instant, u64)]) {
+        let rate = bound.rate.bytes_per_sec();
+        let most = bound.burst as f64 + rate * bound.jitter.as_secs_f64();
+        let (mut held, mut last) = (0.0_f64, Instant::ZERO);
+        for &(at, bytes) in arrivals {
+            held = (held - rate * at.since(last).as_secs_f64()).max(0.0) + bytes as f64;
+            last = at;
+            // Less than a byte is the rounding of times to nanoseconds.
+            assert!(
+                held < most + 1.0,
+                "{self}: {held:.0} B above the rate at {at:?}, of {most:.0} B"
+            );
+        }
+    }
+}
+
+fn loads() -> impl Strategy<Value = Vec<Load>> {
+    let load = (any::<bool>(), 100_u32..9_000, 60_u32..=LARGEST as u32);
+    let load = load.prop_map(|(upward, rate, size)| Load { upward, rate, size });
+    prop::collection::vec(load, 1..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(31),
+        ..ProptestConfig::with_cases(60)
+    })]
+
+    #[test]
+    fn every_link_keeps_the_rules_and_repeats_itself(loads in loads(), seed in any::<u64>()) {
+        for example in examples() {
+            let first = example.run(&loads, seed);
+            proptest::prop_assert!(first == example.run(&loads, seed), "{example}");
+        }
+    }
+}
