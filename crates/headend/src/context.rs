@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 
 use crate::collection::Deque;
-use crate::endpoint::Notice;
 use crate::event::{EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop};
 use crate::line::{Fate, Line};
 use crate::metrics::Recorder;
+use crate::notice::Notice;
 use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::tcp::sack::{SackBlocks, SackPool};
 use crate::time::{Duration, Instant};

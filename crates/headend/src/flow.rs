@@ -5,13 +5,11 @@
 
 use std::num::NonZeroU32;
 
+pub use crate::packet::FlowId;
+
 use crate::event::AppId;
 use crate::packet::{Packet, Side};
 use crate::time::Instant;
-
-/// A slot of the flow table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FlowId(pub u32);
 
 /// A flow of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

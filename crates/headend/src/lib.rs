@@ -27,6 +27,7 @@ pub mod link;
 pub mod math;
 pub mod metrics;
 mod near;
+mod notice;
 pub mod packet;
 pub mod qdisc;
 pub mod queue;

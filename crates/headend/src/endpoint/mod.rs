@@ -11,12 +11,13 @@ use std::fmt::Debug;
 pub use external::External;
 pub use udp::Udp;
 
+pub use crate::notice::{News, Notice};
+
 use crate::context::{ConnectionSample, Context};
-use crate::event::AppId;
 use crate::flow::FlowId;
 use crate::near::Step;
-use crate::packet::{Ecn, Packet, Side};
-use crate::time::{Duration, Instant};
+use crate::packet::Packet;
+use crate::time::Instant;
 
 /// One side of a flow.
 pub trait Endpoint: Debug + Send {
@@ -73,54 +74,7 @@ pub enum Command {
     },
 }
 
-/// Something an endpoint tells its application.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Notice {
-    /// Which application.
-    pub app: AppId,
-    /// About which flow.
-    pub flow: FlowId,
-    /// What.
-    pub news: News,
-}
-
-/// What happened on a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
-    /// Both sides have closed and everything is acknowledged.
-    Closed,
-    /// The connection is open on the side that opened it.
-    Connected,
-    /// A datagram arrived.
-    Delivered {
-        /// On which side.
-        at: Side,
-        /// Its number.
-        number: u64,
-        /// IP bytes.
-        size: u16,
-        /// When it was sent.
-        sent_at: Instant,
-        /// One-way delay.
-        delay: Duration,
-        /// Its ECN field on arrival.
-        ecn: Ecn,
-    },
-    /// The expected number of bytes has arrived.
-    Received {
-        /// On which side.
-        at: Side,
-        /// Stream offset reached.
-        total: u64,
-    },
-    /// There is room to write on: no more than was awaited is left unsent.
-    Writable {
-        /// On which side.
-        at: Side,
-    },
-}
-
-/// Asks for `(flow, side)` to be woken at `at`. The wake-up dies with the flow.
+/// Schedules a wake-up of `(flow, side)` at `at`. It is ignored once the flow is closed.
 pub fn wake_endpoint(cx: &mut Context<'_>, flow: FlowId, at: Instant, token: u32) {
     let generation = cx.header(flow).generation;
     cx.wake_at(at, (u64::from(generation) << 32) | u64::from(token));

@@ -8,7 +8,6 @@
 use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};
 
-use crate::flow::FlowId;
 use crate::time::Instant;
 
 /// One IP packet on its way.
@@ -54,6 +53,10 @@ const _: () = assert!(
     size_of::<Packet>() <= 64,
     "a packet is moved at every hop: keep it within 64 bytes"
 );
+
+/// Names a flow: a slot of the [flow table](crate::flow::FlowTable).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowId(pub u32);
 
 /// Names a SACK side record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use std::io;
 
 use crate::clock::{Arrival, Clock};
 use crate::context::{Context, World};
-use crate::endpoint::Notice;
 use crate::event::{AppId, Event, EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, Hop, Port};
 use crate::line::Line;
 use crate::link::Link;
 use crate::metrics::Recorder;
 use crate::metrics::table::Table;
+use crate::notice::Notice;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
