@@ -2,11 +2,8 @@
 
 pub mod channel;
 pub mod deadline;
-pub mod delay;
-mod extreme;
 pub(crate) mod frames;
-mod histograms;
-pub mod pages;
+mod histogram;
 pub(crate) mod periods;
 pub mod recorder;
 pub mod table;

@@ -10,8 +10,6 @@
 //! All transmission parameters other than delay and loss have the defaults of G.107 Table 3, so R is 93.2 and the score 4.41 on a perfect
 //! line. docs/models/voice.md says what is left out. Reference: ITU-T G.107 (06/2015) §7, G.113 Appendix I for the codec.
 
-use prefetch_index::prefetch_index;
-
 use crate::math;
 use crate::time::{Duration, Instant};
 
@@ -148,30 +146,22 @@ pub struct Score {
     pub mouth_to_ear: Option<Duration>,
 }
 
-/// Scores one direction of a call, period by period. Its memory is two periods' packets.
+/// Scores one direction of a call, period by period. It keeps the delays of two periods' packets.
 #[derive(Debug)]
-#[repr(C, align(64))]
 pub struct Scorer {
-    /// Packets in a period.
-    packets: u32,
-    /// Packets that the first period has less than others: numbers are counted from there.
-    lacking: u32,
-    /// Packets sent so far, with those that a first period lacks.
-    sent: u64,
-    /// Period `k` stands in place `k mod 2`: one is being sent while the one before waits for its last packets.
-    periods: [Period; 2],
-    /// What is needed once in a period.
-    rules: Box<Rules>,
-}
-
-const _: () = assert!(size_of::<Scorer>() == 128, "two cache lines");
-
-/// How the packets of a period become a score.
-#[derive(Debug)]
-struct Rules {
     config: Config,
     codec: Codec,
+    /// Time between two packets.
     interval: Duration,
+    /// Packets in a period.
+    packets: u32,
+    /// Packets that the first period has less than others: packet 0 is the one with this number.
+    lacking: u32,
+    /// Packets sent so far, with those that the first period lacks.
+    sent: u64,
+    /// Period `k` has place `k mod 2`: one is being sent while the one before waits for its last
+    /// packets.
+    periods: [Period; 2],
     /// Room to order the delays of a period, if the buffer adapts to them.
     scratch: Vec<u32>,
 }
@@ -192,8 +182,8 @@ impl Scorer {
         let packets = Self::packets_in(config.period, interval);
         let period = || Period {
             number: 0,
-            delays: Vec::with_capacity(packets as usize),
             arrived: 0,
+            delays: Vec::with_capacity(packets as usize),
             deadline: None,
         };
         let to_order = match config.de_jitter {
@@ -201,16 +191,14 @@ impl Scorer {
             DeJitter::Fixed(_) => 0,
         };
         Self {
+            config,
+            codec,
+            interval,
             packets: u32::try_from(packets).expect("a period has no more packets than are counted"),
-            sent: 0,
             lacking: 0,
+            sent: 0,
             periods: [period(), period()],
-            rules: Box::new(Rules {
-                config,
-                codec,
-                interval,
-                scratch: Vec::with_capacity(to_order as usize),
-            }),
+            scratch: Vec::with_capacity(to_order as usize),
         }
     }
 
@@ -221,13 +209,13 @@ impl Scorer {
 
     /// Length of a period: so many packets of it.
     pub fn period(&self) -> Duration {
-        self.rules.interval * u64::from(self.packets)
+        self.interval * u64::from(self.packets)
     }
 
     /// Before the first packet: it comes so long before a time from which whole periods are to begin. The one that is under way then has fewer packets
     /// sent, and a score that says nothing.
     pub fn begin_before(&mut self, ahead: Duration) {
-        let before = ahead.as_nanos().div_ceil(self.rules.interval.as_nanos());
+        let before = ahead.as_nanos().div_ceil(self.interval.as_nanos());
         let whole = before.next_multiple_of(u64::from(self.packets));
         self.lacking = (whole - before) as u32;
     }
@@ -250,17 +238,13 @@ impl Scorer {
         if self.sent.is_multiple_of(packets) {
             let period = &mut self.periods[(number / packets % 2) as usize];
             // The period ends where the next packet is due, and has its grace from there.
-            period.deadline = Some(now + self.rules.interval + self.rules.config.grace);
+            period.deadline = Some(now + self.interval + self.config.grace);
         }
     }
 
-    /// Asks for where the next packet's delay is noted.
-    #[inline]
-    pub fn fetch(&self) {
-        let turn = (self.sent / u64::from(self.packets)) as usize;
-        let delays = &self.periods[turn % 2].delays;
-        prefetch_index(delays, delays.len());
-    }
+    // gone with the callers
+    #[expect(clippy::unused_self, missing_docs, reason = "gone with the callers")]
+    pub fn fetch(&self) {}
 
     /// Packet `number` arrived after `delay`.
     pub fn arrived(&mut self, number: u64, delay: Duration) {
@@ -287,7 +271,7 @@ impl Scorer {
                 .is_some_and(|deadline| now >= deadline || period.arrived == self.packets)
         })?;
         let deadline = self.periods[place].deadline.take()?;
-        Some(self.score(place, deadline - self.rules.config.grace))
+        Some(self.score(place, deadline - self.config.grace))
     }
 
     /// When the period that waits will be scored at the latest.
@@ -320,9 +304,9 @@ impl Scorer {
         let loss = 1.0 - played / packets;
         // The first sample of a packet waits until the packet is full, and for what its encoder wants to have heard.
         let mouth_to_ear = Duration::from_nanos(u64::from(playout) * TICK_NS)
-            + self.rules.interval
-            + self.rules.codec.look_ahead();
-        let burst_ratio = match self.rules.config.burst_ratio {
+            + self.interval
+            + self.codec.look_ahead();
+        let burst_ratio = match self.config.burst_ratio {
             BurstRatio::Measured => burst_ratio(period.delays.iter().map(|&delay| delay > playout)),
             BurstRatio::Random => 1.0,
         };
@@ -332,7 +316,7 @@ impl Scorer {
                 mouth_to_ear,
                 loss,
                 burst_ratio,
-                self.rules.codec.impairment(self.rules.config.concealment),
+                self.codec.impairment(self.config.concealment),
             )),
             late: (f64::from(period.arrived) - played) / packets,
             loss,
@@ -345,11 +329,11 @@ impl Scorer {
         let delays = self.periods[place].delays.iter();
         let arrived = delays.filter(|&&delay| delay != NEVER);
         let smallest = *arrived.clone().min()?;
-        Some(match self.rules.config.de_jitter {
+        Some(match self.config.de_jitter {
             DeJitter::Fixed(depth) => smallest.saturating_add(ticks(depth)).min(NEVER - 1),
             // The smallest delay that 95 % of the packets did not exceed; less the minimum, plus the minimum.
             DeJitter::Adaptive => {
-                let scratch = &mut self.rules.scratch;
+                let scratch = &mut self.scratch;
                 scratch.clear();
                 scratch.extend(arrived);
                 let index = (scratch.len() * 95).div_ceil(100) - 1;
@@ -447,8 +431,8 @@ fn burst_ratio(lost: impl Iterator<Item = bool>) -> f64 {
     (mean_length * played).max(1.0)
 }
 
-/// Delays are kept to 100 ns, as those of the [histograms](super::delay): a plant has thousands of calls, and keeps two periods of each.
-const TICK_NS: u64 = super::delay::UNIT_NS;
+/// Delays are kept to 100 ns, as in a [histogram](super::histogram).
+const TICK_NS: u64 = super::histogram::UNIT_NS;
 
 /// Delay of a packet that has not arrived, ticks.
 const NEVER: u32 = u32::MAX;
@@ -756,7 +740,7 @@ mod tests {
     fn memory_does_not_grow_with_the_call() {
         let mut scorer = Scorer::new(config(5), Codec::G711, INTERVAL);
         let room = |scorer: &Scorer| {
-            scorer.rules.scratch.capacity()
+            scorer.scratch.capacity()
                 + (scorer.periods.iter())
                     .map(|p| p.delays.capacity())
                     .sum::<usize>()

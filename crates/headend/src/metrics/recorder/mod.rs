@@ -10,20 +10,12 @@ mod tables;
 
 use std::collections::BTreeMap;
 
-use prefetch_index::prefetch_index;
-
 use self::series::Series;
-use self::stats::{
-    FLOW_NOTES, FlowRecord, FlowStats, QUEUE_NOTES, QueueRecord, QueueStats, mean_and_max,
-};
+use self::stats::{FlowStats, QueueStats, mean_and_max};
 pub use self::tables::{columns, jain_index};
 use crate::context::{ConnectionSample, QueueInternals};
 use crate::flow::GroupId;
 use crate::metrics::channel::{ChannelUse, Channels};
-use crate::metrics::extreme::raise;
-use crate::metrics::histograms::{self, Histograms};
-use crate::metrics::pages::PageStore;
-use crate::near::Near;
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
@@ -278,22 +270,13 @@ const CONNECTION_ROWS: usize = 1 << 14;
 /// And so many each time that it is used up.
 const MORE_CONNECTION_ROWS: usize = 1 << 11;
 
-/// A queue stands while a packet in it has waited for longer.
-const STANDING: Duration = Duration::from_millis(50);
-
 /// Counts what happens.
 pub struct Recorder {
     groups: Vec<GroupInfo>,
     /// By [`direction`].
     flows: Vec<FlowStats>,
-    flow_records: Vec<FlowRecord>,
-    flow_histograms: Histograms<FLOW_NOTES>,
     queue_infos: Vec<QueueInfo>,
     queues: Vec<QueueStats>,
-    queue_records: Vec<QueueRecord>,
-    queue_histograms: Histograms<QUEUE_NOTES>,
-    /// Of all histograms.
-    pages: PageStore,
     macs: Vec<MacCounters>,
     /// Packets that shared a backlog of a queue with another flow's, by queue, backlog, group and sender.
     meetings: BTreeMap<(QueueId, u32, GroupId, Side), u64>,
@@ -339,7 +322,6 @@ impl Recorder {
             !interval.is_zero(),
             "an interval of the series has a length"
         );
-        let are_few = 2 * groups.len() + queues.len() <= histograms::FEW;
         let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
         Self {
             flow_series: Series::new(2 * groups.len(), rows),
@@ -350,12 +332,7 @@ impl Recorder {
                 (rows * groups.len()).min(CONNECTION_ROWS),
             )],
             flows: repeat(2 * groups.len(), FlowStats::default),
-            flow_records: repeat(2 * groups.len(), FlowRecord::default),
-            flow_histograms: Histograms::new(2 * groups.len(), are_few),
             queues: repeat(queues.len(), QueueStats::default),
-            queue_records: repeat(queues.len(), QueueRecord::default),
-            queue_histograms: Histograms::new(queues.len(), are_few),
-            pages: PageStore::default(),
             macs: vec![MacCounters::default(); queues.len()],
             meetings: BTreeMap::new(),
             groups,
@@ -449,18 +426,13 @@ impl Recorder {
         self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
     }
 
-    /// Asks for what a packet of a flow direction touches.
-    #[inline]
-    pub(crate) fn fetch_flow(&self, group: GroupId, from: Side) {
-        self.flows[direction(group, from)].fetch();
-    }
+    // gone with the callers
+    #[expect(clippy::unused_self, reason = "gone with the callers")]
+    pub(crate) fn fetch_flow(&self, _: GroupId, _: Side) {}
 
-    /// Asks for what a packet of a queue touches.
-    #[inline]
-    pub(crate) fn fetch_queue(&self, queue: QueueId) {
-        self.queues[queue.0 as usize].fetch();
-        prefetch_index(&self.macs, queue.0 as usize);
-    }
+    // gone with the callers
+    #[expect(clippy::unused_self, reason = "gone with the callers")]
+    pub(crate) fn fetch_queue(&self, _: QueueId) {}
 
     /// A packet reached its receiver.
     #[inline]
@@ -472,23 +444,7 @@ impl Recorder {
         around: Surroundings<'_>,
     ) {
         let delay = at - packet.sent_at;
-        let nanos = delay.as_nanos();
-        let index = direction(group, packet.from);
-        let stats = &mut self.flows[index];
-        stats.total.packets_delivered += 1;
-        stats.total.bytes_delivered += u64::from(packet.size);
-        stats.total.delay_sum += nanos;
-        if stats.delays.record(delay) {
-            self.flow_histograms
-                .take_in(index, &mut stats.delays, &mut self.pages);
-        }
-        raise(&mut stats.delay_max, nanos);
-        // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
-        if let Some(last) = stats.last_transit.replace(nanos) {
-            // Signed, as it fits: the processor converts no others.
-            let step = last.abs_diff(nanos) as i64 as f64;
-            stats.jitter += (step - stats.jitter) / 16.0;
-        }
+        self.flows[direction(group, packet.from)].delivered(packet.size, delay);
         self.delivered += 1;
         self.data_delivered += u64::from(packet.payload > 0);
         if self.is_heard(TraceKinds::DELIVERED) {
@@ -520,17 +476,17 @@ impl Recorder {
     /// The part of [`Self::enqueued`] that needs no packet.
     #[inline]
     pub(crate) fn count_enqueued(&mut self, queue: QueueId) {
-        self.queues[queue.0 as usize].packets_enqueued += 1;
+        self.queues[queue.0 as usize].total.packets_enqueued += 1;
     }
 
     /// How often a queue took a packet in.
     pub fn packets_enqueued(&self, queue: QueueId) -> u64 {
-        self.queues[queue.0 as usize].packets_enqueued
+        self.queues[queue.0 as usize].total.packets_enqueued
     }
 
     /// Of the packets that a queue took in, the latest so many had waited in it before, under another discipline: they count once.
     pub fn moved(&mut self, queue: QueueId, packets: u64) {
-        self.queue_records[queue.0 as usize].moved += packets;
+        self.queues[queue.0 as usize].total.packets_moved += packets;
     }
 
     /// A queue gave a packet up for transmission.
@@ -556,19 +512,7 @@ impl Recorder {
     /// The part of [`Self::dequeued`] that needs no packet.
     #[inline]
     pub fn departed(&mut self, at: Instant, queue: QueueId, size: u16, sojourn: Duration) {
-        let nanos = sojourn.as_nanos();
-        let stats = &mut self.queues[queue.0 as usize];
-        stats.total.packets_dequeued += 1;
-        stats.total.bytes_dequeued += u64::from(size);
-        stats.total.delay_sum += nanos;
-        if stats.delays.record(sojourn) {
-            self.queue_histograms
-                .take_in(queue.0 as usize, &mut stats.delays, &mut self.pages);
-        }
-        raise(&mut stats.delay_max, nanos);
-        if sojourn > STANDING {
-            self.queue_records[queue.0 as usize].stood(at, sojourn - STANDING);
-        }
+        self.queues[queue.0 as usize].dequeued(at, size, sojourn);
     }
 
     /// A packet ended early, in `queue` if in one.
@@ -581,10 +525,10 @@ impl Recorder {
         around: Surroundings<'_>,
     ) {
         let group = around.group(packet);
-        let flow = &mut self.flow_records[direction(group, packet.from)];
+        let flow = &mut self.flows[direction(group, packet.from)];
         flow.ends.discard(reason);
         if let Some(queue) = queue {
-            self.queue_records[queue.0 as usize].ends.discard(reason);
+            self.queues[queue.0 as usize].ends.discard(reason);
         }
         if self.is_heard(TraceKinds::DISCARDED) {
             self.tell_of(at, packet, around, |packet| TraceEvent::Discarded {
@@ -597,8 +541,8 @@ impl Recorder {
 
     /// A packet was given CE in `queue`.
     pub fn marked(&mut self, at: Instant, queue: QueueId, packet: &Packet, group: GroupId) {
-        (self.flow_records[direction(group, packet.from)].ends).mark();
-        self.queue_records[queue.0 as usize].ends.mark();
+        (self.flows[direction(group, packet.from)].ends).mark();
+        self.queues[queue.0 as usize].ends.mark();
         if self.is_heard(TraceKinds::MARKED) {
             self.tell(at, || TraceEvent::Marked {
                 queue,
@@ -616,7 +560,7 @@ impl Recorder {
 
     /// A packet was given CE in the wide area.
     pub fn marked_on_path(&mut self, packet: &Packet, group: GroupId) {
-        (self.flow_records[direction(group, packet.from)].ends).mark();
+        (self.flows[direction(group, packet.from)].ends).mark();
     }
 
     /// A modem chose the request opportunity it will ask in, in a window of so many.
@@ -779,7 +723,7 @@ impl Recorder {
 
     /// A sender sent a segment again.
     pub fn retransmitted(&mut self, group: GroupId, from: Side) {
-        (self.flow_records[direction(group, from)].retransmitted).add();
+        (self.flows[direction(group, from)].retransmitted).add();
     }
 
     /// A queue now holds `bytes`.
@@ -829,24 +773,11 @@ impl Recorder {
         self.measuring_since = at;
         self.samples.clear();
         self.channels.start_measuring();
-        for (index, stats) in self.flows.iter_mut().enumerate() {
-            let record = &mut self.flow_records[index];
-            (self.flow_histograms).reset(index, &mut stats.delays, &mut self.pages);
-            record.at_warmup = stats.total;
-            record.ends.warmed_up();
-            record.retransmitted.warmed_up();
+        for stats in &mut self.flows {
+            stats.start_measuring();
         }
-        for (index, stats) in self.queues.iter_mut().enumerate() {
-            let record = &mut self.queue_records[index];
-            stats.holds(at, stats.backlog);
-            (self.queue_histograms).reset(index, &mut stats.delays, &mut self.pages);
-            record.at_warmup = stats.total;
-            record.enqueued_at_warmup = stats.packets_enqueued;
-            record.moved_at_warmup = record.moved;
-            record.ends.warmed_up();
-            stats.backlog_integral = 0;
-            stats.backlog_max = stats.backlog;
-            (record.stood_ns, record.stood_until) = (0, at);
+        for stats in &mut self.queues {
+            stats.start_measuring(at);
         }
         self.macs.fill(MacCounters::default());
         self.meetings.clear();
@@ -859,17 +790,16 @@ impl Recorder {
         let seconds = at.since(self.interval_start).as_secs_f64();
         self.interval_start = at;
         self.shown = 0;
-        let flows = self.flows.iter_mut().zip(&mut self.flow_records);
-        for (key, (stats, record)) in flows.enumerate() {
+        for (key, stats) in self.flows.iter_mut().enumerate() {
             if !self.groups[key / 2].carries_data[key % 2] && stats.total.packets_sent == 0 {
                 continue;
             }
-            let seen = stats.total.since(&record.at_interval);
-            record.at_interval = stats.total;
+            let seen = stats.total.since(&stats.at_interval);
+            stats.at_interval = stats.total;
             let max = std::mem::take(&mut stats.delay_max);
             let (delay_mean_ns, delay_max_ns) =
                 mean_and_max(seen.packets_delivered, seen.delay_sum, max);
-            let [discarded, marked] = record.ends.close_interval();
+            let [discarded, marked] = stats.ends.close_interval();
             let row = [
                 (seen.bytes_delivered as f64 * 8.0 / seconds).to_bits(),
                 (seen.goodput_bytes as f64 * 8.0 / seconds).to_bits(),
@@ -891,13 +821,12 @@ impl Recorder {
         internals: QueueInternals,
     ) {
         let stats = &mut self.queues[queue.0 as usize];
-        let record = &mut self.queue_records[queue.0 as usize];
-        let seen = stats.total.since(&record.at_interval);
-        record.at_interval = stats.total;
+        let seen = stats.total.since(&stats.at_interval);
+        stats.at_interval = stats.total;
         let max = std::mem::take(&mut stats.delay_max);
         let (delay_mean_ns, delay_max_ns) =
             mean_and_max(seen.packets_dequeued, seen.delay_sum, max);
-        let [discarded, marked] = record.ends.close_interval();
+        let [discarded, marked] = stats.ends.close_interval();
         let backlog_max = std::mem::replace(&mut stats.backlog_max_interval, stats.backlog);
         let rate = seen.bytes_dequeued as f64 * 8.0 / length.as_secs_f64();
         let QueueInternals {
@@ -945,9 +874,8 @@ impl Recorder {
     pub fn same_queue_row(&mut self) {
         debug_assert!(
             {
-                let queue = self.queues_shown[self.shown].0 as usize;
-                let (stats, record) = (&self.queues[queue], &self.queue_records[queue]);
-                stats.total == record.at_interval && stats.backlog_max_interval == 0
+                let stats = &self.queues[self.queues_shown[self.shown].0 as usize];
+                stats.total == stats.at_interval && stats.backlog_max_interval == 0
             },
             "something happened in it"
         );

@@ -1,21 +1,22 @@
-//! What is counted of a flow direction and of a queue. Counters only grow: what an interval or the measured part saw is the difference of
-//! two; longest delays and largest backlogs are kept for the interval and for the run. What every packet touches stands apart from the rest.
+//! What is counted of a flow direction and of a queue.
+//!
+//! Counters only grow: what an interval or the measured part saw is the difference of two readings.
+//! Longest delays and largest backlogs are no such counters: they begin anew with each interval.
 
-use crate::metrics::delay::Recent;
-use crate::metrics::extreme::raise;
-use crate::near::{Beginning, near};
+use crate::metrics::histogram::Histogram;
 use crate::time::{Duration, Instant};
 use crate::trace::DropReason;
 
-/// Counters of a flow direction that packets move: they only grow.
+/// Counters of a flow direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FlowCounters {
     pub(super) packets_sent: u64,
     pub(super) bytes_sent: u64,
     pub(super) packets_delivered: u64,
     pub(super) bytes_delivered: u64,
-    pub(super) delay_sum: u64,
     pub(super) goodput_bytes: u64,
+    /// Sum of the delays of the packets delivered, nanoseconds.
+    pub(super) delay_sum: u64,
 }
 
 impl FlowCounters {
@@ -25,60 +26,62 @@ impl FlowCounters {
             bytes_sent: self.bytes_sent - earlier.bytes_sent,
             packets_delivered: self.packets_delivered - earlier.packets_delivered,
             bytes_delivered: self.bytes_delivered - earlier.bytes_delivered,
-            delay_sum: self.delay_sum - earlier.delay_sum,
             goodput_bytes: self.goodput_bytes - earlier.goodput_bytes,
+            delay_sum: self.delay_sum - earlier.delay_sum,
         }
     }
 }
 
-/// Delays of a flow direction, and of a queue, that are noted before they are counted: as many as there is room for.
-pub(super) const FLOW_NOTES: usize = 19;
-pub(super) const QUEUE_NOTES: usize = 11;
-
-/// What every packet of a flow direction touches, on two cache lines: a plant has thousands of these, and none of them is near when its packet comes.
+/// What is known of a flow direction.
 #[derive(Debug, Default)]
-#[repr(C)]
 pub(super) struct FlowStats {
-    beginning: Beginning,
     pub(super) total: FlowCounters,
-    /// Longest delay of the interval.
-    pub(super) delay_max: u64,
-    pub(super) jitter: f64,
-    /// Of the packet before, once there was one; more than any is then.
-    pub(super) last_transit: Transit,
-    pub(super) delays: Recent<FLOW_NOTES>,
-}
-
-/// The delay of the packet before, if there was one.
-#[derive(Debug)]
-pub(super) struct Transit(u64);
-
-impl Default for Transit {
-    fn default() -> Self {
-        Self(u64::MAX)
-    }
-}
-
-impl Transit {
-    /// Puts another in its place.
-    #[inline]
-    pub(super) fn replace(&mut self, nanos: u64) -> Option<u64> {
-        let last = std::mem::replace(&mut self.0, nanos);
-        (last != u64::MAX).then_some(last)
-    }
-}
-
-/// What ends or repeats packets, and what packets have left before: touched seldom. What each interval touches is on the first cache line.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-pub(super) struct FlowRecord {
-    pub(super) at_interval: FlowCounters,
-    pub(super) ends: Ends,
+    /// The counters at the end of the warm-up, and at the end of the last interval.
     pub(super) at_warmup: FlowCounters,
+    pub(super) at_interval: FlowCounters,
+    /// Delays of the measured part.
+    pub(super) delays: Histogram,
+    /// Longest delay of the interval, nanoseconds.
+    pub(super) delay_max: u64,
+    /// RFC 3550 §6.4.1: the interarrival jitter, nanoseconds.
+    pub(super) jitter: f64,
+    /// Delay of the packet before, once there was one, nanoseconds.
+    pub(super) last_delay: Option<u64>,
     pub(super) retransmitted: Count,
+    pub(super) ends: Ends,
 }
 
-/// A count that seldom moves.
+impl FlowStats {
+    /// A packet of so many bytes reached its receiver after `delay`.
+    #[inline]
+    pub(super) fn delivered(&mut self, size: u16, delay: Duration) {
+        let nanos = delay.as_nanos();
+        self.total.packets_delivered += 1;
+        self.total.bytes_delivered += u64::from(size);
+        self.total.delay_sum += nanos;
+        self.delays.record(delay);
+        self.delay_max = self.delay_max.max(nanos);
+        // RFC 3550 §6.4.1: J += (|D| − J) / 16 over consecutive packets.
+        if let Some(last) = self.last_delay.replace(nanos) {
+            self.jitter += (last.abs_diff(nanos) as f64 - self.jitter) / 16.0;
+        }
+    }
+
+    /// The warm-up is over. The jitter estimate goes on.
+    pub(super) fn start_measuring(&mut self) {
+        self.at_warmup = self.total;
+        self.delays.reset();
+        self.retransmitted.start_measuring();
+        self.ends.start_measuring();
+    }
+
+    /// What the measured part saw.
+    pub(super) fn measured(&self) -> FlowCounters {
+        self.total.since(&self.at_warmup)
+    }
+}
+
+/// A count of the run and of its measured part.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Count {
     total: u64,
@@ -90,7 +93,7 @@ impl Count {
         self.total += 1;
     }
 
-    pub(super) fn warmed_up(&mut self) {
+    pub(super) fn start_measuring(&mut self) {
         self.at_warmup = self.total;
     }
 
@@ -101,13 +104,11 @@ impl Count {
 
 /// Packets that ended early, by reason, and packets marked.
 #[derive(Debug, Default)]
-#[repr(C)]
 pub(super) struct Ends {
-    /// Of the interval.
-    pub(super) discarded_in_interval: u64,
-    pub(super) marked_in_interval: u64,
     discarded: [Count; DropReason::COUNT],
     marked: Count,
+    discarded_in_interval: u64,
+    marked_in_interval: u64,
 }
 
 impl Ends {
@@ -129,9 +130,9 @@ impl Ends {
         ]
     }
 
-    pub(super) fn warmed_up(&mut self) {
-        self.discarded.iter_mut().for_each(Count::warmed_up);
-        self.marked.warmed_up();
+    pub(super) fn start_measuring(&mut self) {
+        self.discarded.iter_mut().for_each(Count::start_measuring);
+        self.marked.start_measuring();
     }
 
     pub(super) fn discarded(&self) -> [u64; DropReason::COUNT] {
@@ -143,17 +144,23 @@ impl Ends {
     }
 }
 
-/// Counters of a queue, as those of a flow.
+/// Counters of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct QueueCounters {
+    pub(super) packets_enqueued: u64,
+    /// Of the packets enqueued, those that had been enqueued before, under another discipline.
+    pub(super) packets_moved: u64,
     pub(super) packets_dequeued: u64,
     pub(super) bytes_dequeued: u64,
+    /// Sum of the sojourn times of the packets dequeued, nanoseconds.
     pub(super) delay_sum: u64,
 }
 
 impl QueueCounters {
     pub(super) fn since(&self, earlier: &Self) -> Self {
         Self {
+            packets_enqueued: self.packets_enqueued - earlier.packets_enqueued,
+            packets_moved: self.packets_moved - earlier.packets_moved,
             packets_dequeued: self.packets_dequeued - earlier.packets_dequeued,
             bytes_dequeued: self.bytes_dequeued - earlier.bytes_dequeued,
             delay_sum: self.delay_sum - earlier.delay_sum,
@@ -161,69 +168,83 @@ impl QueueCounters {
     }
 }
 
-/// What every packet of a queue touches, on two cache lines; what it adds on arrival is on the first.
+/// A queue stands while a packet in it has waited for longer.
+const STANDING: Duration = Duration::from_millis(50);
+
+/// What is known of a queue.
 #[derive(Debug, Default)]
-#[repr(C)]
 pub(super) struct QueueStats {
-    beginning: Beginning,
-    /// Byte-nanoseconds.
-    pub(super) backlog_integral: u128,
-    pub(super) backlog: u64,
-    pub(super) backlog_since: Instant,
-    pub(super) backlog_max: u64,
-    /// Largest backlog of the interval.
-    pub(super) backlog_max_interval: u64,
-    pub(super) packets_enqueued: u64,
-    /// Longest delay of the interval.
-    pub(super) delay_max: u64,
     pub(super) total: QueueCounters,
-    pub(super) delays: Recent<QUEUE_NOTES>,
+    /// The counters at the end of the warm-up, and at the end of the last interval.
+    pub(super) at_warmup: QueueCounters,
+    pub(super) at_interval: QueueCounters,
+    /// Sojourn times of the measured part.
+    pub(super) delays: Histogram,
+    /// Longest sojourn time of the interval, nanoseconds.
+    pub(super) delay_max: u64,
+    /// Bytes that wait, and since when it is so many.
+    pub(super) backlog: u64,
+    backlog_since: Instant,
+    /// Integral of the backlog over the measured part, byte-nanoseconds.
+    pub(super) backlog_integral: u128,
+    /// Largest backlog of the measured part, and of the interval.
+    pub(super) backlog_max: u64,
+    pub(super) backlog_max_interval: u64,
+    /// Nanoseconds of the measured part in which the queue stood, and until when they are counted.
+    pub(super) stood_ns: u64,
+    stood_until: Instant,
+    pub(super) ends: Ends,
 }
-
-const _: () = assert!(
-    size_of::<FlowStats>() == 128 && size_of::<QueueStats>() == 128,
-    "two cache lines each"
-);
-
-near!(FlowStats);
-near!(QueueStats);
 
 impl QueueStats {
-    /// It now holds `bytes`.
+    /// The queue now holds `bytes`.
     #[inline]
     pub(super) fn holds(&mut self, at: Instant, bytes: u64) {
-        self.backlog_integral +=
-            u128::from(self.backlog) * u128::from(at.since(self.backlog_since).as_nanos());
+        let held = at.since(self.backlog_since).as_nanos();
+        self.backlog_integral += u128::from(self.backlog) * u128::from(held);
         self.backlog_since = at;
         self.backlog = bytes;
-        raise(&mut self.backlog_max, bytes);
-        raise(&mut self.backlog_max_interval, bytes);
+        self.backlog_max = self.backlog_max.max(bytes);
+        self.backlog_max_interval = self.backlog_max_interval.max(bytes);
     }
-}
 
-/// The same for a queue as [`FlowRecord`] for a flow.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-pub(super) struct QueueRecord {
-    pub(super) at_interval: QueueCounters,
-    /// Nanoseconds in which it stood, and until when they are counted.
-    pub(super) stood_ns: u64,
-    pub(super) stood_until: Instant,
-    pub(super) ends: Ends,
-    pub(super) at_warmup: QueueCounters,
-    pub(super) enqueued_at_warmup: u64,
-    /// Of the packets taken in, those that had been taken in before.
-    pub(super) moved: u64,
-    pub(super) moved_at_warmup: u64,
-}
+    /// A packet of so many bytes left after `sojourn`.
+    #[inline]
+    pub(super) fn dequeued(&mut self, at: Instant, size: u16, sojourn: Duration) {
+        let nanos = sojourn.as_nanos();
+        self.total.packets_dequeued += 1;
+        self.total.bytes_dequeued += u64::from(size);
+        self.total.delay_sum += nanos;
+        self.delays.record(sojourn);
+        self.delay_max = self.delay_max.max(nanos);
+        if sojourn > STANDING {
+            self.stood(at, sojourn - STANDING);
+        }
+    }
 
-impl QueueRecord {
-    /// A packet that left it at `at` had made it a standing queue for so long.
-    pub(super) fn stood(&mut self, at: Instant, span: Duration) {
-        // Behind each other the packets of a FIFO cover every moment once; of several queues in one, what is covered already does not count.
+    /// A packet that left at `at` had made it a standing queue for so long.
+    fn stood(&mut self, at: Instant, span: Duration) {
+        // The packets of a FIFO leave one behind the other and cover every moment once. In a
+        // discipline with several queues their spans overlap: each moment counts once.
         let not_counted = at.since(self.stood_until);
         self.stood_ns += span.min(not_counted).as_nanos();
         self.stood_until = self.stood_until.max(at);
+    }
+
+    /// The warm-up is over.
+    pub(super) fn start_measuring(&mut self, at: Instant) {
+        self.holds(at, self.backlog);
+        self.at_warmup = self.total;
+        self.delays.reset();
+        self.backlog_integral = 0;
+        self.backlog_max = self.backlog;
+        (self.stood_ns, self.stood_until) = (0, at);
+        self.ends.start_measuring();
+    }
+
+    /// What the measured part saw.
+    pub(super) fn measured(&self) -> QueueCounters {
+        self.total.since(&self.at_warmup)
     }
 }
 
@@ -240,14 +261,15 @@ pub(super) fn mean_and_max(count: u64, sum: u64, max: u64) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Time for which a queue stood whose packets left at so many milliseconds, each so long after it made the queue a standing one.
+    /// Time for which a queue stood whose packets left at so many milliseconds, each so long after
+    /// it made the queue a standing one.
     fn stood(packets: &[(u64, u64)]) -> u64 {
-        let mut record = QueueRecord::default();
+        let mut stats = QueueStats::default();
         for &(at, span) in packets {
             let at = Instant::from_nanos(at * 1_000_000);
-            record.stood(at, Duration::from_millis(span));
+            stats.stood(at, Duration::from_millis(span));
         }
-        record.stood_ns / 1_000_000
+        stats.stood_ns / 1_000_000
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{FLOW_FIGURES, GroupInfo, Measure, QUEUE_FIGURES, QueueInfo, Recorder};
 use crate::flow::GroupId;
-use crate::metrics::delay::DelayStats;
+use crate::metrics::histogram::Histogram;
 use crate::metrics::table::{Column, FLOAT, INTEGER, TEXT, Table};
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
@@ -70,14 +70,8 @@ impl Recorder {
     /// The tables of docs/reference/results.md, at `now`.
     pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
         let measured = now.since(self.measuring_since).as_secs_f64();
-        self.queue_histograms.count_waiting(&mut self.pages);
-        for (index, stats) in self.queues.iter_mut().enumerate() {
+        for stats in &mut self.queues {
             stats.holds(now, stats.backlog);
-            (self.queue_histograms).finish(index, &mut stats.delays, &mut self.pages);
-        }
-        self.flow_histograms.count_waiting(&mut self.pages);
-        for (index, stats) in self.flows.iter_mut().enumerate() {
-            (self.flow_histograms).finish(index, &mut stats.delays, &mut self.pages);
         }
         vec![
             ("flows", self.flows_table(measured)),
@@ -116,9 +110,8 @@ impl Recorder {
         let mut table = Table::default();
         for (group, info) in self.groups.iter().enumerate() {
             for side in Side::BOTH {
-                let index = 2 * group + side.index();
-                let (stats, record) = (&self.flows[index], &self.flow_records[index]);
-                let seen = stats.total.since(&record.at_warmup);
+                let stats = &self.flows[2 * group + side.index()];
+                let seen = stats.measured();
                 let carries_data = info.carries_data[side.index()];
                 if !carries_data && stats.total.packets_sent == 0 {
                     continue;
@@ -138,16 +131,16 @@ impl Recorder {
                     seen.bytes_delivered as f64 * 8.0 / measured,
                 );
                 table.float("goodput_bps", seen.goodput_bytes as f64 * 8.0 / measured);
-                let discarded = discards(&mut table, &record.ends.discarded());
-                table.integer("marked", record.ends.marked());
+                let discarded = discards(&mut table, &stats.ends.discarded());
+                table.integer("marked", stats.ends.marked());
                 // What was sent before the measured part can be lost in it: of nothing sent that is no share.
                 let loss = match seen.packets_sent {
                     0 => f64::NAN,
                     sent => discarded as f64 / sent as f64,
                 };
                 table.float("loss_ratio", loss);
-                table.integer("retransmitted", record.retransmitted.measured());
-                delays(&mut table, &self.delays_of_flow(index));
+                table.integer("retransmitted", stats.retransmitted.measured());
+                delays(&mut table, &stats.delays);
                 table.float("jitter_ns", stats.jitter);
             }
         }
@@ -157,11 +150,8 @@ impl Recorder {
     fn queues_table(&self, measured: f64) -> Table {
         let mut table = Table::default();
         for (index, info) in self.queue_infos.iter().enumerate() {
-            let (stats, record) = (&self.queues[index], &self.queue_records[index]);
-            let mac = &self.macs[index];
-            let seen = stats.total.since(&record.at_warmup);
-            let enqueued = stats.packets_enqueued - record.enqueued_at_warmup;
-            let moved = record.moved - record.moved_at_warmup;
+            let (stats, mac) = (&self.queues[index], &self.macs[index]);
+            let seen = stats.measured();
             table.text("queue", &info.name);
             table.text("link", &info.link);
             table.text("direction", info.direction);
@@ -171,23 +161,26 @@ impl Recorder {
                 "limit_bytes",
                 info.limit_bytes.map_or(f64::NAN, |bytes| bytes as f64),
             );
-            table.integer("packets_enqueued", enqueued - moved);
+            table.integer(
+                "packets_enqueued",
+                seen.packets_enqueued - seen.packets_moved,
+            );
             table.integer("packets_dequeued", seen.packets_dequeued);
             table.integer("bytes_dequeued", seen.bytes_dequeued);
-            discards(&mut table, &record.ends.discarded());
-            table.integer("marked", record.ends.marked());
+            discards(&mut table, &stats.ends.discarded());
+            table.integer("marked", stats.ends.marked());
             // In the bytes that the line's rate counts.
             let sent = seen.bytes_dequeued + seen.packets_dequeued * info.overhead_bytes;
             let possible = info.rate_bps as f64 * measured / 8.0;
             table.float("utilisation", share(sent, seen.packets_dequeued, possible));
-            let stood = record.stood_ns as f64 / (measured * 1e9);
+            let stood = stats.stood_ns as f64 / (measured * 1e9);
             table.float("standing_ratio", stood);
             table.float(
                 "backlog_mean_bytes",
                 stats.backlog_integral as f64 / (measured * 1e9),
             );
             table.integer("backlog_max_bytes", stats.backlog_max);
-            delays(&mut table, &self.delays_of_queue(index));
+            delays(&mut table, &stats.delays);
             table.integer("requests_contention", mac.requests_contention);
             table.integer("requests_piggyback", mac.requests_piggyback);
             table.integer("collisions", mac.collisions);
@@ -335,8 +328,8 @@ impl Recorder {
             ("upper_ns", INTEGER),
             ("count", INTEGER),
         ]);
-        let mut add = |kind: &str, name: &str, direction: &str, stats: &DelayStats| {
-            for (lower, upper, count) in stats.buckets() {
+        let mut add = |kind: &str, name: &str, direction: &str, delays: &Histogram| {
+            for (lower, upper, count) in delays.buckets() {
                 table.text("kind", kind);
                 table.text("name", name);
                 table.text("direction", direction);
@@ -347,44 +340,21 @@ impl Recorder {
         };
         for (group, info) in self.groups.iter().enumerate() {
             for side in Side::BOTH {
-                let delays = self.delays_of_flow(2 * group + side.index());
-                add("flow", &info.name, direction(side), &delays);
+                let stats = &self.flows[2 * group + side.index()];
+                add("flow", &info.name, direction(side), &stats.delays);
             }
         }
-        for (index, info) in self.queue_infos.iter().enumerate() {
-            let delays = self.delays_of_queue(index);
-            add("queue", &info.name, info.direction, &delays);
+        for (info, stats) in self.queue_infos.iter().zip(&self.queues) {
+            add("queue", &info.name, info.direction, &stats.delays);
         }
         table
     }
 
-    /// Delays of a flow direction in the measured part.
-    fn delays_of_flow(&self, index: usize) -> DelayStats<'_> {
-        let (stats, record) = (&self.flows[index], &self.flow_records[index]);
-        let seen = stats.total.since(&record.at_warmup);
-        let sum = Duration::from_nanos(seen.delay_sum);
-        let (notes, count) = (&stats.delays, seen.packets_delivered);
-        (self.flow_histograms).stats(index, notes, &self.pages, count, sum)
-    }
-
-    /// Delays of a queue in the measured part.
-    fn delays_of_queue(&self, index: usize) -> DelayStats<'_> {
-        let (stats, record) = (&self.queues[index], &self.queue_records[index]);
-        let seen = stats.total.since(&record.at_warmup);
-        let sum = Duration::from_nanos(seen.delay_sum);
-        let (notes, count) = (&stats.delays, seen.packets_dequeued);
-        (self.queue_histograms).stats(index, notes, &self.pages, count, sum)
-    }
-
     fn summary_table(&self, now: Instant, events: u64) -> Table {
-        let measured = |index: usize| {
-            let total = &self.flows[index].total;
-            total.since(&self.flow_records[index].at_warmup)
-        };
         let bulk = (0..self.groups.len()).filter(|&group| self.groups[group].is_bulk);
         let shares: Vec<f64> = bulk
             .map(|group| {
-                let bytes = |index| measured(index).goodput_bytes as f64;
+                let bytes = |index: usize| self.flows[index].measured().goodput_bytes as f64;
                 bytes(2 * group) + bytes(2 * group + 1)
             })
             .collect();
@@ -446,9 +416,9 @@ fn discards(table: &mut Table, counts: &[u64; DropReason::COUNT]) -> u64 {
     counts.iter().sum()
 }
 
-fn delays(table: &mut Table, stats: &DelayStats) {
-    table.float("delay_mean_ns", stats.mean());
-    table.float("delay_min_ns", stats.min());
+fn delays(table: &mut Table, delays: &Histogram) {
+    table.float("delay_mean_ns", delays.mean());
+    table.float("delay_min_ns", delays.min());
     for (name, q) in [
         ("p50", 0.5),
         ("p90", 0.9),
@@ -456,9 +426,9 @@ fn delays(table: &mut Table, stats: &DelayStats) {
         ("p99", 0.99),
         ("p999", 0.999),
     ] {
-        table.float(&format!("delay_{name}_ns"), stats.quantile(q));
+        table.float(&format!("delay_{name}_ns"), delays.quantile(q));
     }
-    table.float("delay_max_ns", stats.max());
+    table.float("delay_max_ns", delays.max());
 }
 
 /// Quantile of sorted values, linear between neighbours; NaN of nothing.

@@ -1,0 +1,282 @@
+//! A histogram of delays with a resolution of 0.1 %, and their exact count, sum, minimum and
+//! maximum.
+//!
+//! The histogram is log-linear: each octave of values is cut into 1024 buckets of equal width, so
+//! that a bucket is never wider than a thousandth of the values in it, and a shift finds the bucket
+//! of a value. The buckets and quantiles are those of an HDR histogram with three digits, against
+//! which a test compares them. The counts of an octave exist from its first delay on: most delays
+//! of a queue lie within a few octaves, and a scenario may have thousands of queues.
+
+use crate::time::Duration;
+
+/// Width of the narrowest buckets, nanoseconds. Inside the histogram a delay is a number of these.
+pub(super) const UNIT_NS: u64 = 100;
+/// The longest delay with a bucket of its own, in units: 1000 s. Longer ones are counted with it.
+const LONGEST: u64 = 10_000_000_000;
+/// Buckets of an octave, as a power of two.
+const PRECISION: u32 = 10;
+/// Buckets of an octave.
+const BUCKETS: usize = 1 << PRECISION;
+/// Octaves up to that of the longest delay.
+const OCTAVES: usize = (bucket_of(LONGEST) >> PRECISION) + 1;
+
+/// The bucket of a delay of so many units. Each value below two times 1024 has its own bucket;
+/// from there on each octave has 1024.
+#[inline]
+const fn bucket_of(units: u64) -> usize {
+    let shift = (units | ((2 << PRECISION) - 1)).ilog2() - PRECISION;
+    ((shift as usize) << PRECISION) + (units >> shift) as usize
+}
+
+/// The lowest value in a bucket, in units.
+const fn lowest_in(bucket: usize) -> u64 {
+    let octave = (bucket >> PRECISION) as u32;
+    let shift = octave.saturating_sub(1);
+    ((bucket as u64) - ((shift as u64) << PRECISION)) << shift
+}
+
+/// How often which delays occurred. Its memory does not grow with the number of delays.
+#[derive(Debug)]
+pub(super) struct Histogram {
+    count: u64,
+    /// Sum of all delays, nanoseconds.
+    sum: u64,
+    /// Shortest delay, nanoseconds; the largest number there is before the first.
+    min: u64,
+    /// Longest delay, nanoseconds.
+    max: u64,
+    /// Counts of the buckets of each octave in which a delay has fallen.
+    octaves: [Option<Box<[u64; BUCKETS]>>; OCTAVES],
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+            octaves: [const { None }; OCTAVES],
+        }
+    }
+}
+
+impl Histogram {
+    /// Counts one delay.
+    #[inline]
+    pub(super) fn record(&mut self, delay: Duration) {
+        let nanos = delay.as_nanos();
+        self.count += 1;
+        self.sum += nanos;
+        self.min = self.min.min(nanos);
+        self.max = self.max.max(nanos);
+        let bucket = bucket_of((nanos / UNIT_NS).min(LONGEST));
+        let octave = &mut self.octaves[bucket >> PRECISION];
+        let counts = octave.get_or_insert_with(|| Box::new([0; BUCKETS]));
+        counts[bucket % BUCKETS] += 1;
+    }
+
+    /// Forgets all delays. It keeps its octaves: after a warm-up the delays lie in the same ones.
+    pub(super) fn reset(&mut self) {
+        let mut octaves = std::mem::take(self).octaves;
+        for counts in octaves.iter_mut().flatten() {
+            counts.fill(0);
+        }
+        self.octaves = octaves;
+    }
+
+    /// Mean in nanoseconds; NaN if there was no delay.
+    pub(super) fn mean(&self) -> f64 {
+        self.sum as f64 / self.count as f64
+    }
+
+    /// Minimum in nanoseconds; NaN if there was no delay.
+    pub(super) fn min(&self) -> f64 {
+        self.unless_empty(self.min)
+    }
+
+    /// Maximum in nanoseconds; NaN if there was no delay.
+    pub(super) fn max(&self) -> f64 {
+        self.unless_empty(self.max)
+    }
+
+    /// The delay, in nanoseconds, that a share `q` of the packets did not exceed, right to 0.1 % or
+    /// 100 ns; NaN if there was no delay.
+    pub(super) fn quantile(&self, q: f64) -> f64 {
+        let wanted = ((q * self.count as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        let bucket = self.counts().find(|&(_, count)| {
+            seen += count;
+            seen >= wanted
+        });
+        bucket.map_or(f64::NAN, |(bucket, _)| {
+            let highest = lowest_in(bucket + 1) - 1;
+            ((highest * UNIT_NS) as f64).clamp(self.min as f64, self.max as f64)
+        })
+    }
+
+    /// Non-empty buckets in order: from, to (nanoseconds), count.
+    pub(super) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        self.counts().map(|(bucket, count)| {
+            let [from, to] = [bucket, bucket + 1].map(|bucket| lowest_in(bucket) * UNIT_NS);
+            (from, to, count)
+        })
+    }
+
+    /// Non-empty buckets in order, each with its count.
+    fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let octaves = (self.octaves.iter().enumerate())
+            .filter_map(|(octave, counts)| Some((octave << PRECISION, counts.as_deref()?)));
+        let counts = octaves.flat_map(|(first, counts)| (first..).zip(counts.iter().copied()));
+        counts.filter(|&(_, count)| count > 0)
+    }
+
+    fn unless_empty(&self, nanos: u64) -> f64 {
+        if self.count == 0 {
+            f64::NAN
+        } else {
+            nanos as f64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Buckets and quantiles are those of the reference.
+        #[test]
+        fn it_agrees_with_an_hdr_histogram(
+            delays in prop::collection::vec((0_u32..40).prop_flat_map(|bits| 0..(1_u64 << bits)), 1..200),
+        ) {
+            let mut histogram = Histogram::default();
+            let mut reference = hdrhistogram::Histogram::<u32>::new_with_bounds(1, LONGEST, 3).expect("the bounds are valid");
+            for &nanos in &delays {
+                histogram.record(Duration::from_nanos(nanos));
+                reference.saturating_record(nanos / UNIT_NS);
+            }
+            let buckets: Vec<_> = reference
+                .iter_recorded()
+                .map(|bucket| {
+                    let value = bucket.value_iterated_to();
+                    let [from, to] = [reference.lowest_equivalent(value), reference.next_non_equivalent(value)];
+                    (from * UNIT_NS, to * UNIT_NS, u64::from(bucket.count_at_value()))
+                })
+                .collect();
+            prop_assert_eq!(histogram.buckets().collect::<Vec<_>>(), buckets);
+            for q in [0.05, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0] {
+                let expected = (reference.value_at_quantile(q) * UNIT_NS) as f64;
+                let expected = expected.clamp(histogram.min(), histogram.max());
+                prop_assert_eq!(histogram.quantile(q).to_bits(), expected.to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn every_value_lies_in_its_bucket_and_no_bucket_is_wider_than_a_thousandth() {
+        for bits in 0..33 {
+            for units in [1_u64 << bits, (1 << bits) + 1, (2 << bits) - 1] {
+                let bucket = bucket_of(units);
+                let (from, to) = (lowest_in(bucket), lowest_in(bucket + 1));
+                assert!(from <= units && units < to, "{units}: {from}..{to}");
+                assert!((to - from - 1) * 1000 <= units);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_longer_than_the_longest_is_counted_with_it() {
+        let mut histogram = Histogram::default();
+        histogram.record(Duration::from_nanos(LONGEST * UNIT_NS));
+        histogram.record(Duration::from_nanos(u64::MAX / 2));
+        assert_eq!(histogram.buckets().count(), 1);
+        assert!(histogram.quantile(0.5) >= (LONGEST * UNIT_NS) as f64);
+    }
+
+    #[test]
+    fn quantiles_are_right_to_a_thousandth() {
+        let mut histogram = Histogram::default();
+        for micros in 1..=100_000 {
+            histogram.record(Duration::from_micros(micros));
+        }
+        for q in [0.05, 0.5, 0.9, 0.99, 0.999] {
+            let exact = q * 100_000.0 * 1000.0;
+            assert!(
+                (histogram.quantile(q) - exact).abs() <= 0.001 * exact + 100.0,
+                "{q}: {}",
+                histogram.quantile(q)
+            );
+        }
+        assert!((histogram.mean() - 50_000_500.0).abs() < 1.0);
+        let counts = histogram.buckets().map(|(_, _, count)| count);
+        assert_eq!(counts.sum::<u64>(), 100_000);
+    }
+
+    #[test]
+    fn memory_is_that_of_the_octaves_of_its_delays() {
+        let octaves = |histogram: &Histogram| histogram.octaves.iter().flatten().count();
+        let mut histogram = Histogram::default();
+        assert_eq!(octaves(&histogram), 0);
+        for micros in 20_000..40_000 {
+            histogram.record(Duration::from_micros(micros));
+        }
+        // From a value to its double are two octaves at most.
+        assert_eq!(octaves(&histogram), 2);
+        histogram.reset();
+        assert_eq!(histogram.buckets().count(), 0);
+        histogram.record(Duration::from_millis(30));
+        assert_eq!(histogram.buckets().count(), 1);
+        assert_eq!(octaves(&histogram), 2);
+    }
+
+    #[test]
+    fn many_equal_delays_are_all_counted() {
+        let mut histogram = Histogram::default();
+        for _ in 0..100_000 {
+            histogram.record(Duration::from_millis(3));
+        }
+        histogram.record(Duration::from_millis(4));
+        let counts: Vec<u64> = histogram.buckets().map(|(_, _, count)| count).collect();
+        assert_eq!(counts, [100_000, 1]);
+    }
+
+    #[test]
+    fn after_a_reset_only_later_delays_count() {
+        let mut histogram = Histogram::default();
+        for millis in [1, 50, 900] {
+            histogram.record(Duration::from_millis(millis));
+        }
+        histogram.reset();
+        assert_empty(&histogram);
+        histogram.record(Duration::from_millis(20));
+        for figure in [
+            histogram.mean(),
+            histogram.min(),
+            histogram.max(),
+            histogram.quantile(0.5),
+        ] {
+            assert_eq!(figure.to_bits(), 20e6_f64.to_bits());
+        }
+    }
+
+    #[test]
+    fn without_delays_there_are_no_figures() {
+        assert_empty(&Histogram::default());
+    }
+
+    #[track_caller]
+    fn assert_empty(histogram: &Histogram) {
+        assert_eq!(histogram.buckets().count(), 0);
+        for figure in [
+            histogram.mean(),
+            histogram.min(),
+            histogram.max(),
+            histogram.quantile(0.5),
+        ] {
+            assert!(figure.is_nan(), "{figure}");
+        }
+    }
+}
