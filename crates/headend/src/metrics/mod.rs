@@ -4,6 +4,7 @@ pub mod channel;
 pub mod deadline;
 pub(crate) mod frames;
 mod histogram;
+pub mod life;
 pub(crate) mod periods;
 pub mod recorder;
 pub mod table;

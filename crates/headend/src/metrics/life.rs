@@ -1,24 +1,31 @@
-//! The life of one packet: a listener that follows it from its host to its receiver, and the requests and grants of its queue on the way.
+//! The life of one packet: a listener that follows it from its host to its receiver, and follows
+//! the requests and grants of the queues on the way.
 //!
-//! It takes the first packet of a flow that enters a queue at or after a given time. A flow whose hosts send anything up is followed
-//! upstream, as requests and grants are there; one that only travels down is followed down. While the packet waits in a queue, whatever
-//! happens to that queue's requests belongs to its life, as they ask for all that waits; and still after the queue gave it up, until all of it is
-//! in a burst: a modem of DOCSIS 1.0 to 2.0 takes a packet from its queue to ask for it, and later ones send it in pieces. Then only the packet
-//! does. In a cell the packet contends for the channel after it left its queue: until its exchange of frames, whatever goes over that channel belongs
-//! to its life too.
+//! It follows the first packet of a flow that enters a queue at or after a given time. A flow whose
+//! hosts send anything up is followed upstream, because requests and grants are there; a flow that
+//! only travels down is followed down.
 //!
-//! A sequence number does not name a packet (acknowledgements share theirs, retransmissions keep theirs). What does is when it was
-//! enqueued, until it leaves the queue, and when it was sent, until it arrives.
+//! While the packet waits in a queue, all requests and grants of the queue belong to the packet's
+//! life, because a request covers all that waits. They still do after the packet has left the
+//! queue, until all of it is in a burst: a modem of DOCSIS 1.0 to 2.0 takes a packet from its queue
+//! before it requests room for it, and later modems send a packet in pieces. In a cell the packet
+//! contends for the channel after it has left its queue. Until its exchange of frames is over,
+//! whatever is sent over that channel belongs to its life too.
+//!
+//! A sequence number does not identify a packet: acknowledgements share theirs, and retransmissions
+//! keep theirs. A packet is identified by when it was enqueued, until it leaves the queue, and by
+//! when it was sent, until it arrives.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{AirFrame, PacketView, QueueId, Sink, TraceEvent};
+use super::table::{FLOAT, INTEGER, TEXT, Table};
 use crate::flow::GroupId;
-use crate::metrics::table::{FLOAT, INTEGER, TEXT, Table};
 use crate::packet::Side;
 use crate::time::Instant;
+use crate::trace::{AirFrame, PacketView, QueueId, Sink, TraceEvent};
 
-/// Steps kept of a wait at its beginning, and at its end; those between are forgotten, as a long wait repeats itself.
+/// Steps of a wait that are kept at its beginning, and as many at its end. A long wait repeats
+/// itself, so those between are forgotten.
 const KEPT: usize = 64;
 
 /// What is known of a packet's life, shared between the listener and whoever asks.
@@ -48,14 +55,16 @@ enum Place {
     Unborn,
     /// In a queue, since this time.
     Waiting(PacketView, QueueId, Instant),
-    /// Between queues; in a modem until it is in a burst, and in a cell until its frames are on the air, with the queue that gave it up.
+    /// Between queues. In a modem until the packet is in a burst, and in a cell until its frames are
+    /// on the air, with the queue that it has left.
     Travelling(PacketView, Option<QueueId>),
     /// Delivered or discarded.
     Ended,
 }
 
 impl Life {
-    /// The life of the first packet of `group` from `side` that enters a queue at or after `from`. `links` numbers the link of each queue.
+    /// The life of the first packet of `group` from `side` that enters a queue at or after `from`.
+    /// `links` numbers the link of each queue.
     pub fn of(group: GroupId, side: Side, from: Instant, links: Vec<u32>) -> Self {
         Self(Arc::new(Mutex::new(State {
             group,
@@ -285,7 +294,7 @@ struct Row {
     step: &'static str,
     queue: Option<QueueId>,
     detail: &'static str,
-    /// The other moment it is about: when a request, a burst or a frame is on the channel, and until when.
+    /// When a request, a burst or a frame begins and ends on the channel.
     when: Instant,
     until: Instant,
     bytes: Option<u64>,

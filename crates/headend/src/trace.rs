@@ -1,7 +1,5 @@
 //! The one vocabulary of what happens in a run. Counters, series, captures and tests all listen to it.
 
-pub mod life;
-
 use crate::flow::{FlowId, GroupId};
 use crate::packet::{Ecn, FrameId, Packet, Side};
 use crate::time::{Duration, Instant};
