@@ -14,45 +14,9 @@ use crate::metrics::Recorder;
 use crate::notice::Notice;
 use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::tcp::sack::{SackBlocks, SackPool};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::{DropReason, FrameStore, QueueId, TraceKinds};
 use crate::wire::capture::Surroundings;
-
-/// State of a TCP connection for the series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConnectionSample {
-    /// Congestion window.
-    pub cwnd_bytes: u64,
-    /// Slow-start threshold, once there is one.
-    pub ssthresh_bytes: Option<u64>,
-    /// Smoothed RTT, once there is one.
-    pub srtt: Option<Duration>,
-    /// Bytes in flight as the sender counts them.
-    pub in_flight_bytes: u64,
-}
-
-/// A queue's inner state for the series; what a discipline does not have stays `None`.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct QueueInternals {
-    /// The law's drop (or mark) probability.
-    pub drop_probability: Option<f64>,
-    /// Tokens of the sustained-rate bucket, bytes.
-    pub tokens_bytes: Option<f64>,
-    /// Time left in which bursts are let through, nanoseconds.
-    pub burst_allowance_ns: Option<f64>,
-    /// The law's own estimate of the delay, nanoseconds.
-    pub delay_estimate_ns: Option<f64>,
-    /// The rate that estimate has measured the queue to drain at, where it measures one, bit/s.
-    pub rate_estimate_bps: Option<f64>,
-    /// The weighted average queue of a law that counts packets.
-    pub average_packets: Option<f64>,
-    /// The weighted average queue of a law that counts bytes.
-    pub average_bytes: Option<f64>,
-    /// Packets so far that joined a queue in which another flow's waited, where a hash tells flows apart.
-    pub hash_collisions: Option<f64>,
-    /// Queues of a scheduler that hold packets.
-    pub queues_active: Option<f64>,
-}
 
 /// Everything of a run except the components themselves.
 pub(crate) struct World {

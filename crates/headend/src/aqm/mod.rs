@@ -35,7 +35,8 @@ pub use pie::Pie;
 pub use random_drop::RandomDrop;
 pub use red::Red;
 
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::queue::{Backlog, Limited, LineView};
 use crate::rng::Rng;

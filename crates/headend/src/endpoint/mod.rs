@@ -13,8 +13,9 @@ pub use udp::Udp;
 
 pub use crate::notice::{News, Notice};
 
-use crate::context::{ConnectionSample, Context};
+use crate::context::Context;
 use crate::flow::FlowId;
+use crate::metrics::sample::ConnectionSample;
 use crate::near::Step;
 use crate::packet::Packet;
 use crate::time::Instant;

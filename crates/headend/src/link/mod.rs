@@ -11,9 +11,10 @@ use std::fmt::Debug;
 pub use point_to_point::{DirectionSetup, PointToPoint};
 pub use rate::{RateSchedule, Transmitter};
 
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
 use crate::flow::Port;
 use crate::metrics::channel::ChannelUse;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;

@@ -7,6 +7,7 @@ mod histogram;
 pub mod life;
 pub(crate) mod periods;
 pub mod recorder;
+pub mod sample;
 pub mod table;
 pub mod voice;
 

@@ -13,7 +13,8 @@
 use std::collections::VecDeque;
 
 use super::QueueDiscipline;
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::{Flags, Packet};
 use crate::queue::{Depth, LineView};
 use crate::time::Instant;

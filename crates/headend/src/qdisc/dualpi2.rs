@@ -16,7 +16,8 @@
 use super::{Parameters, QueueDiscipline};
 use crate::aqm::proportional_integral::Gains;
 use crate::aqm::updates::Updates;
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::{Ecn, Packet};
 use crate::queue::{Backlog, BacklogLimit, Depth, LineView};
 use crate::rng::Rng;

@@ -2,7 +2,8 @@
 
 use super::QueueDiscipline;
 use crate::aqm::Aqm;
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::queue::{Backlog, BacklogLimit, Depth, LineView};
 use crate::time::Instant;

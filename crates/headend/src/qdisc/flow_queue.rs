@@ -9,7 +9,8 @@
 use super::QueueDiscipline;
 use super::flows::{Flows, Setup};
 use super::turns::{Turned as _, Turns};
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::queue::{Depth, LineView};
 use crate::rng::Rng;

@@ -2,7 +2,8 @@
 
 use super::bundle::{Bundle, Law, Laws};
 use super::hash::{self, FlowHash};
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::queue::{BacklogLimit, LineView};
 use crate::rng::Rng;

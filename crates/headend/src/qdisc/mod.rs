@@ -43,7 +43,8 @@ pub use queue::Queue;
 pub use sfq_pie::SfqPie;
 pub use strict_priority::StrictPriority;
 
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::time::Instant;

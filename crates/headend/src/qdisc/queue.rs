@@ -2,7 +2,8 @@
 
 use super::{Fifo, QueueDiscipline};
 use crate::aqm::DropTail;
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::time::Instant;

@@ -6,7 +6,8 @@
 
 use super::bundle::{Bundle, Law, Laws};
 use super::{Parameters, QueueConfig, QueueDiscipline, unlimited};
-use crate::context::{Context, QueueInternals};
+use crate::context::Context;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::rng::Rng;

@@ -2,8 +2,8 @@
 //!
 //! Half of a plant's modems are idle at any time, and most of the others in most intervals: the series must not look at them all.
 
-use crate::context::QueueInternals;
 use crate::link::Visitor;
+use crate::metrics::sample::QueueInternals;
 use crate::trace::QueueId;
 
 /// Rows by flow that have found it at rest since something happened to it: the first tells what happened, the second that nothing did.
