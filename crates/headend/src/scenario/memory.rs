@@ -41,6 +41,10 @@ const SAMPLE_ROW: f64 = 330.0;
 const HISTOGRAM_ROW: f64 = 400.0;
 /// Rows of the histogram of a busy flow direction or queue.
 const HISTOGRAM_ROWS: f64 = 120.0;
+/// Octaves of values in which the delays of a busy flow direction or queue lie, and the bytes of
+/// the counts of one.
+const OCTAVES: f64 = 6.0;
+const OCTAVE: f64 = 8192.0;
 
 /// Bytes of a packet that waits, with the growth of what holds it.
 const PACKET: f64 = 120.0;
@@ -114,9 +118,12 @@ impl Scenario {
         });
         let connections: u64 = connections.sum();
         add("flow", "connections", connections as f64, CONNECTION_ROW);
-        let rows = network.histogram_rows().ceil();
+        let rows = network.in_histograms(HISTOGRAM_ROWS).ceil();
         let text = format!("histograms of {queues} queues with {rows} rows × {HISTOGRAM_ROW} B");
         sum.add("link", text, rows * HISTOGRAM_ROW, true);
+        let octaves = network.in_histograms(OCTAVES).ceil();
+        let text = format!("histograms of {queues} queues with {octaves} octaves × {OCTAVE} B");
+        sum.add("link", text, octaves * OCTAVE, false);
     }
 
     /// Modems, stations, and the queues inside queues.
@@ -227,17 +234,22 @@ impl Scenario {
             }
             let sent = datagrams(group).pps.into_iter().sum::<f64>() * network.duration;
             let is_tcp = connections > 0.0;
-            let rows = if is_tcp {
-                HISTOGRAM_ROWS
-            } else {
-                sent.ceil().min(HISTOGRAM_ROWS)
-            };
+            let delays = if is_tcp { f64::INFINITY } else { sent.ceil() };
+            let rows = delays.min(HISTOGRAM_ROWS);
             let text = format!("{count} flows × 2 histograms × {rows} rows × {HISTOGRAM_ROW} B");
             sum.add(
                 &format!("{at}.count"),
                 text,
                 count * 2.0 * rows * HISTOGRAM_ROW,
                 true,
+            );
+            let octaves = delays.min(OCTAVES);
+            let text = format!("{count} flows × 2 histograms × {octaves} octaves × {OCTAVE} B");
+            sum.add(
+                &format!("{at}.count"),
+                text,
+                count * 2.0 * octaves * OCTAVE,
+                false,
             );
         }
     }
@@ -791,21 +803,22 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Rows of the histograms of all queues: one that few packets pass has no more than they are.
-    fn histogram_rows(&self) -> f64 {
-        let rows = self.places.iter().map(|(key, place)| {
+    /// Rows, or octaves, of the histograms of all queues, of which a busy queue has `most`. A queue
+    /// that few packets pass has no more than one for each packet.
+    fn in_histograms(&self, most: f64) -> f64 {
+        let all = self.places.iter().map(|(key, place)| {
             let packets = self
                 .loads
                 .get(key)
                 .map_or(0.0, |load| load.pps * self.duration);
-            let rows = if self.busy.contains(key) {
-                HISTOGRAM_ROWS
+            let each = if self.busy.contains(key) {
+                most
             } else {
-                packets.min(HISTOGRAM_ROWS)
+                packets.min(most)
             };
-            place.queues as f64 * rows
+            place.queues as f64 * each
         });
-        rows.sum()
+        all.sum()
     }
 
     /// An access point has one queue for all its stations.
@@ -992,6 +1005,23 @@ mod tests {
         let rows = part(&parts, "results.interval with duration and link");
         assert_eq!(rows.text, "2 queues × 1000 intervals × 420 B");
         assert!(rows.is_table);
+    }
+
+    #[test]
+    fn a_histogram_has_no_more_octaves_than_delays() {
+        let octaves = |flow: &str| {
+            let parts = parse(&line("'drop_tail'", flow)).memory();
+            let of = |keys: &str| {
+                let mut found = (parts.iter()).filter(|part| part.text.contains(" octaves × "));
+                found.find(|part| part.keys == keys).map(|part| part.bytes)
+            };
+            [of("flow.f.count"), of("link")]
+        };
+        let busy = octaves("application = 'bulk'\ncount = 30");
+        assert_eq!(busy, [Some(30 * 2 * 6 * 8192), Some(2 * 6 * 8192)]);
+        let seldom =
+            "direction = 'up'\napplication = { cbr = { rate = '240 bit/s', size = '1000 B' } }";
+        assert_eq!(octaves(seldom), [Some(2 * 3 * 8192), Some(3 * 8192)]);
     }
 
     #[test]
