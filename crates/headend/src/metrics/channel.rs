@@ -1,17 +1,18 @@
-//! What the queues of a line have in common: a shared channel, how much of it was used, and for how long somebody waited for it.
+//! A channel that queues of a line share: how much of it was used, and for how long it was full.
 
 use crate::metrics::table::{FLOAT, TEXT, Table};
 
-/// What went over a channel since the start of the run. All of it only grows: what a part of the run saw is the difference of two.
+/// The use of a channel since the start of the run. All figures only grow: what a part of the run
+/// saw is the difference of two readings.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ChannelUse {
     /// Bits it could have carried.
     pub capacity_bits: f64,
-    /// Bits given to its queues, with all that the line counts.
+    /// Bits given to its queues, with the overhead that the line counts.
     pub used_bits: f64,
-    /// Bits that neighbours took who are a load only.
+    /// Bits that neighbours took of whom only the load is simulated.
     pub neighbours_bits: f64,
-    /// Nanoseconds in which it had less to give than was asked for.
+    /// Nanoseconds in which its capacity was less than the demand.
     pub full_ns: f64,
     /// Of an upstream: MAPs that carried a grant.
     pub granted_maps: f64,
@@ -32,13 +33,15 @@ impl ChannelUse {
     }
 }
 
-/// Seconds from which the use of a channel is known: MAPs are given ahead, each for milliseconds.
+/// Seconds from which on the utilisation of a channel is known: a MAP is sent ahead and covers
+/// milliseconds.
 const SHORTEST: f64 = 0.1;
 
-/// MAPs give whole minislots, and of a capacity between two numbers of them now and then one more than there is: a share above all by less than this is all.
+/// A MAP grants whole minislots, so that it may grant up to one more than the capacity. A share
+/// above 1 by less than this is 1.
 const ROUNDING: f64 = 1e-4;
 
-/// The channels of a run, in the order in which links show them.
+/// The channels of a run, in the order in which links report them.
 #[derive(Debug, Default)]
 pub(super) struct Channels(Vec<Channel>);
 
@@ -51,7 +54,7 @@ struct Channel {
 }
 
 impl Channels {
-    /// What went over a channel so far.
+    /// Notes the use of a channel so far.
     pub(super) fn note(&mut self, link: &str, direction: &'static str, so_far: ChannelUse) {
         let is_it = |other: &&mut Channel| other.link == link && other.direction == direction;
         match self.0.iter_mut().find(is_it) {
@@ -65,14 +68,14 @@ impl Channels {
         }
     }
 
-    /// What has been noted so far is no more counted.
+    /// The warm-up is over: the use so far does not count.
     pub(super) fn start_measuring(&mut self) {
         for channel in &mut self.0 {
             channel.at_warmup = channel.so_far;
         }
     }
 
-    /// A row for each, of what went over it in the latest `measured` seconds.
+    /// A row for each channel with its use in the last `measured` seconds.
     pub(super) fn table(&self, measured: f64) -> Table {
         let mut table = Table::of(&[
             ("channel", TEXT),
@@ -97,7 +100,7 @@ impl Channels {
             table.float("used_bps", seen.used_bits / measured);
             table.float("neighbours_bps", seen.neighbours_bits / measured);
             let taken = seen.used_bits + seen.neighbours_bits;
-            // In less than a MAP or two, nothing is known of it.
+            // Within the time of a MAP or two no ratio is known.
             let is_known = measured >= SHORTEST;
             let known = |ratio: f64| if is_known { ratio } else { f64::NAN };
             let used = match taken / seen.capacity_bits {

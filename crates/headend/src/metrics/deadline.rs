@@ -1,6 +1,8 @@
-//! Packets that are worth nothing once they are late: the share of a period's packets that were lost or came after a deadline.
+//! Scores packets that are of no use once they are late, such as a game's: the share of a period's
+//! packets that were lost or came after a deadline.
 //!
-//! What a game suffers from a line. A packet that was dropped and one that came too late are the same to it: the next one already says more.
+//! A packet that was dropped and one that came too late are the same to a game, because the next
+//! packet supersedes both.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
@@ -47,7 +49,8 @@ pub(crate) fn read_over<'de, D: serde::Deserializer<'de>>(
     })
 }
 
-/// The schema of a table that [`read_over`] reads: a definition of its own called `name`, with the values of `defaults`.
+/// The schema of a table that [`read_over`] reads: a definition called `name`, with the values of
+/// `defaults`.
 pub(crate) fn schema_over(
     generator: &mut SchemaGenerator,
     name: &str,
@@ -72,7 +75,7 @@ pub struct Score {
     pub missed: f64,
 }
 
-/// Scores one direction of a game, period by period. It remembers two numbers for each period under way.
+/// Scores one direction of a game, period by period.
 #[derive(Debug)]
 pub struct Scorer {
     deadline: Duration,
@@ -105,14 +108,15 @@ impl Scorer {
         self.periods.start(now, over);
     }
 
-    /// A packet was sent. Ask for the scores that are due before.
+    /// A packet was sent. First take the scores that are due.
     pub fn sent(&mut self, now: Instant) {
         if let Some(tally) = self.periods.tally(now) {
             tally.sent += 1;
         }
     }
 
-    /// A packet of this direction arrived. Ask for the scores that are due before or after: what decides is its delay.
+    /// A packet of this direction arrived. The scores that are due may be taken before or after:
+    /// only the delay decides whether the packet counts.
     pub fn arrived(&mut self, sent_at: Instant, delay: Duration) {
         if delay <= self.deadline
             && let Some(tally) = self.periods.tally(sent_at)
@@ -121,7 +125,7 @@ impl Scorer {
         }
     }
 
-    /// The score of a period that is over and whose packets have all had their time. Periods in which nothing was sent have none.
+    /// The score of a period whose grace is over. A period in which nothing was sent has none.
     pub fn score_due(&mut self, now: Instant) -> Option<Score> {
         loop {
             let (ended, Tally { sent, in_time }) = self.periods.due(now)?;

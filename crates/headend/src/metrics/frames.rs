@@ -1,9 +1,12 @@
-//! Video as its receiver sees it: frames that came whole and in time, how long they took, and how long the picture stood still.
+//! Video as its receiver sees it: frames that came whole and in time, their delay, and how long the
+//! picture stood still.
 //!
-//! A frame is sent as several packets; it is of use once the last of them has arrived, and to somebody who acts on what he sees only if that is
-//! soon. A frame that is whole is shown at once, late or not, unless a later one was shown before it; one that never is whole is passed over.
-//! The picture *stands still* in what W3C's WebRTC statistics call a freeze: no frame is shown for max(3 δ, δ + 150 ms), δ being the time between
-//! two frames; all of that time counts.
+//! A frame is sent as several packets and is whole once the last of them has arrived. A viewer who
+//! acts on what he sees needs it by a deadline. A whole frame is shown at once, late or not, unless
+//! a later one was shown before it. A frame that never is whole is skipped.
+//!
+//! The picture *stands still* in what W3C's WebRTC statistics call a freeze: no frame is shown for
+//! max(3 δ, δ + 150 ms), where δ is the time between two frames. All of that time counts.
 
 use std::collections::VecDeque;
 
@@ -98,12 +101,13 @@ impl Scorer {
         self.shown_at = now;
     }
 
-    /// The next frame was encoded, as so many packets: its number. Ask for the scores that are due before.
+    /// The next frame was encoded, as so many packets. Gives its number. First take the scores that
+    /// are due.
     pub(crate) fn encoded(&mut self, now: Instant, packets: u32) -> u64 {
         if let Some(tally) = self.periods.tally(now) {
             tally.frames += 1;
         }
-        // What has not come in all this time is given up.
+        // A frame that is not whole after this time is given up.
         if self.frames.len() == self.room {
             self.pop();
         }
@@ -145,11 +149,12 @@ impl Scorer {
         }
     }
 
-    /// The score of a period that is over and whose frames have all had their time. Periods without a frame have none.
+    /// The score of a period whose grace is over. A period without a frame has none.
     pub(crate) fn score_due(&mut self, now: Instant) -> Option<Score> {
         loop {
             let (ended, mut tally) = self.periods.due(now)?;
-            // A picture that still stands has stood in this period too: when it moves again, this tally is gone.
+            // A freeze that goes on counts in this period too, whose tally is closed when the
+            // picture moves again.
             let since = self.shown_at.max(self.counted_to);
             if now - self.shown_at >= self.freeze() && since < ended {
                 tally.frozen += (ended - since).min(self.scoring.period);
@@ -203,7 +208,8 @@ impl Scorer {
     }
 }
 
-/// How long a frame is waited for, beyond its deadline too: longer than the deepest buffers of access lines hold a packet back.
+/// How long a frame is waited for, if its deadline is not later: longer than the deepest buffers of
+/// access lines delay a packet.
 const GRACE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! Scoring periods: stretches of equal length from a start on, or from some time before, each with a tally that stays open for a grace after its end.
+//! Scoring periods: periods of equal length, each with a tally that stays open for a grace after
+//! the period's end. The first begins at the start of the stream, or some time before.
 //!
-//! A packet or frame counts in the period in which it was sent. What it comes to may be known only later; how much later is the grace, and
-//! what comes after that finds no tally any more. A period that the application's stop has cut short is not scored.
+//! A packet or frame counts in the period in which it was sent. Whether it arrives in time may be
+//! known only later: the grace says how much later. After that its tally is closed. A period that
+//! the stop of the application has cut short is not scored.
 
 use crate::time::{Duration, Instant};
 
@@ -46,7 +48,8 @@ impl<T: Default + Clone> Periods<T> {
         (self.start, self.over) = (now, over);
     }
 
-    /// The tally of what was sent at `sent_at`, unless it has been scored. Take the tallies that are [due](Self::due) before.
+    /// The tally of what was sent at `sent_at`, unless it has been scored. First take the tallies
+    /// that are [due](Self::due).
     pub(crate) fn tally(&mut self, sent_at: Instant) -> Option<&mut T> {
         let number = self.number(sent_at);
         let open = self.tallies.len() as u64;
@@ -65,19 +68,20 @@ impl<T: Default + Clone> Periods<T> {
         Some((ended, std::mem::take(&mut self.tallies[place])))
     }
 
-    /// No further period ends. When the last that has ended is due, if it is not yet.
+    /// No further period ends. The time when the last period that has ended is due, if it is not
+    /// yet.
     pub(crate) fn stop(&mut self, now: Instant) -> Option<Instant> {
         self.stopped = Some(now);
         let ended = self.number(now);
         (ended > self.next).then(|| self.end(ended - 1) + self.grace)
     }
 
-    /// When the period that `at` is in ends.
+    /// End of the period that `at` is in.
     pub(crate) fn end_of(&self, at: Instant) -> Instant {
         self.end(self.number(at))
     }
 
-    /// Of the period that `at` is in.
+    /// Number of the period that `at` is in.
     fn number(&self, at: Instant) -> u64 {
         (at - self.start + self.over).as_nanos() / self.length.as_nanos()
     }

@@ -1,14 +1,16 @@
 //! Voice quality: what a line does to a call, as a mean opinion score per scoring period.
 //!
-//! Two steps. The receiver's *de-jitter buffer* turns packet delays into one mouth-to-ear delay and a share of lost packets: what has not
-//! arrived by its playout time is as lost as what was dropped. ITU-T G.107's *E-model* turns the two into a rating R, and R into a score:
+//! There are two steps. The receiver's *de-jitter buffer* turns packet delays into one mouth-to-ear
+//! delay and a share of lost packets: a packet that has not arrived by its playout time is lost, as
+//! one that was dropped. ITU-T G.107's *E-model* turns the two into a rating R, and R into a score:
 //!
 //! ```text
 //! R = Ro − Is − Idte − Idle − Idd − Ie,eff        (7-1, 7-18; A = 0)
 //! ```
 //!
-//! All transmission parameters other than delay and loss have the defaults of G.107 Table 3, so R is 93.2 and the score 4.41 on a perfect
-//! line. docs/models/voice.md says what is left out. Reference: ITU-T G.107 (06/2015) §7, G.113 Appendix I for the codec.
+//! All transmission parameters other than delay and loss have the defaults of G.107 Table 3, so R
+//! is 93.2 and the score 4.41 on a perfect line. docs/models/voice.md says what is left out.
+//! Reference: ITU-T G.107 (06/2015) §7, G.113 Appendix I for the codec.
 
 use crate::math;
 use crate::time::{Duration, Instant};
@@ -212,15 +214,16 @@ impl Scorer {
         self.interval * u64::from(self.packets)
     }
 
-    /// Before the first packet: it comes so long before a time from which whole periods are to begin. The one that is under way then has fewer packets
-    /// sent, and a score that says nothing.
+    /// Call it before the first packet, which is sent `ahead` of the time at which a whole period
+    /// is to begin. The first period then has fewer packets than others, and a score without
+    /// meaning.
     pub fn begin_before(&mut self, ahead: Duration) {
         let before = ahead.as_nanos().div_ceil(self.interval.as_nanos());
         let whole = before.next_multiple_of(u64::from(self.packets));
         self.lacking = (whole - before) as u32;
     }
 
-    /// Packet `number`, the next one, was sent. Ask for the scores that are due before.
+    /// Packet `number`, the next one, was sent. First take the scores that are due.
     pub fn sent(&mut self, number: u64, now: Instant) {
         let number = number + u64::from(self.lacking);
         let packets = u64::from(self.packets);
@@ -286,7 +289,7 @@ impl Scorer {
         let packets = f64::from(self.packets);
         (self.periods[place].delays).resize(self.packets as usize, NEVER);
         let Some(playout) = self.playout_delay(place) else {
-            // Nothing to play: no model is needed to call that bad.
+            // Nothing was played, and the model has no rating for that.
             return Score {
                 ended,
                 mos: 1.0,
@@ -302,7 +305,8 @@ impl Scorer {
             .filter(|&&delay| delay <= playout)
             .count() as f64;
         let loss = 1.0 - played / packets;
-        // The first sample of a packet waits until the packet is full, and for what its encoder wants to have heard.
+        // The first sample of a packet waits until the packet is full and the encoder has heard its
+        // look-ahead.
         let mouth_to_ear = Duration::from_nanos(u64::from(playout) * TICK_NS)
             + self.interval
             + self.codec.look_ahead();
@@ -331,7 +335,8 @@ impl Scorer {
         let smallest = *arrived.clone().min()?;
         Some(match self.config.de_jitter {
             DeJitter::Fixed(depth) => smallest.saturating_add(ticks(depth)).min(NEVER - 1),
-            // The smallest delay that 95 % of the packets did not exceed; less the minimum, plus the minimum.
+            // The smallest delay that 95 % of the packets did not exceed: the buffer is that less
+            // the minimum, and the playout delay is the buffer plus the minimum.
             DeJitter::Adaptive => {
                 let scratch = &mut self.scratch;
                 scratch.clear();
@@ -372,8 +377,8 @@ fn basic_signal_to_noise() -> f64 {
     15.0 - 1.5 * (SEND_LOUDNESS + NOISE)
 }
 
-/// Idte (7-19 to 7-22): the talker hears his own voice come back. `delay` is T = Ta in milliseconds. With the default sidetone (STMR = 15 dB) neither
-/// 7-23 nor 7-24 applies.
+/// Idte (7-19 to 7-22): the talker hears an echo of his own voice. `delay` is T = Ta in
+/// milliseconds. With the default sidetone (STMR = 15 dB) neither 7-23 nor 7-24 applies.
 fn talker_echo(delay: f64) -> f64 {
     if delay < 1.0 {
         return 0.0;
@@ -413,8 +418,9 @@ fn equipment(loss: f64, burst_ratio: f64, codec: Impairment) -> f64 {
     base + (95.0 - base) * percent / (percent / burst_ratio + robustness)
 }
 
-/// `BurstR` (G.107 §7.5): mean length of the bursts of loss, over the mean that random loss of the same share gives, 1 / (1 − share). Not below 1:
-/// losses more regular than random are not known to sound better.
+/// `BurstR` (G.107 §7.5): mean length of the bursts of loss, over the mean that random loss of the
+/// same share gives, 1 / (1 − share). It is at least 1: losses more regular than random are not
+/// known to sound better.
 fn burst_ratio(lost: impl Iterator<Item = bool>) -> f64 {
     let (mut packets, mut losses, mut bursts, mut in_burst) = (0_u32, 0_u32, 0_u32, false);
     for lost in lost {

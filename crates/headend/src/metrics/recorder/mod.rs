@@ -1,8 +1,10 @@
-//! The recorder: counts everything that happens, per flow direction and per queue, and keeps the series over time.
+//! The recorder: counts everything that happens, per flow direction and per queue, and keeps the
+//! series over time.
 //!
-//! What it costs per packet is a few additions and one histogram increment at each of sender, queue and receiver. Memory does not
-//! grow with packets or, with the default interval, with simulated time. [`tables`] makes the results of it; docs/reference/results.md
-//! defines every figure.
+//! A packet costs a few additions at its sender, and a few more with one histogram increment at
+//! each queue and at its receiver. Memory does not grow with the number of packets; with the
+//! default interval it does not grow with simulated time either. [`tables`] makes the result
+//! tables; docs/reference/results.md defines every figure.
 
 mod series;
 mod stats;
@@ -265,23 +267,29 @@ struct Sample {
     value: f64,
 }
 
-/// Rows of connections for which room is made in advance, at most.
+/// Most rows of connections for which memory is allocated in advance.
 const CONNECTION_ROWS: usize = 1 << 14;
-/// And so many each time that it is used up.
-const MORE_CONNECTION_ROWS: usize = 1 << 11;
 
 /// Counts what happens.
 pub struct Recorder {
     groups: Vec<GroupInfo>,
+    queue_infos: Vec<QueueInfo>,
+
+    // Of the run and of its measured part.
+    measuring_since: Instant,
     /// By [`direction`].
     flows: Vec<FlowStats>,
-    queue_infos: Vec<QueueInfo>,
     queues: Vec<QueueStats>,
     macs: Vec<MacCounters>,
-    /// Packets that shared a backlog of a queue with another flow's, by queue, backlog, group and sender.
-    meetings: BTreeMap<(QueueId, u32, GroupId, Side), u64>,
     channels: Channels,
-    measuring_since: Instant,
+    /// Packets that joined a backlog that several flows have used since it was last empty, by
+    /// queue, backlog, group and sender.
+    meetings: BTreeMap<(QueueId, u32, GroupId, Side), u64>,
+    samples: Vec<Sample>,
+    delivered: u64,
+    data_delivered: u64,
+
+    // Of intervals.
     interval: Duration,
     interval_start: Instant,
     /// Keys are twice the group's number plus the side's.
@@ -291,11 +299,9 @@ pub struct Recorder {
     queues_shown: Vec<QueueId>,
     /// Queues shown in this interval so far.
     shown: usize,
-    /// In parts, each of which is filled to its capacity: none is ever moved.
-    connection_rows: Vec<Vec<ConnectionRow>>,
-    samples: Vec<Sample>,
-    delivered: u64,
-    data_delivered: u64,
+    connection_series: Vec<ConnectionRow>,
+
+    // Listeners.
     sinks: Vec<Box<dyn Sink>>,
     capture: Option<Box<Capture>>,
     interest: TraceKinds,
@@ -324,29 +330,27 @@ impl Recorder {
         );
         let rows = (duration.as_nanos() / interval.as_nanos()).min(100_000) as usize + 2;
         Self {
+            measuring_since: Instant::ZERO,
+            flows: repeat(2 * groups.len(), FlowStats::default),
+            queues: repeat(queues.len(), QueueStats::default),
+            macs: vec![MacCounters::default(); queues.len()],
+            channels: Channels::default(),
+            meetings: BTreeMap::new(),
+            samples: Vec::with_capacity(4096),
+            delivered: 0,
+            data_delivered: 0,
+            interval,
+            interval_start: Instant::ZERO,
             flow_series: Series::new(2 * groups.len(), rows),
             queue_series: Series::new(queues.len(), rows),
             queues_shown: Vec::with_capacity(queues.len()),
             shown: 0,
-            connection_rows: vec![Vec::with_capacity(
-                (rows * groups.len()).min(CONNECTION_ROWS),
-            )],
-            flows: repeat(2 * groups.len(), FlowStats::default),
-            queues: repeat(queues.len(), QueueStats::default),
-            macs: vec![MacCounters::default(); queues.len()],
-            meetings: BTreeMap::new(),
-            groups,
-            queue_infos: queues,
-            channels: Channels::default(),
-            measuring_since: Instant::ZERO,
-            interval,
-            interval_start: Instant::ZERO,
-            samples: Vec::with_capacity(4096),
-            delivered: 0,
-            data_delivered: 0,
+            connection_series: Vec::with_capacity((rows * groups.len()).min(CONNECTION_ROWS)),
             sinks: Vec::new(),
             capture: None,
             interest: TraceKinds::NONE,
+            groups,
+            queue_infos: queues,
         }
     }
 
@@ -362,12 +366,12 @@ impl Recorder {
         self.capture = Some(Box::new(capture));
     }
 
-    /// What captures packets, if they are captured.
+    /// The capture, if packets are captured.
     pub(crate) fn capture(&mut self) -> Option<&mut Capture> {
         self.capture.as_deref_mut()
     }
 
-    /// The flow of this name, and the side whose packets travel up, or down if none do.
+    /// The flow of this name, and the side whose packets travel up; the other side if none do.
     pub fn find_group(&self, name: &str) -> Option<(GroupId, Side)> {
         let index = self.groups.iter().position(|info| info.name == name)?;
         let info = &self.groups[index];
@@ -421,7 +425,7 @@ impl Recorder {
         total.bytes_sent += u64::from(size);
     }
 
-    /// Tells those who listen of a packet that a host sent.
+    /// Shows the listeners a packet that a host sent.
     pub(crate) fn tell_of_sent(&mut self, at: Instant, packet: &Packet, around: Surroundings<'_>) {
         self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
     }
@@ -455,7 +459,7 @@ impl Recorder {
         }
     }
 
-    /// A queue took a packet in; what is around it is looked at only if somebody listens.
+    /// A queue took a packet in. `around` is read only if there is a listener.
     #[inline]
     pub(crate) fn enqueued(
         &mut self,
@@ -484,7 +488,8 @@ impl Recorder {
         self.queues[queue.0 as usize].total.packets_enqueued
     }
 
-    /// Of the packets that a queue took in, the latest so many had waited in it before, under another discipline: they count once.
+    /// The last so many packets that a queue took in had waited in it before, under another
+    /// discipline. They count once.
     pub fn moved(&mut self, queue: QueueId, packets: u64) {
         self.queues[queue.0 as usize].total.packets_moved += packets;
     }
@@ -515,7 +520,7 @@ impl Recorder {
         self.queues[queue.0 as usize].dequeued(at, size, sojourn);
     }
 
-    /// A packet ended early, in `queue` if in one.
+    /// A packet was discarded, in `queue` if in one.
     pub(crate) fn discarded(
         &mut self,
         at: Instant,
@@ -551,7 +556,7 @@ impl Recorder {
         }
     }
 
-    /// A packet joined a backlog of `queue` in which, since it was last empty, several flows have been.
+    /// A packet joined a backlog of `queue` that several flows have used since it was last empty.
     pub fn met(&mut self, queue: QueueId, backlog: u32, group: GroupId, from: Side) {
         *(self.meetings)
             .entry((queue, backlog, group, from))
@@ -563,7 +568,7 @@ impl Recorder {
         (self.flows[direction(group, packet.from)].ends).mark();
     }
 
-    /// A modem chose the request opportunity it will ask in, in a window of so many.
+    /// A modem chose the contention opportunity of its request, in a window of so many.
     pub fn deferred(&mut self, at: Instant, queue: QueueId, opportunity: u64, window: u64) {
         if self.is_heard(TraceKinds::DEFERRED) {
             self.tell(at, || TraceEvent::Deferred {
@@ -574,7 +579,7 @@ impl Recorder {
         }
     }
 
-    /// Whether the frames and backoffs of a cell are to be told.
+    /// Whether there is a listener to frames or backoffs of a cell.
     #[inline]
     pub fn hears_air(&self) -> bool {
         self.is_heard(TraceKinds::AIRED.union(TraceKinds::BACKED_OFF))
@@ -591,7 +596,7 @@ impl Recorder {
         }
     }
 
-    /// A frame of so many bytes, of an exchange that begins at `at`, goes over the channel of a cell.
+    /// A frame of so many bytes goes over the channel of a cell; its exchange begins at `at`.
     pub fn aired(
         &mut self,
         at: Instant,
@@ -613,7 +618,8 @@ impl Recorder {
         }
     }
 
-    /// A modem asked for `bytes` by a request that leaves at `sent`: in a contention opportunity, or else in a burst or when it is polled.
+    /// A modem requests `bytes`, and the request leaves at `sent`: in a contention opportunity if
+    /// there is one, else in a burst or a poll.
     pub fn requested(
         &mut self,
         at: Instant,
@@ -637,7 +643,8 @@ impl Recorder {
         }
     }
 
-    /// A MAP acknowledged the contention request sent at `sent`, or passed over it as it was not heard.
+    /// A MAP acknowledged the contention request sent at `sent`, or came without acknowledging it
+    /// because the CMTS had not `heard` it.
     pub fn answered(&mut self, at: Instant, queue: QueueId, sent: Instant, heard: bool) {
         self.mac(queue).collisions += u64::from(!heard);
         if self.is_heard(TraceKinds::ANSWERED) {
@@ -666,7 +673,8 @@ impl Recorder {
         }
     }
 
-    /// All of a packet is in the burst of a grant, and comes out of the CMTS at `delivery`.
+    /// The last part of a packet is in the burst of a grant. The packet leaves the CMTS at
+    /// `delivery`.
     #[inline]
     pub(crate) fn loaded(
         &mut self,
@@ -685,7 +693,7 @@ impl Recorder {
         }
     }
 
-    /// Makes the event and tells it to those who listen. Out of line: nobody does in most runs.
+    /// Makes the event and shows it to its listeners. Most runs have none.
     #[cold]
     #[inline(never)]
     fn tell(&mut self, at: Instant, event: impl FnOnce() -> TraceEvent) {
@@ -698,7 +706,7 @@ impl Recorder {
         }
     }
 
-    /// The same for an event of a packet, which is captured as well where that is wanted.
+    /// The same for an event of a packet, which the capture also records.
     #[cold]
     #[inline(never)]
     fn tell_of(
@@ -732,19 +740,19 @@ impl Recorder {
         self.queues[queue.0 as usize].holds(at, bytes);
     }
 
-    /// The MAC counters of a queue, to be added to by its link.
+    /// The MAC counters of a queue. Its link adds to them.
     pub fn mac(&mut self, queue: QueueId) -> &mut MacCounters {
         &mut self.macs[queue.0 as usize]
     }
 
-    /// What went so far over the channel that `queue` shares with others of its link and direction.
+    /// The use so far of the channel that `queue` shares with others of its link and direction.
     pub fn channel(&mut self, queue: QueueId, so_far: ChannelUse) {
         let info = &self.queue_infos[queue.0 as usize];
         self.channels.note(&info.link, info.direction, so_far);
     }
 
-    /// An application measured something that was over at `at`; what was over in the warm-up does not count, nor a stretch of some length that
-    /// began in it.
+    /// An application measured something that ended at `at` and had lasted for `length`. It counts
+    /// if it began in the measured part.
     pub fn measured(
         &mut self,
         at: Instant,
@@ -784,8 +792,8 @@ impl Recorder {
         (self.delivered, self.data_delivered) = (0, 0);
     }
 
-    /// Closes an interval of the flow series; the queues' and connections' rows come by [`Self::queue_row`] and
-    /// [`Self::connection_row`].
+    /// Closes an interval of the flow series. [`Self::queue_row`] and [`Self::connection_row`] add
+    /// the rows of queues and connections.
     pub fn close_interval(&mut self, at: Instant) {
         let seconds = at.since(self.interval_start).as_secs_f64();
         self.interval_start = at;
@@ -812,7 +820,8 @@ impl Recorder {
         }
     }
 
-    /// Closes an interval of one queue's series that lasted `length`.
+    /// Closes an interval of a queue's series; the interval lasted `length`. Queues come in the
+    /// same order in every interval.
     pub fn queue_row(
         &mut self,
         at: Instant,
@@ -870,7 +879,8 @@ impl Recorder {
         self.shown += 1;
     }
 
-    /// Closes an interval of the next queue's series in which nothing happened, like the one before.
+    /// Closes an interval of the next queue's series in which nothing happened: the row is that of
+    /// the interval before.
     pub fn same_queue_row(&mut self) {
         debug_assert!(
             {
@@ -895,7 +905,7 @@ impl Recorder {
             srtt,
             in_flight_bytes,
         } = sample;
-        let row = ConnectionRow {
+        self.connection_series.push(ConnectionRow {
             at,
             group,
             ordinal,
@@ -903,25 +913,17 @@ impl Recorder {
             ssthresh_bytes: ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
             srtt_ns: srtt.map_or(f64::NAN, |srtt| srtt.as_nanos() as f64),
             in_flight_bytes,
-        };
-        let parts = &mut self.connection_rows;
-        if let Some(part) = parts.last_mut().filter(|part| part.len() < part.capacity()) {
-            part.push(row);
-        } else {
-            let mut part = Vec::with_capacity(MORE_CONNECTION_ROWS);
-            part.push(row);
-            parts.push(part);
-        }
+        });
     }
 }
 
-/// Where a flow direction's counters stand: its key in the series.
+/// The place of a flow direction: its key in the series.
 #[inline]
 fn direction(group: GroupId, from: Side) -> usize {
     2 * group.0 as usize + from.index()
 }
 
-/// So many of what `make` makes.
+/// A list of `count` values that `make` makes.
 fn repeat<T>(count: usize, make: impl Fn() -> T) -> Vec<T> {
     std::iter::repeat_with(make).take(count).collect()
 }

@@ -1,34 +1,36 @@
-//! Rows over time of many queues or flow directions, at the cost of what changes.
+//! Rows over time of many queues or flow directions. Only what changes takes memory.
 //!
-//! A plant has thousands of queues, of which most do nothing in most intervals, and of a row's figures most stay what they were. A row is therefore kept
-//! as what it changes of the latest row of the same key: which figures, then the bits in which each differs, less the bytes of zeros at both
-//! ends. A row that changes nothing is not kept at all; reading gives it back.
+//! A plant has thousands of queues. Most of them do nothing in most intervals, and most figures of
+//! a row are those of the row before. A row is therefore stored as its difference from the latest
+//! row of the same key: which figures differ, and the bits in which each does, without the zero
+//! bytes at both ends. A row without a difference is not stored; reading gives it back.
 
 use crate::time::Instant;
 
-/// The rows of all keys; each row is of `N` figures, as 64 bits each. Every key that has had a row has one in every interval that follows.
+/// The rows of all keys. A row has `N` figures of 64 bits each. A key that has had a row has one in
+/// every interval that follows.
 #[derive(Debug)]
 pub(super) struct Series<const N: usize> {
-    /// Ends of the intervals, and how many rows had been kept before.
+    /// End of each interval, and the rows stored before it.
     intervals: Vec<(Instant, usize)>,
-    /// Rows kept.
+    /// Rows stored.
     rows: usize,
-    /// What they say; none lies in two chunks.
+    /// The stored rows, one behind the other. No row lies in two chunks.
     chunks: Vec<Vec<u8>>,
-    /// By key.
+    /// The latest row of each key.
     latest: Vec<Option<[u64; N]>>,
 }
 
-/// Bytes for which room is made in advance, at most.
+/// Most bytes that are allocated in advance.
 const MOST_ROOM: usize = 1 << 20;
 /// Bytes of a chunk, at least and at most.
 const CHUNK: (usize, usize) = (1 << 10, 1 << 16);
 
 impl<const N: usize> Series<N> {
-    /// Bytes of a row at most: key, mask, and each figure with its shape.
+    /// Most bytes of a row: key, mask, and each figure with its shape.
     const LONGEST: usize = 4 + 4 + 9 * N;
 
-    /// An empty series of so many keys, with room for `intervals` intervals where keys are few.
+    /// An empty series of so many keys. If keys are few it has room for `intervals` intervals.
     pub(super) fn new(keys: usize, intervals: usize) -> Self {
         assert!(N <= 32, "a word names the figures that change");
         let most = (keys * intervals + 1) * Self::LONGEST;
@@ -63,11 +65,11 @@ impl<const N: usize> Series<N> {
         }
     }
 
-    /// The chunk that the next row goes to.
+    /// The chunk for the next row.
     fn chunk(&mut self) -> &mut Vec<u8> {
         let has_room = |chunk: &Vec<u8>| chunk.capacity() - chunk.len() >= Self::LONGEST;
         if !self.chunks.last().is_some_and(has_room) {
-            // What all keys change at once.
+            // Room for one row of each key.
             let bytes = self.latest.len() * Self::LONGEST;
             self.chunks
                 .push(Vec::with_capacity(bytes.clamp(CHUNK.0, CHUNK.1)));
@@ -94,7 +96,7 @@ impl<const N: usize> Series<N> {
     }
 }
 
-/// Makes the changes of one row.
+/// Reads one stored row and applies its differences.
 fn apply<const N: usize>(bytes: &mut impl Iterator<Item = u8>, rows: &mut [Option<[u64; N]>]) {
     let [key, mask] = [(); 2].map(|()| take(4, bytes));
     let row = rows[key as usize].get_or_insert([0; N]);
@@ -104,7 +106,8 @@ fn apply<const N: usize>(bytes: &mut impl Iterator<Item = u8>, rows: &mut [Optio
     }
 }
 
-/// Writes `bits`: how many bytes (less significant half) stand above how many zeros, then those bytes, the least significant first.
+/// Writes `bits`: a byte with the number of bytes that follow (less significant half) and of zero
+/// bytes below them, then those bytes, the least significant first.
 fn put(bits: u64, chunk: &mut Vec<u8>) {
     let zeros = (bits.trailing_zeros() / 8).min(7);
     let bits = bits >> (8 * zeros);
@@ -121,7 +124,7 @@ fn take(count: u64, bytes: &mut impl Iterator<Item = u8>) -> u64 {
     })
 }
 
-/// The figures that a mask names, in order.
+/// The figures of a mask, in order.
 fn figures_of(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let figure = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
@@ -153,7 +156,8 @@ mod tests {
             series.push(at(interval), 0, [7, 0, f64::NAN.to_bits()]);
             series.push(at(interval), 1, [interval as u64, 0, 0]);
         }
-        // Two first rows, of a short figure and a NaN and of none that is not zero, and one short figure in the other nine intervals.
+        // First a row of a short figure, zero and a NaN, and a row of zeros; in the other nine
+        // intervals one short figure.
         let figures = (2 + 1 + 3) + (1 + 1 + 1) + 9 * 2;
         assert_eq!(series.chunks[0].len(), 11 * 8 + figures);
         assert_eq!(read(&series).len(), 20);

@@ -222,7 +222,7 @@ impl QueueStats {
         }
     }
 
-    /// A packet that left at `at` had made it a standing queue for so long.
+    /// The packet that left at `at` made the queue stand for `span`.
     fn stood(&mut self, at: Instant, span: Duration) {
         // The packets of a FIFO leave one behind the other and cover every moment once. In a
         // discipline with several queues their spans overlap: each moment counts once.

@@ -1,4 +1,4 @@
-//! The result tables, made of what has been recorded.
+//! The result tables of a run, made from what the recorder counted.
 
 use super::{FLOW_FIGURES, GroupInfo, Measure, QUEUE_FIGURES, QueueInfo, Recorder};
 use crate::flow::GroupId;
@@ -133,7 +133,8 @@ impl Recorder {
                 table.float("goodput_bps", seen.goodput_bytes as f64 * 8.0 / measured);
                 let discarded = discards(&mut table, &stats.ends.discarded());
                 table.integer("marked", stats.ends.marked());
-                // What was sent before the measured part can be lost in it: of nothing sent that is no share.
+                // A packet sent before the measured part can be lost in it. Without packets sent
+                // there is no share.
                 let loss = match seen.packets_sent {
                     0 => f64::NAN,
                     sent => discarded as f64 / sent as f64,
@@ -307,7 +308,7 @@ impl Recorder {
             ("srtt_ns", FLOAT),
             ("in_flight_bytes", INTEGER),
         ]);
-        for row in self.connection_rows.iter().flatten() {
+        for row in &self.connection_series {
             table.integer("time_ns", row.at.as_nanos());
             table.text("flow", &self.groups[row.group.0 as usize].name);
             table.integer("connection", u64::from(row.ordinal));
@@ -368,13 +369,14 @@ impl Recorder {
     }
 }
 
-/// Packets that a line has to have had time for, for the share of it that was used to be known within some percent: one that leaves at the end
-/// counts as a whole.
+/// Packets that a line must have had time for, so that its utilisation is known within some
+/// percent: a packet that leaves at the end counts as a whole.
 const FEWEST_PACKETS: f64 = 25.0;
-/// The smallest packet, where none has left.
+/// Bytes of the smallest packet, which count where no packet has left.
 const SMALLEST_PACKET: f64 = 64.0;
 
-/// The share of `possible` bytes that were sent; NaN where so few are possible that nothing was measured.
+/// The share of `possible` bytes that were sent; NaN where too few are possible for a share to be
+/// known.
 fn share(bytes: u64, packets: u64, possible: f64) -> f64 {
     let packet = if packets == 0 {
         SMALLEST_PACKET
