@@ -245,10 +245,6 @@ impl Scorer {
         }
     }
 
-    // gone with the callers
-    #[expect(clippy::unused_self, missing_docs, reason = "gone with the callers")]
-    pub fn fetch(&self) {}
-
     /// Packet `number` arrived after `delay`.
     pub fn arrived(&mut self, number: u64, delay: Duration) {
         let number = number + u64::from(self.lacking);

@@ -430,14 +430,6 @@ impl Recorder {
         self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
     }
 
-    // gone with the callers
-    #[expect(clippy::unused_self, reason = "gone with the callers")]
-    pub(crate) fn fetch_flow(&self, _: GroupId, _: Side) {}
-
-    // gone with the callers
-    #[expect(clippy::unused_self, reason = "gone with the callers")]
-    pub(crate) fn fetch_queue(&self, _: QueueId) {}
-
     /// A packet reached its receiver.
     #[inline]
     pub(crate) fn delivered(
