@@ -21,8 +21,8 @@ use crate::wire::capture::Surroundings;
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
     pub(crate) events: EventQueue,
-    /// Packets that are about to arrive at a link or a host.
-    pub(crate) outbox: Deque<Packet>,
+    /// Packets that are about to arrive at a link or a host, and at which.
+    pub(crate) outbox: Deque<(Hop, Packet)>,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) flows: FlowTable,
     pub(crate) lines: Vec<Line>,
@@ -144,34 +144,31 @@ impl<'a> Context<'a> {
     /// Brings a packet to position `hop` of its route: onto a delay line, or into the outbox, from
     /// which the simulation lets it arrive at a link or a host.
     pub(crate) fn travel(&mut self, mut packet: Packet, mut hop: u8, at: Instant) {
-        let World {
-            flows,
-            lines,
-            outbox,
-            ..
-        } = &mut *self.world;
-        let Hop::Line(index) = flows.hop_of(packet.flow, packet.from, hop) else {
-            assert_eq!(
-                at, self.now,
-                "only a delay line takes a packet ahead of time"
-            );
-            outbox.push_back(packet).hop = hop;
-            return;
-        };
-        hop += 1;
-        let line = &mut lines[index as usize];
-        if line.is_harmful() {
+        loop {
+            let to = (self.world.flows).hop_of(packet.flow, packet.from, hop);
+            let Hop::Line(index) = to else {
+                assert_eq!(
+                    at, self.now,
+                    "only a delay line takes a packet ahead of time"
+                );
+                let (_, packet) = self.world.outbox.push_back((to, packet));
+                packet.hop = hop;
+                return;
+            };
+            hop += 1;
+            let line = &mut self.world.lines[index as usize];
             match line.decide(packet.ecn) {
                 Fate::Lost => return self.lose_on_path(packet),
                 Fate::Marked => self.mark_on_path(&mut packet),
                 Fate::Unharmed => {}
             }
-        }
-        let line = &mut self.world.lines[index as usize];
-        if at == self.now && line.is_transparent() {
-            self.travel(packet, hop, at);
-        } else if let Some(due) = line.push(packet, hop, at) {
-            self.world.events.set_line(index, Some(due));
+            let line = &mut self.world.lines[index as usize];
+            if at > self.now || !line.is_transparent() {
+                if let Some(due) = line.push(packet, hop, at) {
+                    self.world.events.set_line(index, Some(due));
+                }
+                return;
+            }
         }
     }
 

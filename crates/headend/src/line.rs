@@ -17,7 +17,8 @@ pub struct Line {
     /// Uniform over 0..jitter is added to each packet's delay.
     jitter: Duration,
     rng: Rng,
-    harm: Harm,
+    /// What it does to packets beside delaying them, if anything.
+    harm: Option<Harm>,
     /// Packets that entered since the last one that a periodic loss took.
     since_loss: u32,
     /// In order, each with the instant at which it leaves.
@@ -76,7 +77,7 @@ impl Line {
             delay,
             jitter,
             rng,
-            harm,
+            harm: harm.is_any().then_some(harm),
             since_loss: 0,
             packets: Deque::default(),
             last: Instant::ZERO,
@@ -91,12 +92,14 @@ impl Line {
     /// Whether it may lose or mark packets; [`Self::decide`] then says what happens to each.
     #[inline]
     pub(crate) fn is_harmful(&self) -> bool {
-        self.harm.is_any()
+        self.harm.is_some()
     }
 
     /// What becomes of a packet with this ECN field that enters. Draws only for what may happen.
     pub(crate) fn decide(&mut self, ecn: Ecn) -> Fate {
-        let Harm { loss, marks } = self.harm;
+        let Some(Harm { loss, marks }) = self.harm else {
+            return Fate::Unharmed;
+        };
         let mut happens = |share: Probability| share.0 > 0.0 && self.rng.uniform() < share.0;
         let is_lost = match loss {
             Loss::Random(share) => happens(share),

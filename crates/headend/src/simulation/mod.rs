@@ -354,7 +354,8 @@ impl Simulation {
                 // Set before the packet arrives, which may put another on the empty line.
                 self.world.events.set_line(index, next);
             }
-            self.arrive(packet);
+            let hop = (self.world.flows).hop_of(packet.flow, packet.from, packet.hop);
+            self.arrive(hop, packet);
             if is_last {
                 break;
             }
@@ -437,8 +438,8 @@ impl Simulation {
 
     fn settle_all(&mut self) {
         loop {
-            if let Some(packet) = self.world.outbox.pop_front() {
-                self.arrive(packet);
+            if let Some((hop, packet)) = self.world.outbox.pop_front() {
+                self.arrive(hop, packet);
             } else if let Some(notice) = self.world.notices.pop_front() {
                 self.pass_on(notice);
             } else {
@@ -447,9 +448,9 @@ impl Simulation {
         }
     }
 
-    /// A packet arrives at the hop that it stands before.
-    fn arrive(&mut self, packet: Packet) {
-        match (self.world.flows).hop_of(packet.flow, packet.from, packet.hop) {
+    /// A packet arrives at a hop of its route.
+    fn arrive(&mut self, at: Hop, packet: Packet) {
+        match at {
             Hop::Link { link, port } => {
                 let source = Source::Link(u32::from(link));
                 let mut cx = Context::new(self.now, &mut self.world, source);
