@@ -26,6 +26,7 @@ pub mod line;
 pub mod link;
 pub mod math;
 pub mod metrics;
+pub mod named;
 mod near;
 mod notice;
 pub mod packet;

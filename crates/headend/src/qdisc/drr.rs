@@ -44,8 +44,8 @@ pub struct Config {
     /// How flows find their queues. Default: each has a queue of its own, `{ isolation = "perfect" }`.
     pub hash: hash::Config,
     /// The control law of each queue, such as "codel"; its own `limit` holds for each queue. "none": the common limit decides alone.
-    #[serde(with = "crate::scenario::named")]
-    #[schemars(with = "crate::scenario::Named<QueueConfig>")]
+    #[serde(with = "crate::named")]
+    #[schemars(with = "crate::named::Named<QueueConfig>")]
     pub law: Box<QueueConfig>,
 }
 

@@ -29,8 +29,8 @@ pub struct Config {
     /// DSCPs of each band, the first served first. Exactly one band is empty: it takes all DSCPs that no other names.
     pub bands: Vec<Vec<u8>>,
     /// The control law of each band, such as "codel"; its own `limit` holds for each band. "none": the common limit decides alone.
-    #[serde(with = "crate::scenario::named")]
-    #[schemars(with = "crate::scenario::Named<QueueConfig>")]
+    #[serde(with = "crate::named")]
+    #[schemars(with = "crate::named::Named<QueueConfig>")]
     pub law: Box<QueueConfig>,
 }
 

@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::header_fields::{EtherType, IpProtocol, Network};
-use super::named::{Named, OrTable};
 use super::raw::{Queue, StartRange, VaryingRate};
 use super::span::{Several, Span};
 use crate::link::docsis::cmts::Placement;
@@ -17,6 +16,7 @@ use crate::link::docsis::preset::{PlantConfig, Preset};
 use crate::link::docsis::qos::{RequestPolicy, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::named::{Named, OrTable};
 use crate::qdisc::AckAcceleration;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Probability, Rate};

@@ -8,9 +8,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, Problem, ScenarioError};
 use super::json;
-use super::named::Named;
 use super::raw::Raw;
 use crate::congestion::CongestionConfig;
+use crate::named::Named;
 use crate::tcp::Config;
 use crate::tcp::systems::System;
 use crate::traffic::{ApplicationConfig, presets};

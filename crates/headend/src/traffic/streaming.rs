@@ -40,8 +40,8 @@ pub struct Config {
     /// Size of a request.
     pub request: ByteCount,
     /// Which rate comes next.
-    #[serde(with = "crate::scenario::named")]
-    #[schemars(with = "crate::scenario::Named<Rule>")]
+    #[serde(with = "crate::named")]
+    #[schemars(with = "crate::named::Named<Rule>")]
     pub rule: Rule,
     /// Playing time of a segment. Longer ones suit long round trips, and change the rate later.
     pub segment: Duration,

@@ -14,13 +14,13 @@ use super::check::{
     DirectionPlan, GroupPlan, HostPlan, LONGEST_DELAY, LinkPlan, Medium, PathPlan, PeerPlan,
     Scenario, ipv6_blocks,
 };
-use super::named::OrTable;
 use super::raw::StartRange;
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::{Harm, Line};
 use crate::link::{DirectionSetup, Link, PointToPoint, Transmitter};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
+use crate::named::OrTable;
 use crate::packet::Side;
 use crate::qdisc::{AckAcceleration, Queue, QueueConfig, QueueDiscipline};
 use crate::queue::Framing;

@@ -15,13 +15,13 @@ use crate::link::docsis::classifier::{IPV4, IPV6};
 use crate::link::docsis::cmts::Placement;
 use crate::link::docsis::preset::{Feature, Plant, PlantConfig, Preset};
 use crate::link::docsis::timing::UpstreamTiming;
+use crate::named::OrTable;
 use crate::scenario::cable::{
     Classifier, Docsis, Modem, NeighbourLoad, OneWay, OwnUpstream, ServiceClass, ServiceFlow,
     TypeOfService,
 };
 use crate::scenario::error::ScenarioError;
 use crate::scenario::header_fields::{EtherType, IpProtocol, Network};
-use crate::scenario::named::OrTable;
 use crate::scenario::span::Several;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};

@@ -7,6 +7,7 @@ use crate::link::docsis::qos::{ProactiveGrants, Qos, Scheduling};
 use crate::link::docsis::service_flow::DequeueAt;
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
+use crate::named::Named;
 use crate::qdisc::{AckAcceleration, QueueConfig};
 use crate::queue::Framing;
 use crate::scenario::cable::{
@@ -14,7 +15,6 @@ use crate::scenario::cable::{
     Upstream,
 };
 use crate::scenario::error::ScenarioError;
-use crate::scenario::named::Named;
 use crate::scenario::raw::Queue;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
