@@ -46,12 +46,6 @@ impl<T: Bounded> Slim<T> {
     pub(crate) fn get(self) -> Option<T> {
         (self.0 != T::LARGEST).then_some(self.0)
     }
-
-    /// Whether there is one.
-    #[inline]
-    pub(crate) fn is_some(self) -> bool {
-        self.0 != T::LARGEST
-    }
 }
 
 impl<T: Bounded> Default for Slim<T> {

@@ -32,7 +32,6 @@ mod sender;
 pub mod systems;
 mod timer;
 
-use std::mem::offset_of;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -50,10 +49,8 @@ use crate::context::Context;
 use crate::endpoint::{Command, Endpoint, News, Notice};
 use crate::flow::FlowId;
 use crate::metrics::sample::ConnectionSample;
-use crate::near::{Beginning, Near, Step, near};
 use crate::packet::{Ecn, Flags, Packet, Side};
 use crate::rng::Rng;
-use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 use crate::units::{ByteCount, MemoryLimit, TunedSize};
 
@@ -342,7 +339,7 @@ impl Config {
             timestamps: self.timestamps,
             reno: !self.sack && self.fast_recovery == FastRecovery::Reno,
             prr: self.prr,
-            rack: self.rack.then_some(self.delayed_ack).into(),
+            rack: self.rack.then_some(self.delayed_ack),
             dsack: self.dsack,
             pacing: self.pacing,
             ssthresh_from: self.ssthresh_from,
@@ -384,56 +381,63 @@ enum State {
     SynSent { tries: u32 },
 }
 
-/// One side of a connection. What a side touches that only receives stands first, then what one does that sends.
+/// One side of a connection.
 #[derive(Debug)]
-#[repr(C)]
 pub struct Connection {
-    beginning: Beginning,
+    /// The flow, and which of its two sides this is.
     flow: FlowId,
-    /// Header bytes of a packet without SACK blocks.
-    header: u16,
     side: Side,
-    /// What both sides agreed on, and what new data says of it.
-    ecn: EcnMode,
-    ect: Ecn,
-    state: State,
-    /// The application waits for so many bytes.
-    expected: Slim<u64>,
-    /// The application writes on once no more than so many bytes are unsent.
-    awaited: Slim<u64>,
-    ack_timer: Timer<ACK>,
-    control_timer: Timer<CONTROL>,
-    pacing_timer: Timer<PACING>,
-    /// Of data and, before, of the handshake.
-    retransmission_timer: Timer<RETRANSMISSION>,
-    receiver: Receiver,
-    sender: Sender,
     config: Arc<Config>,
+    /// The random stream of the congestion control.
+    rng: Rng,
+
+    state: State,
     /// When the SYN or SYN-ACK was last sent.
     syn_sent_at: Instant,
-    rng: Rng,
+    /// What the handshake agreed on.
+    ecn: EcnMode,
+    /// The ECN field of new data.
+    ect: Ecn,
+    /// Header bytes of a packet without SACK blocks.
+    header: u16,
+
+    sender: Sender,
+    receiver: Receiver,
+
+    /// For data and, before that, for the SYN or SYN-ACK.
+    retransmission_timer: Timer<RETRANSMISSION>,
+    /// For delayed acknowledgements.
+    ack_timer: Timer<ACK>,
+    /// For the next segment that pacing holds back.
+    pacing_timer: Timer<PACING>,
+    /// For the congestion control's own deadlines.
+    control_timer: Timer<CONTROL>,
+
+    /// The application is notified once so many bytes of the stream have arrived.
+    expected: Option<u64>,
+    /// The application is notified once no more than so many written bytes are unsent.
+    awaited: Option<u64>,
 }
 
 impl Connection {
     /// A closed connection.
     pub fn new(flow: FlowId, side: Side, config: Arc<Config>, rng: Rng) -> Self {
         Self {
-            beginning: [],
             flow,
             side,
             state: State::Closed,
-            sender: config.sender(rng.clone()),
-            receiver: config.receiver(),
+            syn_sent_at: Instant::ZERO,
             ecn: EcnMode::Off,
             ect: Ecn::NotEct,
-            syn_sent_at: Instant::ZERO,
-            expected: Slim::NONE,
-            awaited: Slim::NONE,
             header: config.header(),
-            ack_timer: Timer::new(),
-            control_timer: Timer::new(),
-            pacing_timer: Timer::new(),
+            sender: config.sender(rng.clone()),
+            receiver: config.receiver(),
             retransmission_timer: Timer::new(),
+            ack_timer: Timer::new(),
+            pacing_timer: Timer::new(),
+            control_timer: Timer::new(),
+            expected: None,
+            awaited: None,
             config,
             rng,
         }
@@ -668,8 +672,7 @@ impl Connection {
         let seq = self.sender.nxt();
         let mut packet = Packet::datagram(self.flow, self.side, seq, self.header, 0);
         packet.flags = self.receiver.flags();
-        // Asked first, as it is near.
-        if self.receiver.has_blocks() && self.config.sack {
+        if self.config.sack && self.receiver.has_blocks() {
             self.add_blocks(&mut packet, cx);
         }
         self.send(packet, cx);
@@ -732,8 +735,8 @@ impl Connection {
 
     fn tell_if_expected(&mut self, cx: &mut Context<'_>) {
         let total = self.receiver.read();
-        if (self.expected.get()).is_some_and(|expected| total >= expected) {
-            self.expected = Slim::NONE;
+        if self.expected.is_some_and(|expected| total >= expected) {
+            self.expected = None;
             self.tell(
                 News::Received {
                     at: self.side,
@@ -746,9 +749,11 @@ impl Connection {
 
     fn tell_if_writable(&mut self, cx: &mut Context<'_>) {
         if self.state == State::Open
-            && (self.awaited.get()).is_some_and(|unsent| self.sender.bytes_unsent() <= unsent)
+            && self
+                .awaited
+                .is_some_and(|unsent| self.sender.bytes_unsent() <= unsent)
         {
-            self.awaited = Slim::NONE;
+            self.awaited = None;
             self.tell(News::Writable { at: self.side }, cx);
         }
     }
@@ -763,22 +768,7 @@ impl Connection {
     }
 }
 
-near!(Connection, up to sender + Sender::HOT);
-
 impl Endpoint for Connection {
-    fn fetch(&self, step: Step, brings_data: bool) {
-        match step {
-            Step::First => {}
-            // Most who get data send none.
-            Step::Second if brings_data => {
-                self.fetch_first(offset_of!(Self, sender) + Sender::SILENT);
-            }
-            Step::Second => Near::fetch(self),
-            Step::Third if brings_data => {}
-            Step::Third => self.sender.fetch(),
-        }
-    }
-
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         // A late packet of a connection that both sides have finished.
         if cx.is_flow_closed(self.flow) {
@@ -837,12 +827,12 @@ impl Endpoint for Connection {
             }
             Command::Close => self.sender.close(),
             Command::Expect { total } => {
-                self.expected = Slim::some(total);
+                self.expected = Some(total);
                 self.tell_if_expected(cx);
                 return;
             }
             Command::Await { unsent } => {
-                self.awaited = Slim::some(unsent);
+                self.awaited = Some(unsent);
                 self.tell_if_writable(cx);
                 return;
             }

@@ -88,13 +88,13 @@ impl Rack {
         let Some(segment) = delivery.newest else {
             return;
         };
-        let took = now.since(segment.sent_at);
+        let took = now.since(segment.stamp.sent_at);
         // Sooner than the path allows: the answer is to an earlier copy.
         if segment.is_resent() && rtt.min_rtt().is_some_and(|min| took < min) {
             return;
         }
         self.rtt = took;
-        self.newest = self.newest.max((segment.sent_at, segment.end()));
+        self.newest = self.newest.max((segment.stamp.sent_at, segment.end()));
     }
 
     /// §6.2, step 4, and §7.4.2, case 1: an acknowledgement up to `una` reported a duplicate, or none.

@@ -5,7 +5,6 @@
 
 use super::scoreboard::{Scoreboard, Segment};
 use crate::congestion::DeliverySample;
-use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 
 /// What a segment remembers of the moment it was sent.
@@ -35,7 +34,7 @@ pub(super) struct RateSampler {
     /// When the segment most recently acknowledged was sent (`C.first_sent_time`).
     first_sent_at: Instant,
     /// Samples of segments sent before so much was delivered are limited by the application (`C.app_limited`).
-    app_limited_until: Slim<u64>,
+    app_limited_until: Option<u64>,
     /// A round trip ends when a segment sent after so much was delivered is acknowledged.
     round_ends_at: u64,
     round: u64,
@@ -73,12 +72,11 @@ impl RateSampler {
         self.delivered_at = now;
         if self
             .app_limited_until
-            .get()
             .is_some_and(|until| self.delivered > until)
         {
-            self.app_limited_until = Slim::NONE;
+            self.app_limited_until = None;
         }
-        let stamp = newest.stamp();
+        let stamp = newest.stamp;
         self.first_sent_at = stamp.sent_at;
         if stamp.delivered >= self.round_ends_at {
             self.round_ends_at = self.delivered;
@@ -96,7 +94,7 @@ impl RateSampler {
 
     /// The application has run dry with `in_flight` bytes on their way.
     pub(super) fn app_limited(&mut self, in_flight: u64) {
-        self.app_limited_until = Slim::some(self.delivered + in_flight);
+        self.app_limited_until = Some(self.delivered + in_flight);
     }
 
     /// Bytes delivered in all.
@@ -154,7 +152,7 @@ mod tests {
                 .acknowledge(segments * u64::from(MSS), &mut delivery);
             let newest = delivery.newest.expect("something is acknowledged");
             let sample = self.rate.delivered(delivery.bytes, &newest, None, now);
-            (sample.map(DeliverySample::rate), newest.stamp().app_limited)
+            (sample.map(DeliverySample::rate), newest.stamp.app_limited)
         }
     }
 

@@ -11,7 +11,6 @@
 //!
 //! Simpler than in life: data that waits behind a gap takes no room, as applications read at once.
 
-use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 
 /// The first window, in bytes, where it is tuned.
@@ -63,8 +62,8 @@ impl Offer {
 pub(super) struct ReceiveWindow {
     /// Bytes beyond what is acknowledged.
     offered: u64,
-    /// How it is tuned; most of a plant's connections have little to receive, and a box.
-    tuning: Option<Box<Tuning>>,
+    /// How it is tuned, if it is.
+    tuning: Option<Tuning>,
 }
 
 /// The state of right-sizing; sizes in bytes.
@@ -79,7 +78,7 @@ struct Tuning {
     echo: Instant,
     /// What has come is counted from here, since then; the first time from the first segment on.
     counted_from: u64,
-    counted_since: Slim<Instant>,
+    counted_since: Option<Instant>,
     /// The most that came in a round trip.
     round: u64,
 }
@@ -89,16 +88,16 @@ impl ReceiveWindow {
     pub(super) fn new(offer: Offer, mss: u64) -> Self {
         let tuning = match offer {
             Offer::Fixed(_) => None,
-            Offer::Tuned { most } => Some(Box::new(Tuning {
+            Offer::Tuned { most } => Some(Tuning {
                 mss,
                 limit: window_of(FIRST_BUFFER).min(most),
                 most,
                 rtt: None,
                 echo: Instant::ZERO,
                 counted_from: 0,
-                counted_since: Slim::NONE,
+                counted_since: None,
                 round: FIRST_ROUND * mss,
-            })),
+            }),
         };
         Self {
             offered: offer.first(),
@@ -160,15 +159,15 @@ impl Tuning {
     }
 
     fn count(&mut self, next: u64, now: Instant) {
-        let Some(since) = self.counted_since.get() else {
-            self.counted_since = Slim::some(now);
+        let Some(since) = self.counted_since else {
+            self.counted_since = Some(now);
             return;
         };
         if self.rtt.is_none_or(|rtt| now.since(since) < rtt) {
             return;
         }
         let come = next - self.counted_from;
-        (self.counted_from, self.counted_since) = (next, Slim::some(now));
+        (self.counted_from, self.counted_since) = (next, Some(now));
         if come <= self.round {
             return;
         }

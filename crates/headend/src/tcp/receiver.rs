@@ -10,12 +10,13 @@
 //! - Under ECN, a CE mark is echoed in every acknowledgement until the sender says CWR (RFC 3168 §6.1.3). Under Accurate ECN, every acknowledgement counts the marked
 //!   packets modulo 8, and the first mark after none is told at once (RFC 9768 §3.2.2). Its option, which counts bytes, is left out.
 
+use std::collections::VecDeque;
+
 use super::EcnMode;
 use super::ranges::{Range, RangeSet};
 use super::receive_window::ReceiveWindow;
 use super::sack::{MAX_BLOCKS, SackBlocks};
 use crate::packet::{Ecn, Flags, Packet};
-use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 
 /// How many in-order segments may wait for one acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
@@ -27,56 +28,42 @@ const QUICK_ACKS: u8 = 16;
 /// RFC 9768 §3.2.1: what the count of marked packets starts with, on both sides.
 pub(super) const INITIAL_MARKED: u8 = 5;
 
-/// Whether an acknowledgement is owed: by when at the latest, unless data takes it along. In the room of a time, as each connection has two.
+/// Whether the receiver owes an acknowledgement, and when it has to leave; data may take it along before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Owed(Instant);
-
-impl Owed {
+enum Owed {
     /// None.
-    const NOTHING: Self = Self(Instant::FAR_FUTURE);
-    /// At once: nothing is put off until the beginning of time.
-    const NOW: Self = Self(Instant::ZERO);
+    Nothing,
+    /// At once.
+    Now,
+    /// It is delayed (RFC 5681 §4.2) until then at the latest.
+    Until(Instant),
 }
 
-/// What SACK options tell of.
+/// What the next SACK option reports.
 #[derive(Debug, Default)]
-struct Told {
-    /// Ranges most recently reported first, most recent first.
-    recent: [Range; MAX_BLOCKS],
-    len: usize,
-    /// What the next acknowledgement is to report as a duplicate.
+struct Report {
+    /// Ranges above RCV.NXT, the one with the most recent segment first; at most [`MAX_BLOCKS`].
+    recent: VecDeque<Range>,
+    /// RFC 2883 §4: what has just arrived a second time.
     duplicate: Option<Range>,
 }
 
-impl Told {
-    /// RFC 2018 §4: the range of the segment just arrived comes first; those it has swallowed are no longer repeated.
+impl Report {
+    /// RFC 2018 §4: the range of the segment just arrived comes first; ranges that are part of it now are no longer repeated.
     fn remember(&mut self, range: Range) {
-        self.keep(|other| other.1 < range.0 || other.0 > range.1);
-        self.len = (self.len + 1).min(MAX_BLOCKS);
-        self.recent.copy_within(0..self.len - 1, 1);
-        self.recent[0] = range;
-    }
-
-    fn keep(&mut self, keep: impl Fn(&Range) -> bool) {
-        let mut kept = 0;
-        for index in 0..self.len {
-            if keep(&self.recent[index]) {
-                self.recent[kept] = self.recent[index];
-                kept += 1;
-            }
-        }
-        self.len = kept;
+        self.recent
+            .retain(|other| other.1 < range.0 || other.0 > range.1);
+        self.recent.push_front(range);
+        self.recent.truncate(MAX_BLOCKS);
     }
 
     fn is_empty(&self) -> bool {
-        self.len == 0 && self.duplicate.is_none()
+        self.recent.is_empty() && self.duplicate.is_none()
     }
 
     fn blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        for (start, end) in
-            (self.duplicate.into_iter()).chain(self.recent[..self.len].iter().copied())
-        {
+        for &(start, end) in self.duplicate.iter().chain(&self.recent) {
             blocks.push(start, end);
         }
         blocks
@@ -130,22 +117,27 @@ pub(super) struct Receiver {
     /// RCV.NXT.
     next: u64,
     /// Sequence number of the FIN, once known.
-    fin: Slim<u64>,
+    fin: Option<u64>,
     /// What arrived above RCV.NXT.
     out_of_order: RangeSet,
-    /// What SACK options tell; most connections never have anything to tell.
-    told: Option<Box<Told>>,
-    /// Whether duplicates are reported (RFC 2883).
-    dsack: bool,
+    /// The window it offers.
+    window: ReceiveWindow,
+
+    /// How long an acknowledgement may wait for a second segment.
     delay: Duration,
     quick: Option<Quick>,
-    window: ReceiveWindow,
     owed: Owed,
     /// In-order segments not acknowledged yet.
     unacked: u32,
-    /// The timestamp to be echoed (RFC 7323 §4.3: TS.Recent), and the acknowledgement number sent last.
-    echo: Instant,
+    /// The acknowledgement number sent last (RFC 7323 §4.3: Last.ACK.sent).
     last_ack: u64,
+    /// The timestamp to be echoed (RFC 7323 §4.3: TS.Recent).
+    echo: Instant,
+    /// What the next SACK option reports.
+    report: Report,
+    /// Whether duplicates are reported (RFC 2883).
+    dsack: bool,
+
     /// What both sides agreed on.
     ecn: EcnMode,
     /// What acknowledgements say, ECN's echo or count included.
@@ -160,21 +152,21 @@ impl Receiver {
     pub(super) fn new(setup: Setup) -> Self {
         Self {
             next: 0,
-            fin: Slim::NONE,
+            fin: None,
             out_of_order: RangeSet::default(),
-            told: None,
-            dsack: setup.dsack,
+            window: setup.window,
             delay: setup.delay,
             quick: setup.quick_acks.then_some(Quick {
                 left: QUICK_ACKS,
                 silence: Duration::MAX,
                 data_at: Instant::ZERO,
             }),
-            window: setup.window,
-            owed: Owed::NOTHING,
+            owed: Owed::Nothing,
             unacked: 0,
-            echo: Instant::ZERO,
             last_ack: 0,
+            echo: Instant::ZERO,
+            report: Report::default(),
+            dsack: setup.dsack,
             ecn: EcnMode::Off,
             flags: Flags::ACK,
             marked: INITIAL_MARKED,
@@ -220,7 +212,7 @@ impl Receiver {
         let unmarked_before = !self.was_marked;
         self.note_congestion(packet);
         if fin {
-            self.fin = Slim::some(packet.seq + u64::from(packet.payload));
+            self.fin = Some(packet.seq + u64::from(packet.payload));
         }
         let read_before = self.read();
         let end = packet.seq + len;
@@ -233,7 +225,7 @@ impl Receiver {
             self.owe(fin || is_quick || is_changed, now);
         } else {
             self.take_out_of_order(packet.seq, end);
-            self.owed = Owed::NOW;
+            self.owed = Owed::Now;
         }
         self.window.measure(self.next, packet.echo, now);
         self.read() - read_before
@@ -270,9 +262,9 @@ impl Receiver {
     fn owe(&mut self, at_once: bool, now: Instant) {
         self.unacked += 1;
         if at_once || self.unacked >= SEGMENTS_PER_ACK || self.delay.is_zero() {
-            self.owed = Owed::NOW;
-        } else if self.owed == Owed::NOTHING {
-            self.owed = Owed(now + self.delay);
+            self.owed = Owed::Now;
+        } else if self.owed == Owed::Nothing {
+            self.owed = Owed::Until(now + self.delay);
         }
     }
 
@@ -281,7 +273,7 @@ impl Receiver {
     fn take_out_of_order(&mut self, seq: u64, end: u64) {
         let mut duplicate = (seq < self.next).then_some((seq, end.min(self.next)));
         if end <= self.next {
-            return self.report(duplicate);
+            return self.report_duplicate(duplicate);
         }
         let start = seq.max(self.next);
         // Up to where the segment is known to be new, or old.
@@ -295,61 +287,63 @@ impl Receiver {
         if judged < end {
             duplicate.get_or_insert((judged, end));
         }
-        self.report(duplicate);
+        self.report_duplicate(duplicate);
         if range.0 > self.next {
-            self.told.get_or_insert_default().remember(range);
+            self.report.remember(range);
             return;
         }
         self.next = range.1;
         self.out_of_order.remove_below(self.next);
-        if let Some(told) = &mut self.told {
-            told.keep(|range| range.0 > self.next);
-        }
+        self.report.recent.retain(|range| range.0 > self.next);
     }
 
     /// RFC 2883 §4: the first part of the latest segment that had arrived before, in one acknowledgement.
-    fn report(&mut self, duplicate: Option<Range>) {
-        if self.dsack && (duplicate.is_some() || self.told.is_some()) {
-            self.told.get_or_insert_default().duplicate = duplicate;
+    fn report_duplicate(&mut self, duplicate: Option<Range>) {
+        if self.dsack {
+            self.report.duplicate = duplicate;
         }
     }
 
     /// An acknowledgement leaves, alone or with data.
     #[inline]
     pub(super) fn acknowledged(&mut self) {
-        self.owed = Owed::NOTHING;
+        self.owed = Owed::Nothing;
         self.unacked = 0;
-        if let Some(told) = &mut self.told {
-            told.duplicate = None;
-        }
+        self.report.duplicate = None;
         self.last_ack = self.next;
     }
 
     /// Demands an acknowledgement.
     pub(super) fn owe_now(&mut self) {
-        self.owed = Owed::NOW;
+        self.owed = Owed::Now;
     }
 
     /// Whether an acknowledgement has to leave now.
     pub(super) fn owes_ack(&self, now: Instant) -> bool {
-        self.owed.0 <= now
+        match self.owed {
+            Owed::Nothing => false,
+            Owed::Now => true,
+            Owed::Until(at) => at <= now,
+        }
     }
 
     /// When a delayed acknowledgement has to leave.
     pub(super) fn ack_deadline(&self) -> Option<Instant> {
-        let is_put_off = self.owed != Owed::NOTHING && self.owed != Owed::NOW;
-        is_put_off.then_some(self.owed.0)
+        match self.owed {
+            Owed::Nothing | Owed::Now => None,
+            Owed::Until(at) => Some(at),
+        }
     }
 
-    /// What arrived twice, and then what arrived out of order, as far as it is told.
+    /// What the next acknowledgement reports: what arrived twice, then what arrived out of order.
     pub(super) fn sack_blocks(&self) -> SackBlocks {
-        self.told.as_deref().map(Told::blocks).unwrap_or_default()
+        self.report.blocks()
     }
 
     /// Whether there are [SACK blocks](Self::sack_blocks) to be sent.
     #[inline]
     pub(super) fn has_blocks(&self) -> bool {
-        self.told.as_ref().is_some_and(|told| !told.is_empty())
+        !self.report.is_empty()
     }
 
     /// Bytes offered beyond RCV.NXT.
@@ -381,7 +375,7 @@ impl Receiver {
 
     /// Whether everything up to the FIN has arrived.
     pub(super) fn is_finished(&self) -> bool {
-        self.fin.get().is_some_and(|fin| self.next > fin)
+        self.fin.is_some_and(|fin| self.next > fin)
     }
 }
 

@@ -6,7 +6,6 @@
 //! stays clear of SRTT however steady the path is. `min_rto` and [`MinRtoOf`] say which.
 
 use super::MinRtoOf;
-use crate::slim::Slim;
 use crate::time::Duration;
 
 /// Estimates the round-trip time and derives the timeout.
@@ -15,9 +14,9 @@ pub(super) struct RttEstimator {
     min_rto: Duration,
     min_rto_of: MinRtoOf,
     max_rto: Duration,
-    srtt: Slim<Duration>,
+    srtt: Option<Duration>,
     rttvar: Duration,
-    min_rtt: Slim<Duration>,
+    min_rtt: Option<Duration>,
     /// RTO without backing off.
     base_rto: Duration,
     /// How often the timeout has been doubled.
@@ -36,9 +35,9 @@ impl RttEstimator {
             min_rto,
             min_rto_of,
             max_rto,
-            srtt: Slim::NONE,
+            srtt: None,
             rttvar: Duration::ZERO,
-            min_rtt: Slim::NONE,
+            min_rtt: None,
             base_rto: initial_rto.min(max_rto),
             backoff: 0,
         }
@@ -47,7 +46,7 @@ impl RttEstimator {
     /// Takes a sample into SRTT, RTTVAR and RTO.
     pub(super) fn sample(&mut self, rtt: Duration) {
         let rtt_ns = rtt.as_nanos();
-        let srtt = if let Some(srtt) = self.srtt.get() {
+        let srtt = if let Some(srtt) = self.srtt {
             // RFC 6298 §2.3: β = 1/4, α = 1/8; RTTVAR first, with the old SRTT.
             let srtt_ns = srtt.as_nanos();
             let deviation = srtt_ns.abs_diff(rtt_ns);
@@ -58,7 +57,7 @@ impl RttEstimator {
             self.rttvar = rtt / 2;
             rtt
         };
-        self.srtt = Slim::some(srtt);
+        self.srtt = Some(srtt);
         let variation = self.rttvar * 4;
         let rto = match self.min_rto_of {
             MinRtoOf::Timeout => (srtt + variation).max(self.min_rto),
@@ -69,7 +68,7 @@ impl RttEstimator {
 
     /// Takes note of a round-trip time for the minimum alone.
     pub(super) fn observe(&mut self, rtt: Duration) {
-        self.min_rtt = Slim::some(self.min_rtt.get().map_or(rtt, |min| min.min(rtt)));
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
     }
 
     /// The timer has expired: RFC 6298 §5.5 doubles the timeout.
@@ -85,7 +84,7 @@ impl RttEstimator {
     /// The handshake needed a retransmission: RFC 6298 §5.7 starts data with at least 3 s if no sample could be taken.
     pub(super) fn handshake_was_repeated(&mut self, initial_rto: Duration) {
         self.backoff = 0;
-        if !self.srtt.is_some() {
+        if self.srtt.is_none() {
             let longer = initial_rto.max(Duration::from_secs(3));
             self.base_rto = longer.min(self.max_rto);
         }
@@ -106,12 +105,12 @@ impl RttEstimator {
 
     /// Smoothed round-trip time.
     pub(super) fn srtt(&self) -> Option<Duration> {
-        self.srtt.get()
+        self.srtt
     }
 
     /// Smallest round-trip time so far.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
-        self.min_rtt.get()
+        self.min_rtt
     }
 }
 

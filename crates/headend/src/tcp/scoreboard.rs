@@ -12,8 +12,6 @@
 
 use std::collections::VecDeque;
 
-use prefetch_index::prefetch_index;
-
 use super::ranges::RangeSet;
 use super::rate::Stamp;
 use crate::time::{Duration, Instant};
@@ -23,25 +21,18 @@ pub(super) const DUP_THRESH: u32 = 3;
 
 /// Most connections never have more segments in flight.
 const FEW: usize = 32;
-/// An empty ring of so many at most gives its room back.
-const USUAL: usize = 128;
-/// Segments by which a ring grows that was not empty, at least.
-const LEAST_GROWTH: usize = 4;
 
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Segment {
     /// First sequence number.
     pub(super) seq: u64,
-    /// When it was last sent, and what was known then: a [`Stamp`], without gaps.
-    pub(super) sent_at: Instant,
-    delivered: u64,
-    send_span: u32,
-    ack_span: u32,
-    in_flight: u32,
     /// Sequence numbers it takes.
     pub(super) len: u16,
+    /// What is known of its fate: the bits below.
     state: u8,
+    /// When it was last sent, and what was known then.
+    pub(super) stamp: Stamp,
 }
 
 /// Selectively acknowledged.
@@ -54,8 +45,6 @@ const REPAIRED: u8 = 4;
 const RESENT: u8 = 8;
 /// Carries the FIN.
 const FIN: u8 = 16;
-/// Sent while the application, not the network, set the pace.
-const APP_LIMITED: u8 = 32;
 
 impl Segment {
     fn has(&self, state: u8) -> bool {
@@ -70,33 +59,6 @@ impl Segment {
     /// Whether it has been sent more than once.
     pub(super) fn is_resent(&self) -> bool {
         self.has(RESENT)
-    }
-
-    /// A segment of `len` sequence numbers from `seq` that is sent now.
-    #[inline]
-    fn sent(seq: u64, len: u16, state: u8, stamp: Stamp) -> Self {
-        Self {
-            seq,
-            sent_at: stamp.sent_at,
-            delivered: stamp.delivered,
-            send_span: stamp.send_span,
-            ack_span: stamp.ack_span,
-            in_flight: stamp.in_flight,
-            len,
-            state: state & !APP_LIMITED | if stamp.app_limited { APP_LIMITED } else { 0 },
-        }
-    }
-
-    /// What it remembers of the moment it was last sent.
-    pub(super) fn stamp(&self) -> Stamp {
-        Stamp {
-            sent_at: self.sent_at,
-            delivered: self.delivered,
-            send_span: self.send_span,
-            ack_span: self.ack_span,
-            in_flight: self.in_flight,
-            app_limited: self.has(APP_LIMITED),
-        }
     }
 
     /// The number after its last.
@@ -157,25 +119,31 @@ impl Delivery {
         if !segment.is_resent() {
             self.lowest_original = self.lowest_original.min(segment.end());
         }
-        if (self.newest.as_ref()).is_none_or(|newest| segment.sent_at >= newest.sent_at) {
+        if (self.newest.as_ref()).is_none_or(|newest| segment.stamp.sent_at >= newest.stamp.sent_at)
+        {
             self.newest = Some(*segment);
         }
     }
 }
 
-/// The segments between SND.UNA and SND.NXT. What a side touches that sends nothing stands first.
+/// The segments between SND.UNA and SND.NXT.
 #[derive(Debug)]
-#[repr(C)]
 pub(super) struct Scoreboard {
-    /// SND.NXT: the next number to be sent.
-    nxt: u64,
-    segments: VecDeque<Segment>,
-    /// SND.UNA: the oldest number not acknowledged.
-    una: u64,
-    /// Number of the ring's front.
-    first: u64,
-    pipe: u64,
+    /// Bytes of a full segment.
     mss: u64,
+    /// SND.UNA: the oldest sequence number not acknowledged.
+    una: u64,
+    /// SND.NXT: the next sequence number to be sent.
+    nxt: u64,
+    /// The segments in order of sequence.
+    segments: VecDeque<Segment>,
+    /// Number of the first of them.
+    first: u64,
+    /// Segments that the largest window holds, where the stream is long; 0 where that is not known.
+    room: usize,
+    /// RFC 6675's `pipe`: bytes in the network, as far as is known.
+    pipe: u64,
+    /// What is selectively acknowledged.
     sacked: RangeSet,
     /// Number of the first segment not yet judged by [`Self::detect_losses`].
     judged: u64,
@@ -183,39 +151,22 @@ pub(super) struct Scoreboard {
     repair: u64,
     /// What was in flight when the segment lost last was sent.
     lost_in_flight: u32,
-    /// Segments for which room is made once more than a few are in flight; zero: as they come.
-    room: u32,
     /// With RACK: numbers of segments sent again, and when, in that order.
-    #[expect(
-        clippy::box_collection,
-        reason = "most connections have none, and a plant has thousands of them"
-    )]
-    resent: Option<Box<VecDeque<(u64, Instant)>>>,
+    resent: Option<VecDeque<(u64, Instant)>>,
 }
 
 impl Scoreboard {
-    /// Bytes that a side touches which sends nothing.
-    pub(super) const SILENT: usize = std::mem::offset_of!(Self, una);
-
-    /// Asks for the oldest segment and for the place of the next.
-    pub(super) fn fetch(&self) {
-        let (older, newer) = self.segments.as_slices();
-        prefetch_index(older, 0);
-        let last = if newer.is_empty() { older } else { newer };
-        prefetch_index(last, last.len());
-    }
-
     /// Nothing in flight, with segments of at most `mss`.
     pub(super) fn new(mss: u64) -> Self {
         Self {
-            segments: VecDeque::new(),
-            first: 0,
+            mss,
             una: 0,
             nxt: 0,
-            mss,
+            segments: VecDeque::new(),
+            first: 0,
             room: 0,
-            sacked: RangeSet::default(),
             pipe: 0,
+            sacked: RangeSet::default(),
             judged: 0,
             repair: 0,
             lost_in_flight: 0,
@@ -223,39 +174,25 @@ impl Scoreboard {
         }
     }
 
-    /// Room for a window of so many bytes is made at once when more than a few segments are in flight.
+    /// The stream is long: memory for a window of so many bytes is allocated at once when more than [`FEW`] segments are in flight.
     pub(super) fn make_room(&mut self, window: u64) {
-        self.room = (window / self.mss) as u32 + 1;
-    }
-
-    /// Whether there is no room for one segment more.
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.segments.len() == self.segments.capacity()
+        self.room = (window / self.mss) as usize + 1;
     }
 
     /// Notes a new segment of `len` sequence numbers.
     pub(super) fn push(&mut self, len: u16, is_fin: bool, stamp: Stamp) {
-        let state = if is_fin { FIN } else { 0 };
-        self.segments
-            .push_back(Segment::sent(self.nxt, len, state, stamp));
+        let in_flight = self.segments.len();
+        if in_flight >= FEW && in_flight == self.segments.capacity() {
+            self.segments.reserve(self.room.saturating_sub(in_flight));
+        }
+        self.segments.push_back(Segment {
+            seq: self.nxt,
+            len,
+            state: if is_fin { FIN } else { 0 },
+            stamp,
+        });
         self.nxt += u64::from(len);
         self.pipe += u64::from(len);
-    }
-
-    /// Makes room for `next` bytes, which are about to be sent: a request takes no more than it needs, and a first window is not moved around.
-    #[cold]
-    pub(super) fn grow(&mut self, next: u64) {
-        let in_flight = self.segments.len();
-        let more = if in_flight < FEW {
-            let least = if in_flight == 0 { 1 } else { LEAST_GROWTH };
-            let next = next.div_ceil(self.mss).min(FEW as u64) as usize;
-            next.max(least)
-        } else {
-            // By a quarter, not by all: a plant has thousands of connections.
-            (in_flight / 4).max((self.room as usize).saturating_sub(in_flight))
-        };
-        self.segments.reserve_exact(more);
     }
 
     /// Takes in a cumulative acknowledgement of everything below `ack`.
@@ -265,16 +202,12 @@ impl Scoreboard {
             if !segment.has(SACKED) {
                 delivery.add(segment);
             }
-            (delivery.first_sent_at).get_or_insert(segment.sent_at);
+            (delivery.first_sent_at).get_or_insert(segment.stamp.sent_at);
             delivery.resent |= segment.is_resent();
             self.pipe -= segment.in_pipe();
             self.una = segment.end();
             self.segments.pop_front();
             self.first += 1;
-        }
-        if self.segments.is_empty() && self.segments.capacity() <= USUAL {
-            // Most of the thousands of connections of a plant wait for somebody.
-            self.segments = VecDeque::new();
         }
         self.sacked.remove_below(self.una);
         self.judged = self.judged.max(self.first);
@@ -304,7 +237,7 @@ impl Scoreboard {
 
     /// Remembers from now on when segments were sent again, for [`Self::detect_losses_by_time`].
     pub(super) fn remember_repairs(&mut self) {
-        self.resent = Some(Box::default());
+        self.resent = Some(VecDeque::new());
     }
 
     /// Marks as lost what was sent before `newest` (its time, and end) and longer than `span` ago (RFC 8985 §6.2, step 5): the bytes newly lost, and when
@@ -318,17 +251,17 @@ impl Scoreboard {
         let (mut lost, mut deadline) = (0, None);
         while let Some(segment) = self.segments.get_mut((self.judged - self.first) as usize) {
             if !segment.has(SACKED | LOST) {
-                if (segment.sent_at, segment.end()) >= newest {
+                if (segment.stamp.sent_at, segment.end()) >= newest {
                     break;
                 }
-                let due = segment.sent_at + span;
+                let due = segment.stamp.sent_at + span;
                 if due > now {
                     deadline = Some(due);
                     break;
                 }
                 segment.state |= LOST;
                 lost += u64::from(segment.len);
-                self.lost_in_flight = segment.in_flight;
+                self.lost_in_flight = segment.stamp.in_flight;
             }
             self.judged += 1;
         }
@@ -349,7 +282,7 @@ impl Scoreboard {
             let place = number.checked_sub(self.first);
             if let Some(segment) = place.and_then(|place| self.segments.get_mut(place as usize))
                 && segment.state & (SACKED | LOST | REPAIRED) == LOST | REPAIRED
-                && segment.sent_at == sent_at
+                && segment.stamp.sent_at == sent_at
             {
                 if (sent_at, segment.end()) >= newest {
                     break;
@@ -410,7 +343,7 @@ impl Scoreboard {
             if !segment.has(SACKED | LOST) {
                 segment.state |= LOST;
                 lost += u64::from(segment.len);
-                self.lost_in_flight = segment.in_flight;
+                self.lost_in_flight = segment.stamp.in_flight;
             }
             self.judged += 1;
         }
@@ -445,7 +378,7 @@ impl Scoreboard {
         };
         self.pipe -= segment.in_pipe();
         segment.state = (segment.state | LOST) & !REPAIRED;
-        self.lost_in_flight = segment.in_flight;
+        self.lost_in_flight = segment.stamp.in_flight;
         u64::from(segment.len)
     }
 
@@ -515,7 +448,8 @@ impl Scoreboard {
             resent.push_back((number, stamp.sent_at));
         }
         let segment = &mut self.segments[(number - self.first) as usize];
-        *segment = Segment::sent(segment.seq, segment.len, segment.state | RESENT, stamp);
+        segment.state |= RESENT;
+        segment.stamp = stamp;
         if counts && !segment.has(REPAIRED) {
             segment.state |= REPAIRED;
             self.pipe += u64::from(segment.len);

@@ -16,8 +16,6 @@
 //! Left out: reneging receivers, Nagle's algorithm, persist probes (receivers read at once, so the window never closes), repeated losses of one
 //! repair but by the timer or RACK, undoing of spurious timeouts, and a limit on retransmissions of data.
 
-use std::mem::offset_of;
-
 use super::prr::{Progress, Prr, PrrMode};
 use super::rack::Rack;
 use super::rate::RateSampler;
@@ -28,7 +26,6 @@ use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use super::{EcnMode, SsthreshFrom};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal, window_rate};
 use crate::packet::{Ecn, Flags};
-use crate::slim::Slim;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -52,7 +49,7 @@ pub(super) struct Setup {
     /// How the window falls in step with what is delivered (with SACK).
     pub(super) prr: PrrMode,
     /// Whether losses are told by time (with SACK), and how long the other side may delay an acknowledgement.
-    pub(super) rack: Slim<Duration>,
+    pub(super) rack: Option<Duration>,
     /// Whether the other side reports duplicates.
     pub(super) dsack: bool,
     /// Whether controls that name no rate are paced.
@@ -121,48 +118,50 @@ enum End {
     Open,
 }
 
-/// The sending half. What a side touches that sends nothing stands first, what few acknowledgements touch last.
+/// The sending half.
 #[derive(Debug)]
-#[repr(C)]
 pub(super) struct Sender {
-    /// The other side takes nothing from here on.
-    right_edge: u64,
+    setup: Setup,
+
     /// Bytes of the stream so far; `u64::MAX` never runs dry.
     written: u64,
-    control_deadline: Slim<Instant>,
-    /// Duplicate acknowledgements since SND.UNA last moved.
-    dup_acks: u32,
     end: End,
+    /// The other side takes nothing from here on: its acknowledgement number plus its window.
+    right_edge: u64,
+    board: Scoreboard,
+    last_sent_at: Instant,
+
+    control: Box<dyn CongestionControl>,
+    /// What the control last said: its window, pacing rate, quantum and the deadline of its timer.
+    cwnd: u64,
+    pacing_rate: Option<Rate>,
+    send_quantum: u64,
+    control_deadline: Option<Instant>,
+    /// It was the window that stopped the latest round of sending.
+    cwnd_limited: bool,
+    rate: RateSampler,
+    rtt: RttEstimator,
+    rto_deadline: Option<Instant>,
+
+    /// Pacing: not before.
+    next_send_at: Instant,
+    /// Pacing: bytes that may still leave together with those that left last.
+    quantum_left: u64,
+    /// Pacing: until when something may be waiting.
+    paced_until: Option<Instant>,
+
     /// What both sides agreed on.
     ecn: EcnMode,
     /// Accurate ECN: marked packets so far, as far as the three bits tell (RFC 9768 §3.2.1: `s.cep`).
     marked: u8,
     /// The next new segment says CWR.
     cwr_due: bool,
-    board: Scoreboard,
-    /// It was the window that stopped the latest round of sending.
-    cwnd_limited: bool,
+
+    recovery: Recovery,
+    /// Duplicate acknowledgements since SND.UNA last moved.
+    dup_acks: u32,
     /// The first segment is to be sent again, whatever the window says.
     repair_first: bool,
-    recovery: Recovery,
-    /// What the control last said.
-    cwnd: u64,
-    pacing_rate: Slim<Rate>,
-    control: Box<dyn CongestionControl>,
-    setup: Setup,
-    rate: RateSampler,
-    rtt: RttEstimator,
-    last_sent_at: Instant,
-    /// Pacing: until when something may be waiting.
-    paced_until: Slim<Instant>,
-    rto_deadline: Slim<Instant>,
-    rack: Option<Box<Rack>>,
-    /// Proportional rate reduction, during fast recovery.
-    prr: Option<Box<Prr>>,
-    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
-    /// before.
-    responded_until: Slim<u64>,
-    send_quantum: u64,
     /// Without SACK: bytes that duplicate acknowledgements say have left the network (RFC 5681 §3.2 inflates cwnd instead).
     departed: u64,
     /// From here on limited transmit sends: SND.NXT at the first duplicate since SND.UNA last moved, and what it acknowledged besides.
@@ -170,24 +169,16 @@ pub(super) struct Sender {
     /// FlightSize at the start of the recovery under way.
     recovery_flight: u64,
     /// Without SACK: the recovery point of the latest recovery; duplicates up to it start no other (RFC 6582 §3.2, step 1).
-    recover: Slim<u64>,
-    /// Pacing: not before.
-    next_send_at: Instant,
-    /// Pacing: bytes that may still leave together with those that left last.
-    quantum_left: u64,
+    recover: Option<u64>,
+    /// One response to congestion a window: until this is acknowledged, neither marks nor losses count again. What is echoed at this very point was marked
+    /// before.
+    responded_until: Option<u64>,
+    rack: Option<Rack>,
+    /// Proportional rate reduction, during fast recovery.
+    prr: Option<Prr>,
 }
 
 impl Sender {
-    /// Its first bytes, which a side touches that sends nothing.
-    pub(super) const SILENT: usize = offset_of!(Self, board) + Scoreboard::SILENT;
-    /// Its first bytes, which most acknowledgements touch.
-    pub(super) const HOT: usize = offset_of!(Self, recover);
-
-    /// Asks for what it refers to.
-    pub(super) fn fetch(&self) {
-        self.board.fetch();
-    }
-
     /// The sending half of a connection just opened.
     pub(super) fn new(
         setup: Setup,
@@ -196,42 +187,42 @@ impl Sender {
         right_edge: u64,
     ) -> Self {
         let mut board = Scoreboard::new(setup.mss);
-        let rack = setup.rack.get().filter(|_| setup.sack).map(|delay| {
+        let rack = setup.rack.filter(|_| setup.sack).map(|delay| {
             board.remember_repairs();
-            Box::new(Rack::new(delay))
+            Rack::new(delay)
         });
         Self {
-            board,
-            prr: None,
-            rack,
-            cwnd: control.cwnd(),
-            pacing_rate: control.pacing_rate().into(),
-            send_quantum: control.send_quantum(),
-            control_deadline: control.next_timer().into(),
             setup,
-            rtt,
-            rate: RateSampler::default(),
-            control,
             written: 0,
             end: End::Open,
             right_edge,
-            recovery: Recovery::None,
-            dup_acks: 0,
-            departed: 0,
-            limited_from: 0,
-            recovery_flight: 0,
-            repair_first: false,
-            recover: Slim::NONE,
-            responded_until: Slim::NONE,
+            board,
+            last_sent_at: Instant::ZERO,
+            cwnd: control.cwnd(),
+            pacing_rate: control.pacing_rate(),
+            send_quantum: control.send_quantum(),
+            control_deadline: control.next_timer(),
+            control,
+            cwnd_limited: false,
+            rate: RateSampler::default(),
+            rtt,
+            rto_deadline: None,
+            next_send_at: Instant::ZERO,
+            quantum_left: 0,
+            paced_until: None,
             ecn: EcnMode::Off,
             marked: INITIAL_MARKED,
             cwr_due: false,
-            cwnd_limited: false,
-            last_sent_at: Instant::ZERO,
-            next_send_at: Instant::ZERO,
-            quantum_left: 0,
-            paced_until: Slim::NONE,
-            rto_deadline: Slim::NONE,
+            recovery: Recovery::None,
+            dup_acks: 0,
+            repair_first: false,
+            departed: 0,
+            limited_from: 0,
+            recovery_flight: 0,
+            recover: None,
+            responded_until: None,
+            rack,
+            prr: None,
         }
     }
 
@@ -297,10 +288,10 @@ impl Sender {
         if self.pacing_rate.is_some() && now < self.next_send_at && self.quantum_left == 0 {
             // Whether anything waits is found out when the time has come. The pace is the control's doing, as the window is.
             self.cwnd_limited |= self.unsent().is_some();
-            self.paced_until = Slim::some(self.next_send_at);
+            self.paced_until = Some(self.next_send_at);
             return None;
         }
-        self.paced_until = Slim::NONE;
+        self.paced_until = None;
         match self.next_segment()? {
             Next::Wait => None,
             Next::New { len } => Some(self.send_new(len, now)),
@@ -410,10 +401,6 @@ impl Sender {
         let seq = self.board.nxt();
         let fin = len == 0;
         let stamp = self.rate.stamp(now, &self.board, len.max(1));
-        if self.board.is_full() {
-            let window = self.cwnd.saturating_sub(self.in_flight());
-            self.board.grow(window.min(self.written - seq));
-        }
         self.board.push(len.max(1), fin, stamp);
         if fin {
             self.end = End::FinSent;
@@ -432,7 +419,7 @@ impl Sender {
         if self.board.is_first(number) {
             // RFC 6675 §6 allows it: otherwise a timeout is due where two round trips exceed the RTO. A first segment is
             // repaired once a recovery, so this cannot put the timer off for ever.
-            self.rto_deadline = Slim::NONE;
+            self.rto_deadline = None;
         }
         let len = self.board.len_of(number) as u16;
         let stamp = self.rate.stamp(now, &self.board, len);
@@ -456,9 +443,9 @@ impl Sender {
     )]
     fn sent(&mut self, payload: u16, now: Instant) {
         self.last_sent_at = now;
-        if !self.rto_deadline.is_some() {
+        if self.rto_deadline.is_none() {
             // RFC 6298 §5.1.
-            self.rto_deadline = Slim::some(now + self.rtt.rto());
+            self.rto_deadline = Some(now + self.rtt.rto());
         }
         self.control
             .on_sent(now, u64::from(payload), self.in_flight());
@@ -468,9 +455,9 @@ impl Sender {
         if let Some(rack) = &mut self.rack
             && matches!(self.recovery, Recovery::None)
         {
-            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline.get(), now);
+            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline, now);
         }
-        if let Some(rate) = self.pacing_rate.get() {
+        if let Some(rate) = self.pacing_rate {
             self.pace(u64::from(payload), rate, now);
         }
     }
@@ -561,7 +548,7 @@ impl Sender {
             // RFC 6298 §5.2, §5.3: all acknowledged stops the timer, anything newly acknowledged restarts it.
             self.rtt.reset_backoff();
             let outstanding = !self.board.is_empty();
-            self.rto_deadline = outstanding.then(|| now + self.rtt.rto()).into();
+            self.rto_deadline = outstanding.then(|| now + self.rtt.rto());
         }
         if self.rack.is_some() {
             self.follow_probe(ack.echo, advanced, &sample);
@@ -587,14 +574,14 @@ impl Sender {
         let is_new = self.starts_new_window();
         let Some(rack) = &mut self.rack else { return };
         if rack.ends_probe(self.board.una(), echo, self.setup.dsack) && is_new {
-            self.responded_until = Slim::some(self.board.nxt());
+            self.responded_until = Some(self.board.nxt());
             let lost = self.setup.mss;
             self.control
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
             self.control.on_recovered(sample);
         }
         if advanced && matches!(self.recovery, Recovery::None) {
-            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline.get(), sample.now);
+            rack.schedule_probe(&self.board, &self.rtt, self.rto_deadline, sample.now);
         }
     }
 
@@ -637,7 +624,7 @@ impl Sender {
         let rtt = delivery
             .newest
             .filter(|newest| !newest.is_resent())
-            .map(|newest| now.since(newest.sent_at));
+            .map(|newest| now.since(newest.stamp.sent_at));
         if let Some(rtt) = rtt {
             self.rtt.observe(rtt);
         }
@@ -651,7 +638,7 @@ impl Sender {
                 self.rtt.sample(now.since(sent_at));
             }
         }
-        let newest = delivery.newest.map(|newest| newest.stamp());
+        let newest = delivery.newest.map(|newest| newest.stamp);
         let newest = newest.unwrap_or_default();
         let delivery_sample = delivery.newest.as_ref().and_then(|newest| {
             self.rate
@@ -784,7 +771,7 @@ impl Sender {
         } else {
             // RFC 2581 has no such test.
             let is_new = |recover| self.setup.reno || self.board.una() > recover;
-            three && self.recover.get().is_none_or(is_new)
+            three && self.recover.is_none_or(is_new)
         };
         if !lost {
             return;
@@ -804,7 +791,7 @@ impl Sender {
             return self.repair_in_slow_start(sample);
         }
         let point = self.board.nxt();
-        self.recover = Slim::some(point);
+        self.recover = Some(point);
         let first = self.board.una();
         self.recovery_flight = sample.flight_size;
         self.recovery = Recovery::Fast {
@@ -812,7 +799,7 @@ impl Sender {
             rescue_after: first + self.setup.mss.min(point - first),
         };
         if self.starts_new_window() || self.setup.reno {
-            self.responded_until = Slim::some(point);
+            self.responded_until = Some(point);
             let lost = sample.newly_lost;
             self.control
                 .on_congestion(CongestionSignal::Loss { lost }, sample);
@@ -825,20 +812,21 @@ impl Sender {
                     (point - first + sample.newly_acked).saturating_sub(self.board.sacked_bytes())
                 }
             };
-            self.prr = Prr::new(self.setup.prr, outstanding).map(Box::new);
+            self.prr = Prr::new(self.setup.prr, outstanding);
         }
     }
 
     /// Whether all that was in flight at the latest response to congestion is acknowledged.
     fn starts_new_window(&self) -> bool {
-        (self.responded_until.get()).is_none_or(|until| self.board.una() >= until)
+        self.responded_until
+            .is_none_or(|until| self.board.una() >= until)
     }
 
     /// Tahoe: the third duplicate is taken for the timer's expiry, but the timeout does not double.
     fn repair_in_slow_start(&mut self, sample: &mut AckSample) {
         let lost = self.lose_all();
         sample.newly_lost = lost;
-        self.rto_deadline = Slim::some(sample.now + self.rtt.rto());
+        self.rto_deadline = Some(sample.now + self.rtt.rto());
         self.control
             .on_congestion(CongestionSignal::Loss { lost }, sample);
     }
@@ -855,8 +843,8 @@ impl Sender {
         self.repair_first = false;
         let point = self.board.nxt();
         self.recovery = Recovery::Timeout { point };
-        self.recover = Slim::some(point);
-        self.responded_until = Slim::some(point);
+        self.recover = Some(point);
+        self.responded_until = Some(point);
         self.board.lose_all()
     }
 
@@ -879,8 +867,8 @@ impl Sender {
     fn respond_to_echo(&mut self, ece: bool, sample: &AckSample) {
         let una = self.board.una();
         // "Less than or equal": RFC 8257 §3.3. The segment with CWR has not arrived before this is passed.
-        if ece && self.responded_until.get().is_none_or(|until| una > until) {
-            self.responded_until = Slim::some(self.board.nxt());
+        if ece && self.responded_until.is_none_or(|until| una > until) {
+            self.responded_until = Some(self.board.nxt());
             self.cwr_due = self.ecn == EcnMode::On;
             self.control.on_congestion(CongestionSignal::Ecn, sample);
         }
@@ -903,7 +891,7 @@ impl Sender {
                 .on_congestion(CongestionSignal::Timeout, &sample);
         }
         self.rtt.back_off();
-        self.rto_deadline = Slim::some(now + self.rtt.rto());
+        self.rto_deadline = Some(now + self.rtt.rto());
         self.consult();
     }
 
@@ -917,13 +905,13 @@ impl Sender {
     #[inline]
     fn consult(&mut self) {
         let stance = self.control.stance();
-        self.control_deadline = stance.next_timer.into();
+        self.control_deadline = stance.next_timer;
         self.cwnd = stance.cwnd;
-        self.pacing_rate = stance.pacing_rate.into();
+        self.pacing_rate = stance.pacing_rate;
         if self.pacing_rate.is_some() {
             self.send_quantum = stance.send_quantum;
         } else if self.setup.pacing {
-            self.pacing_rate = self.window_pace().into();
+            self.pacing_rate = self.window_pace();
         }
     }
 
@@ -938,9 +926,9 @@ impl Sender {
     #[inline]
     pub(super) fn timer_deadline(&self) -> Option<Instant> {
         match &self.rack {
-            None => self.rto_deadline.get(),
+            None => self.rto_deadline,
             Some(rack) => [
-                self.rto_deadline.get(),
+                self.rto_deadline,
                 rack.reorder_deadline,
                 rack.probe_deadline,
             ]
@@ -952,7 +940,7 @@ impl Sender {
 
     /// What is due of it, by `now`; a probe to be sent.
     pub(super) fn on_timer(&mut self, now: Instant) -> Option<Transmit> {
-        if self.rto_deadline.get().is_some_and(|at| at <= now) {
+        if self.rto_deadline.is_some_and(|at| at <= now) {
             self.on_timeout(now);
             return None;
         }
@@ -1002,7 +990,7 @@ impl Sender {
             rack.probed(end, transmit.again, now);
         }
         // §7.3: the retransmission timer starts over.
-        self.rto_deadline = Slim::some(now + self.rtt.rto());
+        self.rto_deadline = Some(now + self.rtt.rto());
         Some(transmit)
     }
 
@@ -1024,17 +1012,17 @@ impl Sender {
 
     #[cfg(test)]
     fn rto_deadline(&self) -> Option<Instant> {
-        self.rto_deadline.get()
+        self.rto_deadline
     }
 
     /// When pacing lets the next segment out, if one may be waiting.
     pub(super) fn pacing_deadline(&self) -> Option<Instant> {
-        self.paced_until.get()
+        self.paced_until
     }
 
     /// When the control wants to be woken.
     pub(super) fn control_deadline(&self) -> Option<Instant> {
-        self.control_deadline.get()
+        self.control_deadline
     }
 
     /// Bytes in the network, as far as is known.
@@ -1161,7 +1149,7 @@ mod tests {
             timestamps: true,
             reno: false,
             prr: PrrMode::Off,
-            rack: Slim::NONE,
+            rack: None,
             dsack: false,
             pacing: false,
             ssthresh_from: SsthreshFrom::FlightSize,
@@ -1183,7 +1171,7 @@ mod tests {
         let rack = Some(Duration::from_millis(40));
         sender_with_setup(
             Setup {
-                rack: rack.into(),
+                rack,
                 ..setup(true)
             },
             bytes,

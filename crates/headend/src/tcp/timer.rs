@@ -11,37 +11,31 @@ use crate::time::Instant;
 /// What is still to be woken for; the wake-ups carry `TOKEN`.
 #[derive(Debug)]
 pub(super) struct Timer<const TOKEN: u32> {
-    /// The wake-up that counts, or the far future; any other is out of date.
-    armed: Instant,
+    /// The pending wake-up that counts; any other is out of date.
+    armed: Option<Instant>,
 }
 
 impl<const TOKEN: u32> Timer<TOKEN> {
     /// A timer that is not armed.
     pub(super) const fn new() -> Self {
-        Self {
-            armed: Instant::FAR_FUTURE,
-        }
+        Self { armed: None }
     }
 
     /// Sees to it that a wake-up comes at `deadline` or before.
     #[inline]
     pub(super) fn arm(&mut self, deadline: Option<Instant>, flow: FlowId, cx: &mut Context<'_>) {
         if let Some(at) = deadline
-            && at < self.armed
+            && self.armed.is_none_or(|armed| at < armed)
         {
             let at = at.max(cx.now);
-            self.armed = at;
+            self.armed = Some(at);
             wake_endpoint(cx, flow, at, TOKEN);
         }
     }
 
     /// A wake-up with its token has come: whether it is the one that counts.
     pub(super) fn woken(&mut self, now: Instant) -> bool {
-        if self.armed == now {
-            self.armed = Instant::FAR_FUTURE;
-            return true;
-        }
-        false
+        self.armed.take_if(|armed| *armed == now).is_some()
     }
 }
 
