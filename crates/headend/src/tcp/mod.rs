@@ -65,8 +65,8 @@ pub struct Config {
     /// An end system by name, whose settings stand where nothing else is written.
     pub system: System,
     /// Congestion control: how much may be in flight.
-    #[serde(with = "crate::scenario::named")]
-    #[schemars(with = "crate::scenario::Named<CongestionConfig>")]
+    #[serde(with = "crate::named")]
+    #[schemars(with = "crate::named::Named<CongestionConfig>")]
     pub congestion: CongestionConfig,
     /// Largest packet, in IP bytes. With timestamps a segment carries 52 bytes less. At least 68.
     pub mtu: u16,
