@@ -5,6 +5,8 @@
 //! What all packets of a flow share (addresses, ports, class, route) stands in the [flow table](crate::flow); what only few
 //! packets carry (SACK blocks) in a pooled side record.
 
+pub mod sack;
+
 use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};
 

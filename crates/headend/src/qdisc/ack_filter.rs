@@ -183,11 +183,11 @@ mod tests {
     use super::*;
     use crate::flow::{FlowId, Port};
     use crate::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
+    use crate::packet::sack::SackBlocks;
     use crate::qdisc::{Queue, QueueConfig};
     use crate::queue::Framing;
     use crate::rng::Rng;
     use crate::scenario::{Format, Scenario};
-    use crate::tcp::sack::SackBlocks;
     use crate::testing::Bench;
     use crate::time::Duration;
     use crate::trace::{QueueId, Sink, TraceEvent};

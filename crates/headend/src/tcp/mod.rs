@@ -2,8 +2,8 @@
 //!
 //! A connection is two [`Connection`]s, one a side, each with a [sending half](sender) and a [receiving half](receiver): data goes both ways, and
 //! acknowledgements ride on it. Beneath the sending half, the [scoreboard] knows every segment in flight, [rtt] when to give up
-//! on it, [rate] how fast the network delivers; both halves keep [ranges] of sequence numbers; [sack] blocks travel
-//! beside their packets, and a [timer] has one pending wake-up.
+//! on it, [rate] how fast the network delivers; both halves keep [ranges] of sequence numbers; [SACK
+//! blocks](crate::packet::sack) travel beside their packets, and a [timer] has one pending wake-up.
 //!
 //! What is modelled: the three-way handshake with its retransmissions; sliding windows; RFC 5681, 6582 and 6675 loss recovery, limited transmit;
 //! RFC 6298 timeouts; PRR (RFC 9937), RACK-TLP (RFC 8985), D-SACK (RFC 2883), quick acknowledgements, buffers of a size and pacing as options; RFC 7323 timestamps; ECN of RFC 3168 and RFC 9768; delayed
@@ -26,7 +26,6 @@ mod rate;
 mod receive_window;
 mod receiver;
 mod rtt;
-pub mod sack;
 mod scoreboard;
 mod sender;
 pub mod systems;

@@ -97,8 +97,12 @@ impl Rack {
         self.newest = self.newest.max((segment.stamp.sent_at, segment.end()));
     }
 
-    /// §6.2, step 4, and §7.4.2, case 1: an acknowledgement up to `una` reported a duplicate, or none.
-    pub(super) fn note_duplicate(&mut self, duplicate: Option<(u64, u64)>, una: u64, nxt: u64) {
+    /// §6.2, step 4, and §7.4.2, case 1: an acknowledgement up to `next` with SACK `blocks` may report a duplicate.
+    pub(super) fn take_in_report(&mut self, next: u64, blocks: &[(u64, u64)], board: &Scoreboard) {
+        self.note_duplicate(reported_duplicate(next, blocks), board.una(), board.nxt());
+    }
+
+    fn note_duplicate(&mut self, duplicate: Option<(u64, u64)>, una: u64, nxt: u64) {
         self.dsack_round = self.dsack_round.filter(|&round| una < round);
         self.grew = duplicate.is_some() && self.dsack_round.is_none();
         if self.grew {
@@ -203,6 +207,14 @@ impl Rack {
     }
 }
 
+/// What an acknowledgement of everything below `ack` with these blocks says has arrived twice (RFC 2883 §4): a first block that is acknowledged already,
+/// or that lies within the second.
+fn reported_duplicate(ack: u64, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
+    let &first = blocks.first()?;
+    let within = |second: &(u64, u64)| second.0 <= first.0 && first.1 <= second.1;
+    (first.0 < ack || blocks.get(1).is_some_and(within)).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,5 +278,25 @@ mod tests {
         assert_eq!(window(&rack), 25);
         rack.note_duplicate(TWICE, 10, 20);
         assert_eq!(window(&rack), 50);
+    }
+
+    #[test]
+    fn a_first_block_that_is_acknowledged_or_part_of_the_second_is_a_duplicate() {
+        // The acknowledgements of RFC 2883 §4.1.1 to §4.2.3 that report one, and others.
+        let (whole, part) = ((3000, 3500), (1000, 1500));
+        let vectors: [(u64, &[(u64, u64)], _); 9] = [
+            (4000, &[whole], Some(whole)),
+            (4000, &[whole, (4500, 5000)], Some(whole)),
+            (4000, &[(5000, 5500), (4500, 5500)], Some((5000, 5500))),
+            (2500, &[part], Some(part)),
+            (2500, &[part, (3000, 3500)], Some(part)),
+            (1000, &[(1500, 2000), (1500, 3000)], Some((1500, 2000))),
+            (4000, &[(4500, 5000)], None),
+            (1000, &[(2500, 3000), (1500, 2000), (3500, 4000)], None),
+            (1000, &[], None),
+        ];
+        for (ack, blocks, duplicate) in vectors {
+            assert_eq!(reported_duplicate(ack, blocks), duplicate, "{blocks:?}");
+        }
     }
 }

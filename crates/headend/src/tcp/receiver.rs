@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use super::EcnMode;
 use super::ranges::{Range, RangeSet};
 use super::receive_window::ReceiveWindow;
-use super::sack::{MAX_BLOCKS, SackBlocks};
+use crate::packet::sack::{MAX_BLOCKS, SackBlocks};
 use crate::packet::{Ecn, Flags, Packet};
 use crate::time::{Duration, Instant};
 

@@ -21,7 +21,6 @@ use super::rack::Rack;
 use super::rate::RateSampler;
 use super::receiver::INITIAL_MARKED;
 use super::rtt::RttEstimator;
-use super::sack::reported_duplicate;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use super::{EcnMode, SsthreshFrom};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal, window_rate};
@@ -564,8 +563,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn note_duplicate(&mut self, next: u64, blocks: &[(u64, u64)]) {
         if let Some(rack) = &mut self.rack {
-            let duplicate = reported_duplicate(next, blocks);
-            rack.note_duplicate(duplicate, self.board.una(), self.board.nxt());
+            rack.take_in_report(next, blocks, &self.board);
         }
     }
 

@@ -6,9 +6,9 @@
 use super::headers::Sketch;
 use super::pcapng::{self, Record, Way};
 use crate::flow::{FlowHeader, FlowTable, GroupId};
+use crate::packet::sack::SackPool;
 use crate::packet::{Packet, Side};
 use crate::tcp::Options;
-use crate::tcp::sack::SackPool;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId, TraceEvent, TraceKinds};
 
