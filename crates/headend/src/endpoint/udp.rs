@@ -3,8 +3,7 @@
 use super::{Command, Endpoint, News, Notice};
 use crate::context::Context;
 use crate::flow::is_ipv6;
-use crate::packet::{Ecn, Packet};
-use crate::tcp::IPV6_EXTRA;
+use crate::packet::{Ecn, IPV6_EXTRA, Packet};
 
 /// IPv4 and UDP header bytes.
 const HEADER_BYTES: u16 = 28;

@@ -205,3 +205,6 @@ impl DerefMut for Packet {
         &mut self.0
     }
 }
+
+/// Bytes by which an IPv6 header (RFC 8200 §3) is longer than an IPv4 header.
+pub const IPV6_EXTRA: u16 = 20;

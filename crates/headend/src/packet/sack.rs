@@ -1,5 +1,5 @@
-//! SACK blocks of packets on their way (RFC 2018 §3). Few packets carry any, so they stand in a pool, and a packet has the
-//! number of its record.
+//! SACK blocks of packets on their way (RFC 2018 §3). Few packets carry any, so they stand in a
+//! pool, and a packet has the number of its record.
 
 use std::num::NonZeroU32;
 
@@ -8,8 +8,8 @@ use super::SackId;
 /// How many blocks fit beside the timestamp option.
 pub const MAX_BLOCKS: usize = 3;
 
-/// Ranges of sequence numbers that arrived out of order, most recent first: first byte, byte after the last. RFC 2883 §4: the
-/// first block may instead be a range that arrived twice.
+/// Ranges of sequence numbers that arrived out of order, most recent first: first byte, byte after
+/// the last. RFC 2883 §4: the first block may instead be a range that arrived twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: [(u64, u64); MAX_BLOCKS],
@@ -42,8 +42,8 @@ impl SackBlocks {
 /// Records for which memory is allocated at the start.
 const ROOM: usize = 4096;
 
-/// The blocks of packets in flight. A released record is used again, so that memory stays at the most that were in flight at
-/// once.
+/// The blocks of packets in flight. A released record is used again, so that memory stays at the
+/// most that were in flight at once.
 #[derive(Debug)]
 pub struct SackPool {
     records: Vec<SackBlocks>,

@@ -1,14 +1,16 @@
-//! A set of sequence numbers as sorted, separate ranges: what has arrived out of order, what has been selectively acknowledged.
+//! A set of sequence numbers as sorted, separate ranges: what has arrived out of order, or has been
+//! selectively acknowledged.
 //!
-//! Both ends of TCP add at the top and take away at the bottom nearly always, so a double-ended queue beats a tree: those two
-//! cases cost O(1), any other one binary search and a move of the ranges on its shorter side.
+//! Nearly always a range is added at the top or removed at the bottom, which costs O(1) in a
+//! double-ended queue. Any other change costs a binary search and a move of the ranges on its
+//! shorter side.
 
 use std::collections::VecDeque;
 
 /// First number, and the number after the last.
 pub(super) type Range = (u64, u64);
 
-/// Room for so many ranges is made with the first.
+/// Ranges for which memory is allocated with the first.
 const ROOM: usize = 128;
 
 /// Sorted ranges that neither overlap nor touch.
@@ -18,7 +20,8 @@ pub(super) struct RangeSet {
 }
 
 impl RangeSet {
-    /// Adds `start..end`, calls `on_gap` with each part of it that was missing, in order, and returns the range it is now part of.
+    /// Adds `start..end`, calls `on_gap` with each part of it that was missing, in order, and
+    /// returns the range it is now part of.
     pub(super) fn insert(
         &mut self,
         start: u64,
@@ -49,7 +52,7 @@ impl RangeSet {
     /// The general case of [`Self::insert`].
     fn insert_below(&mut self, start: u64, end: u64, mut on_gap: impl FnMut(u64, u64)) -> Range {
         let first = self.ranges.partition_point(|range| range.1 < start);
-        // Acknowledgements repeat what they have told before.
+        // Acknowledgements repeat what earlier ones reported.
         if let Some(&known) = self.ranges.get(first)
             && known.0 <= start
             && end <= known.1
@@ -81,7 +84,7 @@ impl RangeSet {
         merged
     }
 
-    /// Forgets everything below `floor`.
+    /// Removes everything below `floor`.
     pub(super) fn remove_below(&mut self, floor: u64) {
         while let Some(first) = self.ranges.front_mut() {
             if first.1 > floor {
@@ -148,7 +151,8 @@ mod tests {
     }
 
     proptest! {
-        /// The ranges are those of a plain set of numbers, and exactly the missing numbers are reported as gaps.
+        /// The ranges are those of a plain set of numbers, and exactly the missing numbers are
+        /// reported as gaps.
         #[test]
         fn it_agrees_with_a_set_of_numbers(steps in steps()) {
             let mut set = RangeSet::default();

@@ -1,26 +1,29 @@
-//! Delivery rate: how fast the network delivers, one sample an acknowledgement (draft-cheng-iccrg-delivery-rate-estimation-02).
+//! Delivery rate: how fast the network delivers, one sample an acknowledgement
+//! (draft-cheng-iccrg-delivery-rate-estimation-02).
 //!
-//! Each segment remembers, when it is sent, how much had been delivered and how long ago. When it is acknowledged, the bytes delivered
-//! since then over the longer of the time it took to send them and the time it took to acknowledge them is a rate the path has carried.
+//! When a segment is sent, it is stamped with the bytes delivered until then, and with the time
+//! since the latest of them. When it is acknowledged, the delivery rate is the bytes delivered
+//! since then, over the longer of two spans: the time it took to send them, and the time it took to
+//! acknowledge them.
 
-use super::scoreboard::{Scoreboard, Segment};
 use crate::congestion::DeliverySample;
 use crate::time::{Duration, Instant};
 
-/// What a segment remembers of the moment it was sent.
+/// What was known when a segment was sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stamp {
     /// When it was sent (the draft's `P.sent_time`).
     pub(super) sent_at: Instant,
     /// Bytes delivered until then (`P.delivered`).
     pub(super) delivered: u64,
-    /// `P.sent_time − P.first_sent_time`, nanoseconds, at most 4.2 s: the stretch is short but for a connection that hardly sends.
+    /// `P.sent_time − P.first_sent_time` in nanoseconds, at most 4.2 s. Only a connection that
+    /// hardly sends has a longer span.
     pub(super) send_span: u32,
     /// `P.sent_time − P.delivered_time`, likewise.
     pub(super) ack_span: u32,
     /// Bytes in flight with it, at most 4 GiB (`P.tx_in_flight`).
     pub(super) in_flight: u32,
-    /// Until then the application, not the network, had set the pace.
+    /// Whether until then the application limited the rate, not the network (`P.is_app_limited`).
     pub(super) app_limited: bool,
 }
 
@@ -33,18 +36,21 @@ pub(super) struct RateSampler {
     delivered_at: Instant,
     /// When the segment most recently acknowledged was sent (`C.first_sent_time`).
     first_sent_at: Instant,
-    /// Samples of segments sent before so much was delivered are limited by the application (`C.app_limited`).
+    /// Segments sent before so many bytes are delivered give application-limited samples
+    /// (`C.app_limited`).
     app_limited_until: Option<u64>,
-    /// A round trip ends when a segment sent after so much was delivered is acknowledged.
+    /// A round trip ends when a segment is acknowledged that was sent after so many bytes were
+    /// delivered.
     round_ends_at: u64,
     round: u64,
 }
 
 impl RateSampler {
-    /// What a segment of `len` sent now remembers.
+    /// The stamp of a segment that is sent now. With it `in_flight` bytes are in flight; it
+    /// `is_first` if nothing else is outstanding.
     #[inline]
-    pub(super) fn stamp(&mut self, now: Instant, board: &Scoreboard, len: u16) -> Stamp {
-        if board.is_empty() {
+    pub(super) fn stamp(&mut self, now: Instant, is_first: bool, in_flight: u64) -> Stamp {
+        if is_first {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
@@ -53,18 +59,18 @@ impl RateSampler {
             delivered: self.delivered,
             send_span: short(now.since(self.first_sent_at)),
             ack_span: short(now.since(self.delivered_at)),
-            in_flight: (board.pipe() + u64::from(len)).min(u64::from(u32::MAX)) as u32,
+            in_flight: in_flight.min(u64::from(u32::MAX)) as u32,
             app_limited: self.app_limited_until.is_some(),
         }
     }
 
-    /// `bytes` were delivered; `newest` is the most recently sent segment among them. `None` if they arrived too close to one another to tell
-    /// a rate.
+    /// `bytes` were delivered; `stamp` is that of the most recently sent segment among them. `None`
+    /// if they arrived too close to one another to give a rate.
     #[inline]
     pub(super) fn delivered(
         &mut self,
         bytes: u64,
-        newest: &Segment,
+        stamp: Stamp,
         min_rtt: Option<Duration>,
         now: Instant,
     ) -> Option<DeliverySample> {
@@ -76,7 +82,6 @@ impl RateSampler {
         {
             self.app_limited_until = None;
         }
-        let stamp = newest.stamp;
         self.first_sent_at = stamp.sent_at;
         if stamp.delivered >= self.round_ends_at {
             self.round_ends_at = self.delivered;
@@ -84,7 +89,8 @@ impl RateSampler {
         }
         let ack_elapsed = now.since(stamp.sent_at).as_nanos() + u64::from(stamp.ack_span);
         let interval = ack_elapsed.max(u64::from(stamp.send_span));
-        // The draft's §4.1.2.1: an interval below the smallest round trip is an artefact of acknowledgements bunched up.
+        // The draft's §4.1.2.1: acknowledgements that arrive in a bunch make an interval shorter
+        // than the smallest round trip.
         let too_short = min_rtt.is_some_and(|min| interval < min.as_nanos()) || interval == 0;
         (!too_short).then(|| DeliverySample {
             bytes: self.delivered - stamp.delivered,
@@ -92,7 +98,7 @@ impl RateSampler {
         })
     }
 
-    /// The application has run dry with `in_flight` bytes on their way.
+    /// The application has nothing to send while `in_flight` bytes are in flight.
     pub(super) fn app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = Some(self.delivered + in_flight);
     }
@@ -115,7 +121,7 @@ fn short(span: Duration) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::scoreboard::Delivery;
+    use crate::tcp::scoreboard::{Delivery, Scoreboard};
     use crate::units::Rate;
 
     const MSS: u16 = 1000;
@@ -140,7 +146,8 @@ mod tests {
 
         fn send(&mut self, segments: u64, now: Instant) {
             for _ in 0..segments {
-                let stamp = self.rate.stamp(now, &self.board, MSS);
+                let in_flight = self.board.pipe() + u64::from(MSS);
+                let stamp = self.rate.stamp(now, self.board.is_empty(), in_flight);
                 self.board.push(MSS, false, stamp);
             }
         }
@@ -151,7 +158,7 @@ mod tests {
             self.board
                 .acknowledge(segments * u64::from(MSS), &mut delivery);
             let newest = delivery.newest.expect("something is acknowledged");
-            let sample = self.rate.delivered(delivery.bytes, &newest, None, now);
+            let sample = self.rate.delivered(delivery.bytes, newest.stamp, None, now);
             (sample.map(DeliverySample::rate), newest.stamp.app_limited)
         }
     }
@@ -184,7 +191,8 @@ mod tests {
         path.send(1, at(130));
         path.send(1, at(230));
         path.acknowledge(3, at(231));
-        // Since the third was acknowledged only a millisecond has passed; the two took 100 ms to send.
+        // Since the third was acknowledged only a millisecond has passed; the two took 100 ms to
+        // send.
         assert_eq!(
             path.acknowledge(4, at(232)).0,
             Some(Rate(2 * 80_000 * 100 / 102))
@@ -199,7 +207,10 @@ mod tests {
         path.board.acknowledge(u64::from(MSS), &mut delivery);
         let newest = delivery.newest.expect("something is acknowledged");
         let min_rtt = Some(Duration::from_millis(30));
-        assert_eq!(path.rate.delivered(1000, &newest, min_rtt, at(20)), None);
+        assert_eq!(
+            path.rate.delivered(1000, newest.stamp, min_rtt, at(20)),
+            None
+        );
     }
 
     #[test]

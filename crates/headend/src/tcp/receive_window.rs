@@ -1,15 +1,18 @@
-//! The window that a receiver offers: of one size from the start, or tuned to what arrives.
+//! The window that a receiver offers: of a fixed size, or tuned to what arrives.
 //!
-//! Tuning follows dynamic right-sizing (Fisk and Feng 2001): a receiver that offers twice what arrives in a round trip never holds back a sender that doubles its window each round trip. What
-//! that paper leaves open is as Linux 6.18 does it, measured on plain links (its window after each acknowledgement) and documented with its `tcp_rmem`:
+//! Tuning follows dynamic right-sizing (Fisk and Feng 2001): a receiver that offers twice what
+//! arrives in a round trip never limits a sender that doubles its window each round trip. What that
+//! paper leaves open is as in Linux 6.18, measured on plain links (its window after each
+//! acknowledgement) and documented with its `tcp_rmem`:
 //!
-//! - The buffer is 128 KiB at first, and the first window 65535 bytes. With each segment that arrives in order the window opens by two segments, up to what the buffer
-//!   can hold.
-//! - Once a round trip it is asked how much has come in it. If that is more than in any before, the buffer grows until it holds twice that, and by as much again as twice the share by which it is more:
-//!   `2·new·(1 + 2·(new − old)/old)`; not beyond `receive_buffer`. It never shrinks.
+//! - The buffer is 128 KiB at first, and the first window 65535 bytes. Each segment that arrives in
+//!   order opens the window by two segments, up to what the buffer can hold.
+//! - Once a round trip, the bytes that arrived in it are counted. If they are more than in any
+//!   round trip before, the buffer grows to hold `2·new·(1 + 2·(new − old)/old)`, but not beyond
+//!   `receive_buffer`. It never shrinks.
 //! - A segment takes more memory than its bytes: 158 of 256 parts of a buffer can be offered.
 //!
-//! Simpler than in life: data that waits behind a gap takes no room, as applications read at once.
+//! Simpler than in life: data behind a gap takes no room in the buffer.
 
 use crate::time::{Duration, Instant};
 
@@ -17,13 +20,14 @@ use crate::time::{Duration, Instant};
 const FIRST_WINDOW: u64 = 65_535;
 /// The first buffer, in bytes.
 const FIRST_BUFFER: u64 = 131_072;
-/// What is taken for the round trip before the first, in segments: an initial window (RFC 6928).
+/// Segments assumed to have arrived in the round trip before the first: an initial window (RFC
+/// 6928).
 const FIRST_ROUND: u64 = 10;
 /// Segments by which an arriving one opens the window.
 const SEGMENTS_PER_ARRIVAL: u64 = 2;
-/// Shorter segments open nothing, bytes.
+/// Segments of fewer bytes do not open the window.
 const LEAST_SEGMENT: u64 = 128;
-/// How large a window may be (RFC 7323 §2.3).
+/// The largest window that can be offered (RFC 7323 §2.3).
 pub(super) const LARGEST_WINDOW: u64 = 1 << 30;
 
 /// The bytes that can be offered of a buffer of so many.
@@ -34,9 +38,9 @@ pub(super) fn window_of(buffer: u64) -> u64 {
 /// What a receiver may offer, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Offer {
-    /// As much from the start.
+    /// The same from the start.
     Fixed(u64),
-    /// As much as arrives, up to so many.
+    /// Tuned to what arrives, up to so many.
     Tuned { most: u64 },
 }
 
@@ -57,10 +61,10 @@ impl Offer {
     }
 }
 
-/// What a receiver offers.
+/// The window that a receiver offers.
 #[derive(Debug)]
 pub(super) struct ReceiveWindow {
-    /// Bytes beyond what is acknowledged.
+    /// Bytes offered beyond what is acknowledged.
     offered: u64,
     /// How it is tuned, if it is.
     tuning: Option<Tuning>,
@@ -70,16 +74,18 @@ pub(super) struct ReceiveWindow {
 #[derive(Debug)]
 struct Tuning {
     mss: u64,
-    /// What the buffer of now can hold, and what the largest could.
+    /// The window that the present buffer can hold, and that of the largest buffer.
     limit: u64,
     most: u64,
-    /// The round trip as the receiver sees it, and the latest echo it was taken from.
+    /// The round-trip time as the receiver sees it, and the latest timestamp echo from which it was
+    /// taken.
     rtt: Option<Duration>,
     echo: Instant,
-    /// What has come is counted from here, since then; the first time from the first segment on.
+    /// The sequence number and the time at which the present count began; `None` before the first
+    /// segment.
     counted_from: u64,
     counted_since: Option<Instant>,
-    /// The most that came in a round trip.
+    /// The most bytes that arrived in a round trip.
     round: u64,
 }
 
@@ -111,7 +117,7 @@ impl ReceiveWindow {
         self.offered
     }
 
-    /// A segment of `bytes` has come in order: whether the window opens with it.
+    /// A segment of `bytes` has arrived in order. Returns whether the window opens.
     #[inline]
     pub(super) fn open(&mut self, bytes: u64) -> bool {
         let Some(tuning) = &self.tuning else {
@@ -125,7 +131,8 @@ impl ReceiveWindow {
         true
     }
 
-    /// All up to `next` has come and is read; the segment that came last echoed `echo`.
+    /// All up to `next` has arrived and is read; the segment that arrived last echoed the timestamp
+    /// `echo`.
     #[inline]
     pub(super) fn measure(&mut self, next: u64, echo: Instant, now: Instant) {
         if let Some(tuning) = &mut self.tuning {
@@ -134,7 +141,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The handshake took so long: the round trip where there are no timestamps.
+    /// The round-trip time of the handshake, which stands where there are no timestamps.
     pub(super) fn handshake(&mut self, rtt: Duration) {
         if let Some(tuning) = &mut self.tuning {
             tuning.rtt = Some(rtt);
@@ -143,7 +150,8 @@ impl ReceiveWindow {
 }
 
 impl Tuning {
-    /// A smaller round trip counts at once, a larger one by an eighth: bunched segments are late.
+    /// A smaller round-trip time counts at once, a larger one by an eighth, as segments that arrive
+    /// in a bunch are late.
     fn note_echo(&mut self, echo: Instant, now: Instant) {
         if echo <= self.echo {
             return;
@@ -202,11 +210,13 @@ mod tests {
         assert_eq!((window.offered(), offer.most()), (64_000, 64_000));
     }
 
-    /// Linux 6.18 at 10 Mbit/s and 20 ms, from a capture: after the first segments it offers 47.4, 49.5, 51.6, 53.0, 55.2 and 55.9 segments, as many up to the 32nd, and with the next thirty-one
-    /// two more each, up to 117.4.
+    /// Linux 6.18 at 10 Mbit/s and 20 ms, from a capture: after the first segments it offers 47.4,
+    /// 49.5, 51.6, 53.0, 55.2 and 55.9 segments, as many up to the 32nd, and with the next
+    /// thirty-one two more each, up to 117.4.
     #[test]
     fn it_opens_as_linux_does_at_10_megabits_and_20_milliseconds() {
-        // When each segment came: ten at first, and from the second round trip on two for each that was acknowledged, so that a queue builds.
+        // When each segment came: ten at first, and from the second round trip on two for each that
+        // was acknowledged, so that a queue builds.
         let came = |number: u64| match number {
             0..=9 => 32_700 + 1200 * number,
             _ => 54_100 + 1200 * (number - 10),
@@ -230,7 +240,8 @@ mod tests {
         let close = |number: usize, segments: f64| {
             (offered[number] - segments).abs() < 1024.0 / MSS as f64 + 0.01 * segments
         };
-        // A segment fewer is counted in this round trip than in the capture's, and a segment is a twentieth.
+        // A segment fewer is counted in this round trip than in the capture's, and a segment is a
+        // twentieth.
         assert!((offered[99] / 117.4 - 1.0).abs() < 0.1, "{offered:?}");
         for (number, segments) in [(0, 47.4), (5, 55.9), (30, 55.9), (31, 58.0)] {
             assert!(close(number, segments), "{number}: {offered:?}");

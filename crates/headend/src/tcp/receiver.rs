@@ -1,34 +1,37 @@
-//! The receiving half of a connection: puts the stream together, and decides when to acknowledge what.
+//! The receiving half of a connection: puts the stream together, and decides when to acknowledge
+//! what.
 //!
-//! - Data in order is read by the application at once, so the [window](super::receive_window) offered never shrinks: its right edge is RCV.NXT plus its size.
-//! - In-order segments are acknowledged two at a time, or after the delayed-acknowledgement timeout; anything out of the ordinary (out of
-//!   order, a gap filled, a duplicate, a FIN) at once (RFC 5681 §4.2).
-//! - With quick acknowledgements, as Linux has them, each of the first sixteen segments is acknowledged at once, and again after a silence of more than a retransmission timeout; so is each
-//!   segment that opens the window, which does not count towards the sixteen. A sender in slow start then grows by what it sent, not by half of it.
-//! - Up to three SACK blocks name what arrived out of order, the most recent first (RFC 2018 §4). With D-SACK, one before them names what has just arrived
-//!   a second time (RFC 2883 §4).
-//! - Under ECN, a CE mark is echoed in every acknowledgement until the sender says CWR (RFC 3168 §6.1.3). Under Accurate ECN, every acknowledgement counts the marked
-//!   packets modulo 8, and the first mark after none is told at once (RFC 9768 §3.2.2). Its option, which counts bytes, is left out.
+//! - The application reads data in order at once, so the [window](super::receive_window) offered
+//!   never shrinks: its right edge is RCV.NXT plus its size.
+//! - In-order segments are acknowledged two at a time, or after the delayed-acknowledgement
+//!   timeout. A segment out of order, one that fills a gap, a duplicate and a FIN are acknowledged
+//!   at once (RFC 5681 §4.2).
+//! - With quick acknowledgements, as in Linux, each of the first sixteen segments is acknowledged
+//!   at once, and again each of sixteen after a silence of more than a retransmission timeout. So
+//!   is each segment that opens the window, which does not count towards the sixteen. A sender in
+//!   slow start then grows by what it sent, not by half of it.
+//! - Up to three SACK blocks name what arrived out of order, the most recent first (RFC 2018 §4).
+//!   With D-SACK, a block before them names what has just arrived a second time (RFC 2883 §4).
+//! - [ECN](super::ecn) adds its feedback to the flags of each acknowledgement.
 
 use std::collections::VecDeque;
 
-use super::EcnMode;
+use super::config::EcnMode;
+use super::ecn::FeedbackWriter;
 use super::ranges::{Range, RangeSet};
 use super::receive_window::ReceiveWindow;
 use crate::packet::sack::{MAX_BLOCKS, SackBlocks};
-use crate::packet::{Ecn, Flags, Packet};
+use crate::packet::{Flags, Packet};
 use crate::time::{Duration, Instant};
 
-/// How many in-order segments may wait for one acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+/// In-order segments that one acknowledgement may answer (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 const SEGMENTS_PER_ACK: u32 = 2;
 
-/// Segments that are acknowledged at once where sending begins.
+/// Segments that are acknowledged at once when the other side begins to send.
 const QUICK_ACKS: u8 = 16;
 
-/// RFC 9768 §3.2.1: what the count of marked packets starts with, on both sides.
-pub(super) const INITIAL_MARKED: u8 = 5;
-
-/// Whether the receiver owes an acknowledgement, and when it has to leave; data may take it along before.
+/// Whether the receiver owes an acknowledgement, and when it has to leave; data may take it along
+/// before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owed {
     /// None.
@@ -49,7 +52,8 @@ struct Report {
 }
 
 impl Report {
-    /// RFC 2018 §4: the range of the segment just arrived comes first; ranges that are part of it now are no longer repeated.
+    /// RFC 2018 §4: the range of the segment just arrived comes first; ranges that are part of it
+    /// now are no longer repeated.
     fn remember(&mut self, range: Range) {
         self.recent
             .retain(|other| other.1 < range.0 || other.0 > range.1);
@@ -86,16 +90,17 @@ pub(super) struct Setup {
 /// Quick acknowledgements.
 #[derive(Debug, Clone, Copy)]
 struct Quick {
-    /// How many are left.
+    /// Segments that are still acknowledged at once.
     left: u8,
-    /// A longer silence begins them anew.
+    /// A longer silence begins the count anew.
     silence: Duration,
-    /// When data last came.
+    /// When data last arrived.
     data_at: Instant,
 }
 
 impl Quick {
-    /// Data has come: whether it is to be acknowledged at once. One that `is_free` is, and does not count.
+    /// A segment with data has arrived. Returns whether it is acknowledged at once: one that
+    /// `is_free` is, and does not count.
     #[inline]
     fn answers(&mut self, is_free: bool, now: Instant) -> bool {
         if now.since(self.data_at) > self.silence {
@@ -138,13 +143,7 @@ pub(super) struct Receiver {
     /// Whether duplicates are reported (RFC 2883).
     dsack: bool,
 
-    /// What both sides agreed on.
-    ecn: EcnMode,
-    /// What acknowledgements say, ECN's echo or count included.
-    flags: Flags,
-    /// Accurate ECN: CE-marked packets so far (RFC 9768 §3.2.1: `r.cep`), and whether the latest was one.
-    marked: u8,
-    was_marked: bool,
+    ecn: FeedbackWriter,
 }
 
 impl Receiver {
@@ -167,19 +166,13 @@ impl Receiver {
             echo: Instant::ZERO,
             report: Report::default(),
             dsack: setup.dsack,
-            ecn: EcnMode::Off,
-            flags: Flags::ACK,
-            marked: INITIAL_MARKED,
-            was_marked: false,
+            ecn: FeedbackWriter::new(),
         }
     }
 
     /// What the handshake agreed on.
     pub(super) fn use_ecn(&mut self, mode: EcnMode) {
-        self.ecn = mode;
-        if mode == EcnMode::Accurate {
-            self.flags = Flags::ACK.with_ace(self.marked);
-        }
+        self.ecn.use_ecn(mode);
     }
 
     /// A segment of the handshake arrived: its timestamp is the one to echo.
@@ -187,7 +180,8 @@ impl Receiver {
         self.echo = packet.sent_at;
     }
 
-    /// The handshake is complete: the round trip, if it could be timed, and the timeout that follows from it.
+    /// The handshake is complete: the round trip, if it could be timed, and the timeout that
+    /// follows from it.
     pub(super) fn handshake_done(&mut self, rtt: Option<Duration>, rto: Duration) {
         if let Some(rtt) = rtt {
             self.window.handshake(rtt);
@@ -200,7 +194,8 @@ impl Receiver {
     /// Takes in a segment; the bytes of the stream that can now be read.
     #[inline]
     pub(super) fn on_segment(&mut self, packet: &Packet, now: Instant) -> u64 {
-        // RFC 7323 §4.3: of several segments one acknowledgement answers, the first is echoed; none from beyond a gap.
+        // RFC 7323 §4.3: of several segments one acknowledgement answers, the first is echoed; none
+        // from beyond a gap.
         if packet.seq <= self.last_ack && packet.sent_at > self.echo {
             self.echo = packet.sent_at;
         }
@@ -209,8 +204,7 @@ impl Receiver {
         if len == 0 {
             return 0;
         }
-        let unmarked_before = !self.was_marked;
-        self.note_congestion(packet);
+        let reports_mark = self.ecn.take_in(packet);
         if fin {
             self.fin = Some(packet.seq + u64::from(packet.payload));
         }
@@ -220,41 +214,13 @@ impl Receiver {
             self.next = end;
             let opens = self.window.open(len);
             let is_quick = (self.quick.as_mut()).is_some_and(|quick| quick.answers(opens, now));
-            // RFC 9768 §3.2.2.5.1: a change-triggered acknowledgement.
-            let is_changed = unmarked_before && self.was_marked;
-            self.owe(fin || is_quick || is_changed, now);
+            self.owe(fin || is_quick || reports_mark, now);
         } else {
             self.take_out_of_order(packet.seq, end);
             self.owed = Owed::Now;
         }
         self.window.measure(self.next, packet.echo, now);
         self.read() - read_before
-    }
-
-    #[inline]
-    fn note_congestion(&mut self, packet: &Packet) {
-        match self.ecn {
-            EcnMode::Off | EcnMode::Auto => {}
-            EcnMode::On => {
-                // RFC 3168 §6.1.3: CWR ends the echo, a mark on the same segment begins it anew.
-                let echoing = self.flags.has(Flags::ECE) && !packet.flags.has(Flags::CWR);
-                self.flags = if echoing || packet.ecn == Ecn::Ce {
-                    Flags::ACK.with(Flags::ECE)
-                } else {
-                    Flags::ACK
-                };
-            }
-            EcnMode::Accurate => self.count_marks(packet.ecn == Ecn::Ce),
-        }
-    }
-
-    /// RFC 9768 §3.2.2. With an acknowledgement for every second segment, three bits are enough.
-    fn count_marks(&mut self, is_marked: bool) {
-        if is_marked {
-            self.marked = self.marked.wrapping_add(1);
-            self.flags = Flags::ACK.with_ace(self.marked);
-        }
-        self.was_marked = is_marked;
     }
 
     /// An in-order segment is to be acknowledged.
@@ -297,7 +263,8 @@ impl Receiver {
         self.report.recent.retain(|range| range.0 > self.next);
     }
 
-    /// RFC 2883 §4: the first part of the latest segment that had arrived before, in one acknowledgement.
+    /// RFC 2883 §4: the first part of the latest segment that had arrived before, in one
+    /// acknowledgement.
     fn report_duplicate(&mut self, duplicate: Option<Range>) {
         if self.dsack {
             self.report.duplicate = duplicate;
@@ -365,7 +332,7 @@ impl Receiver {
     /// What an acknowledgement says.
     #[inline]
     pub(super) fn flags(&self) -> Flags {
-        self.flags
+        self.ecn.flags()
     }
 
     /// Bytes of the stream in order so far.
@@ -385,7 +352,7 @@ mod tests {
 
     use super::*;
     use crate::flow::FlowId;
-    use crate::packet::Side;
+    use crate::packet::{Ecn, Side};
     use crate::tcp::receive_window::Offer;
 
     const DELAY: Duration = Duration::from_millis(40);
@@ -441,7 +408,8 @@ mod tests {
         assert!(receiver.owes_ack(at(1)));
     }
 
-    /// Which of so many segments in order, one a millisecond from `start_ms`, are acknowledged as they come.
+    /// Which of so many segments in order, one a millisecond from `start_ms`, are acknowledged as
+    /// they come.
     fn answered(receiver: &mut Receiver, start_ms: u64, count: u64) -> Vec<u64> {
         (1..=count)
             .filter(|n| {
@@ -473,7 +441,8 @@ mod tests {
         assert_eq!(answered(&mut receiver, 462, 20), quick);
     }
 
-    /// Linux 6.18, 10 Mbit/s and 20 ms: single acknowledgements up to the 22nd segment, of which six open the window.
+    /// Linux 6.18, 10 Mbit/s and 20 ms: single acknowledgements up to the 22nd segment, of which
+    /// six open the window.
     #[test]
     fn what_opens_the_window_is_acknowledged_at_once_and_does_not_count() {
         let mut receiver = Receiver::new(Setup {
@@ -522,7 +491,8 @@ mod tests {
         assert_eq!(receiver.sack_blocks().as_slice(), [(8000, 9000)]);
     }
 
-    /// Feeds segments (first byte, byte after the last) to a receiver that has all up to the first: what it acknowledges each time, and the SACK blocks.
+    /// Feeds segments (first byte, byte after the last) to a receiver that has all up to the first:
+    /// what it acknowledges each time, and the SACK blocks.
     #[track_caller]
     fn assert_reports(steps: &[((u64, u64), u64, &[Range])]) {
         let mut receiver = receiver(DELAY, true);
@@ -678,7 +648,8 @@ mod tests {
     }
 
     proptest! {
-        /// In whatever order, and however often, segments arrive: each byte is read once, and SACK blocks tell the truth.
+        /// In whatever order, and however often, segments arrive: each byte is read once, and SACK
+        /// blocks tell the truth.
         #[test]
         fn the_stream_is_put_together_from_any_order(
             order in Just((0_u64..30).collect::<Vec<_>>()).prop_shuffle(),

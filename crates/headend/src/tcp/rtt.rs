@@ -1,11 +1,13 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 //!
-//! SRTT and RTTVAR are exponential averages in whole nanoseconds, updated with every acknowledgement that may be timed.
+//! SRTT and RTTVAR are exponential averages in whole nanoseconds, updated with every
+//! acknowledgement that may be timed.
 //!
-//! RFC 6298 §2.4 rounds the timeout up to one second. Linux instead lets four times RTTVAR not fall below 200 ms, so that the timeout
-//! stays clear of SRTT however steady the path is. `min_rto` and [`MinRtoOf`] say which.
+//! RFC 6298 §2.4 rounds the timeout up to one second. Linux instead rounds four times RTTVAR up to
+//! 200 ms, so that the timeout stays above SRTT however steady the path is. `min_rto` and
+//! [`MinRtoOf`] choose between the two.
 
-use super::MinRtoOf;
+use super::config::MinRtoOf;
 use crate::time::Duration;
 
 /// Estimates the round-trip time and derives the timeout.
@@ -66,7 +68,7 @@ impl RttEstimator {
         self.base_rto = rto.min(self.max_rto);
     }
 
-    /// Takes note of a round-trip time for the minimum alone.
+    /// Takes a round-trip time into the minimum alone.
     pub(super) fn observe(&mut self, rtt: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
     }
@@ -81,7 +83,8 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// The handshake needed a retransmission: RFC 6298 §5.7 starts data with at least 3 s if no sample could be taken.
+    /// The handshake needed a retransmission: RFC 6298 §5.7 starts data with at least 3 s if no
+    /// sample could be taken.
     pub(super) fn handshake_was_repeated(&mut self, initial_rto: Duration) {
         self.backoff = 0;
         if self.srtt.is_none() {

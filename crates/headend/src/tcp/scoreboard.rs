@@ -1,14 +1,19 @@
-//! The scoreboard: every segment in flight, what is known of its fate, and how much is still in the network (RFC 6675 §3, §4).
+//! The scoreboard: every segment in flight, what is known of its fate, and how much is still in the
+//! network (RFC 6675 §3, §4).
 //!
-//! Segments stand in a ring in order of sequence, each with its state, and have a *number* that counts from the first one ever sent; numbers
-//! stay when the ring's front moves. What an acknowledgement costs does not depend on the size of the window:
+//! Segments stand in order of sequence, each with its state. A segment has a *number*, which counts
+//! from the first one ever sent. What an acknowledgement costs does not depend on the size of the
+//! window:
 //!
-//! - a SACK block marks only segments not known before: a [range set](super::ranges) tells which those are;
-//! - the point below which unacknowledged data counts as lost is read off the topmost three ranges, and segments are passed by it once;
-//! - the next segment to repair is a pointer that only moves up;
-//! - `pipe` is kept up to date with each change of a segment's state, never summed up.
+//! - a SACK block changes only segments that were not selectively acknowledged before, which a
+//!   [range set](super::ranges) finds;
+//! - the point below which unacknowledged data is lost follows from the topmost three ranges, and
+//!   passes each segment once;
+//! - the search for the next segment to repair begins where the last one ended;
+//! - `pipe` changes with the state of each segment, and is never summed up.
 //!
-//! Segments keep their boundaries when they are sent again. A FIN is a segment of one sequence number.
+//! Segments keep their boundaries when they are sent again. A FIN is a segment of one sequence
+//! number.
 
 use std::collections::VecDeque;
 
@@ -16,10 +21,11 @@ use super::ranges::RangeSet;
 use super::rate::Stamp;
 use crate::time::{Duration, Instant};
 
-/// RFC 6675 §2: how many discontiguous ranges above a segment, or segments' worth of bytes plus one, say that it is lost.
+/// RFC 6675 §2, `DupThresh`: a segment is lost if so many discontiguous ranges above it are
+/// selectively acknowledged, or more than (`DupThresh` − 1) segments' worth of bytes.
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// Most connections never have more segments in flight.
+/// Once a long stream has so many segments in flight, memory for its whole window is allocated.
 const FEW: usize = 32;
 
 /// A segment in flight.
@@ -66,7 +72,8 @@ impl Segment {
         self.seq + u64::from(self.len)
     }
 
-    /// Its part of `pipe` (RFC 6675 §4, SetPipe): once if it is not lost, once more if it was repaired.
+    /// Its part of `pipe` (RFC 6675 §4, SetPipe): once if it is not lost, once more if it was
+    /// repaired.
     #[inline]
     fn in_pipe(&self) -> u64 {
         if !self.has(SACKED | LOST | REPAIRED) {
@@ -79,7 +86,7 @@ impl Segment {
     }
 }
 
-/// What one acknowledgement newly says.
+/// What one acknowledgement newly acknowledges.
 #[derive(Debug)]
 pub(super) struct Delivery {
     /// Bytes newly acknowledged, cumulatively or selectively.
@@ -147,7 +154,8 @@ pub(super) struct Scoreboard {
     sacked: RangeSet,
     /// Number of the first segment not yet judged by [`Self::detect_losses`].
     judged: u64,
-    /// Number of the first segment that may still have to be repaired (RFC 6675: HighRxt, as a segment).
+    /// Number of the first segment that may still have to be repaired (RFC 6675: HighRxt, as a
+    /// segment).
     repair: u64,
     /// What was in flight when the segment lost last was sent.
     lost_in_flight: u32,
@@ -174,7 +182,8 @@ impl Scoreboard {
         }
     }
 
-    /// The stream is long: memory for a window of so many bytes is allocated at once when more than [`FEW`] segments are in flight.
+    /// The stream is long: memory for a window of so many bytes is allocated at once when more than
+    /// [`FEW`] segments are in flight.
     pub(super) fn make_room(&mut self, window: u64) {
         self.room = (window / self.mss) as usize + 1;
     }
@@ -195,7 +204,8 @@ impl Scoreboard {
         self.pipe += u64::from(len);
     }
 
-    /// Takes in a cumulative acknowledgement of everything below `ack`.
+    /// A cumulative acknowledgement of everything below `ack`: what it newly says is added to
+    /// `delivery`.
     pub(super) fn acknowledge(&mut self, ack: u64, delivery: &mut Delivery) {
         debug_assert!(ack <= self.nxt, "an acknowledgement of what was never sent");
         while let Some(segment) = self.segments.front().filter(|segment| segment.end() <= ack) {
@@ -214,7 +224,7 @@ impl Scoreboard {
         self.repair = self.repair.max(self.first);
     }
 
-    /// Takes in a SACK block.
+    /// A SACK block: what it newly says is added to `delivery`.
     pub(super) fn sack(&mut self, block: (u64, u64), delivery: &mut Delivery) {
         let (start, end) = (block.0.max(self.una), block.1.min(self.nxt));
         if start >= end {
@@ -235,13 +245,15 @@ impl Scoreboard {
         });
     }
 
-    /// Remembers from now on when segments were sent again, for [`Self::detect_losses_by_time`].
+    /// Notes from now on when segments are sent again, for [`Self::detect_losses_by_time`].
     pub(super) fn remember_repairs(&mut self) {
         self.resent = Some(VecDeque::new());
     }
 
-    /// Marks as lost what was sent before `newest` (its time, and end) and longer than `span` ago (RFC 8985 §6.2, step 5): the bytes newly lost, and when
-    /// the next would be. First transmissions are in order of time, and so are repairs: neither is looked at twice.
+    /// Marks as lost what was sent before `newest` (when that was sent, and its end) and longer
+    /// than `span` ago (RFC 8985 §6.2, step 5). Returns the bytes newly lost, and when the next
+    /// segment would be. First transmissions are in order of time, and so are repairs, so that none
+    /// is judged twice.
     pub(super) fn detect_losses_by_time(
         &mut self,
         newest: (Instant, u64),
@@ -329,7 +341,7 @@ impl Scoreboard {
         self.segments.len() == 1
     }
 
-    /// Marks as lost what RFC 6675 §4 `IsLost()` says is lost; the bytes newly so.
+    /// Marks as lost what RFC 6675 §4 `IsLost()` says is lost. Returns the bytes newly lost.
     pub(super) fn detect_losses(&mut self) -> u64 {
         let Some(boundary) = self.loss_boundary() else {
             return 0;
@@ -351,8 +363,8 @@ impl Scoreboard {
         lost
     }
 
-    /// The sequence number below which everything not selectively acknowledged is lost: `DupThresh` discontiguous ranges, or more
-    /// than (`DupThresh` − 1) · SMSS bytes, stand above it.
+    /// The sequence number below which everything not selectively acknowledged is lost: `DupThresh`
+    /// discontiguous ranges, or more than (`DupThresh` − 1) · SMSS bytes, stand above it.
     fn loss_boundary(&self) -> Option<u64> {
         let (mut ranges, mut bytes) = (0, 0);
         for (start, end) in self.sacked.descending() {
@@ -382,7 +394,8 @@ impl Scoreboard {
         u64::from(segment.len)
     }
 
-    /// Marks all that is not selectively acknowledged as lost, earlier repairs too: the retransmission timer has expired.
+    /// The retransmission timer has expired: all that is not selectively acknowledged is lost,
+    /// earlier repairs too.
     pub(super) fn lose_all(&mut self) -> u64 {
         let mut lost = 0;
         for segment in &mut self.segments {
@@ -410,7 +423,8 @@ impl Scoreboard {
         None
     }
 
-    /// The lowest segment that is not repaired and has something selectively acknowledged above it, lost or not (rule 3).
+    /// The lowest segment that is not repaired and has something selectively acknowledged above it,
+    /// lost or not (rule 3).
     pub(super) fn next_hole(&mut self) -> Option<u64> {
         let (_, highest) = self.sacked.last()?;
         loop {
@@ -442,7 +456,8 @@ impl Scoreboard {
         (!segment.has(REPAIRED)).then_some(self.first)
     }
 
-    /// Segment `number` is sent again; `counts` in `pipe` but for a rescue (RFC 6675: HighRxt stays). Returns it as it is now.
+    /// Segment `number` is sent again; `counts` in `pipe` but for a rescue (RFC 6675: HighRxt
+    /// stays). Returns it as it is now.
     pub(super) fn resend(&mut self, number: u64, stamp: Stamp, counts: bool) -> Segment {
         if let Some(resent) = &mut self.resent {
             resent.push_back((number, stamp.sent_at));
@@ -493,7 +508,8 @@ impl Scoreboard {
     }
 }
 
-/// Index of the segment that starts at `seq`. Most segments are full, so division nearly always finds it.
+/// Index of the segment that starts at `seq`. Most segments are full, so division nearly always
+/// finds it.
 #[inline]
 fn find(segments: &VecDeque<Segment>, seq: u64, una: u64, mss: u64) -> usize {
     let guess = ((seq - una) / mss) as usize;
@@ -636,8 +652,8 @@ mod tests {
         assert_eq!(delivery.first_sent_at, Some(sent_at));
     }
 
-    /// RFC 6675 word for word: looks at every segment, every time. What is lost stays lost, though: three short ranges that become one
-    /// would take `IsLost()` back.
+    /// RFC 6675 word for word: looks at every segment, every time. What is lost stays lost, though:
+    /// three short ranges that become one would take `IsLost()` back.
     #[derive(Debug, Default)]
     struct Naive {
         lost: BTreeSet<u64>,
@@ -720,7 +736,8 @@ mod tests {
     }
 
     proptest! {
-        /// Incremental and word-for-word bookkeeping agree on what is lost, on pipe, and on what to send next.
+        /// Incremental and word-for-word bookkeeping agree on what is lost, on pipe, and on what to
+        /// send next.
         #[test]
         fn it_agrees_with_a_naive_reading_of_the_rfc(
             steps in prop::collection::vec(step(), 1..150),

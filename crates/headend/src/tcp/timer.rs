@@ -1,14 +1,15 @@
 //! A timer that costs at most one pending event however often it is set.
 //!
-//! Nothing is cancelled in the event queue. A deadline that moves later, as the retransmission timer's does with every acknowledgement, leaves the
-//! pending wake-up where it is; when that comes early, the timer asks for the next one.
+//! Nothing is cancelled in the event queue. When a deadline moves later, as the retransmission
+//! timer's does with every acknowledgement, the pending wake-up stays; it then comes early, and the
+//! owner arms the timer again.
 
 use crate::context::Context;
 use crate::endpoint::wake_endpoint;
 use crate::flow::FlowId;
 use crate::time::Instant;
 
-/// What is still to be woken for; the wake-ups carry `TOKEN`.
+/// A timer whose wake-ups carry `TOKEN`.
 #[derive(Debug)]
 pub(super) struct Timer<const TOKEN: u32> {
     /// The pending wake-up that counts; any other is out of date.
@@ -21,7 +22,7 @@ impl<const TOKEN: u32> Timer<TOKEN> {
         Self { armed: None }
     }
 
-    /// Sees to it that a wake-up comes at `deadline` or before.
+    /// Schedules a wake-up at `deadline`, unless one is pending that comes no later.
     #[inline]
     pub(super) fn arm(&mut self, deadline: Option<Instant>, flow: FlowId, cx: &mut Context<'_>) {
         if let Some(at) = deadline

@@ -1,22 +1,13 @@
-//! Proportional rate reduction (RFC 9937, RFC 6937): during fast recovery, the window falls to ssthresh in step with what is delivered, rather than at once.
+//! Proportional rate reduction (RFC 9937, RFC 6937): during fast recovery, the window falls to
+//! ssthresh in step with what is delivered, rather than at once.
 //!
-//! While more is in flight than ssthresh, it sends ssthresh over what was in flight at the start for each byte delivered. Below, it sends as much as was delivered, and a segment more:
-//! by RFC 6937 with every acknowledgement (its slow-start reduction bound), by RFC 9937, which obsoletes it, only with a safe one, which moves SND.UNA and tells of no further loss.
+//! While more than ssthresh is in flight, each byte delivered lets out ssthresh / `RecoverFS`
+//! bytes, where `RecoverFS` is what was in flight when recovery began. Below ssthresh, as much is
+//! sent as was delivered, and a segment more: by RFC 6937 with every acknowledgement (its
+//! slow-start reduction bound); by RFC 9937, which obsoletes it, only with a safe one, which moves
+//! SND.UNA and shows no further loss.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Which of the two, if any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PrrMode {
-    /// The window falls at once (RFC 6675).
-    Off,
-    /// The experimental one of 2013: below ssthresh a segment more with every acknowledgement. It repairs into a queue that is still full.
-    Rfc6937,
-    /// The standard of 2025: a segment more only when the repair goes well.
-    Rfc9937,
-}
+use crate::tcp::config::PrrMode;
 
 /// What one acknowledgement says, in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +20,7 @@ pub(super) struct Progress {
     pub(super) is_safe: bool,
 }
 
-/// The account of one recovery, in bytes.
+/// The state of one recovery, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prr {
     /// Whether RFC 6937 is followed.
@@ -43,7 +34,8 @@ pub(super) struct Prr {
 }
 
 impl Prr {
-    /// Recovery begins. `outstanding` is what it can still deliver: RFC 9937 leaves out what had been selectively acknowledged before; none where `mode` is off.
+    /// Recovery begins, and can still deliver `outstanding` bytes: RFC 9937 leaves out what had
+    /// been selectively acknowledged before. `None` where `mode` is off.
     pub(super) fn new(mode: PrrMode, outstanding: u64) -> Option<Self> {
         (mode != PrrMode::Off).then(|| Self {
             is_old: mode == PrrMode::Rfc6937,
@@ -53,7 +45,7 @@ impl Prr {
         })
     }
 
-    /// So much was sent.
+    /// `bytes` were sent.
     pub(super) fn sent(&mut self, bytes: u64) {
         self.sent += bytes;
     }
@@ -76,7 +68,7 @@ impl Prr {
             (ssthresh - in_flight).min(conserved + more)
         };
         if may_send == 0 && self.sent == 0 && !self.is_old {
-            // The first repair leaves in any case.
+            // RFC 9937 §6.2: the fast retransmit leaves in any case.
             return in_flight + mss;
         }
         in_flight + may_send
@@ -93,7 +85,8 @@ mod tests {
         Prr::new(mode, segments * MSS).expect("on")
     }
 
-    /// The window in segments after an acknowledgement of `delivered` that leaves `in_flight`, with an ssthresh of ten.
+    /// The window in segments after an acknowledgement of `delivered` that leaves `in_flight`, with
+    /// an ssthresh of ten.
     fn window(prr: &mut Prr, delivered: u64, in_flight: u64, is_safe: bool) -> u64 {
         let progress = Progress {
             delivered: delivered * MSS,
@@ -110,7 +103,8 @@ mod tests {
 
     #[test]
     fn the_window_falls_in_step_with_what_is_delivered() {
-        // Twenty outstanding, one lost, ssthresh ten: a segment for every second one delivered (RFC 6937 §4, example 1).
+        // Twenty outstanding, one lost, ssthresh ten: a segment for every second one delivered (RFC
+        // 6937 §4, example 1).
         for mode in [PrrMode::Rfc6937, PrrMode::Rfc9937] {
             let mut prr = prr(mode, 20);
             let (mut in_flight, mut sent) = (19, Vec::new());

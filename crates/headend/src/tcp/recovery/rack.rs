@@ -1,16 +1,23 @@
-//! RACK-TLP (RFC 8985): losses by time instead of by counting, and a probe when the last segments of a flight are lost.
+//! RACK-TLP (RFC 8985): losses by time instead of by counting, and a probe when the last segments
+//! of a flight are lost.
 //!
-//! RACK takes a segment for lost when one sent after it has arrived and a round trip and a reordering window have passed since it was sent, repairs included. The window is a quarter of the smallest round trip once
-//! reordering was seen; before that it is nothing in recovery and after three segments arrived out of order. Each round trip in which D-SACK reports a duplicate adds a quarter, up to a smoothed round trip; sixteen
-//! recoveries without take it back to one. TLP sends new data, or the last segment again, two round trips after the last transmission.
+//! RACK: a segment is lost when one sent after it has arrived, and a round trip and a reordering
+//! window have passed since it was sent. That holds for repairs too. The reordering window is a
+//! quarter of the smallest round trip. Until reordering is seen, it is zero in recovery, and once
+//! three segments have arrived out of order. Each round trip in which D-SACK reports a duplicate
+//! adds a quarter, up to a smoothed round trip; after sixteen recoveries without a duplicate it is
+//! one quarter again.
 //!
-//! Whether a probe repaired a loss is told by D-SACK, as in §7.4; without, by the timestamp echoed.
+//! TLP: two round trips after the last transmission a probe is sent, which is new data or the last
+//! segment again. D-SACK shows whether the probe repaired a loss (§7.4); without D-SACK, the
+//! timestamp echo does.
 
-use super::rtt::RttEstimator;
-use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
+use crate::tcp::rtt::RttEstimator;
+use crate::tcp::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use crate::time::{Duration, Instant};
 
-/// Recoveries without a duplicate after which the reordering window is as small as at first (§6.2, step 4).
+/// Recoveries without a duplicate after which the reordering window is as small as at first (§6.2,
+/// step 4).
 const PERSIST: u32 = 16;
 
 /// `TLP.end_seq`, and when the probe was sent if it repeated something.
@@ -36,21 +43,22 @@ pub(super) struct Rack {
     rtt: Duration,
     /// `RACK.fack`: the highest sequence number delivered.
     highest: u64,
+    /// `RACK.reordering_seen`.
     reordering_seen: bool,
-    /// `RACK.dsack_round`: until this is acknowledged, duplicates have grown the window already.
+    /// `RACK.dsack_round`: until this is acknowledged, duplicates do not grow the window again.
     dsack_round: Option<u64>,
     /// `RACK.reo_wnd_mult`: the reordering window, in quarters of the smallest round trip.
     quarters: u64,
     /// `RACK.reo_wnd_persist`: how many more recoveries it stays so.
     persist: u32,
-    /// Whether the latest acknowledgement has grown it.
+    /// Whether the latest acknowledgement has grown the window.
     grew: bool,
     /// When the next segment is lost by time alone.
     pub(super) reorder_deadline: Option<Instant>,
     /// When the next probe is due.
     pub(super) probe_deadline: Option<Instant>,
     probe: Option<Probe>,
-    /// Longest delay of an acknowledgement.
+    /// The longest delay of the other side's acknowledgements.
     max_ack_delay: Duration,
 }
 
@@ -89,7 +97,7 @@ impl Rack {
             return;
         };
         let took = now.since(segment.stamp.sent_at);
-        // Sooner than the path allows: the answer is to an earlier copy.
+        // Sooner than the path allows: an earlier copy is acknowledged.
         if segment.is_resent() && rtt.min_rtt().is_some_and(|min| took < min) {
             return;
         }
@@ -97,7 +105,8 @@ impl Rack {
         self.newest = self.newest.max((segment.stamp.sent_at, segment.end()));
     }
 
-    /// §6.2, step 4, and §7.4.2, case 1: an acknowledgement up to `next` with SACK `blocks` may report a duplicate.
+    /// §6.2, step 4, and §7.4.2, case 1: an acknowledgement up to `next` with SACK `blocks` may
+    /// report a duplicate.
     pub(super) fn take_in_report(&mut self, next: u64, blocks: &[(u64, u64)], board: &Scoreboard) {
         self.note_duplicate(reported_duplicate(next, blocks), board.una(), board.nxt());
     }
@@ -184,7 +193,8 @@ impl Rack {
         });
     }
 
-    /// §7.4.2: `una` is acknowledged, by an answer to what was sent at `echo` or earlier; whether a probe has repaired a loss. With D-SACK that is known once more
+    /// §7.4.2: everything below `una` is acknowledged, and the acknowledgement echoed the timestamp
+    /// `echo`. Returns whether a probe has repaired a loss. With D-SACK that is known once more
     /// than the probe is acknowledged and nothing has arrived twice.
     pub(super) fn ends_probe(&mut self, una: u64, echo: Instant, dsack: bool) -> bool {
         let Some(probe) = self.probe.filter(|probe| una >= probe.end) else {
@@ -207,8 +217,8 @@ impl Rack {
     }
 }
 
-/// What an acknowledgement of everything below `ack` with these blocks says has arrived twice (RFC 2883 §4): a first block that is acknowledged already,
-/// or that lies within the second.
+/// What an acknowledgement of everything below `ack` reports as arrived twice (RFC 2883 §4): the
+/// first block, if it is acknowledged already or lies within the second.
 fn reported_duplicate(ack: u64, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
     let &first = blocks.first()?;
     let within = |second: &(u64, u64)| second.0 <= first.0 && first.1 <= second.1;

@@ -1,4 +1,5 @@
-//! Whole connections in whole simulations: over lossy lines, a bottleneck, and links that lose what a test tells them to.
+//! Whole connections in whole simulations: over lossy lines, a bottleneck, and links that lose what
+//! a test tells them to.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,7 +10,7 @@ use serde_json::json;
 
 use super::*;
 use crate::aqm::DropTail;
-use crate::congestion::{bbr3, reno};
+use crate::congestion::{CongestionConfig, bbr3, reno};
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::{Harm, Line, Loss};
 use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter, Visitor};
@@ -20,12 +21,16 @@ use crate::qdisc::{Fifo, Queue};
 use crate::queue::{BacklogLimit, Framing};
 use crate::rng::Rng;
 use crate::simulation::{AppSetup, Parts, Simulation};
+use crate::tcp::systems::System;
+use crate::tcp::{FastRecovery, PrrMode};
+use crate::time::Duration;
 use crate::trace::{DropReason, QueueId, Sink, TraceEvent};
 use crate::traffic::bulk::{self, Bulk};
 use crate::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
-use crate::units::{ByteCount, Probability, Rate};
+use crate::units::{ByteCount, Probability, Rate, TunedSize};
 
-/// What an application does on its one connection: sends, expects as much, closes each side once it has read all.
+/// What an application does on its one connection: sends, expects as much, closes each side once it
+/// has read all.
 #[derive(Debug)]
 struct Exchange {
     /// Bytes sent by each side.
@@ -305,7 +310,8 @@ fn assert_complete(news: &[(Instant, News)], bytes: [u64; 2]) {
 fn a_transfer_without_losses_completes_and_closes() {
     let (simulation, news) = Setup::default().run();
     assert_complete(&news, [0, 100_000]);
-    // SYN, SYN-ACK: 40 ms. 14480, 28960, 57920 bytes are three rounds more, and the last ends half a round early.
+    // SYN, SYN-ACK: 40 ms. 14480, 28960, 57920 bytes are three rounds more, and the last ends half
+    // a round early.
     let received = news[news.len() - 2].0;
     let rounds = received.as_secs_f64() / 0.040;
     assert!((4.0..4.2).contains(&rounds), "{rounds} round trips");
@@ -375,7 +381,8 @@ fn variants() -> Vec<Config> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Whatever is lost, SYN, data, acknowledgement or FIN: all bytes arrive in order, both ways, and the connection closes.
+    /// Whatever is lost, SYN, data, acknowledgement or FIN: all bytes arrive in order, both ways,
+    /// and the connection closes.
     #[test]
     fn every_byte_arrives_over_a_lossy_line(
         seed in any::<u64>(),
@@ -396,7 +403,8 @@ proptest! {
             let (mut simulation, news) = setup.run();
             assert_complete(&news, bytes);
             prop_assert_eq!(total(&mut simulation, "flows", "goodput_bytes"), up + down);
-            // No livelock: some hundred segments need no more than a few events each, and those of the series.
+            // No livelock: some hundred segments need no more than a few events each, and those of
+            // the series.
             prop_assert!(simulation.events() < 5_000, "{} events", simulation.events());
         }
     }
@@ -449,8 +457,8 @@ fn thresholds(congestion: CongestionConfig, sack: bool) -> [f64; 3] {
     let Some(Column::Float(thresholds)) = rows.get("ssthresh_bytes") else {
         panic!("a threshold may be missing");
     };
-    // The timer expires 200 ms or a little more after the loss was seen; a round trip of 40 ms later
-    // the second repair is acknowledged, and the window leaves one segment for good.
+    // The timer expires 200 ms or a little more after the loss was seen; a round trip of 40 ms
+    // later the second repair is acknowledged, and the window leaves one segment for good.
     let timeout = (windows.iter())
         .rposition(|&window| window == SEGMENT)
         .expect("a window of one segment");
@@ -652,7 +660,8 @@ fn a_receive_window_of_64_kib_limits_the_transfer_to_it_each_round_trip() {
     };
     let (mut simulation, _) = setup.run();
     let goodput = total(&mut simulation, "flows", "goodput_bytes") as f64;
-    // 45 whole segments fit; 500 round trips of 40 ms. Jitter, the handshake and an odd segment that waits for its second take 3 %.
+    // 45 whole segments fit; 500 round trips of 40 ms. Jitter, the handshake and an odd segment
+    // that waits for its second take 3 %.
     let most = 500.0 * 45.0 * 1448.0;
     assert!((0.95 * most..most).contains(&goodput), "{}", goodput / most);
 }
@@ -728,8 +737,9 @@ fn with_data_both_ways_what_arrived_out_of_order_is_told_before_data_leaves() {
     assert_eq!(answers, beyond);
 }
 
-/// Of 40 ms a quarter is the first reordering window. Every fiftieth packet of data comes 15 ms late: by that window it is taken for lost, by the next it is not. Before, one
-/// is overtaken by a single packet, which tells RACK that packets are reordered here.
+/// Of 40 ms a quarter is the first reordering window. Every fiftieth packet of data comes 15 ms
+/// late: by that window it is taken for lost, by the next it is not. Before, one is overtaken by a
+/// single packet, which tells RACK that packets are reordered here.
 #[test]
 fn on_a_path_that_reorders_dsack_stops_needless_repairs() {
     let repairs = |dsack| {
@@ -759,7 +769,8 @@ fn on_a_path_that_reorders_dsack_stops_needless_repairs() {
         (repairs, news[news.len() - 2].0)
     };
     let (without, with) = (repairs(false), repairs(true));
-    // 2763 segments, 55 of them late; a few of those are the last in flight, and nothing overtakes them.
+    // 2763 segments, 55 of them late; a few of those are the last in flight, and nothing overtakes
+    // them.
     assert!(without.0 >= 45, "{without:?}");
     assert!(with.0 <= 3, "{with:?}");
     assert!(with.1 < without.1, "{with:?} {without:?}");
@@ -817,7 +828,8 @@ fn the_same_seed_gives_the_same_run() {
     assert_ne!(run(5), run(6));
 }
 
-/// A server that writes 10 kB whenever no more than 5 kB wait to be sent, twenty times, from before the connection is open.
+/// A server that writes 10 kB whenever no more than 5 kB wait to be sent, twenty times, from before
+/// the connection is open.
 #[derive(Debug)]
 struct Feeder {
     flow: Option<FlowId>,
@@ -882,7 +894,8 @@ fn whoever_waits_for_room_is_told_once_the_window_has_let_enough_out() {
         .map(|told| told.0)
         .collect();
     assert_eq!(told.len(), 20, "once for each time it was asked for");
-    // A window of 20 segments each round trip of 40 ms: three writes each, and so six or seven round trips, not all at once.
+    // A window of 20 segments each round trip of 40 ms: three writes each, and so six or seven
+    // round trips, not all at once.
     let (first, end) = (told[0], told[19]);
     assert!(
         end - first > Duration::from_millis(190),
@@ -894,7 +907,8 @@ fn whoever_waits_for_room_is_told_once_the_window_has_let_enough_out() {
 
 #[test]
 fn a_side_that_waits_for_the_handshake_to_end_has_no_state_to_show() {
-    // The SYN passes and is answered, and nothing else gets through: the side that accepts has written, and waits.
+    // The SYN passes and is answered, and nothing else gets through: the side that accepts has
+    // written, and waits.
     let setup = Setup {
         link: scripted(|packet| {
             let is_syn = packet.flags.has(Flags::SYN);

@@ -1,0 +1,302 @@
+//! Parameters of TCP: the keys of a scenario, and what follows from them for both sides of a
+//! connection.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::receive_window::{LARGEST_WINDOW, Offer, window_of};
+use super::systems::System;
+use crate::congestion::CongestionConfig;
+use crate::packet::IPV6_EXTRA;
+use crate::time::Duration;
+use crate::units::{ByteCount, MemoryLimit, TunedSize};
+
+/// IPv4 and TCP header without options.
+const IP_AND_TCP_BYTES: u16 = 40;
+/// RFC 7323 appendix A: the timestamp option with its padding.
+const TIMESTAMP_BYTES: u16 = 12;
+/// RFC 791: what every link carries.
+const MIN_MTU: u16 = 68;
+/// RFC 8200 §5: what every link carries.
+pub const MIN_IPV6_MTU: u16 = 1280;
+
+/// Parameters of TCP, for both sides of a connection.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// An end system by name, whose settings stand where nothing else is written.
+    pub system: System,
+    /// Congestion control: how much may be in flight.
+    #[serde(with = "crate::named")]
+    #[schemars(with = "crate::named::Named<CongestionConfig>")]
+    pub congestion: CongestionConfig,
+    /// Largest packet, in IP bytes. With timestamps a segment carries 52 bytes less. At least 68.
+    pub mtu: u16,
+    /// Congestion window at the start, in segments. More finishes short transfers sooner and fills queues in one burst.
+    pub initial_window: u32,
+    /// Bytes the receiver takes beyond what it has acknowledged. Throughput stays below this per round trip; less also bounds the
+    /// queue a connection can build. Anything below one segment counts as one. `"autotuned"`: 64 KiB at first, and then twice what arrives in a round trip and more, as
+    /// far as `receive_buffer` allows.
+    pub receive_window: TunedSize,
+    /// Memory that a receiver may have for what arrives, where its window is autotuned: 158 of 256 parts of it can be offered. `"unlimited"`: a window of up to 1 GiB.
+    pub receive_buffer: MemoryLimit,
+    /// Memory that a sender may have for what is not yet acknowledged, whatever its window says: a segment of 1448 bytes takes 2267. `"unlimited"`: as much as the windows let out.
+    pub send_buffer: MemoryLimit,
+    /// How long an acknowledgement may wait for a second segment. `"0 s"` acknowledges every segment.
+    pub delayed_ack: Duration,
+    /// Whether the first sixteen segments are acknowledged each by itself, also after a silence of more than a retransmission timeout, and each that opens an autotuned window. Slow
+    /// start then grows as fast as it can, and HyStart sees trains of acknowledgements also on slow lines.
+    pub quick_acks: bool,
+    /// Whether acknowledgements name what arrived out of order (RFC 2018). Without, one segment a round trip is repaired (RFC 6582).
+    pub sack: bool,
+    /// Whether acknowledgements also name what arrived a second time (RFC 2883); needs SACK. With `rack` the sender then sees that it repaired needlessly, and waits longer for what is only late.
+    pub dsack: bool,
+    /// How fast recovery ends where there is no SACK.
+    pub fast_recovery: FastRecovery,
+    /// How the window falls in step with what is delivered during fast recovery, rather than at once: proportional rate reduction; needs SACK.
+    pub prr: PrrMode,
+    /// What the slow-start threshold is a share of after a loss, for controls that take a share.
+    pub ssthresh_from: SsthreshFrom,
+    /// Whether the threshold after a loss, and the window of `cubic`, are counted in whole segments, as Linux does, or in bytes. Where windows are small, a loss then costs up to a segment more.
+    pub whole_segments: bool,
+    /// Whether losses are told by time instead of by counting, with a probe when the end of a flight is lost (RFC 8985); needs SACK. Reordering then costs nothing, and fewer losses wait for the timer.
+    pub rack: bool,
+    /// Whether segments are spaced at 1.2 times the window each round trip (twice in slow start), where the control names no rate itself. Bursts, and what they do to queues, become smaller.
+    pub pacing: bool,
+    /// Whether segments carry timestamps (RFC 7323): 12 bytes each, and retransmissions can be timed.
+    pub timestamps: bool,
+    /// Explicit congestion notification: what a SYN asks for and a SYN-ACK grants.
+    pub ecn: EcnMode,
+    /// The least of the retransmission timeout, or of a part of it: see `min_rto_of`. More makes timeouts rarer and slower.
+    pub min_rto: Duration,
+    /// What `min_rto` is the least of.
+    pub min_rto_of: MinRtoOf,
+    /// The longest retransmission timeout, however often it has doubled.
+    pub max_rto: Duration,
+    /// Retransmission timeout before the round-trip time is known.
+    pub initial_rto: Duration,
+    /// How often an unanswered SYN (or SYN-ACK) is sent again before the side gives up; the application learns that the connection is closed.
+    pub syn_retries: u32,
+    /// Whether its packets are IPv6: what the address of the flow's host says, not a key.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub is_ipv6: bool,
+}
+
+impl Default for Config {
+    /// Linux 6.18, whose documentation is ip-sysctl.
+    fn default() -> Self {
+        Self {
+            system: System::Linux,
+            congestion: CongestionConfig::default(),
+            // Ethernet's.
+            mtu: 1500,
+            // RFC 6928.
+            initial_window: 10,
+            receive_window: TunedSize::Autotuned,
+            // net.ipv4.tcp_rmem[2]; 6 MiB before 6.16.
+            receive_buffer: MemoryLimit::Bytes(ByteCount(32 << 20)),
+            // net.ipv4.tcp_wmem[2].
+            send_buffer: MemoryLimit::Bytes(ByteCount(4 << 20)),
+            // Its shortest; RFC 5681 §4.2 allows 500 ms.
+            delayed_ack: Duration::from_millis(40),
+            quick_acks: true,
+            sack: true,
+            // net.ipv4.tcp_dsack.
+            dsack: true,
+            fast_recovery: FastRecovery::NewReno,
+            prr: PrrMode::Rfc9937,
+            ssthresh_from: SsthreshFrom::Window,
+            whole_segments: true,
+            // net.ipv4.tcp_recovery, tcp_early_retrans.
+            rack: true,
+            pacing: false,
+            timestamps: true,
+            // Most hosts accept ECN and do not ask for it: net.ipv4.tcp_ecn.
+            ecn: EcnMode::Auto,
+            // Its shortest, of four times RTTVAR.
+            min_rto: Duration::from_millis(200),
+            min_rto_of: MinRtoOf::Variation,
+            // RFC 6298 §2.5: at least 60 s. (Linux: 120 s.)
+            max_rto: Duration::from_secs(60),
+            // RFC 6298 §2.1.
+            initial_rto: Duration::from_secs(1),
+            // net.ipv4.tcp_syn_retries.
+            syn_retries: 6,
+            is_ipv6: false,
+        }
+    }
+}
+
+/// What the least of the retransmission timeout is the least of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MinRtoOf {
+    /// Of the whole timeout (RFC 6298 §2.4).
+    Timeout,
+    /// Of what it adds to the smoothed round-trip time, four times RTTVAR: it stays clear of that time, however steady the path is. Linux's.
+    Variation,
+}
+
+/// What the slow-start threshold is a share of after a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SsthreshFrom {
+    /// Of what is sent and not cumulatively acknowledged (RFC 5681, equation 4): more than the window where much behind a gap is selectively acknowledged.
+    FlightSize,
+    /// Of the congestion window, as in Linux.
+    Window,
+}
+
+/// How fast recovery ends where there is no SACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FastRecovery {
+    /// With the acknowledgement of all that was in flight; others on the way repair one segment each (RFC 6582).
+    #[default]
+    NewReno,
+    /// With the first new acknowledgement; the next loss needs three duplicates of its own, halves again, or waits for the timer (RFC 2581).
+    Reno,
+}
+
+/// Which of the two, if any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PrrMode {
+    /// The window falls at once (RFC 6675).
+    Off,
+    /// The experimental one of 2013: below ssthresh a segment more with every acknowledgement. It repairs into a queue that is still full.
+    Rfc6937,
+    /// The standard of 2025: a segment more only when the repair goes well.
+    Rfc9937,
+}
+
+/// Explicit congestion notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnMode {
+    /// As Accurate ECN (RFC 9768) has it: each acknowledgement counts the marked packets.
+    Accurate,
+    /// What the congestion control needs: accurate for `dctcp` and `prague`, off for all others.
+    #[default]
+    Auto,
+    /// Not used: queues can only drop.
+    Off,
+    /// As in RFC 3168: data is ECT(0), a mark counts like a loss, once a round trip.
+    On,
+}
+
+/// What the SYNs of a connection agree on, for whoever shows its segments as they are on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Largest segment, options not counted (RFC 6691).
+    pub mss: u16,
+    /// Whether SACK is permitted.
+    pub sack: bool,
+    /// Whether segments carry timestamps.
+    pub timestamps: bool,
+    /// Places by which windows are shifted: as few as the largest needs.
+    pub window_scale: u8,
+}
+
+/// Places by which a window can be shifted at most (RFC 7323 §2.3).
+const MOST_SCALE: u8 = 14;
+
+impl Config {
+    /// What its SYNs offer, and both sides accept.
+    pub fn options(&self) -> Options {
+        // As Linux does: enough for the whole buffer, of which a window is a part.
+        let largest = match (self.receive_window, self.receive_buffer) {
+            (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => buffer.0,
+            _ => self.offer().most(),
+        };
+        let bits = u64::BITS - largest.leading_zeros();
+        Options {
+            mss: self.mtu.max(self.min_mtu()) - self.ip_and_tcp_bytes(),
+            sack: self.sack,
+            timestamps: self.timestamps,
+            window_scale: (bits.saturating_sub(u16::BITS) as u8).min(MOST_SCALE),
+        }
+    }
+
+    fn ip_and_tcp_bytes(&self) -> u16 {
+        IP_AND_TCP_BYTES + if self.is_ipv6 { IPV6_EXTRA } else { 0 }
+    }
+
+    fn min_mtu(&self) -> u16 {
+        if self.is_ipv6 { MIN_IPV6_MTU } else { MIN_MTU }
+    }
+
+    /// Header bytes of a packet without SACK blocks: IP, TCP, timestamps.
+    pub(super) fn header(&self) -> u16 {
+        self.ip_and_tcp_bytes() + if self.timestamps { TIMESTAMP_BYTES } else { 0 }
+    }
+
+    /// Size of a SYN: MSS (4), window scale (3), SACK permitted (2), timestamps (10), padded to whole words.
+    pub(super) fn syn_size(&self) -> u16 {
+        self.ip_and_tcp_bytes()
+            + match (self.timestamps, self.sack) {
+                (true, _) => 20,
+                (false, true) => 12,
+                (false, false) => 8,
+            }
+    }
+
+    /// Largest payload of a segment.
+    pub(super) fn mss(&self) -> u16 {
+        self.mtu.max(self.min_mtu()) - self.header()
+    }
+
+    /// What it asks for, or grants: never [`EcnMode::Auto`].
+    pub(crate) fn ecn(&self) -> EcnMode {
+        match self.ecn {
+            EcnMode::Auto if self.congestion.counts_marks() => EcnMode::Accurate,
+            EcnMode::Auto => EcnMode::Off,
+            chosen => chosen,
+        }
+    }
+
+    /// What a receiver may offer.
+    pub(super) fn offer(&self) -> Offer {
+        let mss = u64::from(self.mss());
+        let most = match (self.receive_window, self.receive_buffer) {
+            (TunedSize::Fixed(window), _) => {
+                return Offer::Fixed(window.0.clamp(mss, u64::from(u32::MAX)));
+            }
+            (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => window_of(buffer.0),
+            (TunedSize::Autotuned, MemoryLimit::Unlimited) => LARGEST_WINDOW,
+        };
+        Offer::Tuned {
+            most: most.max(mss),
+        }
+    }
+
+    /// Bytes that a sender may ever have outstanding.
+    pub(crate) fn most_outstanding(&self) -> u64 {
+        let offered = match self.offer() {
+            Offer::Fixed(window) => window,
+            Offer::Tuned { most } => most,
+        };
+        offered.min(self.send_window())
+    }
+
+    /// Bytes of data in its largest segments.
+    pub(crate) fn most_payload(&self) -> u16 {
+        self.mss()
+    }
+
+    /// Bytes that a sender may have outstanding for its buffer's sake. A buffer of 4 MiB holds 1850 segments of 1448 bytes (Linux 6.18, measured).
+    pub(super) fn send_window(&self) -> u64 {
+        match self.send_buffer {
+            MemoryLimit::Unlimited => u64::MAX,
+            MemoryLimit::Bytes(buffer) => {
+                let window = u128::from(buffer.0) * 1448 / 2267;
+                (window as u64).max(u64::from(self.mss()))
+            }
+        }
+    }
+}
