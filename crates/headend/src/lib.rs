@@ -35,7 +35,6 @@ pub mod queue;
 pub mod rng;
 pub mod scenario;
 pub mod simulation;
-mod slim;
 pub mod student_t;
 pub mod tcp;
 pub mod testing;

@@ -190,7 +190,8 @@ pub enum EcnMode {
     On,
 }
 
-/// What the SYNs of a connection agree on, for whoever shows its segments as they are on the wire.
+/// The options that the SYNs of a connection agree on, for captures, which write its segments as
+/// they are on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Largest segment, options not counted (RFC 6691).
@@ -203,13 +204,13 @@ pub struct Options {
     pub window_scale: u8,
 }
 
-/// Places by which a window can be shifted at most (RFC 7323 §2.3).
+/// The largest window scale (RFC 7323 §2.3).
 const MOST_SCALE: u8 = 14;
 
 impl Config {
-    /// What its SYNs offer, and both sides accept.
+    /// The options that both sides' SYNs offer and accept.
     pub fn options(&self) -> Options {
-        // As Linux does: enough for the whole buffer, of which a window is a part.
+        // As in Linux: enough for the whole buffer, of which a window is a part.
         let largest = match (self.receive_window, self.receive_buffer) {
             (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => buffer.0,
             _ => self.offer().most(),
@@ -236,7 +237,8 @@ impl Config {
         self.ip_and_tcp_bytes() + if self.timestamps { TIMESTAMP_BYTES } else { 0 }
     }
 
-    /// Size of a SYN: MSS (4), window scale (3), SACK permitted (2), timestamps (10), padded to whole words.
+    /// Size of a SYN: MSS (4), window scale (3), SACK permitted (2), timestamps (10), padded to
+    /// whole words.
     pub(super) fn syn_size(&self) -> u16 {
         self.ip_and_tcp_bytes()
             + match (self.timestamps, self.sack) {
@@ -251,7 +253,7 @@ impl Config {
         self.mtu.max(self.min_mtu()) - self.header()
     }
 
-    /// What it asks for, or grants: never [`EcnMode::Auto`].
+    /// The use of ECN that a SYN requests or a SYN-ACK grants: never [`EcnMode::Auto`].
     pub(crate) fn ecn(&self) -> EcnMode {
         match self.ecn {
             EcnMode::Auto if self.congestion.counts_marks() => EcnMode::Accurate,
@@ -260,7 +262,7 @@ impl Config {
         }
     }
 
-    /// What a receiver may offer.
+    /// The window that a receiver may offer.
     pub(super) fn offer(&self) -> Offer {
         let mss = u64::from(self.mss());
         let most = match (self.receive_window, self.receive_buffer) {
@@ -277,11 +279,7 @@ impl Config {
 
     /// Bytes that a sender may ever have outstanding.
     pub(crate) fn most_outstanding(&self) -> u64 {
-        let offered = match self.offer() {
-            Offer::Fixed(window) => window,
-            Offer::Tuned { most } => most,
-        };
-        offered.min(self.send_window())
+        self.offer().most().min(self.send_window())
     }
 
     /// Bytes of data in its largest segments.
@@ -289,7 +287,8 @@ impl Config {
         self.mss()
     }
 
-    /// Bytes that a sender may have outstanding for its buffer's sake. A buffer of 4 MiB holds 1850 segments of 1448 bytes (Linux 6.18, measured).
+    /// Bytes that the send buffer lets a sender have outstanding. A buffer of 4 MiB holds 1850
+    /// segments of 1448 bytes (Linux 6.18, measured).
     pub(super) fn send_window(&self) -> u64 {
         match self.send_buffer {
             MemoryLimit::Unlimited => u64::MAX,

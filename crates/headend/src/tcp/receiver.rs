@@ -235,7 +235,6 @@ impl Receiver {
     }
 
     /// A segment that does not simply follow: old, beyond a gap, or filling one.
-    #[inline(never)]
     fn take_out_of_order(&mut self, seq: u64, end: u64) {
         let mut duplicate = (seq < self.next).then_some((seq, end.min(self.next)));
         if end <= self.next {

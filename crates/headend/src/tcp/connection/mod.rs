@@ -164,7 +164,6 @@ impl Connection {
     }
 
     /// A SYN or SYN-ACK arrived.
-    #[cold]
     fn receive_handshake(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         match self.state {
             State::Closed if !packet.flags.has(Flags::ACK) => {
@@ -190,7 +189,6 @@ impl Connection {
     }
 
     /// The handshake is complete after `tries` retransmissions on this side.
-    #[cold]
     fn open(&mut self, tries: u32, packet: &Packet, cx: &mut Context<'_>) {
         self.state = State::Open;
         self.receiver.use_ecn(self.ecn);
@@ -247,11 +245,7 @@ impl Connection {
     }
 
     /// [`Self::proceed`] of a side that has nothing to send, to time or to finish.
-    #[expect(
-        clippy::inline_always,
-        reason = "half of all packets come here, and the call costs as much as the work"
-    )]
-    #[inline(always)]
+    #[inline]
     fn answer(&mut self, cx: &mut Context<'_>) {
         if self.receiver.owes_ack(cx.now) {
             self.send_ack(cx);
@@ -290,11 +284,7 @@ impl Connection {
         self.arm_timers(cx);
     }
 
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "the compiler sees the packet written where it is handed over"
-    )]
+    #[inline]
     fn send_segment(&mut self, transmit: Transmit, cx: &mut Context<'_>) {
         let Transmit {
             seq,
@@ -333,7 +323,6 @@ impl Connection {
         self.send(packet, cx);
     }
 
-    #[inline(never)]
     fn add_blocks(&self, packet: &mut Packet, cx: &mut Context<'_>) {
         let blocks = self.receiver.sack_blocks();
         // RFC 2018 §3: kind, length and 8 bytes a block; two bytes of padding before it.

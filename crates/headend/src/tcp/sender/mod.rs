@@ -203,11 +203,10 @@ impl Sender {
 /// What to send next.
 impl Sender {
     /// The next segment that may be sent now. The connection calls this until there is none.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "it has one place, which every segment passes"
-    )]
+    ///
+    /// RFC 6675 §4, `NextSeg()`: what is known to be lost (rule 1), new data (rule 2), then what
+    /// may be lost (rules 3 and 4).
+    #[inline]
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.pacer.holds_back(now) {
             // Only at the next departure is it known whether anything waits. The pace is the
@@ -215,40 +214,34 @@ impl Sender {
             self.cwnd_limited |= self.unsent().is_some();
             return None;
         }
-        match self.next_segment()? {
-            Next::New { len } => Some(self.send_new(len, now)),
-            Next::Again(Repair::Send { number, counts }) => {
-                Some(self.send_again(number, counts, now))
-            }
-            Next::Again(Repair::Wait) => {
-                self.cwnd_limited = true;
-                None
-            }
-        }
-    }
-
-    /// RFC 6675 §4, `NextSeg()`: what is known to be lost (rule 1), new data (rule 2), then what
-    /// may be lost (rules 3 and 4).
-    #[inline]
-    fn next_segment(&mut self) -> Option<Next> {
         let room = self.cwnd.saturating_sub(self.in_flight());
         if let Some(repair) = self.recovery.next_repair(room, &mut self.board) {
-            return Some(Next::Again(repair));
+            return self.repair(repair, now);
         }
         if let Some(len) = self.unsent() {
-            // A FIN takes a sequence number, but nobody's room.
+            // A FIN takes a sequence number, but no room in the window.
             if len > room && len > 0 {
                 self.cwnd_limited = true;
                 return None;
             }
-            return Some(Next::New { len: len as u16 });
+            return Some(self.send_new(len as u16, now));
         }
         self.cwnd_limited = false;
         if self.board.nxt() == self.written && room > 0 {
             self.rate.app_limited(self.in_flight());
         }
-        let repair = self.recovery.next_speculative(room, &mut self.board);
-        repair.map(Next::Again)
+        let repair = self.recovery.next_speculative(room, &mut self.board)?;
+        self.repair(repair, now)
+    }
+
+    fn repair(&mut self, repair: Repair, now: Instant) -> Option<Transmit> {
+        match repair {
+            Repair::Send { number, counts } => Some(self.send_again(number, counts, now)),
+            Repair::Wait => {
+                self.cwnd_limited = true;
+                None
+            }
+        }
     }
 
     /// Length of the next new segment that the receiver and the send buffer have room for; 0 is the
@@ -267,11 +260,7 @@ impl Sender {
         (fits && nxt + len <= self.right_edge).then_some(len)
     }
 
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "it has one place, which every segment passes"
-    )]
+    #[inline]
     fn send_new(&mut self, len: u16, now: Instant) -> Transmit {
         if self.board.is_empty() {
             self.restart_after_idling(now);
@@ -321,11 +310,7 @@ impl Sender {
     }
 
     /// What follows from every transmission.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "it has one place, which every segment passes"
-    )]
+    #[inline]
     fn sent(&mut self, payload: u16, now: Instant) {
         let payload = u64::from(payload);
         self.last_sent_at = now;
@@ -673,15 +658,6 @@ impl Sender {
     pub(super) fn rto(&self) -> Duration {
         self.rtt.rto()
     }
-}
-
-/// A decision to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
-    /// New data of so many bytes; none is the FIN.
-    New { len: u16 },
-    /// A segment sent before, as recovery wants it.
-    Again(Repair),
 }
 
 #[cfg(test)]
