@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_deadline_nothing_is_asked_for() {
+    fn without_a_deadline_no_wake_up_is_scheduled() {
         let (mut world, flow) = world();
         let mut timer = Timer::<3>::new();
         timer.arm(
