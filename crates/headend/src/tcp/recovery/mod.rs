@@ -119,7 +119,7 @@ pub(super) struct Recovery {
     repair_first: bool,
 
     /// FlightSize at the start of the recovery under way.
-    recovery_flight: u64,
+    initial_flight: u64,
     /// Without SACK: the recovery point of the latest recovery. Duplicates up to it start no other
     /// (RFC 6582 §3.2, step 2).
     recover: Option<u64>,
@@ -146,7 +146,7 @@ impl Recovery {
             departed: 0,
             limited_from: 0,
             repair_first: false,
-            recovery_flight: 0,
+            initial_flight: 0,
             recover: None,
             responded_until: None,
             rack,
@@ -190,7 +190,7 @@ impl Recovery {
         let flight = match self.phase {
             Phase::None if self.dup_acks > 0 => self.limited_from.min(nxt) - una,
             Phase::None => nxt - una,
-            Phase::Fast { .. } | Phase::Timeout { .. } => (nxt - una).min(self.recovery_flight),
+            Phase::Fast { .. } | Phase::Timeout { .. } => (nxt - una).min(self.initial_flight),
         };
         if self.phase == Phase::None || self.rack.is_some() || self.setup.reno {
             flight.min(window)
@@ -426,7 +426,7 @@ impl Recovery {
         }
         let (first, point) = (parts.board.una(), parts.board.nxt());
         self.recover = Some(point);
-        self.recovery_flight = sample.flight_size;
+        self.initial_flight = sample.flight_size;
         self.phase = Phase::Fast {
             point,
             rescue_after: first + self.setup.mss.min(point - first),
@@ -546,7 +546,7 @@ impl Recovery {
     /// RFC 5681 §3.1: the retransmission timer has expired. Everything outstanding is lost, and to
     /// be sent again in slow start; the bytes newly lost.
     pub(super) fn lose_all(&mut self, parts: &mut Parts<'_>) -> u64 {
-        self.recovery_flight = self.flight_size(parts.board, parts.control);
+        self.initial_flight = self.flight_size(parts.board, parts.control);
         if let Some(rack) = &mut self.rack {
             rack.give_up();
         }
