@@ -8,15 +8,14 @@ use std::collections::VecDeque;
 
 use crate::collection::Deque;
 use crate::event::{EventQueue, Source};
-use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop};
+use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop, Surroundings};
 use crate::line::{Fate, Line};
 use crate::metrics::Recorder;
 use crate::notice::Notice;
 use crate::packet::sack::{SackBlocks, SackPool};
 use crate::packet::{Ecn, Packet, SackId, Side};
 use crate::time::Instant;
-use crate::trace::{DropReason, FrameStore, QueueId, TraceKinds};
-use crate::wire::capture::Surroundings;
+use crate::trace::{DropReason, FrameStore, QueueId};
 
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
@@ -120,12 +119,8 @@ impl<'a> Context<'a> {
         let packet = packet.sent(self.now);
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
-        let recorder = &mut self.world.recorder;
-        recorder.sent(group, packet.from, packet.size);
-        if recorder.is_heard(TraceKinds::SENT) {
-            let (recorder, around) = self.world.record();
-            recorder.tell_of_sent(self.now, &packet, around);
-        }
+        let (recorder, around) = self.world.record();
+        recorder.sent(self.now, &packet, group, around);
         self.travel(packet, 0, self.now);
     }
 

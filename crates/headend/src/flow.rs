@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 pub use crate::packet::FlowId;
 
 use crate::event::AppId;
+use crate::packet::sack::SackPool;
 use crate::packet::{Packet, Side};
 use crate::time::Instant;
 
@@ -99,6 +100,21 @@ pub struct FlowHeader {
     pub tunnel: Option<TunnelId>,
     /// Routes, by sending side.
     pub routes: [RouteId; 2],
+}
+
+/// What packets refer to.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) flows: &'a FlowTable,
+    pub(crate) sacks: &'a SackPool,
+}
+
+impl Surroundings<'_> {
+    /// The group of the packet's flow.
+    #[inline]
+    pub(crate) fn group(self, packet: &Packet) -> GroupId {
+        self.flows.header(packet.flow).group
+    }
 }
 
 /// A place for a flow.

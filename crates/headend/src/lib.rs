@@ -27,7 +27,6 @@ pub mod link;
 pub mod math;
 pub mod metrics;
 pub mod named;
-mod near;
 mod notice;
 pub mod packet;
 pub mod qdisc;

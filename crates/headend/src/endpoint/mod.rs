@@ -16,16 +16,11 @@ pub use crate::notice::{News, Notice};
 use crate::context::Context;
 use crate::flow::FlowId;
 use crate::metrics::sample::ConnectionSample;
-use crate::near::Step;
 use crate::packet::Packet;
 use crate::time::Instant;
 
 /// One side of a flow.
 pub trait Endpoint: Debug + Send {
-    /// Asks for its state, in the second step, and for what that refers to, in the third; whether what comes brings data.
-    fn fetch(&self, step: Step, brings_data: bool) {
-        let _ = (step, brings_data);
-    }
     /// Takes a packet that has reached this host. The simulation ends the packet afterwards.
     fn receive(&mut self, packet: &Packet, cx: &mut Context<'_>);
     /// A wake-up it asked for by [`wake_endpoint`] has come, perhaps one it no longer expects.

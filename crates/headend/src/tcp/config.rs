@@ -10,6 +10,7 @@ use crate::congestion::CongestionConfig;
 use crate::packet::IPV6_EXTRA;
 use crate::time::Duration;
 use crate::units::{ByteCount, MemoryLimit, TunedSize};
+use crate::wire::headers::TcpOptions;
 
 /// IPv4 and TCP header without options.
 const IP_AND_TCP_BYTES: u16 = 40;
@@ -190,33 +191,19 @@ pub enum EcnMode {
     On,
 }
 
-/// The options that the SYNs of a connection agree on, for captures, which write its segments as
-/// they are on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Largest segment, options not counted (RFC 6691).
-    pub mss: u16,
-    /// Whether SACK is permitted.
-    pub sack: bool,
-    /// Whether segments carry timestamps.
-    pub timestamps: bool,
-    /// Places by which windows are shifted: as few as the largest needs.
-    pub window_scale: u8,
-}
-
 /// The largest window scale (RFC 7323 §2.3).
 const MOST_SCALE: u8 = 14;
 
 impl Config {
     /// The options that both sides' SYNs offer and accept.
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> TcpOptions {
         // As in Linux: enough for the whole buffer, of which a window is a part.
         let largest = match (self.receive_window, self.receive_buffer) {
             (TunedSize::Autotuned, MemoryLimit::Bytes(buffer)) => buffer.0,
             _ => self.offer().most(),
         };
         let bits = u64::BITS - largest.leading_zeros();
-        Options {
+        TcpOptions {
             mss: self.mtu.max(self.min_mtu()) - self.ip_and_tcp_bytes(),
             sack: self.sack,
             timestamps: self.timestamps,

@@ -50,6 +50,6 @@ pub mod systems;
 mod timer;
 
 pub use self::config::{
-    Config, EcnMode, FastRecovery, MIN_IPV6_MTU, MinRtoOf, Options, PrrMode, SsthreshFrom,
+    Config, EcnMode, FastRecovery, MIN_IPV6_MTU, MinRtoOf, PrrMode, SsthreshFrom,
 };
 pub use self::connection::Connection;

@@ -3,12 +3,10 @@
 //! A point is a side of some flows, a host, or one of the three things that happen at a queue. Each has a file of its own, and is its interface: who looks
 //! for retransmissions in a file would take a packet that is in it twice for one. What is lost says why in a comment.
 
-use super::headers::Sketch;
+use super::headers::{Sketch, TcpOptions};
 use super::pcapng::{self, Record, Way};
-use crate::flow::{FlowHeader, FlowTable, GroupId};
-use crate::packet::sack::SackPool;
+use crate::flow::{FlowHeader, FlowTable, GroupId, Surroundings};
 use crate::packet::{Packet, Side};
-use crate::tcp::Options;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId, TraceEvent, TraceKinds};
 
@@ -59,21 +57,6 @@ impl QueueMoment {
     }
 }
 
-/// What packets refer to.
-#[derive(Clone, Copy)]
-pub(crate) struct Surroundings<'a> {
-    pub(crate) flows: &'a FlowTable,
-    pub(crate) sacks: &'a SackPool,
-}
-
-impl Surroundings<'_> {
-    /// The group of the packet's flow.
-    #[inline]
-    pub(crate) fn group(self, packet: &Packet) -> GroupId {
-        self.flows.header(packet.flow).group
-    }
-}
-
 /// The files so far, and what belongs in them.
 #[derive(Debug)]
 pub struct Capture {
@@ -81,7 +64,7 @@ pub struct Capture {
     /// By point.
     files: Vec<Vec<u8>>,
     /// By group: what its connections agree on.
-    tcp: Vec<Options>,
+    tcp: Vec<TcpOptions>,
     snaplen: usize,
     start: Instant,
     stop: Instant,
@@ -113,7 +96,7 @@ impl Capture {
     }
 
     /// Says what the connections of each group agree on.
-    pub(crate) fn set_options(&mut self, tcp: Vec<Options>) {
+    pub(crate) fn set_options(&mut self, tcp: Vec<TcpOptions>) {
         self.tcp = tcp;
     }
 

@@ -12,7 +12,20 @@ use etherparse::{
 
 use crate::flow::{FlowHeader, Protocol};
 use crate::packet::{Ecn, Flags, Packet, Side};
-use crate::tcp::Options;
+
+/// The options that the SYNs of a connection agree on, for captures, which write its segments as
+/// they are on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TcpOptions {
+    /// Largest segment, options not counted (RFC 6691).
+    pub mss: u16,
+    /// Whether SACK is permitted.
+    pub sack: bool,
+    /// Whether segments carry timestamps.
+    pub timestamps: bool,
+    /// Places by which windows are shifted: as few as the largest needs.
+    pub window_scale: u8,
+}
 
 /// What every host sends with.
 const TTL: u8 = 64;
@@ -34,7 +47,7 @@ pub struct Sketch<'a> {
     /// Links it has passed.
     pub links_passed: u8,
     /// What the ends of its connection agreed on, where it has one.
-    pub tcp: Options,
+    pub tcp: TcpOptions,
     /// Its SACK blocks.
     pub sack: &'a [(u64, u64)],
 }
@@ -235,7 +248,7 @@ impl Sketch<'_> {
         header
     }
 
-    /// Options in the layout that the model counts their bytes by, and how many bytes they are.
+    /// TcpOptions in the layout that the model counts their bytes by, and how many bytes they are.
     fn options(&self) -> ([u8; 40], usize) {
         let mut room = Room {
             bytes: [0; 40],

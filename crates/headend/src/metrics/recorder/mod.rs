@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 use self::series::Series;
 use self::stats::{FlowStats, QueueStats, mean_and_max};
 pub use self::tables::{columns, jain_index};
-use crate::flow::GroupId;
+use crate::flow::{GroupId, Surroundings};
 use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
 use crate::packet::{Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
-use crate::wire::capture::{Capture, Surroundings};
+use crate::wire::capture::Capture;
 
 /// What an application measures about its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -419,15 +419,19 @@ impl Recorder {
 
     /// A host sent a packet.
     #[inline]
-    pub(crate) fn sent(&mut self, group: GroupId, from: Side, size: u16) {
-        let total = &mut self.flows[direction(group, from)].total;
+    pub(crate) fn sent(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        group: GroupId,
+        around: Surroundings<'_>,
+    ) {
+        let total = &mut self.flows[direction(group, packet.from)].total;
         total.packets_sent += 1;
-        total.bytes_sent += u64::from(size);
-    }
-
-    /// Shows the listeners a packet that a host sent.
-    pub(crate) fn tell_of_sent(&mut self, at: Instant, packet: &Packet, around: Surroundings<'_>) {
-        self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
+        total.bytes_sent += u64::from(packet.size);
+        if self.is_heard(TraceKinds::SENT) {
+            self.tell_of(at, packet, around, |packet| TraceEvent::Sent { packet });
+        }
     }
 
     /// A packet reached its receiver.
