@@ -9,7 +9,7 @@
 //! The source counts packets. Where the limit is in bytes, packets are dropped from the front until the new one fits.
 
 use super::Aqm;
-use crate::aqm::LawParameters;
+use crate::aqm::{Governor, LawParameters};
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::queue::{Backlog, LineView};
@@ -44,6 +44,10 @@ impl LawParameters for Config {
 
     fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropFront, String> {
         Ok(DropFront)
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::Bound("buffer")
     }
 }
 

@@ -3,7 +3,7 @@
 //! Buffer Control is this law with a limit that the operator sets ([`crate::qdisc::buffer_control`]).
 
 use super::Aqm;
-use crate::aqm::LawParameters;
+use crate::aqm::{Governor, LawParameters};
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{Limit, Rate};
@@ -35,6 +35,10 @@ impl LawParameters for Config {
 
     fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropTail, String> {
         Ok(DropTail)
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::Bound("buffer")
     }
 }
 

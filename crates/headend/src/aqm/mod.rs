@@ -116,4 +116,22 @@ pub trait LawParameters: Limited {
     ///
     /// Why these parameters make no law, as a sentence.
     fn law(&self, rate: Rate, rng: Rng) -> Result<Self::Law, String>;
+
+    /// What keeps the delay short: the law, unless it drops nothing but what has no room.
+    fn governor(&self) -> Governor {
+        Governor::Law
+    }
+}
+
+/// What keeps the delay of a discipline short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Governor {
+    /// No law: packets are dropped where there is no room for them. A person calls the room so.
+    Bound(&'static str),
+    /// The law that is chosen for each queue in it: by this key, or by several.
+    ChosenLaw(Option<&'static str>),
+    /// A law of its own.
+    Law,
+    /// Nothing.
+    Nothing,
 }

@@ -9,7 +9,7 @@
 //! The source counts packets. Where the limit is in bytes, victims are drawn until the packet fits or is drawn itself.
 
 use super::Aqm;
-use crate::aqm::LawParameters;
+use crate::aqm::{Governor, LawParameters};
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::queue::{Backlog, LineView};
@@ -44,6 +44,10 @@ impl LawParameters for Config {
 
     fn law(&self, _rate: Rate, rng: Rng) -> Result<RandomDrop, String> {
         Ok(RandomDrop::new(rng))
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::Bound("buffer")
     }
 }
 

@@ -9,7 +9,7 @@
 //! buffer is the vendor's choice too ([`Counts`]): it decides whether a small packet finds room where a large one does not.
 
 use crate::aqm::Aqm;
-use crate::aqm::LawParameters;
+use crate::aqm::{Governor, LawParameters};
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::queue::Limited;
@@ -90,6 +90,10 @@ impl LawParameters for Config {
             limit: size / self.block.0,
         });
         Ok(BufferControl { blocks })
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::Bound("target")
     }
 }
 

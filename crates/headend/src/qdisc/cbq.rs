@@ -20,6 +20,7 @@
 use std::collections::BTreeMap;
 
 use super::{Parameters, QueueDiscipline};
+use crate::aqm::Governor;
 use crate::context::Context;
 use crate::math;
 use crate::packet::Packet;
@@ -117,6 +118,14 @@ impl Limited for Config {}
 impl Parameters for Config {
     fn build(&self, rate: Rate, _rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         Ok(Box::new(Cbq::new(self, rate)?))
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::ChosenLaw(None)
+    }
+
+    fn lets_pass(&self) -> Option<&'static str> {
+        Some("gives each class its share, and a class that keeps within it passes the others")
     }
 }
 

@@ -5,8 +5,8 @@ use super::{
     sfq_codel, sfq_pie, strict_priority, unlimited,
 };
 use crate::aqm::{
-    Aqm, LawParameters, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie, drop_front,
-    drop_tail, fred, pie, random_drop, red,
+    Aqm, Governor, LawParameters, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie,
+    drop_front, drop_tail, fred, pie, random_drop, red,
 };
 use crate::queue::{BacklogLimit, Limited};
 use crate::rng::Rng;
@@ -31,6 +31,17 @@ pub trait Parameters: Limited {
         let _ = (rate, rng);
         Err("expected a control law such as \"codel\", not a scheduler".to_owned())
     }
+
+    /// What keeps its delay short.
+    fn governor(&self) -> Governor {
+        Governor::Law
+    }
+
+    /// Which packets pass others that wait, as the end of a sentence that begins with the discipline's name. None where packets leave in the order in
+    /// which they came.
+    fn lets_pass(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 impl<T: LawParameters> Parameters for T {
@@ -42,6 +53,10 @@ impl<T: LawParameters> Parameters for T {
 
     fn law(&self, rate: Rate, rng: Rng) -> Result<Box<dyn Aqm>, String> {
         Ok(Box::new(LawParameters::law(self, rate, rng)?))
+    }
+
+    fn governor(&self) -> Governor {
+        LawParameters::governor(self)
     }
 }
 
@@ -202,6 +217,16 @@ impl QueueConfig {
         self.parameters().law(rate, rng)
     }
 
+    /// What keeps its delay short.
+    pub fn governor(&self) -> Governor {
+        self.parameters().governor()
+    }
+
+    /// Which packets pass others, as [`Parameters::lets_pass`] says it.
+    pub fn lets_pass(&self) -> Option<&'static str> {
+        self.parameters().lets_pass()
+    }
+
     /// Its limit at this rate.
     ///
     /// # Errors
@@ -224,12 +249,6 @@ impl QueueConfig {
     pub fn without_aqm(&self) -> Self {
         let plain = |law: &Self| Box::new(law.without_aqm());
         match self {
-            Self::BufferControl(_)
-            | Self::Cbq(_)
-            | Self::DropFront(_)
-            | Self::DropTail(_)
-            | Self::None(_)
-            | Self::RandomDrop(_) => self.clone(),
             Self::Drr(config) => Self::Drr(drr::Config {
                 law: plain(&config.law),
                 ..config.clone()
@@ -242,20 +261,8 @@ impl QueueConfig {
                 law: plain(&config.law),
                 ..config.clone()
             }),
-            Self::Cbt(_)
-            | Self::Cobalt(_)
-            | Self::Codel(_)
-            | Self::CodelDt(_)
-            | Self::CodelDtNs2(_)
-            | Self::DocsisPie(_)
-            | Self::Dualpi2(_)
-            | Self::FqCodel(_)
-            | Self::FqPie(_)
-            | Self::Fred(_)
-            | Self::Pie(_)
-            | Self::Red(_)
-            | Self::SfqCodel(_)
-            | Self::SfqPie(_) => {
+            other if other.governor() != Governor::Law => other.clone(),
+            _ => {
                 let default = drop_tail::Config::default().limit;
                 let limit = self.written_limit().unwrap_or(default);
                 Self::DropTail(drop_tail::Config { limit })

@@ -12,10 +12,11 @@
 //! exceed what is left of the turn, and the difference is taken from the next one.
 
 use super::bundle::Law;
-use super::flows::{Flows, Setup};
+use super::flows::{Flows, IN_TURN, Setup};
 use super::hash::{self, Isolation};
 use super::turns::{Turned as _, Turns};
 use super::{Parameters, QueueConfig, QueueDiscipline, unlimited};
+use crate::aqm::Governor;
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
@@ -73,6 +74,14 @@ const LEAST_QUANTUM: u64 = 64;
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::ChosenLaw(Some("law"))
+    }
+
+    fn lets_pass(&self) -> Option<&'static str> {
+        Some(IN_TURN)
     }
 }
 

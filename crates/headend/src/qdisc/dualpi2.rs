@@ -101,6 +101,10 @@ impl Parameters for Config {
         let limit = BacklogLimit::at_rate(self.limit, rate);
         Ok(Box::new(DualPi2::new(self.clone(), limit)))
     }
+
+    fn lets_pass(&self) -> Option<&'static str> {
+        Some("has a queue of its own for L4S packets, which pass the others")
+    }
 }
 
 impl Config {

@@ -9,6 +9,10 @@ use crate::queue::{BacklogLimit, LineView};
 use crate::rng::Rng;
 use crate::units::{Limit, Rate};
 
+/// Which packets pass others, where flows are served in turn.
+pub(super) const IN_TURN: &str =
+    "serves flows in turn, and one that sends little passes those that fill their own queues";
+
 /// What to build.
 #[derive(Debug)]
 pub(super) struct Setup<'a> {

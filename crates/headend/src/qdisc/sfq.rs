@@ -8,8 +8,9 @@
 
 use super::bundle::Law;
 use super::drr::{Drr, check_quantum};
-use super::flows::{Flows, Setup};
+use super::flows::{Flows, IN_TURN, Setup};
 use super::{Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
+use crate::aqm::Governor;
 use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{ByteCount, Limit, Rate};
@@ -57,6 +58,14 @@ impl Default for Config {
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::ChosenLaw(Some("law"))
+    }
+
+    fn lets_pass(&self) -> Option<&'static str> {
+        Some(IN_TURN)
     }
 }
 

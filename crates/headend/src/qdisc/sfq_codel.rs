@@ -9,7 +9,7 @@
 
 use super::bundle::Law;
 use super::flow_queue::{FlowQueue, Overload};
-use super::flows::Setup;
+use super::flows::{IN_TURN, Setup};
 use super::{Parameters, QueueDiscipline, hash};
 use crate::aqm::codel;
 use crate::rng::Rng;
@@ -62,6 +62,10 @@ impl Default for Config {
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn lets_pass(&self) -> Option<&'static str> {
+        Some(IN_TURN)
     }
 }
 

@@ -18,7 +18,7 @@
 
 use super::bundle::Law;
 use super::drr::{Drr, check_quantum};
-use super::flows::{Flows, Setup};
+use super::flows::{Flows, IN_TURN, Setup};
 use super::{Parameters, QueueConfig, QueueDiscipline, hash, unlimited};
 use crate::aqm::delay_estimate::DelayEstimate;
 use crate::aqm::{Pie, pie};
@@ -95,6 +95,10 @@ impl Default for Config {
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn lets_pass(&self) -> Option<&'static str> {
+        Some(IN_TURN)
     }
 }
 

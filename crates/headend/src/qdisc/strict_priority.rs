@@ -6,6 +6,7 @@
 
 use super::bundle::{Bundle, Law, Laws};
 use super::{Parameters, QueueConfig, QueueDiscipline, unlimited};
+use crate::aqm::Governor;
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
@@ -59,6 +60,14 @@ const MOST_BANDS: usize = 16;
 impl Parameters for Config {
     fn build(&self, rate: Rate, rng: Rng) -> Result<Box<dyn QueueDiscipline>, String> {
         Ok(Box::new(self.queue(rate, rng)?))
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::ChosenLaw(Some("law"))
+    }
+
+    fn lets_pass(&self) -> Option<&'static str> {
+        Some("serves its bands in order, and who is in the first passes all others")
     }
 }
 

@@ -1,7 +1,7 @@
 //! No limit and no law: for "what if nothing were ever refused".
 
 use crate::aqm::DropTail;
-use crate::aqm::LawParameters;
+use crate::aqm::{Governor, LawParameters};
 use crate::queue::Limited;
 use crate::rng::Rng;
 use crate::units::Rate;
@@ -24,5 +24,9 @@ impl LawParameters for Config {
 
     fn law(&self, _rate: Rate, _rng: Rng) -> Result<DropTail, String> {
         Ok(DropTail)
+    }
+
+    fn governor(&self) -> Governor {
+        Governor::Nothing
     }
 }
