@@ -234,15 +234,6 @@ def test_the_longest_known_name_is_the_subject() -> None:
     assert parse_quantity_name("cable.goodput", VOCABULARY).table == "flows"
 
 
-def test_the_measures_are_those_of_the_engine() -> None:
-    source = Path(__file__).parents[1] / "crates/headend/src/metrics/recorder/mod.rs"
-    body = source.read_text().split("pub const fn unit")[0]
-    named = set(re.findall(r'Self::\w+ => "(\w+)"', body))
-    named |= set(re.findall(r'\(\d+, "(speed_\w+)"\)', body))
-    assert named == MEASURE_NAMES
-    assert {name for names in APPLICATION_MEASURES.values() for name in names} <= named
-
-
 def test_names_come_from_the_scenario() -> None:
     content: dict[str, Any] = {
         "flow": {"a": {"application": "bulk"}, "b": {"application": {"voice": {"codec": "g711"}}}},

@@ -5,10 +5,12 @@ pub mod deadline;
 pub(crate) mod frames;
 mod histogram;
 pub mod life;
+pub mod measure;
 pub(crate) mod periods;
 pub mod recorder;
 pub mod sample;
 pub mod table;
 pub mod voice;
 
-pub use recorder::{Measure, Recorder};
+pub use measure::Measure;
+pub use recorder::Recorder;

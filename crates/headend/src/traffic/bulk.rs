@@ -1,10 +1,10 @@
 //! Bulk transfer: a file over TCP, then perhaps the next one; groups of files with a rest after each; or one transfer that never ends.
 
-use super::config::{Definition, Fault, ensure, ensure_span};
+use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
-use crate::metrics::Measure;
+use crate::metrics::measure::{Chart, Kind, Unit};
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
@@ -62,9 +62,35 @@ impl Default for Config {
     }
 }
 
+/// One sample for each file.
+static COMPLETION_TIME: Kind = Kind {
+    place: 40,
+    compared_by: &[("file p50", "p50")],
+    chart: Some(Chart {
+        name: "files",
+        title: "File completion time",
+        axis: "until complete (s)",
+        factor: 1e-9,
+        explanation: "Each point is a file, from its first packet to its last byte at the receiver. Lower is better; a wide spread means that \
+                      some were unlucky with losses.",
+        is_points: true,
+        is_after_queues: true,
+        place: 10,
+    }),
+    ..Kind::new(
+        "completion_time",
+        Unit::Time,
+        "From a file's first packet to its last byte at the receiver.",
+    )
+};
+
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "bulk"
+    fn about() -> About {
+        About {
+            name: "bulk",
+            properties: &[Property::Bulk, Property::Greedy, Property::Transfer],
+            measures: const { &[COMPLETION_TIME.whole()] },
+        }
     }
 
     fn transport(&self) -> &'static str {
@@ -222,7 +248,7 @@ impl Bulk {
 
     fn finish(&mut self, cx: &mut AppContext<'_>) {
         let time = cx.now - self.started_at;
-        cx.measure(Measure::CompletionTime, time.as_nanos() as f64);
+        cx.measure(COMPLETION_TIME.whole(), time.as_nanos() as f64);
         self.busy = false;
         self.files_done += 1;
         let more = !self.stopped && self.config.files.is_none_or(|n| self.files_done < n);

@@ -1,6 +1,6 @@
 //! Constant bit rate: equal datagrams at equal intervals, whatever happens to them.
 
-use super::config::{Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
+use super::config::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
 use super::stream::{Pace, Phase, Stream};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::time::Duration;
@@ -47,8 +47,12 @@ impl Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "cbr"
+    fn about() -> About {
+        About {
+            name: "cbr",
+            properties: &[],
+            measures: &[],
+        }
     }
 
     fn transport(&self) -> &'static str {

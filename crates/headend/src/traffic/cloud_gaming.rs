@@ -4,13 +4,14 @@
 //! rate does not give way: what a line does to the game is seen in frames that come late or not whole. docs/models/video.md has the model.
 
 use super::config::{
-    Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_scoring, ensure_span,
+    About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_scoring, ensure_span,
     ensure_video,
 };
+use super::scored::MISSED;
 use super::stream::{Pace, Phase, Stream};
-use super::video::{Format, Video};
+use super::video::{FRAME_DELAY, FRAMES_LATE, FROZEN, Format, VIDEO_RATE, Video};
 use super::{AppContext, AppEvent, Application, Direction, News};
-use crate::metrics::{Measure, deadline};
+use crate::metrics::deadline;
 use crate::packet::Side;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
@@ -108,8 +109,20 @@ impl Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "cloud_gaming"
+    fn about() -> About {
+        About {
+            name: "cloud_gaming",
+            properties: &[],
+            measures: const {
+                &[
+                    MISSED.up(),
+                    FRAME_DELAY.down(),
+                    FRAMES_LATE.down(),
+                    FROZEN.down(),
+                    VIDEO_RATE.down(),
+                ]
+            },
+        }
     }
 
     fn transport(&self) -> &'static str {
@@ -172,7 +185,7 @@ impl CloudGaming {
         self.video.report(cx);
         while let Some(score) = self.answers.score_due(cx.now) {
             let period = self.answers.period();
-            cx.measure_over(period, score.ended, Measure::Missed, score.missed);
+            cx.measure_over(period, score.ended, MISSED.up(), score.missed);
         }
     }
 

@@ -3,9 +3,9 @@
 //! Intel's `ProShare`, as in the experiments on class-based thresholds: traffic that neither slows down nor asks for much, and is spoilt by a
 //! full queue. docs/models/video.md has the model.
 
-use super::config::{Definition, Fault, ensure, ensure_scoring, ensure_video};
+use super::config::{About, Definition, Fault, ensure, ensure_scoring, ensure_video};
 use super::stream::{Pace, Phase, Stream};
-use super::video::{Format, Video};
+use super::video::{self, Format, Video};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::metrics::deadline;
 use crate::packet::Side;
@@ -92,8 +92,12 @@ impl Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "conference"
+    fn about() -> About {
+        About {
+            name: "conference",
+            properties: &[],
+            measures: video::MEASURES,
+        }
     }
 
     fn transport(&self) -> &'static str {

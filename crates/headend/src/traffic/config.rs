@@ -7,14 +7,43 @@ use super::{
     video_call, voice, web,
 };
 use crate::flow::Protocol;
-use crate::metrics::deadline;
+use crate::metrics::{Measure, deadline};
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
-/// What somebody does on the line.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum ApplicationConfig {
+/// The list of applications.
+macro_rules! applications {
+    ($($(#[$doc:meta])* $variant:ident($config:ty),)+) => {
+        /// What somebody does on the line.
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case", deny_unknown_fields)]
+        pub enum ApplicationConfig {
+            $($(#[$doc])* $variant($config),)+
+        }
+
+        impl ApplicationConfig {
+            /// What every application is, in the order of their names.
+            pub fn list() -> Vec<About> {
+                vec![$(<$config>::about()),+]
+            }
+
+            /// What it is, whatever its parameters.
+            pub fn about(&self) -> About {
+                match self {
+                    $(Self::$variant(_) => <$config>::about(),)+
+                }
+            }
+
+            fn definition(&self) -> &dyn Definition {
+                match self {
+                    $(Self::$variant(config) => config,)+
+                }
+            }
+        }
+    };
+}
+
+applications! {
     /// Files over TCP, or one transfer that never ends.
     Bulk(bulk::Config),
     /// Datagrams at a constant rate.
@@ -55,13 +84,57 @@ pub enum ApplicationConfig {
     Web(web::Config),
 }
 
+/// What is to be known of an application, whatever its parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// Its name in scenarios and results.
+    pub name: &'static str,
+    /// What sets it apart from others.
+    pub properties: &'static [Property],
+    /// What it can report, the most telling first. It reports nothing else.
+    pub measures: &'static [Measure],
+}
+
+/// What sets some applications apart, for those who judge, compare and draw what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Property {
+    /// It sends datagrams, and its rate follows the line's.
+    Adaptive,
+    /// It takes what it can get, and so counts for Jain's index.
+    Bulk,
+    /// It is a game: where nothing of it was scored, its delay is judged by what games need.
+    Game,
+    /// It has more to send for as long as anything of it is under way.
+    Greedy,
+    /// It watches the other flows: where not all can be drawn, it is left out first.
+    Probe,
+    /// It moves data: runs are compared by its goodput.
+    Transfer,
+}
+
+impl Property {
+    /// Its name in the engine's description.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Adaptive => "adaptive",
+            Self::Bulk => "bulk",
+            Self::Game => "game",
+            Self::Greedy => "greedy",
+            Self::Probe => "probe",
+            Self::Transfer => "transfer",
+        }
+    }
+}
+
 /// A parameter that does not make sense: the path of its key within the application's table, and what is expected there.
 pub type Fault = (String, String);
 
 /// What an application's parameters say about it.
 pub(super) trait Definition {
-    /// Its name in scenarios and results.
-    fn name(&self) -> &'static str;
+    /// What it is, whatever its parameters.
+    fn about() -> About
+    where
+        Self: Sized;
     /// `tcp` or `udp`; results know no third, so that echo requests count as datagrams.
     fn transport(&self) -> &'static str;
     /// The directions it can have; the first is the default.
@@ -83,7 +156,7 @@ pub(super) trait Definition {
 impl ApplicationConfig {
     /// Its name in scenarios and results.
     pub fn name(&self) -> &'static str {
-        self.definition().name()
+        self.about().name
     }
 
     /// `tcp` or `udp`.
@@ -117,7 +190,7 @@ impl ApplicationConfig {
 
     /// Whether it takes what it can get, and so counts for Jain's index.
     pub fn is_bulk(&self) -> bool {
-        matches!(self, Self::Bulk(_))
+        self.about().properties.contains(&Property::Bulk)
     }
 
     /// Finds values that their types allow and that make no sense.
@@ -146,34 +219,10 @@ impl ApplicationConfig {
             .collect();
         Err(format!(
             "the direction of {} can be {}, not \"{}\"",
-            definition.name(),
+            self.name(),
             possible.join(" or "),
             direction.name()
         ))
-    }
-
-    fn definition(&self) -> &dyn Definition {
-        match self {
-            Self::Bulk(config) => config,
-            Self::Cbr(config) => config,
-            Self::CloudGaming(config) => config,
-            Self::Conference(config) => config,
-            Self::Game(config) => config,
-            Self::HalfLife(config) => config,
-            Self::Isochronous(config) => config,
-            Self::LldGame(config) => config,
-            Self::Ping(config) => config,
-            Self::Poisson(config) => config,
-            Self::Quake3(config) => config,
-            Self::Replay(config) => config,
-            Self::Responsiveness(config) => config,
-            Self::SpeedTest(config) => config,
-            Self::Streaming(config) => config,
-            Self::Torrent(config) => config,
-            Self::VideoCall(config) => config,
-            Self::Voice(config) => config,
-            Self::Web(config) => config,
-        }
     }
 }
 
@@ -273,33 +322,14 @@ mod tests {
         toml::from_str(text).expect("a good application")
     }
 
-    fn all() -> [ApplicationConfig; 19] {
-        let parameters = |name| match name {
-            "replay" => "up = '0 200'",
-            _ => "",
-        };
-        [
-            "bulk",
-            "cbr",
-            "cloud_gaming",
-            "conference",
-            "game",
-            "half_life",
-            "isochronous",
-            "lld_game",
-            "ping",
-            "poisson",
-            "quake3",
-            "replay",
-            "responsiveness",
-            "speed_test",
-            "streaming",
-            "torrent",
-            "video_call",
-            "voice",
-            "web",
-        ]
-        .map(|name| read(&format!("[{name}]\n{}", parameters(name))))
+    fn all() -> impl Iterator<Item = ApplicationConfig> {
+        ApplicationConfig::list().into_iter().map(|about| {
+            let parameters = match about.name {
+                "replay" => "up = '0 200'",
+                _ => "",
+            };
+            read(&format!("[{}]\n{parameters}", about.name))
+        })
     }
 
     #[test]

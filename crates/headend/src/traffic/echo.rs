@@ -5,8 +5,16 @@
 use std::collections::VecDeque;
 
 use super::AppContext;
-use crate::metrics::Measure;
+use crate::metrics::measure::{Felt, Kind, Unit};
 use crate::time::{Duration, Instant};
+
+/// One sample for each request; NaN for one without an answer.
+pub(super) static RTT: Kind = Kind {
+    felt: Felt::AsWaiting,
+    place: 30,
+    compared_by: &[("round trip p50", "p50"), ("round trip p99", "p99")],
+    ..Kind::new("rtt", Unit::Time, "Round-trip time of a probe.")
+};
 
 /// The requests of a prober that may still be answered.
 #[derive(Debug)]
@@ -69,7 +77,7 @@ impl Requests {
             let request = &mut self.outstanding[index];
             request.answered = true;
             let rtt = cx.now - request.sent_at;
-            cx.measure(Measure::Rtt, rtt.as_nanos() as f64);
+            cx.measure(RTT.whole(), rtt.as_nanos() as f64);
         }
         // The oldest request stays, answered or not, until its time-out: the one pending wake-up stands for it.
     }
@@ -81,7 +89,7 @@ impl Requests {
             && cx.now >= oldest.sent_at + self.timeout
         {
             if !oldest.answered {
-                cx.measure(Measure::Rtt, f64::NAN);
+                cx.measure(RTT.whole(), f64::NAN);
             }
             self.outstanding.pop_front();
         }

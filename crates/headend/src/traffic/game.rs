@@ -3,8 +3,10 @@
 //! The class of traffic that game and voice share in the AQM study: small, regular, and useless when late. How much of it was late or lost is
 //! [`crate::metrics::deadline`]'s score.
 
-use super::config::{Definition, Fault, ensure_datagram, ensure_gap, ensure_scoring};
-use super::scored::Scored;
+use super::config::{
+    About, Definition, Fault, Property, ensure_datagram, ensure_gap, ensure_scoring,
+};
+use super::scored::{self, Scored};
 use super::stream::{Pace, Phase, Stream};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::metrics::deadline;
@@ -39,8 +41,12 @@ impl Default for Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "game"
+    fn about() -> About {
+        About {
+            name: "game",
+            properties: &[Property::Game],
+            measures: scored::MEASURES,
+        }
     }
 
     fn transport(&self) -> &'static str {

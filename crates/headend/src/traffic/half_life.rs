@@ -2,9 +2,9 @@
 //!
 //! The map that is played decides how long the server's packets are. docs/models/games.md has the distributions and the checks.
 
-use super::config::{Definition, Fault, ensure, ensure_scoring};
+use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
-use super::scored::Scored;
+use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::metrics::deadline;
 
@@ -85,8 +85,12 @@ impl Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "half_life"
+    fn about() -> About {
+        About {
+            name: "half_life",
+            properties: &[Property::Game],
+            measures: scored::MEASURES,
+        }
     }
 
     fn transport(&self) -> &'static str {

@@ -6,11 +6,11 @@
 //! One round-trip time for each (NaN without an answer in time), and each way's packet delay variation between two probes that follow each other (IPDV, RFC 3393). One-way
 //! delays and losses of each way are those of the flow's packets: clocks agree here, which irtt has to hope for.
 
-use super::config::{Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
-use super::echo::Requests;
+use super::config::{About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
+use super::echo::{RTT, Requests};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
-use crate::metrics::Measure;
+use crate::metrics::measure::{Kind, Unit};
 use crate::packet::Side;
 use crate::time::Duration;
 use crate::units::ByteCount;
@@ -45,9 +45,24 @@ impl Default for Config {
     }
 }
 
+/// One sample for each two probes that follow each other and both arrive.
+static IPDV: Kind = Kind {
+    place: 50,
+    compared_by: &[("delay variation p99", "p99")],
+    ..Kind::new(
+        "ipdv",
+        Unit::Time,
+        "Difference of the one-way delays of two probes that follow each other.",
+    )
+};
+
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "isochronous"
+    fn about() -> About {
+        About {
+            name: "isochronous",
+            properties: &[],
+            measures: const { &[RTT.whole(), IPDV.up(), IPDV.down()] },
+        }
     }
 
     fn transport(&self) -> &'static str {
@@ -133,11 +148,7 @@ impl Isochronous {
             && earlier + 1 == number
         {
             let variation = delay.as_nanos().abs_diff(other.as_nanos());
-            let measure = match at {
-                Side::Peer => Measure::Ipdv,
-                Side::Host => Measure::IpdvDown,
-            };
-            cx.measure(measure, variation as f64);
+            cx.measure(IPDV.of(at.other()), variation as f64);
         }
     }
 }

@@ -3,9 +3,9 @@
 //! Larger and fewer packets than the games of twenty years before, and more down than up. docs/models/games.md has the distributions and the
 //! checks.
 
-use super::config::{Definition, Fault, ensure_scoring};
+use super::config::{About, Definition, Fault, Property, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
-use super::scored::Scored;
+use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::metrics::deadline;
 
@@ -48,8 +48,12 @@ const HALVES: [Half; 2] = [
 ];
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "lld_game"
+    fn about() -> About {
+        About {
+            name: "lld_game",
+            properties: &[Property::Game],
+            measures: scored::MEASURES,
+        }
     }
 
     fn transport(&self) -> &'static str {

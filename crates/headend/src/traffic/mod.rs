@@ -18,7 +18,7 @@ use crate::time::{Duration, Instant};
 
 pub use crate::endpoint::News;
 
-pub use config::{ApplicationConfig, Fault};
+pub use config::{About, ApplicationConfig, Fault, Property};
 
 pub mod bulk;
 pub mod cbr;

@@ -1,7 +1,7 @@
 //! Ping: echo requests at even intervals, answered by the peer; one round-trip time each, NaN for one that has no answer in time.
 
-use super::config::{Definition, Fault, ensure, ensure_gap, ensure_span};
-use super::echo::Requests;
+use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_span};
+use super::echo::{RTT, Requests};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::packet::Side;
@@ -40,8 +40,12 @@ impl Default for Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "ping"
+    fn about() -> About {
+        About {
+            name: "ping",
+            properties: &[Property::Probe],
+            measures: const { &[RTT.whole()] },
+        }
     }
 
     fn transport(&self) -> &'static str {

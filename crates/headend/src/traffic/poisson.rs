@@ -3,7 +3,7 @@
 //! What queueing theory speaks of: equal packets make a plain link an M/D/1 queue, exponential sizes an M/M/1 queue. It is also the
 //! usual stand-in for the sum of many small users.
 
-use super::config::{Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
+use super::config::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::flow::FlowId;
 use crate::packet::Side;
@@ -60,8 +60,12 @@ impl Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "poisson"
+    fn about() -> About {
+        About {
+            name: "poisson",
+            properties: &[],
+            measures: &[],
+        }
     }
 
     fn transport(&self) -> &'static str {

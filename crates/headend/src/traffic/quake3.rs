@@ -3,9 +3,9 @@
 //! The server's packets grow with the players whose moves they tell; the client's are as many as the client draws pictures. Several players are
 //! several such flows (`count`), each with the number of `players` in the game. docs/models/games.md has the distributions and the checks.
 
-use super::config::{Definition, Fault, ensure, ensure_gap, ensure_scoring};
+use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
-use super::scored::Scored;
+use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::metrics::deadline;
 use crate::time::Duration;
@@ -61,8 +61,12 @@ impl Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "quake3"
+    fn about() -> About {
+        About {
+            name: "quake3",
+            properties: &[Property::Game],
+            measures: scored::MEASURES,
+        }
     }
 
     fn transport(&self) -> &'static str {

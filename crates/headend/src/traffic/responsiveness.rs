@@ -15,12 +15,12 @@
 //! sender; the draft asks for `TCP_NOTSENT_LOWAT`, its next revision for these 5 ms. What deviates: no probes in the first interval, when nothing says what the line can carry (the draft bounds their share of it);
 //! load-generating connections begin without a TLS handshake.
 
-use super::config::{Definition, Fault, ensure, ensure_span};
+use super::config::{About, Definition, Fault, ensure, ensure_span};
 use super::marks::Marks;
 use super::web::Tls;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
-use crate::metrics::Measure;
+use crate::metrics::measure::{self, Unit};
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::{ByteCount, Probability};
@@ -89,9 +89,44 @@ impl Default for Config {
     }
 }
 
+/// One sample for each test, of the direction that it filled; NaN where a kind of probe had no answer.
+static RPM: measure::Kind = measure::Kind {
+    scale: "round trips/min",
+    is_rising: true,
+    place: 60,
+    compared_by: &[("round trips per minute", "p50")],
+    ..measure::Kind::new(
+        "rpm",
+        Unit::PerMinute,
+        "Round trips per minute while the line is filled, as networkQuality shows them.",
+    )
+};
+
+/// One sample for each test: 0 (low), 1 (medium), 2 (high).
+static RPM_CONFIDENCE: measure::Kind = measure::Kind {
+    is_rising: true,
+    range: Some((0.0, 2.0)),
+    ..measure::Kind::new(
+        "rpm_confidence",
+        Unit::Number,
+        "How sure the round trips per minute are: 2, 1 or 0.",
+    )
+};
+
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "responsiveness"
+    fn about() -> About {
+        About {
+            name: "responsiveness",
+            properties: &[],
+            measures: const {
+                &[
+                    RPM.up(),
+                    RPM.down(),
+                    RPM_CONFIDENCE.up(),
+                    RPM_CONFIDENCE.down(),
+                ]
+            },
+        }
     }
 
     fn transport(&self) -> &'static str {
@@ -286,12 +321,8 @@ impl Responsiveness {
 
     /// The test is over: what it found, and how sure that is.
     fn finish(&mut self, rpm: Option<f64>, cx: &mut AppContext<'_>) {
-        let (measure, confidence) = match self.from {
-            Side::Host => (Measure::Rpm, Measure::RpmConfidence),
-            Side::Peer => (Measure::RpmDown, Measure::RpmConfidenceDown),
-        };
-        cx.measure(measure, rpm.unwrap_or(f64::NAN));
-        cx.measure(confidence, self.stability.confidence());
+        cx.measure(RPM.of(self.from), rpm.unwrap_or(f64::NAN));
+        cx.measure(RPM_CONFIDENCE.of(self.from), self.stability.confidence());
         for load in self.loads.drain(..) {
             cx.hang_up(load.flow);
         }

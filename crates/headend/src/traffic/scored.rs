@@ -3,7 +3,24 @@
 use super::{AppContext, AppEvent, Application, News};
 use crate::metrics::Measure;
 use crate::metrics::deadline::{Config, Scorer};
+use crate::metrics::measure::{Kind, Unit};
 use crate::packet::Side;
+
+/// One sample for each scoring period.
+pub(super) static MISSED: Kind = Kind {
+    is_periodic: true,
+    is_beside_delay: true,
+    place: 110,
+    compared_by: &[("lost or late", "mean")],
+    ..Kind::new(
+        "missed",
+        Unit::Share,
+        "Share of a game's packets that were lost or came after their deadline.",
+    )
+};
+
+/// What a game reports.
+pub(super) const MEASURES: &[Measure] = &[MISSED.up(), MISSED.down()];
 
 /// What sends datagrams by itself, whatever becomes of them.
 pub(super) trait Source: std::fmt::Debug + Send {
@@ -33,10 +50,9 @@ impl<S: Source> Scored<S> {
     }
 
     fn report(&mut self, cx: &mut AppContext<'_>) {
-        let measures = [Measure::Missed, Measure::MissedDown];
-        for (scorer, measure) in self.scorers.iter_mut().zip(measures) {
+        for (scorer, side) in self.scorers.iter_mut().zip(Side::BOTH) {
             while let Some(score) = scorer.score_due(cx.now) {
-                cx.measure_over(scorer.period(), score.ended, measure, score.missed);
+                cx.measure_over(scorer.period(), score.ended, MISSED.of(side), score.missed);
             }
         }
     }

@@ -3,10 +3,11 @@
 //! The figure is what all connections together have brought their receivers since the test began, handshakes included, over the time since then. A test
 //! that watches longer sees less of slow start, and less of what a token bucket lets pass at first.
 
-use super::config::{Definition, Fault, ensure, ensure_span};
+use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::metrics::Measure;
+use crate::metrics::measure::{Kind, Unit};
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
 
@@ -45,9 +46,49 @@ impl Default for Config {
 /// What a test without pause and with many connections could be repeated at.
 const SHORTEST_TEST: Duration = Duration::from_millis(100);
 
+/// Mean throughput of a whole test.
+static SPEED: Kind = Kind {
+    place: 70,
+    compared_by: &[("speed shown", "p50")],
+    ..Kind::new(
+        "speed",
+        Unit::Rate,
+        "Throughput that a speed test shows, at its end or after so many seconds (speed_10s).",
+    )
+};
+
+/// When somebody looks at a test, in seconds, and what they see: the times of the AQM study, between 1 and 100 s.
+static SPEED_AFTER: [(u64, Kind); 10] = [
+    (1, Kind::new("speed_1s", Unit::Rate, "")),
+    (2, Kind::new("speed_2s", Unit::Rate, "")),
+    (5, Kind::new("speed_5s", Unit::Rate, "")),
+    (7, Kind::new("speed_7s", Unit::Rate, "")),
+    (10, Kind::new("speed_10s", Unit::Rate, "")),
+    (18, Kind::new("speed_18s", Unit::Rate, "")),
+    (20, Kind::new("speed_20s", Unit::Rate, "")),
+    (25, Kind::new("speed_25s", Unit::Rate, "")),
+    (50, Kind::new("speed_50s", Unit::Rate, "")),
+    (100, Kind::new("speed_100s", Unit::Rate, "")),
+];
+
+/// What a test reports.
+const MEASURES: &[Measure] = &{
+    let mut measures = [SPEED.whole(); SPEED_AFTER.len() + 1];
+    let mut at = 0;
+    while at < SPEED_AFTER.len() {
+        measures[at + 1] = SPEED_AFTER[at].1.whole();
+        at += 1;
+    }
+    measures
+};
+
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "speed_test"
+    fn about() -> About {
+        About {
+            name: "speed_test",
+            properties: &[Property::Greedy],
+            measures: MEASURES,
+        }
     }
 
     fn transport(&self) -> &'static str {
@@ -81,7 +122,7 @@ pub struct SpeedTest {
     /// What connections brought that TCP has given up since.
     brought: u64,
     started_at: Instant,
-    /// The next of [`Measure::SPEED_AFTER`].
+    /// The next of [`SPEED_AFTER`].
     mark: usize,
     tests_done: u64,
     running: bool,
@@ -122,7 +163,7 @@ impl SpeedTest {
 
     /// The next time at which something is to be reported.
     fn wake_next(&self, cx: &mut AppContext<'_>) {
-        let mark = Measure::SPEED_AFTER.get(self.mark);
+        let mark = SPEED_AFTER.get(self.mark);
         let mark = mark.map_or(Duration::MAX, |&(seconds, _)| Duration::from_secs(seconds));
         cx.wake_at(self.started_at + mark.min(self.config.length), 0);
     }
@@ -135,16 +176,16 @@ impl SpeedTest {
             .map(|&flow| cx.received(flow, reader))
             .sum();
         let speed = (self.brought + bytes) as f64 * 8e9 / passed.as_nanos() as f64;
-        if let Some(&(seconds, _)) = Measure::SPEED_AFTER.get(self.mark)
-            && passed == Duration::from_secs(seconds)
+        if let Some((seconds, kind)) = SPEED_AFTER.get(self.mark)
+            && passed == Duration::from_secs(*seconds)
         {
-            cx.measure(Measure::SpeedAfter(self.mark as u8), speed);
+            cx.measure(kind.whole(), speed);
             self.mark += 1;
         }
         if passed < self.config.length {
             return self.wake_next(cx);
         }
-        cx.measure(Measure::Speed, speed);
+        cx.measure(SPEED.whole(), speed);
         for flow in self.flows.drain(..) {
             cx.hang_up(flow);
         }

@@ -13,11 +13,11 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::{Definition, Fault, ensure, ensure_span};
+use super::config::{About, Definition, Fault, ensure, ensure_span};
 use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
-use crate::metrics::Measure;
+use crate::metrics::measure::{Kind, Unit};
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::{ByteCount, Rate};
@@ -126,9 +126,72 @@ impl Default for Config {
     }
 }
 
+/// One sample for each time that the picture stood still.
+static STALL: Kind = Kind::new(
+    "stall",
+    Unit::Time,
+    "How long a streamed video stood still, each time that it did.",
+);
+
+/// One sample for each period.
+static STALLED: Kind = Kind {
+    is_periodic: true,
+    place: 90,
+    compared_by: &[("video stood still", "mean")],
+    ..Kind::new(
+        "stalled",
+        Unit::Share,
+        "Share of the time in which a streamed video stood still.",
+    )
+};
+
+/// One sample.
+static STARTUP_DELAY: Kind = Kind {
+    place: 80,
+    compared_by: &[("until the first picture", "p50")],
+    ..Kind::new(
+        "startup_delay",
+        Unit::Time,
+        "From the start of a streamed video to its first picture.",
+    )
+};
+
+/// One sample for each period.
+static SWITCHES: Kind = Kind {
+    is_periodic: true,
+    ..Kind::new(
+        "switches",
+        Unit::Number,
+        "How often a streamed video changed its rate.",
+    )
+};
+
+/// One sample for each segment.
+static SEGMENT_RATE: Kind = Kind {
+    place: 100,
+    compared_by: &[("segment rate", "mean")],
+    ..Kind::new(
+        "segment_rate",
+        Unit::Rate,
+        "Rate of the video that the player chose, segment by segment.",
+    )
+};
+
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "streaming"
+    fn about() -> About {
+        About {
+            name: "streaming",
+            properties: &[],
+            measures: const {
+                &[
+                    STALL.whole(),
+                    STALLED.whole(),
+                    STARTUP_DELAY.whole(),
+                    SWITCHES.whole(),
+                    SEGMENT_RATE.whole(),
+                ]
+            },
+        }
     }
 
     fn transport(&self) -> &'static str {
@@ -296,7 +359,7 @@ impl Streaming {
         if self.player.begun && rung != self.rung {
             self.switches += 1;
         }
-        cx.measure(Measure::SegmentRate, rate.0 as f64);
+        cx.measure(SEGMENT_RATE.whole(), rate.0 as f64);
         self.segment = Some((rung, bytes, cx.now));
         self.send_request(cx);
     }
@@ -358,11 +421,11 @@ impl Streaming {
         self.player.playing = true;
         if self.player.begun {
             let stall = cx.now - self.player.stands_since;
-            cx.measure(Measure::Stall, stall.as_nanos() as f64);
+            cx.measure(STALL.whole(), stall.as_nanos() as f64);
         } else {
             self.player.begun = true;
             let delay = cx.now - self.started_at;
-            cx.measure(Measure::StartupDelay, delay.as_nanos() as f64);
+            cx.measure(STARTUP_DELAY.whole(), delay.as_nanos() as f64);
             cx.wake_at(cx.now + self.config.period, PERIOD);
         }
     }
@@ -377,9 +440,9 @@ impl Streaming {
         let stood = self.config.period.saturating_sub(played);
         let share = stood.as_nanos() as f64 / self.config.period.as_nanos() as f64;
         let period = self.config.period;
-        cx.measure_over(period, cx.now, Measure::Stalled, share);
+        cx.measure_over(period, cx.now, STALLED.whole(), share);
         let switches = std::mem::take(&mut self.switches);
-        cx.measure_over(period, cx.now, Measure::Switches, f64::from(switches));
+        cx.measure_over(period, cx.now, SWITCHES.whole(), f64::from(switches));
         cx.wake_at(cx.now + self.config.period, PERIOD);
     }
 

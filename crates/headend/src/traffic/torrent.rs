@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::config::{Definition, Fault, ensure, ensure_rate};
+use super::config::{About, Definition, Fault, Property, ensure, ensure_rate};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::packet::Side;
@@ -46,8 +46,12 @@ impl Default for Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "torrent"
+    fn about() -> About {
+        About {
+            name: "torrent",
+            properties: &[Property::Transfer],
+            measures: &[],
+        }
     }
 
     fn transport(&self) -> &'static str {

@@ -9,10 +9,96 @@ use super::stream::Pace;
 use crate::flow::FlowId;
 use crate::metrics::Measure;
 use crate::metrics::frames::{Scorer, Scoring};
+use crate::metrics::measure::{Chart, Felt, Kind, Unit};
 use crate::packet::Side;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+
+/// One sample for each scoring period: the mean over the frames that came whole, NaN where none did.
+pub(super) static FRAME_DELAY: Kind = Kind {
+    is_periodic: true,
+    felt: Felt::AtOnce,
+    place: 120,
+    compared_by: &[("frame delay p50", "p50"), ("frame delay p95", "p95")],
+    chart: Some(Chart {
+        name: "video",
+        title: "Frame delay",
+        axis: "frame delay (ms)",
+        factor: 1e-6,
+        explanation: "How long a video frame takes from its encoding until its last packet is there, in the mean of each scoring period. A call \
+                      is at its ease below 150 ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in which no frame came \
+                      whole.",
+        is_points: false,
+        is_after_queues: false,
+        place: 20,
+    }),
+    ..Kind::new(
+        "frame_delay",
+        Unit::Time,
+        "From the encoding of a video's frame to the arrival of its last packet.",
+    )
+};
+
+/// One sample for each scoring period.
+pub(super) static FRAMES_LATE: Kind = Kind {
+    is_periodic: true,
+    place: 130,
+    compared_by: &[("frames late", "mean")],
+    ..Kind::new(
+        "frames_late",
+        Unit::Share,
+        "Share of a video's frames that were not whole at their deadline.",
+    )
+};
+
+/// One sample for each scoring period.
+pub(super) static FROZEN: Kind = Kind {
+    is_periodic: true,
+    place: 140,
+    compared_by: &[("picture still", "mean")],
+    ..Kind::new(
+        "frozen",
+        Unit::Share,
+        "Share of the time in which the picture of a video stood still.",
+    )
+};
+
+/// One sample for each scoring period.
+pub(super) static VIDEO_RATE: Kind = Kind {
+    is_periodic: true,
+    place: 150,
+    compared_by: &[("video rate", "mean")],
+    chart: Some(Chart {
+        name: "live-video-rate",
+        title: "Rate of live video that arrived",
+        axis: "live video that arrived (Mbit/s)",
+        factor: 1e-6,
+        explanation: "What arrived of the frames of each video call or cloud game in each scoring period. The rate of a call follows the line: \
+                      it should climb to the best that the call can send and stay; a fall is a line that has less to give, or a sender that \
+                      takes a queue for that. ↑ is what the other side sees.",
+        is_points: false,
+        is_after_queues: false,
+        place: 30,
+    }),
+    ..Kind::new(
+        "video_rate",
+        Unit::Rate,
+        "Rate of a video's frames that arrived.",
+    )
+};
+
+/// What video both ways reports.
+pub(super) const MEASURES: &[Measure] = &[
+    FRAME_DELAY.up(),
+    FRAME_DELAY.down(),
+    FRAMES_LATE.up(),
+    FRAMES_LATE.down(),
+    FROZEN.up(),
+    FROZEN.down(),
+    VIDEO_RATE.up(),
+    VIDEO_RATE.down(),
+];
 
 /// What one side's video is like. All of it has been checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -227,28 +313,14 @@ impl Video {
 
 /// Reports the scores of video from `side` that are due.
 pub(super) fn report(scorer: &mut Scorer, side: Side, cx: &mut AppContext<'_>) {
-    let [delay, late, frozen, rate] = match side {
-        Side::Host => [
-            Measure::FrameDelay,
-            Measure::FramesLate,
-            Measure::Frozen,
-            Measure::VideoRate,
-        ],
-        Side::Peer => [
-            Measure::FrameDelayDown,
-            Measure::FramesLateDown,
-            Measure::FrozenDown,
-            Measure::VideoRateDown,
-        ],
-    };
     while let Some(score) = scorer.score_due(cx.now) {
-        for (measure, value) in [
-            (delay, score.delay),
-            (late, score.late),
-            (frozen, score.frozen),
-            (rate, score.rate),
+        for (kind, value) in [
+            (&FRAME_DELAY, score.delay),
+            (&FRAMES_LATE, score.late),
+            (&FROZEN, score.frozen),
+            (&VIDEO_RATE, score.rate),
         ] {
-            cx.measure_over(scorer.period(), score.ended, measure, value);
+            cx.measure_over(scorer.period(), score.ended, kind.of(side), value);
         }
     }
 }

@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 
-use super::config::{Definition, Fault, ensure, ensure_scoring, ensure_video};
+use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring, ensure_video};
 use super::drawn::Law;
 use super::gcc::{BURST, Gcc, Reported};
 use super::stream::Pace;
-use super::video::{Format, Packets, report};
+use super::video::{self, Format, Packets, report};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::metrics::deadline;
@@ -109,8 +109,12 @@ impl Config {
 }
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "video_call"
+    fn about() -> About {
+        About {
+            name: "video_call",
+            properties: &[Property::Adaptive],
+            measures: video::MEASURES,
+        }
     }
 
     fn transport(&self) -> &'static str {

@@ -1,7 +1,8 @@
 //! The result tables of a run, made from what the recorder counted.
 
-use super::{FLOW_FIGURES, GroupInfo, Measure, QUEUE_FIGURES, QueueInfo, Recorder};
-use crate::flow::GroupId;
+use std::collections::BTreeMap;
+
+use super::{FLOW_FIGURES, GroupInfo, QUEUE_FIGURES, QueueInfo, Recorder};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::table::{Column, FLOAT, INTEGER, TEXT, Table};
 use crate::packet::Side;
@@ -201,13 +202,14 @@ impl Recorder {
     }
 
     fn measures_table(&self) -> Table {
-        let mut keys: Vec<(GroupId, Measure)> = self
-            .samples
-            .iter()
-            .map(|sample| (sample.group, sample.measure))
-            .collect();
-        keys.sort_unstable();
-        keys.dedup();
+        let mut taken = BTreeMap::new();
+        for sample in &self.samples {
+            let key = (sample.group, sample.measure.key());
+            let own = taken.entry(key).or_insert((sample.measure, Vec::new()));
+            own.1.push(sample.value);
+        }
+        let mut rows: Vec<_> = taken.into_iter().collect();
+        rows.sort_by_cached_key(|((group, _), (measure, _))| (*group, order(&measure.name())));
         let mut table = Table::of(&[
             ("flow", TEXT),
             ("measure", TEXT),
@@ -224,21 +226,14 @@ impl Recorder {
             ("p99", FLOAT),
             ("max", FLOAT),
         ]);
-        for (group, measure) in keys {
-            let of_key = || {
-                self.samples
-                    .iter()
-                    .filter(|sample| sample.group == group && sample.measure == measure)
-            };
-            let mut values: Vec<f64> = of_key()
-                .map(|sample| sample.value)
-                .filter(|value| !value.is_nan())
-                .collect();
+        for ((group, _), (measure, mut values)) in rows {
+            let count = values.len() as u64;
+            values.retain(|value| !value.is_nan());
             values.sort_unstable_by(f64::total_cmp);
             table.text("flow", &self.groups[group.0 as usize].name);
-            table.text("measure", measure.name());
-            table.text("unit", measure.unit());
-            table.integer("count", of_key().count() as u64);
+            table.text("measure", &measure.name());
+            table.text("unit", measure.kind.unit.name());
+            table.integer("count", count);
             table.float("mean", values.iter().sum::<f64>() / values.len() as f64);
             for (name, q) in [
                 ("min", 0.0),
@@ -266,7 +261,7 @@ impl Recorder {
         ]);
         for sample in &self.samples {
             table.text("flow", &self.groups[sample.group.0 as usize].name);
-            table.text("measure", sample.measure.name());
+            table.text("measure", &sample.measure.name());
             table.integer("time_ns", sample.at.as_nanos());
             table.float("value", sample.value);
         }
@@ -433,6 +428,12 @@ fn delays(table: &mut Table, delays: &Histogram) {
     table.float("delay_max_ns", delays.max());
 }
 
+/// What names of measures are ordered by: the letters, then the number in them.
+fn order(name: &str) -> (String, u64) {
+    let (digits, letters): (String, String) = name.chars().partition(char::is_ascii_digit);
+    (letters, digits.parse().unwrap_or(0))
+}
+
 /// Quantile of sorted values, linear between neighbours; NaN of nothing.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
@@ -470,6 +471,22 @@ mod tests {
         assert!((share(50_000, 50, 100_000.0) - 0.5).abs() < 1e-12);
         assert!(share(2000, 2, 1000.0).is_nan() && share(0, 0, 1000.0).is_nan());
         assert!(share(0, 0, 10_000.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn measures_are_ordered_by_their_letters_and_then_by_their_numbers() {
+        let mut names = [
+            "speed_100s",
+            "speed_10s",
+            "rpm_down",
+            "speed",
+            "rpm",
+            "speed_2s",
+            "rpm_confidence",
+        ];
+        names.sort_by_cached_key(|name| order(name));
+        let ordered = "rpm rpm_confidence rpm_down speed speed_2s speed_10s speed_100s";
+        assert_eq!(names.join(" "), ordered);
     }
 
     #[test]

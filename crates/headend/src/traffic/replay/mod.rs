@@ -10,7 +10,7 @@ mod packets;
 pub use choose::choose;
 pub use packets::Packets;
 
-use super::config::{Definition, Fault, ensure, ensure_span};
+use super::config::{About, Definition, Fault, ensure, ensure_span};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::flow::{FlowId, Protocol};
 use crate::packet::Side;
@@ -142,8 +142,12 @@ impl Config {
 const MOST_PACKETS: usize = 1_000_000;
 
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "replay"
+    fn about() -> About {
+        About {
+            name: "replay",
+            properties: &[],
+            measures: &[],
+        }
     }
 
     fn transport(&self) -> &'static str {

@@ -9,10 +9,10 @@ mod signalling;
 mod talk;
 
 use self::signalling::{Event, Signalling};
-use self::talk::Talk;
-use super::config::{Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
+use self::talk::{LATE, MOS, Talk};
+use super::config::{About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
 use super::{AppContext, AppEvent, Application, Direction, News};
-use crate::metrics::Measure;
+use crate::metrics::measure::{Chart, Kind, Unit};
 use crate::metrics::voice::{self, Codec, DeJitter, Scorer};
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
@@ -102,9 +102,55 @@ const G729_FRAME: u64 = 10_000_000;
 /// RTP 12 B, UDP 8 B, IPv4 20 B.
 const HEADERS: u64 = 40;
 
+/// One sample for each call with signalling: NaN if it failed.
+static SET_UP_TIME: Kind = Kind {
+    place: 160,
+    compared_by: &[("call set-up p50", "p50")],
+    chart: Some(Chart {
+        name: "set-up",
+        title: "Call set-up time",
+        axis: "until answered (s)",
+        factor: 1e-9,
+        explanation: "Each point is a call, from asking for it to its answer; one that failed has none. It takes a round trip, with whatever \
+                      stands in the queues on the way; half a second and more comes of messages that were lost and sent again.",
+        is_points: true,
+        is_after_queues: false,
+        place: 10,
+    }),
+    ..Kind::new(
+        "set_up_time",
+        Unit::Time,
+        "From a call's first INVITE to its answer.",
+    )
+};
+
+/// One sample for each call with signalling: 1 if it could not be set up, 0 if it could.
+static CALL_FAILED: Kind = Kind {
+    place: 170,
+    compared_by: &[("calls failed", "mean")],
+    ..Kind::new(
+        "call_failed",
+        Unit::Share,
+        "Share of the calls that could not be set up.",
+    )
+};
+
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "voice"
+    fn about() -> About {
+        About {
+            name: "voice",
+            properties: &[],
+            measures: const {
+                &[
+                    MOS.up(),
+                    MOS.down(),
+                    LATE.up(),
+                    LATE.down(),
+                    SET_UP_TIME.whole(),
+                    CALL_FAILED.whole(),
+                ]
+            },
+        }
     }
 
     fn transport(&self) -> &'static str {
@@ -264,8 +310,8 @@ impl Voice {
     /// What the signalling came to.
     fn signalled(&mut self, event: Option<Event>, cx: &mut AppContext<'_>) {
         let measure = |set_up: f64, failed: f64, cx: &mut AppContext<'_>| {
-            cx.measure(Measure::SetUpTime, set_up);
-            cx.measure(Measure::CallFailed, failed);
+            cx.measure(SET_UP_TIME.whole(), set_up);
+            cx.measure(CALL_FAILED.whole(), failed);
         };
         match event {
             None => {}

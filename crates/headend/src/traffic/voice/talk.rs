@@ -2,12 +2,38 @@
 
 use super::{Config, REPORT};
 use crate::flow::FlowId;
-use crate::metrics::Measure;
+use crate::metrics::measure::{Felt, Kind, Unit};
 use crate::metrics::voice::Scorer;
 use crate::packet::Side;
 use crate::time::Duration;
 use crate::traffic::stream::{Pace, Phase, Stream};
 use crate::traffic::{AppContext, Direction};
+
+/// One sample for each scoring period: the mean opinion score.
+pub(super) static MOS: Kind = Kind {
+    scale: "MOS",
+    is_rising: true,
+    range: Some((1.0, 4.5)),
+    is_periodic: true,
+    felt: Felt::AtOnce,
+    place: 10,
+    compared_by: &[("MOS p50", "p50"), ("MOS p5", "p5")],
+    ..Kind::new(
+        "mos",
+        Unit::Number,
+        "Score of a telephone call from 1 to 5, by the E-model (ITU-T G.107).",
+    )
+};
+
+/// One sample for each scoring period.
+pub(super) static LATE: Kind = Kind {
+    is_periodic: true,
+    ..Kind::new(
+        "late",
+        Unit::Share,
+        "Share of a call's packets that came after their playout time.",
+    )
+};
 
 /// Packets of sound both ways, or one way.
 #[derive(Debug)]
@@ -84,15 +110,11 @@ impl Talk {
         if !self.waits {
             return;
         }
-        let measures = [
-            (Measure::Mos, Measure::Late),
-            (Measure::MosDown, Measure::LateDown),
-        ];
-        for (scorer, (mos, late)) in self.scorers.iter_mut().zip(measures) {
+        for (scorer, side) in self.scorers.iter_mut().zip(Side::BOTH) {
             while let Some(score) = scorer.score_due(cx.now) {
                 let period = scorer.period();
-                cx.measure_over(period, score.ended, mos, score.mos);
-                cx.measure_over(period, score.ended, late, score.late);
+                cx.measure_over(period, score.ended, MOS.of(side), score.mos);
+                cx.measure_over(period, score.ended, LATE.of(side), score.late);
             }
         }
         self.waits = (self.scorers.iter()).any(|scorer| scorer.deadline().is_some());

@@ -16,11 +16,11 @@ pub use self::names::Config as DnsConfig;
 use self::names::Names;
 pub use self::presets::{Browser, Site};
 pub use self::tls::Tls;
-use super::config::{Definition, Fault, ensure, ensure_span};
+use super::config::{About, Definition, Fault, ensure, ensure_span};
 use super::sizes::share_out;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
-use crate::metrics::Measure;
+use crate::metrics::measure::{Chart, Felt, Kind, Unit};
 use crate::packet::Side;
 use crate::time::{Duration, Instant};
 use crate::units::ByteCount;
@@ -105,9 +105,36 @@ impl Default for Config {
     }
 }
 
+/// One sample for each page.
+static PAGE_LOAD_TIME: Kind = Kind {
+    felt: Felt::AsWaiting,
+    place: 20,
+    compared_by: &[("page load p50", "p50"), ("page load p95", "p95")],
+    chart: Some(Chart {
+        name: "pages",
+        title: "Page load time",
+        axis: "page load (s)",
+        factor: 1e-9,
+        explanation: "Each point is a page, from its first packet to the last byte of its last part. Two seconds feel quick; a page needs a \
+                      dozen or more round trips, so queue delay counts a dozen times.",
+        is_points: true,
+        is_after_queues: false,
+        place: 40,
+    }),
+    ..Kind::new(
+        "page_load_time",
+        Unit::Time,
+        "From a web page's first packet to the last byte of its last resource.",
+    )
+};
+
 impl Definition for Config {
-    fn name(&self) -> &'static str {
-        "web"
+    fn about() -> About {
+        About {
+            name: "web",
+            properties: &[],
+            measures: const { &[PAGE_LOAD_TIME.whole()] },
+        }
     }
 
     fn transport(&self) -> &'static str {
@@ -395,7 +422,7 @@ impl Web {
     /// The page is there: its connections are closed, and the next load is due after the pause.
     fn finish(&mut self, cx: &mut AppContext<'_>) {
         let time = cx.now - self.started_at;
-        cx.measure(Measure::PageLoadTime, time.as_nanos() as f64);
+        cx.measure(PAGE_LOAD_TIME.whole(), time.as_nanos() as f64);
         for connection in self.connections.drain(..) {
             cx.hang_up(connection.flow);
         }
