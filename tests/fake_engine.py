@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from headend._engine import describe as describe
 from headend.columns import TABLES
 
 SECOND = 1_000_000_000

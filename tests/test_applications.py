@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headend
-from headend.expect import APPLICATION_MEASURES
+from headend.description import find_application
 from headend.figures import draw_figures
 from headend.grading import Finding, Grade, judge_flows
 from headend.result import Result
@@ -56,7 +56,7 @@ def test_each_application_reports_its_own_measures(evening: Result) -> None:
     reported = evening.measures.select("flow", "measure").rows()
     assert {flow for flow, _ in reported} == {"live", "probe", "rpm", "test"}
     for flow, measure in reported:
-        assert measure in APPLICATION_MEASURES[applications[flow]], flow
+        assert measure in find_application(applications[flow]).measure_names, flow
 
 
 def test_findings_say_what_somebody_meets(evening: Result) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,8 +11,6 @@ import pytest
 from fake_engine import Scenario
 from headend.errors import InputError
 from headend.expect import (
-    APPLICATION_MEASURES,
-    MEASURE_NAMES,
     Vocabulary,
     parse_expectation,
     parse_quantity_name,
@@ -232,6 +228,27 @@ def test_the_longest_known_name_is_the_subject() -> None:
     assert parse_quantity_name("cable.attic.up.delay.p50", VOCABULARY).subject == "cable.attic.up"
     assert parse_quantity_name("cable.up.delay.p50", VOCABULARY).table == "queues"
     assert parse_quantity_name("cable.goodput", VOCABULARY).table == "flows"
+
+
+def test_an_application_has_what_it_reports_and_nothing_else() -> None:
+    vocabulary = Vocabulary({"flood": "cbr", "play": "cloud_gaming", "film": "streaming"}, [])
+
+    def find(text: str) -> tuple[str, str | None]:
+        quantity = parse_quantity_name(text, vocabulary)
+        return quantity.metric, quantity.direction
+
+    assert find("play.missed.mean") == ("missed", None)
+    assert find("play.up.missed.mean") == ("missed", "up")
+    assert find("play.frame_delay_down.p95") == ("frame_delay", "down")
+    assert find("film.stall.max") == ("stall", None)
+    for text in (
+        "flood.mos.p5",
+        "play.missed_down.mean",
+        "play.up.frame_delay.p95",
+        "film.up.stall.max",
+    ):
+        with pytest.raises(InputError, match=r'has no metric "'):
+            parse_quantity_name(text, vocabulary)
 
 
 def test_names_come_from_the_scenario() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import headend
-from headend.expect import APPLICATION_MEASURES
+from headend.description import find_application
 from headend.figures.catalogue import draw_figures
 from headend.grading import Finding, Grade, judge_flows
 from headend.result import Result
@@ -55,7 +55,7 @@ def test_each_reports_the_measures_that_expectations_may_name(runs: tuple[Result
     for result in runs:
         for name in GAMES + VIDEOS:
             rows = result.measures.filter(flow=name)
-            assert set(rows["measure"]) == set(APPLICATION_MEASURES[name]), name
+            assert set(rows["measure"]) == set(find_application(name).measure_names), name
 
 
 def test_on_a_quiet_line_all_are_well(runs: tuple[Result, Result]) -> None:

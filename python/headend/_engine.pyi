@@ -12,6 +12,7 @@ __all__ = [
     "ScenarioError",
     "build",
     "columns",
+    "describe",
     "parse",
     "reference",
     "refuse",
@@ -85,6 +86,9 @@ def build() -> dict[str, str | None]: ...
 
 # The columns of every table of results, by its name.
 def columns() -> dict[str, list[str]]: ...
+
+# What the engine says of queue disciplines, applications and their measures, as JSON: headend.description reads it.
+def describe() -> str: ...
 def parse(
     text: str,
     *,

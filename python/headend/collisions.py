@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.bottleneck import name_queue_key
+from headend.description import list_applications
 from headend.grading import read_number, write_quantity
-from headend.throttling import GREEDY
 from headend.wording import join_names
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def _tell_costs(result: Result, meeting: Meeting, met: set[str]) -> list[str]:
     )
     own = flows.filter(pl.col("flow").is_in(list(meeting.flows[:MOST_FLOWS])))
     costs = []
+    is_greedy = pl.col("application").is_in(list_applications("greedy"))
     for greedy in (True, False):
-        members = own.filter(pl.col("application").is_in(GREEDY) == greedy)
+        members = own.filter(is_greedy == greedy)
         if members.is_empty():
             continue
         column, kind = ("goodput_bps", "rate") if greedy else ("delay_p99_ns", "time")

@@ -19,7 +19,7 @@ def check_engine() -> None:
     """
     from headend import _engine
 
-    for name in ("columns", "build", "student_t_quantile"):
+    for name in ("columns", "build", "describe", "student_t_quantile"):
         if not hasattr(_engine, name):
             raise InputError(_describe("older", f"it has no {name}"))
     given = {(table, name) for table, names in _engine.columns().items() for name in names}

@@ -10,10 +10,7 @@
 
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
 ``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
-statistic: ``rtt``, ``page_load_time``, ``mos``, ``late``, ``set_up_time``, ``call_failed``, ``completion_time``, ``speed`` (and ``speed_10s``, …),
-``rpm`` and ``rpm_confidence``, ``ipdv``; of a streamed video ``startup_delay``, ``stall``, ``stalled``, ``segment_rate``, ``switches``; of a game
-``missed``; of video ``frame_delay``, ``frames_late``, ``frozen``, ``video_rate``. Of a flow with a
-``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
+statistic, such as ``mos`` and ``page_load_time``: the engine declares them beside the application. Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
 ``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``.
@@ -31,6 +28,7 @@ delay of nothing) misses every expectation.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -39,6 +37,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from headend.description import Measure, describe, name_measure
 from headend.errors import InputError, suggest
 from headend.fairness import compute_jain
 from headend.groups import name_group
@@ -94,61 +93,22 @@ FLOW_METRICS: dict[str, Metric] = {
     "retransmitted": Metric("retransmitted", "number", adds_up=True),
 }
 
-#: What a speed test shows at its end, and after so many seconds: those of the engine's ``Measure::SPEED_AFTER``, as ``tests/test_expect.py`` holds.
-SPEEDS = ("speed", *(f"speed_{seconds}s" for seconds in (1, 2, 5, 7, 10, 18, 20, 25, 50, 100)))
+
+@functools.cache
+def list_measures() -> dict[str, Metric]:
+    """List what applications report. What has a ``worse`` is measured in each direction, and tables have it under two names (:func:`name_measure`)."""
+    return {kind.name: _make_metric(kind) for kind in describe().measures.values()}
 
 
-def _measure(
-    kind: Kind,
-    worse: Callable[[float, float], float] | None = None,
-    limits: tuple[float, float] | None = None,
-) -> Metric:
-    return Metric("{}", kind, _SAMPLE_STATISTICS, worse=worse, range=limits)
+def _make_metric(kind: Measure) -> Metric:
+    worse = (min if kind.is_rising else max) if kind.has_directions else None
+    return Metric("{}", kind.quantity, _SAMPLE_STATISTICS, worse=worse, range=kind.range)
 
 
-#: What applications measure. Those with a ``worse`` are measured in each direction: tables have them under two names (:func:`name_measure`).
-MEASURES: dict[str, Metric] = {
-    "rtt": _measure("time"),
-    "page_load_time": _measure("time"),
-    "completion_time": _measure("time"),
-    "mos": _measure("number", min, (1.0, 4.5)),
-    "late": _measure("ratio", max),
-    "ipdv": _measure("time", max),
-    "rpm": _measure("number", min),
-    "rpm_confidence": _measure("number", min, (0.0, 2.0)),
-    **{name: _measure("rate") for name in SPEEDS},
-    "stall": _measure("time"),
-    "stalled": _measure("ratio"),
-    "startup_delay": _measure("time"),
-    "switches": _measure("number"),
-    "segment_rate": _measure("rate"),
-    "missed": _measure("ratio", max),
-    "frame_delay": _measure("time", max),
-    "frames_late": _measure("ratio", max),
-    "frozen": _measure("ratio", max),
-    "video_rate": _measure("rate", min),
-    "set_up_time": _measure("time"),
-    "call_failed": _measure("ratio"),
-}
+def list_measure_names() -> frozenset[str]:
+    """List all names that tables have for measures."""
+    return frozenset(name for kind in describe().measures.values() for name in kind.names)
 
-
-def name_measure(metric: str, direction: str) -> str:
-    """Give the name that tables have for what is measured in one direction.
-
-    Examples
-    --------
-    >>> name_measure("mos", "up"), name_measure("mos", "down")
-    ('mos', 'mos_down')
-    """
-    return metric if direction == "up" else f"{metric}_down"
-
-
-#: All names that tables have for measures.
-MEASURE_NAMES = frozenset(
-    name_measure(name, way)
-    for name, metric in MEASURES.items()
-    for way in (("up", "down") if metric.worse else ("up",))
-)
 
 QUEUE_METRICS: dict[str, Metric] = {
     "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS),
@@ -183,30 +143,6 @@ CHANNEL_METRICS: dict[str, Metric] = {
 }
 
 RUN_METRICS: dict[str, Metric] = {"jain_index": Metric("jain_index", "number", range=_SHARE)}
-
-_MISSED = ("missed", "missed_down")
-_VIDEO_DOWN = ("frame_delay_down", "frames_late_down", "frozen_down", "video_rate_down")
-_VIDEO = ("frame_delay", "frames_late", "frozen", "video_rate", *_VIDEO_DOWN)
-
-#: Which measures an application reports, as tables call them; one that is not named here may report any.
-APPLICATION_MEASURES: dict[str, tuple[str, ...]] = {
-    "bulk": ("completion_time",),
-    "cloud_gaming": (*_VIDEO_DOWN, "missed"),
-    "conference": _VIDEO,
-    "game": _MISSED,
-    "half_life": _MISSED,
-    "isochronous": ("rtt", "ipdv", "ipdv_down"),
-    "lld_game": _MISSED,
-    "ping": ("rtt",),
-    "quake3": _MISSED,
-    "responsiveness": ("rpm", "rpm_down", "rpm_confidence", "rpm_confidence_down"),
-    "speed_test": SPEEDS,
-    "streaming": ("startup_delay", "stall", "stalled", "segment_rate", "switches"),
-    "torrent": (),
-    "video_call": _VIDEO,
-    "voice": ("mos", "mos_down", "late", "late_down", "set_up_time", "call_failed"),
-    "web": ("page_load_time",),
-}
 
 
 @dataclass(frozen=True)
@@ -312,7 +248,7 @@ class Quantity:
 
     def _read_measures(self, rows: pl.DataFrame) -> list[float]:
         """Give a value for each member; of both directions that of the worse, which is none where nothing succeeded in one."""
-        worse = MEASURES[self.metric].worse
+        worse = list_measures()[self.metric].worse
         if worse is None:
             return _finite(self._take(rows, flow=self.members, measure=[self.metric]))
         ways = (self.direction,) if self.direction else ("up", "down")
@@ -333,7 +269,7 @@ class Quantity:
         return [column[place] for place in _find_rows(rows, **wanted)]
 
     def _column(self, rows: pl.DataFrame) -> list[float]:
-        metrics = _METRICS[self.table]
+        metrics = list_measures() if self.table == "measures" else _METRICS[self.table]
         column = metrics[self.metric].column.format(self.statistic)
         if column == "discarded":
             import polars.selectors as cs
@@ -345,7 +281,6 @@ class Quantity:
 _METRICS: dict[str, dict[str, Metric]] = {
     "queues": QUEUE_METRICS,
     "channels": CHANNEL_METRICS,
-    "measures": MEASURES,
     "flows": FLOW_METRICS,
 }
 
@@ -510,7 +445,7 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     definition = metrics[metric]
     if table == "flows" and metric not in FLOW_METRICS:
         table = "measures"
-        if metric not in MEASURES:
+        if metric not in list_measures():
             metric, direction = metric.removesuffix("_down"), "down"
     statistic = rest[1] if len(rest) > 1 else None
     if definition.statistics and statistic not in definition.statistics:
@@ -534,17 +469,22 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
 
 def _list_measures(application: str, direction: str | None) -> dict[str, Metric]:
     """Give what an application measures in a direction; without one, all of it, what is measured downstream by its second name too."""
-    reported = APPLICATION_MEASURES.get(application)
+    about = describe().applications.get(application)
+    measures = list_measures()
+    if about is None:
+        # What another engine's application reports is not known: anything.
+        reported = [(name, way) for name in measures for way in ("up", "down")]
+    else:
+        reported = [(kind.name, way or "up") for kind, way in about.measures]
     found = {}
-    for name, metric in MEASURES.items():
+    for name in dict.fromkeys(name for name, _ in reported):
+        metric = measures[name]
         if metric.worse is None:
-            if direction is None and (reported is None or name in reported):
+            if direction is None:
                 found[name] = metric
             continue
-        ways = {
-            way for way in ("up", "down") if reported is None or name_measure(name, way) in reported
-        }
-        if direction in ways or (direction is None and ways):
+        ways = {way for own, way in reported if own == name}
+        if direction is None or direction in ways:
             found[name] = metric
         if direction is None and "down" in ways:
             found[name_measure(name, "down")] = metric

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from headend.description import list_applications
 from headend.groups import name_group
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def _gather_goodputs(result: Result) -> dict[str, dict[str, list[float]]]:
     """Give the goodputs of bulk flows by direction and group, bit/s."""
     import polars as pl
 
-    data = result.flows.filter((pl.col("carries") == "data") & (pl.col("application") == "bulk"))
+    is_bulk = pl.col("application").is_in(list_applications("bulk"))
+    data = result.flows.filter((pl.col("carries") == "data") & is_bulk)
     goodputs: dict[str, dict[str, list[float]]] = {}
     for flow, direction, goodput in data.select("flow", "direction", "goodput_bps").iter_rows():
         groups = goodputs.setdefault(direction, {})

@@ -27,6 +27,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from headend.bottleneck import LONG_WAIT
+from headend.description import find_application
 from headend.parameters import read_parameters
 from headend.quantity import format_quantity
 
@@ -50,12 +51,6 @@ PING_MARKS = (130e6, 250e6, 400e6)
 #: Loss of pings and of datagrams, as shares.
 LOSS_MARKS = (0.01, 0.025, 0.05)
 
-#: Applications whose delay is judged by what games ask for, where nothing of theirs was scored.
-GAMES = ("game", "half_life", "lld_game", "quake3")
-
-#: Applications that are scored period by period, as tables have no score of before a whole one is over.
-SCORED = ("voice", "video_call", "conference", "cloud_gaming", *GAMES)
-
 #: Packets of a game, or of a cloud game's input, that were lost or came after their deadline, as shares.
 PLAY_MARKS = (0.05, 0.2, 0.5)
 
@@ -66,6 +61,9 @@ FREEZE_MARKS = (0.005, 0.02, 0.05)
 #: Share of a call's packets, lost or late, from which they are named as what spoils it.
 AUDIBLE_LOSS = 0.005
 
+
+#: Measures of transfers that their own words tell of.
+TRANSFER_MEASURES = ("completion_time", "speed")
 
 #: Why a queue discards packets for want of room, or because its law says so.
 BY_QUEUES = ("overlimit", "congested", "forced", "flow_limit", "unresponsive")
@@ -310,9 +308,22 @@ def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         return _grade_video(evidence)
     if evidence.has("missed") or evidence.has("missed_down"):
         return _grade_game(evidence)
-    if evidence.rows["transport"][0] == "udp":
-        return _grade_datagrams(evidence)
-    return _grade_transfer(evidence)
+    is_udp = evidence.rows["transport"][0] == "udp"
+    grade, text, strain = _grade_datagrams(evidence) if is_udp else _grade_transfer(evidence)
+    return grade, "; ".join([text, *_tell_reports(evidence)]), strain
+
+
+def _tell_reports(evidence: _Evidence) -> Iterator[str]:
+    """Write what an application reports of which no grade here knows: the figures by which runs are compared, of two directions the worse."""
+    for kind in dict.fromkeys(kind for kind, _ in find_application(evidence.application).measures):
+        if kind.name in TRANSFER_MEASURES:
+            continue
+        for title, statistic in kind.compared_by:
+            values = [_read_statistic(evidence, name, statistic) for name in kind.names]
+            known = [value for value in values if value is not None]
+            if known:
+                worst = min(known) if kind.is_rising else max(known)
+                yield f"{title} {write_quantity(worst, kind.quantity)}"
 
 
 def _grade_call(evidence: _Evidence) -> tuple[Grade, str, float | None]:
@@ -512,11 +523,13 @@ def _grade_datagrams(evidence: _Evidence) -> tuple[Grade, str, float | None]:
         return Grade.BAD, NOTHING_ARRIVED, math.inf
     if evidence.delay_p95 is None:
         return Grade.NONE, "nothing arrived", 0.0
-    marks = (65e6, 125e6, 200e6) if evidence.application in GAMES else (150e6, 275e6, 400e6)
+    application = find_application(evidence.application)
+    is_game = "game" in application.properties
+    marks = (65e6, 125e6, 200e6) if is_game else (150e6, 275e6, 400e6)
     by_delay = _grade_falling(evidence.delay_p95, marks)
     by_loss = _grade_falling(evidence.loss, LOSS_MARKS)
     text = f"1 packet in 20 over {write_quantity(evidence.delay_p95)}, {write_quantity(evidence.loss, 'ratio')} lost"
-    if evidence.application in SCORED:
+    if application.is_scored:
         text += "; graded by that, as no scoring period was measured whole"
     return max(by_delay, by_loss, key=ORDER.index), text, evidence.delay_p95
 

@@ -344,9 +344,9 @@ def take_first_sentence(text: str) -> str:
 
 def _is_measure(word: str) -> bool:
     """Whether a word is a measure of anything."""
-    from headend.expect import MEASURE_NAMES
+    from headend.expect import list_measure_names
 
-    return word in MEASURE_NAMES
+    return word in list_measure_names()
 
 
 def find_kind(known: Iterable[str]) -> str | None:
@@ -470,7 +470,7 @@ def _write_measure(name: str) -> str:
     from headend import expect
 
     tables = (
-        ("FLOW", expect.FLOW_METRICS | expect.MEASURES),
+        ("FLOW", expect.FLOW_METRICS | expect.list_measures()),
         ("LINK.up", expect.QUEUE_METRICS),
         ("LINK.up.channel", expect.CHANNEL_METRICS),
         ("run", expect.RUN_METRICS),
@@ -513,8 +513,10 @@ def _list_kind(kind: str) -> Mapping[str, str]:
 
         commands = [item for section in SECTIONS.values() for item in section.items()]
         return {name: command.help for name, command in commands if command.help}
-    measures: dict[str, str] = _read_file()["measures"]
-    return measures
+    from headend import description
+
+    told = {kind.name: kind.what for kind in description.describe().measures.values() if kind.what}
+    return dict(sorted((told | _read_file()["measures"]).items()))
 
 
 def _read_title(path: Path) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from headend.bottleneck import find_shared_bottleneck
+from headend.description import describe, list_applications
 from headend.fairness import measure_evenness, measure_fairness
 from headend.groups import Group, find_groups, label_member
 from headend.quantity import Kind
@@ -30,44 +31,6 @@ class Figure:
     kind: Kind
     rising: bool = False
 
-
-@dataclass(frozen=True)
-class _Measured:
-    """A figure of what an application reports: its name, the measures, of which the worst counts, and the column."""
-
-    name: str
-    measures: tuple[str, ...]
-    column: str
-    kind: Kind
-    rising: bool = False
-
-
-_MEASURED = (
-    _Measured("MOS p50", ("mos", "mos_down"), "p50", "number", rising=True),
-    _Measured("MOS p5", ("mos", "mos_down"), "p5", "number", rising=True),
-    _Measured("page load p50", ("page_load_time",), "p50", "time"),
-    _Measured("page load p95", ("page_load_time",), "p95", "time"),
-    _Measured("round trip p50", ("rtt",), "p50", "time"),
-    _Measured("round trip p99", ("rtt",), "p99", "time"),
-    _Measured("file p50", ("completion_time",), "p50", "time"),
-    _Measured("delay variation p99", ("ipdv", "ipdv_down"), "p99", "time"),
-    _Measured("round trips per minute", ("rpm", "rpm_down"), "p50", "number", rising=True),
-    _Measured("speed shown", ("speed",), "p50", "rate", rising=True),
-    _Measured("until the first picture", ("startup_delay",), "p50", "time"),
-    _Measured("video stood still", ("stalled",), "mean", "ratio"),
-    _Measured("segment rate", ("segment_rate",), "mean", "rate", rising=True),
-    _Measured("lost or late", ("missed", "missed_down"), "mean", "ratio"),
-    _Measured("frame delay p50", ("frame_delay", "frame_delay_down"), "p50", "time"),
-    _Measured("frame delay p95", ("frame_delay", "frame_delay_down"), "p95", "time"),
-    _Measured("frames late", ("frames_late", "frames_late_down"), "mean", "ratio"),
-    _Measured("picture still", ("frozen", "frozen_down"), "mean", "ratio"),
-    _Measured("video rate", ("video_rate", "video_rate_down"), "mean", "rate", rising=True),
-    _Measured("call set-up p50", ("set_up_time",), "p50", "time"),
-    _Measured("calls failed", ("call_failed",), "mean", "ratio"),
-)
-
-#: Measures beside which a flow's delay and loss still tell something.
-_BESIDE_DELAY = ("missed", "missed_down")
 
 #: Figures of the queue that runs are compared by: name, column, unit, whether more is better.
 _OF_QUEUE: tuple[tuple[str, str, Kind, bool], ...] = (
@@ -95,23 +58,27 @@ def _score(
         name: place for place, name in enumerate(result.flows["flow"].unique(maintain_order=True))
     }
     places = pl.col("flow").replace_strict(order, return_dtype=pl.Int64)
-    for figure in _MEASURED:
-        worst = pl.col(figure.column).fill_nan(None)
-        rows = (
-            result.measures.filter(pl.col("measure").is_in(figure.measures))
-            .group_by("flow")
-            .agg(value=worst.min() if figure.rising else worst.max())
-            .sort(places)
-        )
-        yield from _score_flows(rows, groups, figure.name, figure.kind, rising=figure.rising)
+    measures = sorted(describe().measures.values(), key=lambda own: (own.place, own.name))
+    for measure in measures:
+        for title, statistic in measure.compared_by:
+            worst = pl.col(statistic).fill_nan(None)
+            rows = (
+                result.measures.filter(pl.col("measure").is_in(measure.names))
+                .group_by("flow")
+                .agg(value=worst.min() if measure.is_rising else worst.max())
+                .sort(places)
+            )
+            yield from _score_flows(rows, groups, title, measure.quantity, rising=measure.is_rising)
     data = result.flows.filter((pl.col("carries") == "data") & (pl.col("packets_sent") > 0))
     bulk = (
-        data.filter(pl.col("application").is_in(["bulk", "torrent"]))
+        data.filter(pl.col("application").is_in(list_applications("transfer")))
         .group_by("flow")
         .agg(value=pl.col("goodput_bps").sum())
     )
     yield from _score_flows(bulk.sort(places), groups, "goodput", "rate", rising=True)
-    scores = result.measures.filter(~pl.col("measure").is_in(_BESIDE_DELAY))
+    # Beside these, a flow's delay and loss still say something of it.
+    beside_delay = [own for measure in measures if measure.is_beside_delay for own in measure.names]
+    scores = result.measures.filter(~pl.col("measure").is_in(beside_delay))
     reporting = scores["flow"].unique().to_list()
     silent = data.filter((pl.col("transport") == "udp") & ~pl.col("flow").is_in(reporting))
     for name, column, kind in (

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.bottleneck import FULL
+from headend.description import list_applications
 from headend.parameters import read_parameters
 
 if TYPE_CHECKING:
     from headend.result import Result
-
-#: Applications that have more to send for as long as anything of theirs is under way.
-GREEDY = ("bulk", "speed_test")
 
 #: What a queue does to slow senders down: for want of room, and because its law says so.
 BY_LIMIT = ("discarded_overlimit", "discarded_flow_limit")
@@ -60,7 +58,7 @@ def find_throttled(result: Result, queue: str) -> Throttled | None:
     flows = result.flows.filter(
         (pl.col("direction") == way)
         & (pl.col("carries") == "data")
-        & pl.col("application").is_in(GREEDY)
+        & pl.col("application").is_in(list_applications("greedy"))
         # What the path beyond loses slows a sender down without the queue's doing.
         & (counted > pl.col("discarded_corrupted") + pl.col("discarded_retry_limit"))
     )

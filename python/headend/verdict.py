@@ -21,6 +21,7 @@ from headend.bottleneck import (
 )
 from headend.channels import ChannelState, gather_channels, tell_channel
 from headend.collisions import tell_meetings
+from headend.description import find_queue
 from headend.grading import ORDER, Finding, Grade, read_number, write_quantity
 from headend.groups import find_groups, label_member, name_group, order_naturally
 from headend.parameters import find_value
@@ -35,27 +36,6 @@ MOST_NAMED = 4
 
 #: Up to so many runs, a comparison tells how each flow fared in each.
 FEW_RUNS = 3
-
-_IN_TURN = "serves flows in turn, and one that sends little passes those that fill their own queues"
-
-#: Disciplines that do not serve packets in the order they came, and whom they let pass those that wait.
-SORTING = {
-    "cbq": "gives each class its share, and a class that keeps within it passes the others",
-    "drr": _IN_TURN,
-    "dualpi2": "has a queue of its own for L4S packets, which pass the others",
-    "fq_codel": _IN_TURN,
-    "fq_pie": _IN_TURN,
-    "sfq": _IN_TURN,
-    "sfq_codel": _IN_TURN,
-    "sfq_pie": _IN_TURN,
-    "strict_priority": "serves its bands in order, and who is in the first passes all others",
-}
-
-#: Those of them that are schedulers alone: a law for the queues in them is another choice, if not the key of every one.
-SCHEDULERS = {"cbq": None, "drr": "law", "sfq": "law", "strict_priority": "law"}
-
-#: Disciplines without a law, which drop what finds them full, or make room for it.
-LAWLESS = ("drop_front", "drop_tail", "random_drop")
 
 #: What to look at where a queue loses much, by the reason that most of its losses have.
 LOSSES = {
@@ -669,9 +649,10 @@ def _explain_queue(
 
 def _tell_passing(result: Result, queue: QueueState) -> str:
     """Say that not everybody waits as long as a queue's delays say, and end the sentence; nothing where everybody does."""
-    if queue.discipline not in SORTING or _is_one_band(result, queue):
+    passing = find_queue(queue.discipline).lets_pass
+    if not passing or _is_one_band(result, queue):
         return ""
-    return f", but not everybody's: {queue.discipline} {SORTING[queue.discipline]}."
+    return f", but not everybody's: {queue.discipline} {passing}."
 
 
 def _is_one_band(result: Result, queue: QueueState) -> bool:
@@ -739,7 +720,7 @@ def _explain_full_line(result: Result, queue: QueueState, *, suffers: bool) -> l
 
 def _tell_room(queue: QueueState) -> str:
     """Say how long a queue without a law can get: laws keep away from their limits."""
-    if queue.discipline not in LAWLESS or not queue.room_ns:
+    if find_queue(queue.discipline).bound != "buffer" or not queue.room_ns:
         return ""
     return f" of the {write_quantity(queue.room_ns)} that it can hold"
 
@@ -774,16 +755,15 @@ def _tell_throttled(queue: QueueState, throttled: Throttled) -> str:
 def _advise(result: Result, queue: QueueState) -> str:
     key = name_queue_key(result, queue.queue)
     tries = f"; --set {key}=… tries one." if key else "."
-    if queue.discipline in SCHEDULERS:
-        own = SCHEDULERS[queue.discipline]
+    about = find_queue(queue.discipline)
+    if about.governor == "chosen_law":
+        own = about.law_key
         tries = f"; --set {key}.{queue.discipline}.{own}=codel tries one." if key and own else "."
         return f"A smaller limit, or an AQM for the queues in it, shortens that{tries}"
-    if queue.discipline == "none":
+    if about.governor == "nothing":
         return f"A limit or an AQM shortens it{tries}"
-    if queue.discipline == "buffer_control":
-        return f"A smaller target or an AQM shortens it{tries}"
-    if queue.discipline in LAWLESS:
-        return f"A smaller buffer or an AQM shortens it{tries}"
+    if about.governor == "bound":
+        return f"A smaller {about.bound} or an AQM shortens it{tries}"
     counted = queue.discarded + queue.marked
     if not counted and _sleeps(queue):
         return _tell_asleep(queue, key)

@@ -21,7 +21,9 @@ mod _engine {
     #[pymodule_export]
     use super::run::{Columns, Run};
     #[pymodule_export]
-    use super::scenario::{Scenario, columns, parse, reference, refuse, required_files, schema};
+    use super::scenario::{
+        Scenario, columns, describe, parse, reference, refuse, required_files, schema,
+    };
     #[pymodule_export]
     use super::statistics::student_t_quantile;
 }

@@ -172,6 +172,12 @@ pub(crate) fn reference() -> String {
     scenario::reference()
 }
 
+/// What the engine says of queue disciplines, applications and their measures, as JSON.
+#[pyfunction]
+pub(crate) fn describe() -> String {
+    headend::description::describe()
+}
+
 /// The columns of every table of results, by its name.
 #[pyfunction]
 pub(crate) fn columns() -> BTreeMap<&'static str, Vec<String>> {

@@ -19,6 +19,7 @@ pub mod clock;
 mod collection;
 pub mod congestion;
 pub mod context;
+pub mod description;
 pub mod endpoint;
 pub mod event;
 pub mod flow;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from headend.comparison import compare_figures, gather_variants
@@ -12,28 +12,6 @@ if TYPE_CHECKING:
     from headend.figures.figure import Figure
     from headend.result import Result
 
-FIGURES = (
-    life.draw_life,
-    experience.draw_voice,
-    experience.draw_set_up,
-    experience.draw_frames,
-    experience.draw_video_rates,
-    experience.draw_pages,
-    experience.draw_segments,
-    experience.draw_ping,
-    delay.draw_flow_delay,
-    over_time.draw_queue_over_time,
-    delay.draw_queue_delay,
-    over_time.draw_rates,
-    over_time.draw_class_rates,
-    over_time.draw_line_rate,
-    experience.draw_loss,
-    experience.draw_files,
-    experience.draw_speed,
-    over_time.draw_windows,
-    over_time.draw_internals,
-)
-
 
 def draw_figures(results: Sequence[Result]) -> list[Figure]:
     """Draw every figure that these results have something for.
@@ -42,7 +20,26 @@ def draw_figures(results: Sequence[Result]) -> list[Figure]:
     """
     variants = gather_variants(results)
     pooled = [variant.pool() for variant in variants]
-    drawn = [draw(pooled) for draw in FIGURES]
+    drawn = list(_draw_all(pooled))
     if len(results) > len(variants) > 1:
         drawn.insert(0, differences.draw_differences(variants, compare_figures(variants)))
     return [figure for figure in drawn if figure is not None]
+
+
+def _draw_all(results: Sequence[Result]) -> Iterator[Figure | None]:
+    yield life.draw_life(results)
+    yield experience.draw_voice(results)
+    yield from experience.draw_measures(results, after_queues=False)
+    yield experience.draw_segments(results)
+    yield experience.draw_ping(results)
+    yield delay.draw_flow_delay(results)
+    yield over_time.draw_queue_over_time(results)
+    yield delay.draw_queue_delay(results)
+    yield over_time.draw_rates(results)
+    yield over_time.draw_class_rates(results)
+    yield over_time.draw_line_rate(results)
+    yield experience.draw_loss(results)
+    yield from experience.draw_measures(results, after_queues=True)
+    yield experience.draw_speed(results)
+    yield over_time.draw_windows(results)
+    yield over_time.draw_internals(results)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from headend.description import Chart, Measure, describe
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, choose_keys, lay_out, order_labels
 from headend.figures.members import NOTE as MEMBERS_NOTE
@@ -137,81 +138,33 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
     )
 
 
-def draw_frames(results: Sequence[Result]) -> Figure | None:
-    """Draw how long each video's frames took over time."""
-    arrows = {"frame_delay": " ↑", "frame_delay_down": " ↓"}
-    title, scale = "frame delay (ms)", vl.Scale(zero=True)
-    panels, over_time, note, left_out = _draw_reports(results, arrows, 1e-6, title, scale)
-    if not panels:
-        return None
-    return Figure(
-        "video",
-        f"Frame delay{over_time}",
-        "How long a video frame takes from its encoding until its last packet is there, in the mean of each scoring period."
-        " A call is at its ease below 150 ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in which"
-        f" no frame came whole.{note}",
-        panels,
-        left_out,
-    )
+def draw_measures(results: Sequence[Result], *, after_queues: bool) -> list[Figure]:
+    """Draw what applications report, as the engine says that it is drawn: before or after the figures of queues and rates."""
+    charts = [
+        (kind.chart, kind)
+        for kind in describe().measures.values()
+        if kind.chart and kind.chart.is_after_queues is after_queues
+    ]
+    charts.sort(key=lambda item: (item[0].place, item[0].name))
+    drawn = [_draw_measure(results, kind, chart) for chart, kind in charts]
+    return [figure for figure in drawn if figure is not None]
 
 
-def draw_video_rates(results: Sequence[Result]) -> Figure | None:
-    """Draw what arrived of each video over time."""
-    arrows = {"video_rate": " ↑", "video_rate_down": " ↓"}
-    title, scale = "live video that arrived (Mbit/s)", vl.Scale(zero=True)
+def _draw_measure(results: Sequence[Result], kind: Measure, chart: Chart) -> Figure | None:
+    arrows = dict(zip(kind.names, (" ↑", " ↓") if kind.has_directions else ("",), strict=True))
     panels, over_time, note, left_out = _draw_reports(
-        results, arrows, 1e-6, title, scale, rising=True
+        results,
+        arrows,
+        chart.factor,
+        chart.axis,
+        vl.Scale(zero=True),
+        line=not chart.is_points,
+        rising=kind.is_rising,
     )
     if not panels:
         return None
-    return Figure(
-        "live-video-rate",
-        f"Rate of live video that arrived{over_time}",
-        "What arrived of the frames of each video call or cloud game in each scoring period. The rate of a call follows the line: it should climb to the"
-        " best that the call can send and stay; a fall is a line that has less to give, or a sender that takes a queue for that."
-        f" ↑ is what the other side sees.{note}",
-        panels,
-        left_out,
-    )
-
-
-def draw_pages(results: Sequence[Result]) -> Figure | None:
-    """Draw how long pages took to load."""
-    return _draw_durations(
-        results,
-        "page_load_time",
-        "pages",
-        "Page load time",
-        "page load (s)",
-        "Each point is a page, from its first packet to the last byte of its last part. Two seconds feel quick; a page"
-        " needs a dozen or more round trips, so queue delay counts a dozen times.",
-    )
-
-
-def draw_set_up(results: Sequence[Result]) -> Figure | None:
-    """Draw how long calls took to be set up."""
-    return _draw_durations(
-        results,
-        "set_up_time",
-        "set-up",
-        "Call set-up time",
-        "until answered (s)",
-        "Each point is a call, from asking for it to its answer; one that failed has none. It takes a round trip, with"
-        " whatever stands in the queues on the way; half a second and more comes of messages that were lost and sent again.",
-    )
-
-
-def draw_files(results: Sequence[Result]) -> Figure | None:
-    """Draw how long files took."""
-    return _draw_durations(
-        results,
-        "completion_time",
-        "files",
-        "File completion time",
-        "until complete (s)",
-        "Each point is a file, from its first packet to its last byte at the receiver. Lower is better; a wide spread"
-        " means that some were unlucky with losses.",
-    )
+    title = chart.title if chart.is_points else f"{chart.title}{over_time}"
+    return Figure(chart.name, title, chart.explanation + note, panels, left_out)
 
 
 def draw_segments(results: Sequence[Result]) -> Figure | None:
@@ -379,16 +332,6 @@ def _draw_reports(
     )
     panels, note, left_out = _join_panels(alone, members, left_out + more)
     return panels, " over time" if alone else "", note, left_out
-
-
-def _draw_durations(
-    results: Sequence[Result], measure: str, name: str, title: str, axis: str, explanation: str
-) -> Figure | None:
-    scale = vl.Scale(zero=True)
-    panels, _, note, left_out = _draw_reports(results, {measure: ""}, 1e-9, axis, scale, line=False)
-    if not panels:
-        return None
-    return Figure(name, title, explanation + note, panels, left_out)
 
 
 def _gather(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from headend.bottleneck import find_shared_bottleneck
+from headend.description import list_applications
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Order, Panel, lay_out
 from headend.figures.selection import (
@@ -50,9 +51,6 @@ INTERNALS = (
     ("queues_active", "queues that hold packets", 1.0),
     ("hash_collisions", "packets that joined another flow's queue, so far", 1.0),
 )
-
-#: Applications over UDP whose rate follows the line's.
-ADAPTIVE = ("video_call",)
 
 #: A connection of which fewer values were taken is a dot on an axis of some hundreds of them.
 FEWEST_TIMES = 8
@@ -337,11 +335,8 @@ def _draw_flow_rates(
     steady: dict[str, None] = {}
     for result in results:
         keys = name_flow_keys(result, groups)
-        varying = set(
-            result.flows.filter(
-                (pl.col("transport") == "tcp") | pl.col("application").is_in(ADAPTIVE)
-            )["flow"]
-        )
+        is_adaptive = pl.col("application").is_in(list_applications("adaptive"))
+        varying = set(result.flows.filter((pl.col("transport") == "tcp") | is_adaptive)["flow"])
         if len(results) > 1 and varying:
             steady |= {label_member(flow, groups): None for flow, _ in keys if flow not in varying}
             keys = {pair: key for pair, key in keys.items() if pair[0] in varying}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from headend.description import describe, list_applications
 from headend.figures.figure import Order
 from headend.figures.theme import PALETTE
 from headend.groups import Group, find_groups, label_member, name_group, order_naturally
@@ -17,17 +18,7 @@ if TYPE_CHECKING:
 
 
 #: What answers to a person stands first: calls, then what somebody watches or waits for.
-RANKS = {
-    "mos": 0,
-    "mos_down": 0,
-    "frame_delay": 0,
-    "frame_delay_down": 0,
-    "page_load_time": 1,
-    "rtt": 1,
-}
-
-#: Applications that watch the others: what they see is drawn in figures of their own, so elsewhere they go first where room is short.
-PROBES = ("ping",)
+RANKS = {"at_once": 0, "as_waiting": 1}
 
 #: A way that carries less than this share of what the flow's other way does is that of requests.
 REQUESTS = 0.1
@@ -57,8 +48,13 @@ def name_flow_keys(result: Result, groups: Mapping[str, Group]) -> dict[tuple[st
     ]
     ways = Counter(flow for flow, _, _ in rows)
     ranks = {flow: 2 for flow, _, transport, *_ in table if transport == "udp"}
+    felt = {
+        name: RANKS.get(kind.felt, 3)
+        for kind in describe().measures.values()
+        for name in kind.names
+    }
     for flow, measure in zip(result.measures["flow"], result.measures["measure"], strict=True):
-        rank = RANKS.get(measure, 3)
+        rank = felt.get(measure, 3)
         ranks[flow] = min(ranks.get(flow, 3), rank)
     sent: dict[str, int] = {}
     for flow, _, size in rows:
@@ -105,6 +101,8 @@ def _rank_flows(results: Sequence[Result]) -> dict[str, int]:
     groups = find_flow_groups(results)
     keys: dict[tuple[str, str], str] = {}
     sent: dict[str, int] = {}
+    # What those see that watch the others is drawn in figures of their own.
+    watching = list_applications("probe")
     probes: dict[str, bool] = {}
     for result in results:
         own = name_flow_keys(result, groups)
@@ -113,7 +111,7 @@ def _rank_flows(results: Sequence[Result]) -> dict[str, int]:
         for flow, way, size, application in result.flows.select(columns).iter_rows():
             if key := own.get((flow, way)):
                 sent[key] = sent.get(key, 0) + size
-                probes[key] = application in PROBES
+                probes[key] = application in watching
     most: dict[str, int] = {}
     for (flow, _), key in keys.items():
         label = label_member(flow, groups)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from headend.description import describe
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
 from headend.figures.theme import (
@@ -33,9 +34,6 @@ _DRAWN: dict[Kind, tuple[str, float]] = {
     "ratio": ("%", 0.01),
     "number": ("", 1.0),
 }
-
-#: What plain numbers are called, by the first word of what they measure; shares of fairness and counts have no unit.
-_SCALES = {"mos": "MOS", "mos_down": "MOS", "rpm": "round trips/min", "rpm_down": "round trips/min"}
 
 #: More panels than this are no figure.
 MOST_PANELS = 12
@@ -162,7 +160,9 @@ def _name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
         name = whole
     else:
         name = f"{item.measure}: {whole}"
-    unit = unit or _SCALES.get(str(metric).split(".")[0], "")
+    # Shares of fairness and counts have no unit.
+    scales = {own: kind.scale for kind in describe().measures.values() for own in kind.names}
+    unit = unit or scales.get(str(metric).split(".")[0], "")
     return f"{name} ({unit})" if unit else name
 
 

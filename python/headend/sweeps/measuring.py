@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from headend.errors import InputError
 from headend.expect import (
     FLOW_METRICS,
-    MEASURES,
     QUEUE_METRICS,
     Metric,
     Quantity,
     Vocabulary,
+    list_measures,
     parse_quantity_name,
 )
 from headend.groups import name_group
@@ -176,10 +176,11 @@ def _unpivot_measures(measures: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Give a row for each statistic of what applications report."""
     import polars as pl
 
+    known = list_measures()
     for name in measures["measure"].unique(maintain_order=True):
         own = measures.filter(pl.col("measure") == name)
-        if name in MEASURES:
-            yield _unpivot(own, ["flow"], {name: MEASURES[name]})
+        if name in known:
+            yield _unpivot(own, ["flow"], {name: known[name]})
 
 
 def _list_columns(metrics: Mapping[str, Metric]) -> Iterator[tuple[str, str]]:

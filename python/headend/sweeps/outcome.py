@@ -275,10 +275,10 @@ def choose_shown(result: SweepResult) -> list[Shown]:
 
 def _find_kind(row: dict[str, Any], kinds: dict[str, Kind]) -> Kind:
     """Say what a figure measures; shares and plain numbers have the same unit."""
-    from headend.expect import FLOW_METRICS, MEASURES, QUEUE_METRICS
+    from headend.expect import FLOW_METRICS, QUEUE_METRICS, list_measures
 
     words = row["metric"].split(".")
-    known = FLOW_METRICS | MEASURES | QUEUE_METRICS
+    known = FLOW_METRICS | list_measures() | QUEUE_METRICS
     metric = next((known[word] for word in words if word in known), None)
     if row["unit"] == "1" and metric and metric.kind == "ratio" and "count" not in words:
         return "ratio"
@@ -287,10 +287,10 @@ def _find_kind(row: dict[str, Any], kinds: dict[str, Kind]) -> Kind:
 
 def _choose_first(found: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
     """Give for each flow or group what its application reports first, or its goodput."""
-    from headend.expect import MEASURES
+    from headend.expect import list_measures
     from headend.groups import name_group
 
-    order = {f"{name}.mean": number for number, name in enumerate(MEASURES)}
+    order = {f"{name}.mean": number for number, name in enumerate(list_measures())}
     goodputs: dict[str, tuple[str, dict[str, Any]]] = {}
     reports: dict[str, tuple[str, dict[str, Any]]] = {}
     for row in found.iter_rows(named=True):
