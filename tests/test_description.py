@@ -60,6 +60,22 @@ def test_applications_have_the_properties_that_they_declare(trait: str, names: s
     assert set(list_applications(trait)) == names
 
 
+def test_an_application_reports_nothing_but_what_it_declares() -> None:
+    written: dict[str, Any] = {name: name for name in describe().applications}
+    written["replay"] = {"replay": {"up": "0 200"}}
+    result = headend.run(
+        {
+            "duration": "40 s",
+            "link": {"line": {"point_to_point": {"up": {"rate": "100 Mbit/s"}}}},
+            "flow": {name: {"application": written[name]} for name in written},
+        }
+    )
+    reported = result.measures.select("flow", "measure").rows()
+    assert len({flow for flow, _ in reported}) > 10
+    for flow, measure in reported:
+        assert measure in find_application(flow).measure_names, (flow, measure)
+
+
 def test_names_of_another_engine_are_taken_for_what_says_least() -> None:
     assert find_application("holograms").measure_names == ()
     assert not find_application("holograms").is_scored
