@@ -1,5 +1,6 @@
-//! What the engine says of the names that it knows, as JSON: for programs that judge, compare, draw and look up results. What is said of a queue
-//! discipline stands in its file, and what is said of an application and its measures in the application's.
+//! What the engine says of the names that it knows, as JSON, for programs that judge, compare, draw
+//! and look up results. A queue discipline says it in its own file, and so does an application of
+//! itself and its measures.
 
 use std::collections::BTreeSet;
 
@@ -65,6 +66,7 @@ fn describe_measures(applications: &[About]) -> Vec<Value> {
 fn describe_measure(measure: &Measure) -> Value {
     let kind: &Kind = measure.kind;
     let figures = kind.compared_by.iter();
+    let figures = figures.map(|(title, statistic)| json!([title, statistic]));
     json!({
         "name": kind.name,
         "what": kind.what,
@@ -78,7 +80,7 @@ fn describe_measure(measure: &Measure) -> Value {
         "is_beside_delay": kind.is_beside_delay,
         "felt": kind.felt.name(),
         "place": kind.place,
-        "compared_by": figures.map(|(title, statistic)| json!([title, statistic])).collect::<Vec<_>>(),
+        "compared_by": figures.collect::<Vec<_>>(),
         "chart": kind.chart.as_ref().map(describe_chart),
     })
 }

@@ -1,5 +1,5 @@
-//! What applications measure about their own work. A kind of measure is declared beside the application that reports it, with all that results,
-//! comparisons and figures say of it.
+//! What applications measure about their own work. A kind of measure is declared beside the
+//! application that reports it, with all that results, comparisons and figures say of it.
 
 use crate::packet::Side;
 
@@ -28,10 +28,11 @@ impl Measure {
     }
 }
 
-/// A kind of measure. Beside its name, its unit and a sentence, all has a default.
+/// A kind of measure. [`Self::new`] has a default for all but its name, its unit and a sentence.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in result tables; what is measured downstream has `_down` behind it, of a kind that is measured in each direction.
+    /// Its name in result tables. Of a kind that is measured in each direction, what is measured
+    /// downstream has `_down` behind it.
     pub name: &'static str,
     /// What its values are.
     pub unit: Unit,
@@ -140,7 +141,8 @@ impl Unit {
     }
 }
 
-/// How a person is affected by what a measure is about. Figures show first the flows whose measures are felt first.
+/// How a person is affected by what a measure is about. Figures show first the flows whose measures
+/// are felt first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Felt {
     /// Two people talk, or somebody plays by what they see.
@@ -177,7 +179,7 @@ pub struct Chart {
     pub explanation: &'static str,
     /// Whether samples are points; otherwise a line joins them.
     pub is_points: bool,
-    /// Whether the figure stands behind those of queues and rates, as that of a measure of transfers does.
+    /// Whether the figure stands behind those of queues and rates, as that of transfers does.
     pub is_after_queues: bool,
     /// The place of the figure among those of other measures: smaller numbers first.
     pub place: u8,

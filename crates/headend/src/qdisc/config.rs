@@ -37,8 +37,8 @@ pub trait Parameters: Limited {
         Governor::Law
     }
 
-    /// Which packets pass others that wait, as the end of a sentence that begins with the discipline's name. None where packets leave in the order in
-    /// which they came.
+    /// Which packets pass others that wait, as the end of a sentence that begins with the
+    /// discipline's name. None where packets leave in the order in which they came.
     fn lets_pass(&self) -> Option<&'static str> {
         None
     }

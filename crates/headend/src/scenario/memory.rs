@@ -12,12 +12,12 @@ use super::check::{GroupPlan, LinkPlan, Medium, Scenario};
 use super::distance::RttFrom;
 use crate::flow::Port;
 use crate::math;
-use crate::metrics::deadline;
 use crate::qdisc::{QueueConfig, hash};
 use crate::queue::BacklogLimit;
 use crate::simulation::sampled_connections;
 use crate::time::Duration;
 use crate::traffic::ApplicationConfig;
+use crate::traffic::memory::{Datagrams, MTU, Setting};
 use crate::units::Rate;
 
 /// A part of the memory that a run can need.
@@ -62,8 +62,6 @@ const OPPORTUNITY: f64 = 150.0;
 const CAPTURED: f64 = 100e6;
 const CAPTURED_AT_ONCE: f64 = 40_000.0;
 
-/// IP bytes of the largest packet.
-const MTU: f64 = 1500.0;
 /// Seconds of what is sent that may come to a queue at once.
 const TOGETHER: f64 = 0.1;
 
@@ -114,7 +112,7 @@ impl Scenario {
         let connections = (self.groups.iter()).map(|group| {
             let sides = group.application.carries_data(group.direction);
             let sides: u64 = sides.map(u64::from).iter().sum();
-            connections(&group.application).min(sampled) * sides
+            group.application.connections().min(sampled) * sides
         });
         let connections: u64 = connections.sum();
         add("flow", "connections", connections as f64, CONNECTION_ROW);
@@ -198,13 +196,13 @@ impl Scenario {
                 let keys = format!("{at}.application.{} with {at}.count", application.name());
                 sum.add(&keys, text, count * peers * PEER, false);
             }
-            let connections = connections(application) as f64;
+            let connections = application.connections() as f64;
             if connections > 0.0 {
                 let text = format!("{count} flows × {connections} connections × {CONNECTION} B");
                 let keys = format!("{at}.application.{} with {at}.count", application.name());
                 sum.add(&keys, text, count * connections * CONNECTION, false);
             }
-            let own = own_bytes(application);
+            let own = application.own_bytes();
             if own.each > 0.0 {
                 let keys = format!("{at}.application.{} with {at}.count", own.keys);
                 let text = format!("{count} flows × {}", own.text);
@@ -328,263 +326,17 @@ fn inner_queues(config: &QueueConfig) -> (f64, f64) {
     }
 }
 
-/// Connections that an application may have at the same time.
-fn connections(application: &ApplicationConfig) -> u64 {
-    use ApplicationConfig as A;
-    match application {
-        A::Bulk(_) | A::Streaming(_) => 1,
-        A::Responsiveness(config) => u64::from(config.most) + u64::from(config.probes.min(100)),
-        A::SpeedTest(config) => u64::from(config.connections),
-        A::Torrent(config) => u64::from(config.connections),
-        A::Web(config) => {
-            let each = if config.http2.is_some() {
-                1
-            } else {
-                config.connections
-            };
-            let most = u64::from(config.resources) + u64::from(config.servers);
-            u64::from(config.servers * each).min(most)
-        }
-        _ => 0,
-    }
-}
-
-/// Bytes that an application may want to send at the same time.
-fn most_to_send(application: &ApplicationConfig) -> f64 {
-    match application {
-        ApplicationConfig::Bulk(config) if config.sigma <= 0.0 => {
-            config.size.map_or(f64::INFINITY, |size| size.0 as f64)
-        }
-        ApplicationConfig::Web(config) if config.sigma <= 0.0 => config.page.0 as f64,
-        // Sizes that are drawn are seldom ten times as large.
-        ApplicationConfig::Web(config) => 10.0 * config.page.0 as f64,
-        _ => f64::INFINITY,
-    }
-}
-
-/// What an application keeps of its own.
-struct Own {
-    keys: &'static str,
-    text: String,
-    each: f64,
-}
-
-fn own_bytes(application: &ApplicationConfig) -> Own {
-    use ApplicationConfig as A;
-    /// The grace of video at least, seconds.
-    const GRACE: f64 = 2.0;
-    const PERIOD: f64 = 64.0;
-    let scored = |keys, scoring: &deadline::Config, frames: f64| {
-        let deadline = scoring.deadline.as_secs_f64();
-        let grace = if frames > 0.0 {
-            deadline.max(GRACE)
-        } else {
-            deadline
-        };
-        let periods = (grace / scoring.period.as_secs_f64()).ceil() + 1.0;
-        let frames = (grace * frames).ceil();
-        Own {
-            keys,
-            text: format!(
-                "2 directions × ({periods} periods × {PERIOD} B + {frames} frames × 32 B)"
-            ),
-            each: 2.0 * (periods * PERIOD + frames * 32.0),
-        }
-    };
-    match application {
-        A::CloudGaming(config) => scored(
-            "cloud_gaming.scoring",
-            &config.scoring,
-            f64::from(config.frame_rate),
-        ),
-        A::Conference(config) => scored(
-            "conference.scoring",
-            &config.scoring,
-            f64::from(config.frame_rate),
-        ),
-        A::Game(config) => scored("game.scoring", &config.scoring, 0.0),
-        A::HalfLife(config) => scored("half_life.scoring", &config.scoring, 0.0),
-        A::LldGame(config) => scored("lld_game.scoring", &config.scoring, 0.0),
-        A::Quake3(config) => scored("quake3.scoring", &config.scoring, 0.0),
-        A::Isochronous(config) => {
-            outstanding("isochronous.timeout", config.timeout, config.interval)
-        }
-        A::Ping(config) => outstanding("ping.timeout", config.timeout, config.interval),
-        A::Responsiveness(config) => {
-            let [probes, distance] = [config.probes, config.distance].map(f64::from);
-            Own {
-                keys: "responsiveness.probes",
-                text: format!("{probes} probes × {distance} intervals × 40 B"),
-                each: probes * distance * 40.0,
-            }
-        }
-        A::VideoCall(config) => {
-            let video = scored(
-                "video_call.scoring",
-                &config.scoring,
-                f64::from(config.frame_rate),
-            );
-            let rate = config.most_rate.0 as f64 / 8.0;
-            let packets = (5.0 * rate / config.packet.0 as f64).ceil() + (rate / 200.0).ceil();
-            Own {
-                keys: "video_call.most_rate",
-                text: format!("2 directions × {packets} packets × 32 B and {}", video.text),
-                each: 64.0 * packets + video.each,
-            }
-        }
-        A::Voice(config) => {
-            let period = config.scoring.period.as_secs_f64();
-            let packets = (period / config.interval.as_secs_f64()).ceil();
-            Own {
-                keys: "voice.scoring.period",
-                text: format!("2 directions × {packets} packets of a period × 12 B"),
-                each: 24.0 * packets,
-            }
-        }
-        A::Web(config) => Own {
-            keys: "web.resources",
-            text: format!("{} resources × 10 B", config.resources),
-            each: f64::from(config.resources) * 10.0,
-        },
-        A::Bulk(_)
-        | A::Cbr(_)
-        | A::Poisson(_)
-        | A::Replay(_)
-        | A::SpeedTest(_)
-        | A::Streaming(_)
-        | A::Torrent(_) => Own {
-            keys: "",
-            text: String::new(),
-            each: 0.0,
-        },
-    }
-}
-
-/// Requests that wait for their answers.
-fn outstanding(keys: &'static str, timeout: Duration, interval: Duration) -> Own {
-    let requests = (timeout.as_secs_f64() / interval.as_secs_f64()).ceil();
-    Own {
-        keys,
-        text: format!("{requests} requests that wait × 24 B"),
-        each: requests * 24.0,
-    }
-}
-
 /// What a flow measures in `duration` seconds, where its slowest link carries `rate` bytes per second.
 fn samples(group: &GroupPlan, duration: f64, rate: f64) -> f64 {
-    use ApplicationConfig as A;
-    let every = |span: Duration, measures: f64| measures * duration / span.as_secs_f64();
-    let rtt = rtt_of(group).max(1e-5);
-    match &group.application {
-        A::Bulk(config) => {
-            let Some(size) = config.size else { return 0.0 };
-            let takes = (size.0 as f64 / rate).max(rtt / 2.0) + config.pause.as_secs_f64();
-            (duration / takes).min(config.files.map_or(f64::INFINITY, |files| files as f64))
-        }
-        A::CloudGaming(config) => every(config.scoring.period, 8.0),
-        A::Conference(config) => every(config.scoring.period, 8.0),
-        A::Game(config) => every(config.scoring.period, 2.0),
-        A::HalfLife(config) => every(config.scoring.period, 2.0),
-        A::LldGame(config) => every(config.scoring.period, 2.0),
-        A::Quake3(config) => every(config.scoring.period, 2.0),
-        A::VideoCall(config) => every(config.scoring.period, 10.0),
-        A::Voice(config) => every(config.scoring.period, 4.0),
-        A::Isochronous(config) => every(config.interval, 3.0),
-        A::Ping(config) => every(config.interval, 1.0),
-        A::Responsiveness(config) => every(config.interval, 1.0),
-        A::SpeedTest(config) => every(config.length, 11.0),
-        A::Streaming(config) => every(config.segment, 1.0) + every(config.period, 3.0),
-        A::Web(config) => {
-            let takes = (config.page.0 as f64 / rate).max(rtt) + config.pause.as_secs_f64();
-            (duration / takes).min(config.loads.map_or(f64::INFINITY, |loads| loads as f64))
-        }
-        A::Cbr(_) | A::Poisson(_) | A::Replay(_) | A::Torrent(_) => 0.0,
-    }
-}
-
-/// Datagrams of a flow.
-#[derive(Debug, Clone, Copy, Default)]
-struct Datagrams {
-    /// Per second, up and down.
-    pps: [f64; 2],
-    /// IP bytes of the smallest that count.
-    size: f64,
-    /// IP bytes of the largest.
-    largest: f64,
+    group.application.samples(&Setting {
+        duration,
+        rate,
+        rtt: rtt_of(group).max(1e-5),
+    })
 }
 
 fn datagrams(group: &GroupPlan) -> Datagrams {
-    use ApplicationConfig as A;
-    let [up, down] = group.direction.sides().map(f64::from);
-    let both = |gap: Duration, size: f64| {
-        let pps = 1.0 / gap.as_secs_f64();
-        Datagrams {
-            pps: [pps, pps],
-            size,
-            largest: size,
-        }
-    };
-    let sided = |pps: f64, size: f64| Datagrams {
-        pps: [up * pps, down * pps],
-        size,
-        largest: size.max(MTU),
-    };
-    let of_rate = |rate: Rate, gap: Option<Duration>, size: u64| {
-        let bytes = rate.0 as f64 / 8.0;
-        let pps = gap.map_or(bytes / size as f64, |gap| 1.0 / gap.as_secs_f64());
-        sided(pps, size as f64)
-    };
-    match &group.application {
-        A::Cbr(config) => of_rate(config.rate, config.gap, config.size.0),
-        A::Poisson(config) => of_rate(config.rate, config.gap, config.size.0),
-        A::CloudGaming(config) => {
-            let pps =
-                config.rate.0 as f64 / 8.0 / config.packet.0 as f64 + f64::from(config.frame_rate);
-            Datagrams {
-                pps: [1.0 / config.input_interval.as_secs_f64(), pps],
-                size: config.packet.0.min(config.input.0) as f64,
-                largest: config.packet.0.max(config.input.0) as f64,
-            }
-        }
-        A::Conference(config) => {
-            let sound = 1.0 / config.audio_interval.as_secs_f64();
-            let pps = config.rate.0 as f64 / 8.0 / MTU + f64::from(config.frame_rate) + sound;
-            sided(pps, 100.0)
-        }
-        A::VideoCall(config) => {
-            let pps = config.most_rate.0 as f64 / 8.0 / config.packet.0 as f64;
-            Datagrams {
-                largest: config.packet.0 as f64,
-                ..sided(pps + f64::from(config.frame_rate) + 50.0, 100.0)
-            }
-        }
-        A::Game(config) => both(config.interval, config.size.0 as f64),
-        A::Isochronous(config) => both(config.interval, config.size.0 as f64),
-        A::Ping(config) => both(config.interval, config.size.0 as f64 + 20.0),
-        A::Voice(config) => both(config.interval, 60.0),
-        A::Quake3(config) => both(config.client_interval, 60.0),
-        A::HalfLife(_) | A::LldGame(_) => both(Duration::from_millis(10), 60.0),
-        A::Replay(config) => {
-            let all = config.up.len().max(config.down.len()) as f64;
-            let last = config.up.last().max(config.down.last()) as f64 / 1e9 / config.speed;
-            let length = config.period.map_or(last, Duration::as_secs_f64).max(1e-3);
-            let gap = Duration::from_secs_f64((length / all.max(1.0)).max(1e-9));
-            Datagrams {
-                largest: f64::from(u16::MAX),
-                ..both(gap, 100.0)
-            }
-        }
-        A::Bulk(_)
-        | A::Responsiveness(_)
-        | A::SpeedTest(_)
-        | A::Streaming(_)
-        | A::Torrent(_)
-        | A::Web(_) => Datagrams {
-            pps: [0.0; 2],
-            size: MTU,
-            largest: MTU,
-        },
-    }
+    group.application.datagrams(group.direction)
 }
 
 /// Round-trip time of the wide area, seconds; of one that is drawn, a long one.
@@ -775,7 +527,7 @@ impl<'a> Network<'a> {
                 for (ports, pps) in [(&peer.up, sent.pps[0]), (&peer.down, sent.pps[1])] {
                     for &(link, port) in ports {
                         network.enter(link, port, if number == 0 { pps } else { 0.0 }, sent.size);
-                        if connections(&group.application) > 0 {
+                        if group.application.connections() > 0 {
                             let key = network.key_of(link, port);
                             network.busy.insert(key);
                         }
@@ -876,7 +628,7 @@ impl<'a> Network<'a> {
         let mut shared: BTreeMap<Key, (f64, f64)> = BTreeMap::new();
         let transfers: Vec<_> = (self.groups.iter())
             .filter_map(|group| {
-                let connections = connections(&group.application) as f64;
+                let connections = group.application.connections() as f64;
                 let window = group.tcp.most_outstanding() as f64;
                 let (slowest, rate) = self.slowest(group).filter(|_| connections > 0.0)?;
                 let delays = self.way(group).map(|(_, place)| place.delay);
@@ -889,7 +641,7 @@ impl<'a> Network<'a> {
                 let first = connections * f64::from(group.tcp.initial_window) * MTU;
                 let sent = 2.0 * rate * self.duration + first;
                 let own = (connections * window)
-                    .min(most_to_send(&group.application))
+                    .min(group.application.most_to_send())
                     .min(first * math::powf(3.0, self.duration / distance.max(1e-3)));
                 let (all, most) = shared.entry(slowest).or_default();
                 *all += own;
@@ -906,7 +658,7 @@ impl<'a> Network<'a> {
             entry.1 += bytes / f64::from(group.tcp.most_payload());
         }
         for (name, (flows, segments, group)) in found {
-            let connections = connections(&group.application);
+            let connections = group.application.connections();
             let segments = segments.ceil();
             let text = format!(
                 "{flows} flows × {connections} connections with {segments} segments outstanding in all × {SEGMENT} B"

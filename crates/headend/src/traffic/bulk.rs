@@ -1,6 +1,7 @@
 //! Bulk transfer: a file over TCP, then perhaps the next one; groups of files with a rest after each; or one transfer that never ends.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
+use super::memory::Setting;
 use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
@@ -71,8 +72,9 @@ static COMPLETION_TIME: Kind = Kind {
         title: "File completion time",
         axis: "until complete (s)",
         factor: 1e-9,
-        explanation: "Each point is a file, from its first packet to its last byte at the receiver. Lower is better; a wide spread means that \
-                      some were unlucky with losses.",
+        explanation: "Each point is a file, from its first packet to its last byte at the \
+                      receiver. Lower is better; a wide spread means that some were unlucky with \
+                      losses.",
         is_points: true,
         is_after_queues: true,
         place: 10,
@@ -151,6 +153,22 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Bulk::new(self.clone(), direction.sender()))
+    }
+
+    fn connections(&self) -> u64 {
+        1
+    }
+
+    fn most_to_send(&self) -> f64 {
+        if self.sigma > 0.0 {
+            return f64::INFINITY;
+        }
+        self.size.map_or(f64::INFINITY, |size| size.0 as f64)
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        let Some(size) = self.size else { return 0.0 };
+        of.files(size.0, of.rtt / 2.0, self.pause, self.files)
     }
 }
 

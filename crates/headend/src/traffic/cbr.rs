@@ -1,6 +1,7 @@
 //! Constant bit rate: equal datagrams at equal intervals, whatever happens to them.
 
 use super::config::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
+use super::memory::Datagrams;
 use super::stream::{Pace, Phase, Stream};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::time::Duration;
@@ -73,6 +74,10 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Cbr::new(self, direction))
+    }
+
+    fn datagrams(&self, direction: Direction) -> Datagrams {
+        Datagrams::of_rate(direction, self.rate, self.gap, self.size.0)
     }
 }
 

@@ -7,6 +7,7 @@ use super::config::{
     About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_scoring, ensure_span,
     ensure_video,
 };
+use super::memory::{Datagrams, Own, Setting};
 use super::scored::MISSED;
 use super::stream::{Pace, Phase, Stream};
 use super::video::{FRAME_DELAY, FRAMES_LATE, FROZEN, Format, VIDEO_RATE, Video};
@@ -154,6 +155,28 @@ impl Definition for Config {
 
     fn build(&self, _direction: Direction) -> Box<dyn Application> {
         Box::new(CloudGaming::new(self))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        let [rate, packet] = [self.rate.0, self.packet.0].map(|value| value as f64);
+        let pps = rate / 8.0 / packet + f64::from(self.frame_rate);
+        Datagrams {
+            pps: [1.0 / self.input_interval.as_secs_f64(), pps],
+            size: self.packet.0.min(self.input.0) as f64,
+            largest: self.packet.0.max(self.input.0) as f64,
+        }
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own::scored(
+            "cloud_gaming.scoring",
+            &self.scoring,
+            f64::from(self.frame_rate),
+        )
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.scoring.period, 8.0)
     }
 }
 

@@ -4,6 +4,7 @@
 //! full queue. docs/models/video.md has the model.
 
 use super::config::{About, Definition, Fault, ensure, ensure_scoring, ensure_video};
+use super::memory::{Datagrams, MTU, Own, Setting};
 use super::stream::{Pace, Phase, Stream};
 use super::video::{self, Format, Video};
 use super::{AppContext, AppEvent, Application, Direction, News};
@@ -128,6 +129,24 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Conference::new(self, direction))
+    }
+
+    fn datagrams(&self, direction: Direction) -> Datagrams {
+        let sound = 1.0 / self.audio_interval.as_secs_f64();
+        let pps = self.rate.0 as f64 / 8.0 / MTU + f64::from(self.frame_rate) + sound;
+        Datagrams::sided(direction, pps, 100.0)
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own::scored(
+            "conference.scoring",
+            &self.scoring,
+            f64::from(self.frame_rate),
+        )
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.scoring.period, 8.0)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The applications a scenario can name, and what each answers about itself.
 
+use super::memory::{Datagrams, Own, Setting};
 use super::stream::Pace;
 use super::{
     Application, Direction, bulk, cbr, cloud_gaming, conference, game, half_life, isochronous,
@@ -15,7 +16,9 @@ use crate::units::{ByteCount, Rate};
 macro_rules! applications {
     ($($(#[$doc:meta])* $variant:ident($config:ty),)+) => {
         /// What somebody does on the line.
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(
+            Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         #[serde(rename_all = "snake_case", deny_unknown_fields)]
         pub enum ApplicationConfig {
             $($(#[$doc])* $variant($config),)+
@@ -147,6 +150,28 @@ pub(super) trait Definition {
     fn peers_wanted(&self) -> usize {
         1
     }
+    /// TCP connections that it has open at the same time.
+    fn connections(&self) -> u64 {
+        0
+    }
+    /// Bytes that it may want to send at the same time.
+    fn most_to_send(&self) -> f64 {
+        f64::INFINITY
+    }
+    /// Its datagrams.
+    fn datagrams(&self, direction: Direction) -> Datagrams {
+        let _ = direction;
+        Datagrams::NONE
+    }
+    /// What it keeps of its own.
+    fn own_bytes(&self) -> Own {
+        Own::default()
+    }
+    /// How many samples it takes.
+    fn samples(&self, of: &Setting) -> f64 {
+        let _ = of;
+        0.0
+    }
     /// Finds values that their types allow and that make no sense.
     fn check(&self) -> Result<(), Fault>;
     /// The application, in one of its directions.
@@ -186,6 +211,31 @@ impl ApplicationConfig {
     /// How many remote hosts it uses; it makes do with fewer.
     pub fn peers_wanted(&self) -> usize {
         self.definition().peers_wanted()
+    }
+
+    /// TCP connections that it has open at the same time, at most.
+    pub(crate) fn connections(&self) -> u64 {
+        self.definition().connections()
+    }
+
+    /// Bytes that it may want to send at the same time, at most.
+    pub(crate) fn most_to_send(&self) -> f64 {
+        self.definition().most_to_send()
+    }
+
+    /// Its datagrams, at most.
+    pub(crate) fn datagrams(&self, direction: Direction) -> Datagrams {
+        self.definition().datagrams(direction)
+    }
+
+    /// What it keeps of its own, at most.
+    pub(crate) fn own_bytes(&self) -> Own {
+        self.definition().own_bytes()
+    }
+
+    /// How many samples it takes, at most.
+    pub(crate) fn samples(&self, of: &Setting) -> f64 {
+        self.definition().samples(of)
     }
 
     /// Whether it takes what it can get, and so counts for Jain's index.
@@ -343,6 +393,25 @@ mod tests {
             );
             assert_eq!(read(&text), application);
             assert!(application.build(application.default_direction()).is_ok());
+        }
+    }
+
+    /// Memory is reckoned from what applications say that they send and measure.
+    #[test]
+    fn every_application_says_what_it_sends_and_how_many_samples_it_takes() {
+        for application in all() {
+            let name = application.name();
+            let datagrams = application.datagrams(application.default_direction());
+            let sends = application.connections() > 0 || datagrams.pps.iter().sum::<f64>() > 0.0;
+            assert!(sends, "{name}");
+            let setting = Setting {
+                duration: 60.0,
+                rate: 1e6,
+                rtt: 0.02,
+            };
+            // A transfer that never ends has no sample.
+            let reports = !application.about().measures.is_empty() && name != "bulk";
+            assert_eq!(application.samples(&setting) > 0.0, reports, "{name}");
         }
     }
 

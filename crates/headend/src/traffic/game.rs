@@ -6,6 +6,7 @@
 use super::config::{
     About, Definition, Fault, Property, ensure_datagram, ensure_gap, ensure_scoring,
 };
+use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};
 use super::stream::{Pace, Phase, Stream};
 use super::{AppContext, AppEvent, Application, Direction};
@@ -65,6 +66,18 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Game::new(self, direction))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        Datagrams::both(self.interval, self.size.0 as f64)
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own::scored("game.scoring", &self.scoring, 0.0)
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.scoring.period, 2.0)
     }
 }
 

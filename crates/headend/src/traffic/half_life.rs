@@ -4,9 +4,11 @@
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
+use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::metrics::deadline;
+use crate::time::Duration;
 
 /// Parameters of a player of Half-Life.
 ///
@@ -109,6 +111,18 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(HalfLife::new(self, direction))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        Datagrams::both(Duration::from_millis(10), 60.0)
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own::scored("half_life.scoring", &self.scoring, 0.0)
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.scoring.period, 2.0)
     }
 }
 

@@ -8,6 +8,7 @@
 
 use super::config::{About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
 use super::echo::{RTT, Requests};
+use super::memory::{Datagrams, Own, Setting};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::metrics::measure::{Kind, Unit};
@@ -86,6 +87,18 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Isochronous::new(self.clone(), direction))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        Datagrams::both(self.interval, self.size.0 as f64)
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own::outstanding("isochronous.timeout", self.timeout, self.interval)
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.interval, 3.0)
     }
 }
 

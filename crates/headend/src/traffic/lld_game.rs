@@ -5,9 +5,11 @@
 
 use super::config::{About, Definition, Fault, Property, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
+use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::metrics::deadline;
+use crate::time::Duration;
 
 /// Parameters of a player of a modern game.
 ///
@@ -70,6 +72,18 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(LldGame::new(self, direction))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        Datagrams::both(Duration::from_millis(10), 60.0)
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own::scored("lld_game.scoring", &self.scoring, 0.0)
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.scoring.period, 2.0)
     }
 }
 

@@ -33,6 +33,7 @@ pub mod half_life;
 pub mod isochronous;
 pub mod lld_game;
 mod marks;
+pub(crate) mod memory;
 pub(crate) mod periods;
 pub mod ping;
 pub mod poisson;

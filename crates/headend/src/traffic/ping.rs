@@ -2,6 +2,7 @@
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_span};
 use super::echo::{RTT, Requests};
+use super::memory::{Datagrams, Own, Setting};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::packet::Side;
@@ -78,6 +79,18 @@ impl Definition for Config {
 
     fn build(&self, _direction: Direction) -> Box<dyn Application> {
         Box::new(Ping::new(self.clone()))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        Datagrams::both(self.interval, self.size.0 as f64 + f64::from(IP_HEADER))
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own::outstanding("ping.timeout", self.timeout, self.interval)
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.interval, 1.0)
     }
 }
 

@@ -4,6 +4,7 @@
 //! usual stand-in for the sum of many small users.
 
 use super::config::{About, Definition, Fault, ensure_datagram, ensure_gap, ensure_rate};
+use super::memory::Datagrams;
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::flow::FlowId;
 use crate::packet::Side;
@@ -86,6 +87,10 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Poisson::new(self, direction.sender()))
+    }
+
+    fn datagrams(&self, direction: Direction) -> Datagrams {
+        Datagrams::of_rate(direction, self.rate, self.gap, self.size.0)
     }
 }
 

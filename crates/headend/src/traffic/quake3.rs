@@ -5,6 +5,7 @@
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_gap, ensure_scoring};
 use super::drawn::{DrawnStream, Half, Law};
+use super::memory::{Datagrams, Own, Setting};
 use super::scored::{self, Scored};
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::metrics::deadline;
@@ -85,6 +86,18 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Quake3::new(self, direction))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        Datagrams::both(self.client_interval, 60.0)
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own::scored("quake3.scoring", &self.scoring, 0.0)
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.scoring.period, 2.0)
     }
 }
 

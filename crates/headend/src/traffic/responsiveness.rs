@@ -17,6 +17,7 @@
 
 use super::config::{About, Definition, Fault, ensure, ensure_span};
 use super::marks::Marks;
+use super::memory::{Own, Setting};
 use super::web::Tls;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
@@ -89,7 +90,8 @@ impl Default for Config {
     }
 }
 
-/// One sample for each test, of the direction that it filled; NaN where a kind of probe had no answer.
+/// One sample for each test, of the direction that it filled; NaN where a kind of probe had no
+/// answer.
 static RPM: measure::Kind = measure::Kind {
     scale: "round trips/min",
     is_rising: true,
@@ -161,6 +163,23 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Responsiveness::new(self.clone(), direction))
+    }
+
+    fn connections(&self) -> u64 {
+        u64::from(self.most) + u64::from(self.probes.min(100))
+    }
+
+    fn own_bytes(&self) -> Own {
+        let [probes, distance] = [self.probes, self.distance].map(f64::from);
+        Own {
+            keys: "responsiveness.probes",
+            text: format!("{probes} probes × {distance} intervals × 40 B"),
+            each: probes * distance * 40.0,
+        }
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.interval, 1.0)
     }
 }
 

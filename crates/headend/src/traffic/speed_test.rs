@@ -4,6 +4,7 @@
 //! that watches longer sees less of slow start, and less of what a token bucket lets pass at first.
 
 use super::config::{About, Definition, Fault, Property, ensure, ensure_span};
+use super::memory::Setting;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
 use crate::metrics::Measure;
@@ -57,7 +58,8 @@ static SPEED: Kind = Kind {
     )
 };
 
-/// When somebody looks at a test, in seconds, and what they see: the times of the AQM study, between 1 and 100 s.
+/// When somebody looks at a test, in seconds, and what they see: the times of the AQM study,
+/// between 1 and 100 s.
 static SPEED_AFTER: [(u64, Kind); 10] = [
     (1, Kind::new("speed_1s", Unit::Rate, "")),
     (2, Kind::new("speed_2s", Unit::Rate, "")),
@@ -110,6 +112,14 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(SpeedTest::new(self.clone(), direction.sender()))
+    }
+
+    fn connections(&self) -> u64 {
+        u64::from(self.connections)
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.length, 11.0)
     }
 }
 

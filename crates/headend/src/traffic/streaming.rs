@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::config::{About, Definition, Fault, ensure, ensure_span};
+use super::memory::Setting;
 use super::sizes::log_normal;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
@@ -251,6 +252,14 @@ impl Definition for Config {
 
     fn build(&self, _direction: Direction) -> Box<dyn Application> {
         Box::new(Streaming::new(self.clone()))
+    }
+
+    fn connections(&self) -> u64 {
+        1
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.segment, 1.0) + of.every(self.period, 3.0)
     }
 }
 

@@ -79,6 +79,10 @@ impl Definition for Config {
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Torrent::new(self.clone(), direction.sender()))
     }
+
+    fn connections(&self) -> u64 {
+        u64::from(self.connections)
+    }
 }
 
 /// Somebody who shares files.

@@ -15,7 +15,8 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// One sample for each scoring period: the mean over the frames that came whole, NaN where none did.
+/// One sample for each scoring period: the mean over the frames that came whole, NaN where none
+/// did.
 pub(super) static FRAME_DELAY: Kind = Kind {
     is_periodic: true,
     felt: Felt::AtOnce,
@@ -26,9 +27,10 @@ pub(super) static FRAME_DELAY: Kind = Kind {
         title: "Frame delay",
         axis: "frame delay (ms)",
         factor: 1e-6,
-        explanation: "How long a video frame takes from its encoding until its last packet is there, in the mean of each scoring period. A call \
-                      is at its ease below 150 ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in which no frame came \
-                      whole.",
+        explanation: "How long a video frame takes from its encoding until its last packet is \
+                      there, in the mean of each scoring period. A call is at its ease below 150 \
+                      ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in \
+                      which no frame came whole.",
         is_points: false,
         is_after_queues: false,
         place: 20,
@@ -74,9 +76,10 @@ pub(super) static VIDEO_RATE: Kind = Kind {
         title: "Rate of live video that arrived",
         axis: "live video that arrived (Mbit/s)",
         factor: 1e-6,
-        explanation: "What arrived of the frames of each video call or cloud game in each scoring period. The rate of a call follows the line: \
-                      it should climb to the best that the call can send and stay; a fall is a line that has less to give, or a sender that \
-                      takes a queue for that. ↑ is what the other side sees.",
+        explanation: "What arrived of the frames of each video call or cloud game in each scoring \
+                      period. The rate of a call follows the line: it should climb to the best \
+                      that the call can send and stay; a fall is a line that has less to give, or \
+                      a sender that takes a queue for that. ↑ is what the other side sees.",
         is_points: false,
         is_after_queues: false,
         place: 30,

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use super::config::{About, Definition, Fault, Property, ensure, ensure_scoring, ensure_video};
 use super::drawn::Law;
 use super::gcc::{BURST, Gcc, Reported};
+use super::memory::{Datagrams, Own, Setting};
 use super::stream::Pace;
 use super::video::{self, Format, Packets, report};
 use super::{AppContext, AppEvent, Application, Direction, News};
@@ -157,6 +158,30 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(VideoCall::new(self, direction))
+    }
+
+    fn datagrams(&self, direction: Direction) -> Datagrams {
+        let [rate, packet] = [self.most_rate.0, self.packet.0].map(|value| value as f64);
+        let pps = rate / 8.0 / packet + f64::from(self.frame_rate) + 50.0;
+        Datagrams {
+            largest: packet,
+            ..Datagrams::sided(direction, pps, 100.0)
+        }
+    }
+
+    fn own_bytes(&self) -> Own {
+        let video = Own::scored("", &self.scoring, f64::from(self.frame_rate));
+        let rate = self.most_rate.0 as f64 / 8.0;
+        let packets = (5.0 * rate / self.packet.0 as f64).ceil() + (rate / 200.0).ceil();
+        Own {
+            keys: "video_call.most_rate",
+            text: format!("2 directions × {packets} packets × 32 B and {}", video.text),
+            each: 64.0 * packets + video.each,
+        }
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.scoring.period, 10.0)
     }
 }
 

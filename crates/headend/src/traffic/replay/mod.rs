@@ -11,6 +11,7 @@ pub use choose::choose;
 pub use packets::Packets;
 
 use super::config::{About, Definition, Fault, ensure, ensure_span};
+use super::memory::Datagrams;
 use super::{AppContext, AppEvent, Application, Direction};
 use crate::flow::{FlowId, Protocol};
 use crate::packet::Side;
@@ -197,6 +198,17 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Replay::new(self.clone(), direction))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        let all = self.up.len().max(self.down.len()) as f64;
+        let last = self.up.last().max(self.down.last()) as f64 / 1e9 / self.speed;
+        let length = self.period.map_or(last, Duration::as_secs_f64).max(1e-3);
+        let gap = Duration::from_secs_f64((length / all.max(1.0)).max(1e-9));
+        Datagrams {
+            largest: f64::from(u16::MAX),
+            ..Datagrams::both(gap, 100.0)
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod talk;
 use self::signalling::{Event, Signalling};
 use self::talk::{LATE, MOS, Talk};
 use super::config::{About, Definition, Fault, ensure, ensure_datagram, ensure_gap, ensure_span};
+use super::memory::{Datagrams, Own, Setting};
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::metrics::measure::{Chart, Kind, Unit};
 use crate::metrics::voice::{self, Codec, DeJitter, Scorer};
@@ -111,8 +112,9 @@ static SET_UP_TIME: Kind = Kind {
         title: "Call set-up time",
         axis: "until answered (s)",
         factor: 1e-9,
-        explanation: "Each point is a call, from asking for it to its answer; one that failed has none. It takes a round trip, with whatever \
-                      stands in the queues on the way; half a second and more comes of messages that were lost and sent again.",
+        explanation: "Each point is a call, from asking for it to its answer; one that failed has \
+                      none. It takes a round trip, with whatever stands in the queues on the way; \
+                      half a second and more comes of messages that were lost and sent again.",
         is_points: true,
         is_after_queues: false,
         place: 10,
@@ -202,6 +204,24 @@ impl Definition for Config {
 
     fn build(&self, direction: Direction) -> Box<dyn Application> {
         Box::new(Voice::new(self, direction))
+    }
+
+    fn datagrams(&self, _direction: Direction) -> Datagrams {
+        Datagrams::both(self.interval, 60.0)
+    }
+
+    fn own_bytes(&self) -> Own {
+        let period = self.scoring.period.as_secs_f64();
+        let packets = (period / self.interval.as_secs_f64()).ceil();
+        Own {
+            keys: "voice.scoring.period",
+            text: format!("2 directions × {packets} packets of a period × 12 B"),
+            each: 24.0 * packets,
+        }
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.every(self.scoring.period, 4.0)
     }
 }
 

@@ -17,6 +17,7 @@ use self::names::Names;
 pub use self::presets::{Browser, Site};
 pub use self::tls::Tls;
 use super::config::{About, Definition, Fault, ensure, ensure_span};
+use super::memory::{Own, Setting};
 use super::sizes::share_out;
 use super::{AppContext, AppEvent, Application, Direction, News};
 use crate::flow::FlowId;
@@ -115,8 +116,9 @@ static PAGE_LOAD_TIME: Kind = Kind {
         title: "Page load time",
         axis: "page load (s)",
         factor: 1e-9,
-        explanation: "Each point is a page, from its first packet to the last byte of its last part. Two seconds feel quick; a page needs a \
-                      dozen or more round trips, so queue delay counts a dozen times.",
+        explanation: "Each point is a page, from its first packet to the last byte of its last \
+                      part. Two seconds feel quick; a page needs a dozen or more round trips, so \
+                      queue delay counts a dozen times.",
         is_points: true,
         is_after_queues: false,
         place: 40,
@@ -199,6 +201,34 @@ impl Definition for Config {
 
     fn build(&self, _direction: Direction) -> Box<dyn Application> {
         Box::new(Web::new(self.clone()))
+    }
+
+    fn connections(&self) -> u64 {
+        let each = if self.http2.is_some() {
+            1
+        } else {
+            self.connections
+        };
+        let most = u64::from(self.resources) + u64::from(self.servers);
+        u64::from(self.servers * each).min(most)
+    }
+
+    fn most_to_send(&self) -> f64 {
+        // Sizes that are drawn are seldom ten times as large.
+        let spread = if self.sigma > 0.0 { 10.0 } else { 1.0 };
+        spread * self.page.0 as f64
+    }
+
+    fn own_bytes(&self) -> Own {
+        Own {
+            keys: "web.resources",
+            text: format!("{} resources × 10 B", self.resources),
+            each: f64::from(self.resources) * 10.0,
+        }
+    }
+
+    fn samples(&self, of: &Setting) -> f64 {
+        of.files(self.page.0, of.rtt, self.pause, self.loads)
     }
 }
 
