@@ -121,7 +121,7 @@ PULSE: dict[str, Any] = {
 
 @pytest.fixture
 def beating(monkeypatch: pytest.MonkeyPatch) -> Iterator[Result]:
-    """A run whose datagrams at a constant rate report a measure of their own, as an engine says that is newer."""
+    """A run of an engine whose ``cbr`` reports a measure that no line of this package names."""
     line = {"rate": "2 Mbit/s"}
     flow = {"monitor": {"application": "cbr", "direction": "up"}}
     result = headend.run(

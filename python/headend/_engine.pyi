@@ -87,7 +87,8 @@ def build() -> dict[str, str | None]: ...
 # The columns of every table of results, by its name.
 def columns() -> dict[str, list[str]]: ...
 
-# What the engine says of queue disciplines, applications and their measures, as JSON: headend.description reads it.
+# What the engine says of queue disciplines, applications and their measures, as JSON, which
+# headend.description reads.
 def describe() -> str: ...
 def parse(
     text: str,

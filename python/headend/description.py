@@ -1,4 +1,4 @@
-"""What the engine says of the names it knows: queue disciplines, applications, and the measures that applications report."""
+"""What the engine says of the names it knows: queues, applications, and what applications measure."""
 
 from __future__ import annotations
 
@@ -68,13 +68,14 @@ class Measure:
     is_rising
         Whether more is better.
     range
-        The least and the largest value there can be, where they are not those of all quantities of its kind.
+        The least and the largest value, where they are not those of every such quantity.
     is_periodic
         Whether it has one value for each scoring period.
     is_beside_delay
         Whether the delay and the loss of a flow that reports it still say something of it.
     felt
-        How a person is affected: ``at_once`` (two people talk), ``as_waiting`` (somebody waits), or ``later``.
+        How a person is affected: ``at_once`` (as by a call), ``as_waiting`` (as by a page), or
+        ``later``.
     place
         Of its figures in comparisons; the smallest is first.
     compared_by
@@ -100,7 +101,7 @@ class Measure:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that tables have for it: of what is measured in each direction, upstream and downstream."""
+        """The names that tables have for it: two, if it is measured in each direction."""
         if not self.has_directions:
             return (self.name,)
         return (name_measure(self.name, "up"), name_measure(self.name, "down"))
@@ -113,7 +114,8 @@ class Application:
     Parameters
     ----------
     properties
-        What sets it apart: ``adaptive``, ``bulk``, ``game``, ``greedy``, ``probe``, ``transfer``. The engine's ``Property`` says what each means.
+        What sets it apart: ``adaptive``, ``bulk``, ``game``, ``greedy``, ``probe``, ``transfer``.
+        The engine's ``Property`` says what each means.
     measures
         What it can report, the most telling first: a kind, and the direction where it has one.
     """
@@ -129,7 +131,7 @@ class Application:
 
     @property
     def is_scored(self) -> bool:
-        """Whether something of it is measured once for each scoring period, and nothing of that before a whole one is over."""
+        """Whether it has a score for each scoring period, and none before the first is over."""
         return any(kind.is_periodic for kind, _ in self.measures)
 
 
@@ -140,14 +142,15 @@ class Queue:
     Parameters
     ----------
     governor
-        What keeps its delay short: ``law``, ``chosen_law`` (a law that is chosen for the queues in it), ``bound`` (there is no law, only so much room) or
-        ``nothing``.
+        What keeps its delay short: ``law``, ``chosen_law`` (a law that is chosen for the queues in
+        it), ``bound`` (there is no law, only so much room) or ``nothing``.
     bound
         What that room is called.
     law_key
         The key that chooses the law, where it is one.
     lets_pass
-        Which packets pass others that wait, as the end of a sentence that begins with its name; None where packets leave in the order in which they came.
+        Which packets pass others that wait, as the end of a sentence that begins with its name.
+        None where packets leave in the order in which they came.
     """
 
     name: str
@@ -190,12 +193,18 @@ def describe() -> Description:
 
 
 def find_application(name: str) -> Application:
-    """Give an application by its name; of one that this engine does not know, as results of another may have, nothing is known."""
+    """Give an application by its name.
+
+    Results of another engine may name one that this engine does not know: it reports nothing.
+    """
     return describe().applications.get(name) or Application(name, frozenset(), ())
 
 
 def find_queue(name: str) -> Queue:
-    """Give a queue discipline by its name; one that this engine does not know is taken for a law in a queue that is served in order."""
+    """Give a queue discipline by its name.
+
+    Results of another engine may name one that this engine does not know: it is taken for a law.
+    """
     return describe().queues.get(name) or Queue(name, "law", None, None, None)
 
 

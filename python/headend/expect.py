@@ -9,8 +9,9 @@
     bound       = a number with a unit of what the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
 
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic), ``sent``,
-``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application reports, each with a
-statistic, such as ``mos`` and ``page_load_time``: the engine declares them beside the application. Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
+``delivered``, ``discarded``, ``marked``, ``retransmitted``; and the measures its application
+reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
+Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``, ``marked``, and the MAC
 counters of a cable upstream: ``requests_contention``, ``requests_piggyback``, ``collisions``, ``request_retries``,
 ``requests_exceeded``, ``grants``, ``granted``, ``unused_grants``, ``maps``, ``granted_maps_ratio``.
@@ -96,7 +97,10 @@ FLOW_METRICS: dict[str, Metric] = {
 
 @functools.cache
 def list_measures() -> dict[str, Metric]:
-    """List what applications report. What has a ``worse`` is measured in each direction, and tables have it under two names (:func:`name_measure`)."""
+    """List what applications report.
+
+    What has a ``worse`` is measured in each direction, and has two names in tables.
+    """
     return {kind.name: _make_metric(kind) for kind in describe().measures.values()}
 
 

@@ -314,7 +314,10 @@ def _grade(evidence: _Evidence) -> tuple[Grade, str, float | None]:
 
 
 def _tell_reports(evidence: _Evidence) -> Iterator[str]:
-    """Write what an application reports of which no grade here knows: the figures by which runs are compared, of two directions the worse."""
+    """Write the figures by which runs are compared, where no grade speaks of the measure.
+
+    Of two directions the worse counts.
+    """
     for kind in dict.fromkeys(kind for kind, _ in find_application(evidence.application).measures):
         if kind.name in TRANSFER_MEASURES:
             continue

@@ -141,13 +141,17 @@ def write_page(page: str, path: Path, made_of: str = "") -> Path:
 
 @functools.cache
 def fingerprint_drawing() -> str:
-    """Tell what draws pages and figures, headend's own code and templates and Jinja, from every other release of it."""
-    from headend import __version__
+    """Tell what draws pages and figures from every other release of it.
+
+    That is headend's own code and templates, what its engine says of measures, and Jinja.
+    """
+    from headend import __version__, _engine
 
     digest = hashlib.sha256(f"{__version__}\njinja2 {version('jinja2')}".encode())
     package = Path(__file__).parent
     for path in sorted([*package.rglob("*.py"), *package.glob("templates/*")]):
         digest.update(path.read_bytes())
+    digest.update(_engine.describe().encode())
     return digest.hexdigest()
 
 

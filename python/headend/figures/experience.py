@@ -139,7 +139,13 @@ def draw_ping(results: Sequence[Result]) -> Figure | None:
 
 
 def draw_measures(results: Sequence[Result], *, after_queues: bool) -> list[Figure]:
-    """Draw what applications report, as the engine says that it is drawn: before or after the figures of queues and rates."""
+    """Draw what applications report, as the engine says.
+
+    Parameters
+    ----------
+    after_queues
+        Whether to draw what stands behind the figures of queues and rates, or what stands before.
+    """
     charts = [
         (kind.chart, kind)
         for kind in describe().measures.values()
