@@ -1,8 +1,9 @@
-//! What a component may touch while it handles one event.
+//! What a component may do while it handles one event.
 //!
 //! A component never calls another: it emits, forwards or discards packets, schedules wake-ups and
-//! notifies its application. The simulation carries these out once the component's call has returned.
-//! Every packet enters, moves on and ends through the methods of [`Context`], which count it.
+//! notifies its application. The simulation carries these out once the component's call has
+//! returned. Every packet enters, moves on and ends through the methods of [`Context`], which count
+//! it.
 
 use std::collections::VecDeque;
 
@@ -38,7 +39,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// An empty world.
+    /// A world at time zero.
     pub(crate) fn new(
         events: EventQueue,
         flows: FlowTable,
@@ -62,7 +63,7 @@ impl World {
         }
     }
 
-    /// The recorder, and what the packets it is told of refer to.
+    /// The recorder, and what the packets that it records refer to.
     #[inline]
     pub(crate) fn record(&mut self) -> (&mut Recorder, Surroundings<'_>) {
         let Self {
@@ -94,7 +95,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The endpoint whose call this is.
+    /// The endpoint that is called.
     pub(crate) fn endpoint(&self) -> (FlowId, Side) {
         let Source::Endpoint(index) = self.source else {
             panic!("only an endpoint's call is one of an endpoint");
@@ -107,7 +108,8 @@ impl<'a> Context<'a> {
         self.world.window
     }
 
-    /// Asks to be woken at `at` with `token`. Never cancelled: ignore a wake-up that is no longer expected.
+    /// Schedules a wake-up of the component that is called, at `at` with `token`. A wake-up is
+    /// never cancelled: a component ignores one that it no longer expects.
     pub fn wake_at(&mut self, at: Instant, token: u64) {
         debug_assert!(at >= self.now, "a wake-up in the past");
         self.world.events.push(at, self.source, token);
@@ -167,7 +169,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The only early end of a packet.
+    /// A packet is lost. This is the only way in which a packet ends before its route does.
     pub fn discard(&mut self, packet: Packet, reason: DropReason) {
         let (recorder, around) = self.world.record();
         recorder.discarded(self.now, self.queue, &packet, reason, around);
@@ -178,14 +180,15 @@ impl<'a> Context<'a> {
         self.end(packet);
     }
 
-    /// A packet ends in the wide area: no queue has lost it, also where one has just given it up.
+    /// A packet is lost in the wide area. The loss is counted for no queue, even if a queue has
+    /// just given the packet up.
     fn lose_on_path(&mut self, packet: Packet) {
         let queue = self.queue.take();
         self.discard(packet, DropReason::Corrupted);
         self.queue = queue;
     }
 
-    /// Gives the packet CE; false if its transport is not ECN-capable (RFC 3168 §5).
+    /// Marks the packet CE; false if its transport is not ECN-capable (RFC 3168 §5).
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
         if packet.ecn == Ecn::NotEct {
             return false;
@@ -198,14 +201,15 @@ impl<'a> Context<'a> {
         true
     }
 
-    /// Gives a packet CE in the wide area, where no queue of ours does.
+    /// Marks a packet CE in the wide area, for which no queue counts the mark.
     fn mark_on_path(&mut self, packet: &mut Packet) {
         packet.ecn = Ecn::Ce;
         let group = self.group(packet);
         self.world.recorder.marked_on_path(packet, group);
     }
 
-    /// A packet joins one of the many backlogs of the queue this call is in, and shares it with another flow's: a hash has put them together.
+    /// A packet joins a backlog in which another flow has packets: a hash collision. `backlog`
+    /// numbers the backlogs of the queue that is called.
     #[cold]
     pub fn note_met(&mut self, packet: &Packet, backlog: usize) {
         if let Some(queue) = self.queue {
@@ -214,7 +218,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A packet was taken into the queue this call is in.
+    /// The queue that is called has enqueued a packet.
     #[inline]
     pub fn note_enqueued(&mut self, packet: &Packet) {
         if let Some(queue) = self.queue {
@@ -223,14 +227,15 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The queue this call is in gave a packet up for transmission.
+    /// `queue` has dequeued a packet for transmission.
     #[inline]
     pub fn note_dequeued(&mut self, queue: QueueId, packet: &Packet) {
         let (recorder, around) = self.world.record();
         recorder.dequeued(self.now, queue, packet, around);
     }
 
-    /// A modem put the last of a packet, which came from `queue`, into a burst; it comes out of the CMTS at `delivery`.
+    /// A modem has put the last byte of a packet from `queue` into a burst. The CMTS forwards the
+    /// packet at `delivery`.
     #[inline]
     pub fn note_loaded(&mut self, queue: QueueId, packet: &Packet, delivery: Instant) {
         let (recorder, around) = self.world.record();
@@ -241,7 +246,7 @@ impl<'a> Context<'a> {
         self.world.flows.header(packet.flow).group
     }
 
-    /// Where a packet is on its route.
+    /// The hop of its route at which a packet is.
     pub fn hop(&self, packet: &Packet) -> Hop {
         self.world
             .flows
@@ -253,22 +258,22 @@ impl<'a> Context<'a> {
         self.world.flows.header(flow)
     }
 
-    /// From here on, in this call, discards and marks happen in `queue`.
+    /// From now on, and during this call, discards and marks are those of `queue`.
     pub fn enter_queue(&mut self, queue: QueueId) {
         self.queue = Some(queue);
     }
 
-    /// The queue this call is in.
+    /// The queue that is called.
     pub fn queue(&self) -> Option<QueueId> {
         self.queue
     }
 
-    /// The recorder, for figures that are no packet events.
+    /// The recorder, for what is no event of a packet.
     pub fn recorder(&mut self) -> &mut Recorder {
         &mut self.world.recorder
     }
 
-    /// A queue now holds `bytes`.
+    /// `queue` now holds `bytes`.
     #[inline]
     pub fn note_backlog(&mut self, queue: QueueId, bytes: u64) {
         self.world.recorder.backlog(self.now, queue, bytes);
@@ -284,17 +289,17 @@ impl<'a> Context<'a> {
         self.world.flows.close_side(flow, side, self.now)
     }
 
-    /// Closes `flow` for both sides: one of them has given up.
+    /// Closes `flow` for both sides, since one of them has given up.
     pub fn abandon_flow(&mut self, flow: FlowId) {
         self.world.flows.close(flow, self.now);
     }
 
-    /// Puts an event on the application's desk.
+    /// Notifies the application of a flow, after this call.
     pub fn notify(&mut self, notice: Notice) {
         self.world.notices.push_back(notice);
     }
 
-    /// Keeps SACK blocks for a packet.
+    /// Stores SACK blocks for a packet to carry.
     pub fn store_sack(&mut self, blocks: SackBlocks) -> SackId {
         self.world.sacks.store(blocks)
     }
@@ -306,7 +311,7 @@ impl<'a> Context<'a> {
             .map_or(&[], |id| self.world.sacks.blocks(id).as_slice())
     }
 
-    /// A packet ends: gives back what it held outside itself.
+    /// A packet has ended: releases what it referred to.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "the packet is gone after this"

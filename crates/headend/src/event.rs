@@ -180,7 +180,7 @@ impl EventQueue {
         self.lines.limit()
     }
 
-    /// Asks for `source`, which is no line, to be woken at `at`.
+    /// Schedules a wake-up of `source`, which is no line, to be woken at `at`.
     pub fn push(&mut self, at: Instant, source: Source, token: u64) {
         debug_assert!(
             !matches!(source, Source::Line(_)),

@@ -1,18 +1,23 @@
 //! headend, a laboratory for access networks: the engine.
 //!
-//! No I/O, no threads, no wall clock, no unsafe code: time is an argument, randomness has a seed, and the same scenario and seed give
-//! the same bytes everywhere.
+//! The engine does no I/O, starts no threads, reads no wall clock and has no unsafe code. Time is
+//! an argument and randomness has a seed, so that the same scenario and seed give the same bytes
+//! everywhere.
 //!
-//! The life of a packet, and the modules it meets:
+//! The life of a packet, and the modules that it passes:
 //!
-//! 1. An [application](traffic) asks a connection to send. The [endpoint] ([TCP](tcp) with a [congestion control](congestion), or a datagram
-//!    socket) lets a [packet] into the network.
-//! 2. The [simulation] carries it along its flow's [route](flow): into a [link]'s [queue](qdisc), which a [control law](aqm) governs, over
-//!    the link, along a [delay line](line), to the next hop.
-//! 3. At the end of its route the receiving endpoint reads it. Wherever it ends, the [recorder](metrics) counts it, and whoever listens to the
-//!    [trace] is told; a capture shows it as it is on the [wire].
+//! 1. An [application](traffic) gives bytes to an [endpoint] ([TCP](tcp) with a
+//!    [congestion control](congestion), or a datagram socket). The endpoint *emits* a [packet].
+//! 2. The packet *arrives* at the first hop of its flow's [route](flow), a [link]. The link
+//!    enqueues it in a [queue discipline](qdisc), which a [control law](aqm) governs. When the link
+//!    has sent it, the link *forwards* it along a [delay line](line) to the next hop.
+//! 3. At the end of its route the packet is *delivered* to the endpoint of the other host. Wherever
+//!    it is lost before that, it is *discarded* with a reason.
 //!
-//! [Time](time) moves by [events](event) alone; a [clock] decides whether that is virtual or real time. A [scenario] describes it all.
+//! The [recorder](metrics) counts all of this; listeners to the [trace] see each step, and a
+//! capture writes packets as they are on the [wire]. The [simulation] takes [events](event) in
+//! order of [time]; a [clock] says whether time is virtual or real. A [scenario] describes a whole
+//! run. docs/architecture.md shows which module may import which.
 
 pub mod aqm;
 pub mod clock;

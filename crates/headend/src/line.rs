@@ -1,8 +1,9 @@
 //! The delay line: what lies between a link and a far host, or between two links.
 //!
-//! Constant delay with small seeded jitter, perhaps loss or marks. It keeps order and has one pending
-//! event. The jitter is part of the model: with perfect timing identical flows lock into phase with a drop-tail queue, and
-//! one of them takes most of the link, which no real host would show (measured: 58 % of a link shared by ten).
+//! Constant delay with small seeded jitter, perhaps loss or marks. It keeps order and has one
+//! pending event. The jitter is part of the model: with perfect timing identical flows lock into
+//! phase with a drop-tail queue, and one of them takes most of the link, which no real host would
+//! show (measured: 58 % of a link shared by ten).
 
 use crate::collection::Deque;
 use crate::packet::{Ecn, Packet};
@@ -32,7 +33,8 @@ pub struct Line {
 pub enum Loss {
     /// Each with this probability, independently of the others.
     Random(Probability),
-    /// Every packet whose number is a multiple of this: the first packet that enters has the number 1.
+    /// Every packet whose number is a multiple of this: the first packet that enters has the number
+    /// 1.
     Every(u32),
 }
 
@@ -127,8 +129,8 @@ impl Line {
         self.delay.is_zero() && self.jitter.is_zero() && self.packets.len() == 0
     }
 
-    /// Takes a packet that enters at `at` and goes on to position `hop` of its route. If it is alone
-    /// on the line: when it leaves.
+    /// Takes a packet that enters at `at` and goes on to position `hop` of its route. If it is
+    /// alone on the line: when it leaves.
     pub(crate) fn push(&mut self, packet: Packet, hop: u8, at: Instant) -> Option<Instant> {
         let jitter = if self.jitter.is_zero() {
             Duration::ZERO

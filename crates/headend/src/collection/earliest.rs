@@ -1,7 +1,8 @@
 //! The earliest of many times, each of which changes often: a winner tree.
 //!
-//! The times play in fours, the earliest of four goes on, and the last one left is the first. Changing one time plays its matches again: one for
-//! every two bits of an index, and without a branch that depends on how they end.
+//! A tournament tree of four-way matches: the earliest of four times wins a match and meets the
+//! winners of three others, and the winner of the last match is the earliest of all. When one time
+//! changes, only the matches on its way to the top are played again.
 
 use crate::time::Instant;
 
@@ -14,8 +15,9 @@ const PLAYERS: usize = 4;
 /// Times by index, and which of them is the first.
 #[derive(Debug)]
 pub(crate) struct Earliest {
-    /// The players of each match: the final first, and those whose winners meet in match `n` from match `4n + 1` on. Each is a time with its index in
-    /// the low bits, so that one comparison decides.
+    /// The four times of each match. The final is match 0, and the winners of the matches `4n + 1`
+    /// to `4n + 4` meet in match `n`. A time has its index in the low bits, so that one comparison
+    /// decides.
     matches: Vec<[u64; PLAYERS]>,
     /// The first match of the first round.
     first_round: usize,
@@ -53,8 +55,8 @@ impl Earliest {
         }
     }
 
-    /// Sets the time of `index`, or takes it out of the running. Times beyond what is left of 64 bits (three days of nanoseconds with
-    /// 65 536 of them) never come.
+    /// Sets the time of `index`, or removes it. A time that does not fit beside the index in 64
+    /// bits (three days of nanoseconds with 65 536 times) never comes.
     #[inline]
     pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
         let at = at.map_or(NEVER, Instant::as_nanos);
@@ -78,7 +80,8 @@ impl Earliest {
         self.winner = winner;
     }
 
-    /// The earliest time and its index, the lowest of equals. If none is set, a time no earlier than [`Self::limit`].
+    /// The earliest time and its index, the lowest of equals. If none is set, a time no earlier
+    /// than [`Self::limit`].
     #[inline]
     pub(crate) fn first(&self) -> (Instant, u32) {
         let index = self.winner & ((1 << self.index_bits) - 1);

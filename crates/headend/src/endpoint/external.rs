@@ -1,6 +1,6 @@
 //! The outside world: the endpoint of a real host in emulation.
 //!
-//! Frames that come in are let into the network by [`crate::simulation::Simulation::inject`]; a frame that has crossed it is told to the
+//! Frames that come in are let into the network by [`crate::simulation::Simulation::emit`]; a frame that has crossed it is told to the
 //! [`crate::trace::FrameStore`], which the emulator writes out.
 
 use super::{Command, Endpoint};

@@ -1,7 +1,8 @@
-//! The loop: takes events in order, wakes their sources, and carries packets from hop to hop.
+//! The event loop: wakes components in order of time, and lets packets arrive at links and hosts.
 //!
-//! Everything that belongs to one event happens in one turn: the component's call, then the packets and notices it put out, in order.
-//! There are no zero-delay events.
+//! One event is handled completely before the next: the component is called, then the packets that
+//! it emitted or forwarded arrive, and the applications that it notified are called, in order.
+//! There are no events without delay.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -167,13 +168,15 @@ impl Simulation {
         capture.map_or(0, |capture| capture.bytes())
     }
 
-    /// What was captured since the last call, by point, to be written behind what came before; nothing where nothing is captured.
+    /// What was captured since the last call, by capture point, to be appended to what earlier
+    /// calls returned. Empty if nothing is captured.
     pub fn take_capture(&mut self) -> Vec<(String, Vec<u8>)> {
         let capture = self.world.recorder.capture();
         capture.map(Capture::take).unwrap_or_default()
     }
 
-    /// Somebody will be told of `kinds`: of what happens in a queue when it happens, not earlier or later.
+    /// Prepares the links for a listener to `kinds`: it must learn of an event in a queue when the
+    /// event happens, so no departure may be computed in advance or put off.
     fn listen_for(&mut self, kinds: TraceKinds) {
         let of_queues = TraceKinds::ENQUEUED
             .union(TraceKinds::DEQUEUED)
@@ -191,8 +194,8 @@ impl Simulation {
         self.world.recorder.find_queue(name)
     }
 
-    /// Follows the first packet of `flow` that enters a queue at or after `from`: a table `steps` tells its life. False if there is no
-    /// such flow. Before the run begins.
+    /// Follows the first packet of `flow` that enters a queue at or after `from`, and lists its
+    /// life in a table `steps`. False if there is no such flow. Called before the run begins.
     pub fn follow(&mut self, flow: &str, from: Instant) -> bool {
         let Some((group, side)) = self.world.recorder.find_group(flow) else {
             return false;
@@ -231,7 +234,7 @@ impl Simulation {
         self.world.recorder.data_packets_delivered()
     }
 
-    /// Runs in virtual time, at most to `until` and to the end of the run; true once the end is reached.
+    /// Runs in virtual time until `until` or the end of the run; true once the end is reached.
     pub fn run_until(&mut self, until: Instant) -> bool {
         let until = until.min(self.end);
         while let Some(event) = self.world.events.pop_until(until) {
@@ -241,7 +244,8 @@ impl Simulation {
         self.now == self.end
     }
 
-    /// Runs under `clock` to the end of the run, or until the clock says it is over. What arrives after the end stays outside.
+    /// Runs under `clock` to the end of the run, or until the clock ends it. Packets of real hosts
+    /// that come after the end do not enter.
     ///
     /// # Errors
     ///
@@ -253,12 +257,13 @@ impl Simulation {
         } {
             let mut arrivals = std::mem::take(&mut self.arrivals);
             for mut arrival in arrivals.drain(..) {
-                // What was due before the arrival comes first: by scheduled time, however late the clock woke us.
+                // Events that were due before the arrival come first, however late the clock woke
+                // us.
                 self.run_until(arrival.at);
-                // Handed over after events up to a later time were handled: it enters now, which is the best that is left.
+                // The arrival is reported late: later events were handled already. It enters now.
                 arrival.at = arrival.at.max(self.now);
                 if arrival.at <= self.end {
-                    self.inject(arrival);
+                    self.emit(arrival);
                 }
             }
             self.arrivals = arrivals;
@@ -270,8 +275,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Lets a packet from outside into the network.
-    pub fn inject(&mut self, arrival: Arrival) {
+    /// A real host lets a packet into the network.
+    pub fn emit(&mut self, arrival: Arrival) {
         assert!(arrival.at >= self.now, "an arrival in the past");
         self.now = arrival.at;
         let mut packet =
@@ -386,7 +391,7 @@ impl Simulation {
         }
     }
 
-    /// Links that compute departures in advance, or put them off, make up for those that were due by now.
+    /// Links that compute departures in advance or put them off record those that were due by now.
     fn catch_up(&mut self) {
         for (index, link) in self.links.iter_mut().enumerate() {
             let source = Source::Link(index as u32);
@@ -428,7 +433,7 @@ impl Simulation {
         }
     }
 
-    /// Carries out what components have put out, until nothing is left.
+    /// Lets packets arrive and notifies applications until nothing is left to do at this instant.
     #[inline]
     fn settle(&mut self) {
         if !self.world.outbox.is_empty() || !self.world.notices.is_empty() {
@@ -486,7 +491,8 @@ impl Simulation {
         application.on(event, &mut cx);
     }
 
-    /// Opens a flow of group `app` between two real hosts (emulation); its packets come by [`Self::inject`].
+    /// Opens a flow of group `app` between two real hosts (emulation). [`Self::emit`] lets its
+    /// packets enter.
     pub fn open_external(&mut self, app: AppId) -> FlowId {
         let (_, mut cx) = self.application(app);
         cx.open_external(0)
@@ -513,7 +519,8 @@ pub(crate) fn sampled_connections(applications: usize) -> u32 {
     (SAMPLED_OF_ALL / (applications as u32).max(1)).clamp(1, SAMPLED_CONNECTIONS)
 }
 
-/// Tells each link for how long nobody sees what leaves it: for the shortest of the delay lines behind.
+/// Lets each link put off its departures: by the shortest delay of the lines behind it, since
+/// nothing else observes a packet before that.
 fn put_off_departures(links: &mut [Box<dyn Link>], world: &World) {
     let mut spans = BTreeMap::new();
     for (link, port, next) in world.flows.exits() {
