@@ -116,9 +116,8 @@ impl<'a> Context<'a> {
     }
 
     /// A host lets a new packet into the network, towards the first hop of its route.
-    #[inline]
-    pub fn emit(&mut self, packet: Packet) {
-        let packet = packet.sent(self.now);
+    pub fn emit(&mut self, mut packet: Packet) {
+        packet.sent_at = self.now;
         self.world.entered += 1;
         let group = self.world.flows.entered(packet.flow);
         let (recorder, around) = self.world.record();
@@ -148,8 +147,8 @@ impl<'a> Context<'a> {
                     at, self.now,
                     "only a delay line takes a packet ahead of time"
                 );
-                let (_, packet) = self.world.outbox.push_back((to, packet));
                 packet.hop = hop;
+                self.world.outbox.push_back((to, packet));
                 return;
             };
             hop += 1;

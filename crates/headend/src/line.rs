@@ -151,10 +151,14 @@ impl Line {
     }
 
     /// Takes the packet that leaves next.
+    ///
+    /// # Panics
+    ///
+    /// If the line is empty.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Packet> {
-        let (_, packet) = self.packets.pop_front()?;
-        Some(packet)
+    pub(crate) fn take(&mut self) -> Packet {
+        let (_, packet) = self.packets.pop_front().expect("a packet is on the line");
+        packet
     }
 
     /// Packets on the line.

@@ -179,17 +179,6 @@ impl Packet {
     }
 }
 
-impl Packet {
-    /// Handed by its host to its first hop at `now`.
-    #[inline]
-    pub(crate) fn sent(self, now: Instant) -> Self {
-        Self(Fields {
-            sent_at: now,
-            ..self.0
-        })
-    }
-}
-
 impl Deref for Packet {
     type Target = Fields;
 

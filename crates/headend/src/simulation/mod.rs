@@ -352,7 +352,7 @@ impl Simulation {
     fn wake_line(&mut self, index: u32) {
         loop {
             let line = &mut self.world.lines[index as usize];
-            let packet = line.pop().expect("a line is woken when a packet leaves it");
+            let packet = line.take();
             let next = line.next_due();
             let is_last = next.is_none_or(|due| due > self.now);
             if is_last {

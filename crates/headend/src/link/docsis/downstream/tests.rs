@@ -124,7 +124,7 @@ impl Plain {
             if due.is_none_or(|due| due > self.now) {
                 break due;
             }
-            let packet = self.world.lines[0].pop().expect("it is due");
+            let packet = self.world.lines[0].take();
             let flow = packet.flow.0 as usize;
             (self.out).push((self.now, flow, Framing::ETHERNET.of_size(packet.size)));
             self.world.delivered += 1;
