@@ -7,11 +7,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::OrTable;
-use super::check::{GroupPlan, LinkPlan, Medium, Scenario};
 use super::distance::RttFrom;
+use super::flow::{GroupPlan, PeerPlan};
+use super::link::LinkPlan;
+use super::medium::QueuePlan;
+use super::plan::Scenario;
 use crate::flow::Port;
 use crate::math;
+use crate::named::OrTable;
 use crate::qdisc::{QueueConfig, hash};
 use crate::queue::BacklogLimit;
 use crate::simulation::sampled_connections;
@@ -128,47 +131,22 @@ impl Scenario {
     fn add_links(&self, sum: &mut Sum) {
         for link in &self.links {
             let mut inner: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-            let mut add = |path: &str, config: &QueueConfig| {
-                let (queues, bytes) = inner_queues(config);
+            let medium = link.medium();
+            for queue in medium.queues(&link.name) {
+                let (queues, bytes) = inner_queues(queue.config);
                 if queues > 0.0 {
-                    let entry = (inner.entry(format!("{path}.{}.queues", config.name())))
-                        .or_insert((0.0, bytes));
-                    entry.0 += queues;
+                    let path = format!("{}.{}.queues", queue.path, queue.config.name());
+                    inner.entry(path).or_insert((0.0, bytes)).0 += queues;
                 }
-            };
-            let at = format!("link.{}", link.name);
-            match &link.medium {
-                Medium::PointToPoint(directions) => {
-                    for (direction, name) in directions.iter().zip(["up", "down"]) {
-                        let path = format!("{at}.point_to_point.{name}");
-                        add(&format!("{path}.queue"), &direction.queue);
-                        if let crate::link::RateSchedule::Opportunities { times } =
-                            &direction.schedule
-                        {
-                            let text = format!("{} opportunities × {OPPORTUNITY} B", times.len());
-                            let bytes = times.len() as f64 * OPPORTUNITY;
-                            sum.add(&format!("{path}.rate.opportunities"), text, bytes, false);
-                        }
-                    }
-                }
-                Medium::Dot11b(cell) => {
-                    add(
-                        &format!("{at}.dot11b.access_point.queue"),
-                        &cell.access_point,
-                    );
-                    for station in &cell.stations {
-                        add(&station.queue_path(&link.name), &station.queue);
-                    }
-                    add_customers(sum, &format!("{at}.dot11b.station"), cell.stations.len());
-                }
-                Medium::Docsis(line) => {
-                    for modem in &line.modems {
-                        for flow in line.profiles[modem.profile].flows.iter().flatten() {
-                            add(&flow.queue_path, &flow.queue);
-                        }
-                    }
-                    add_customers(sum, &format!("{at}.docsis.modem"), line.modems.len());
-                }
+            }
+            for (keys, count) in medium.opportunities(&link.name) {
+                let text = format!("{count} opportunities × {OPPORTUNITY} B");
+                sum.add(&keys, text, count as f64 * OPPORTUNITY, false);
+            }
+            if let Some(keys) = medium.customers_path(&link.name) {
+                let count = medium.customers();
+                let text = format!("{count} of them × {CUSTOMER} B");
+                sum.add(&keys, text, count as f64 * CUSTOMER, false);
             }
             for (keys, (queues, bytes)) in inner {
                 let text = format!("{queues} queues of flows × {bytes} B");
@@ -251,11 +229,6 @@ impl Scenario {
             );
         }
     }
-}
-
-fn add_customers(sum: &mut Sum, keys: &str, count: usize) {
-    let text = format!("{count} of them × {CUSTOMER} B");
-    sum.add(keys, text, count as f64 * CUSTOMER, false);
 }
 
 /// The flows under the names they are written with, in order.
@@ -342,7 +315,7 @@ fn datagrams(group: &GroupPlan) -> Datagrams {
 /// Round-trip time of the wide area, seconds; of one that is drawn, a long one.
 fn rtt_of(group: &GroupPlan) -> f64 {
     const FAR: f64 = 0.4;
-    let of = |peer: &super::check::PeerPlan| {
+    let of = |peer: &PeerPlan| {
         let rtt = match &peer.path.rtt {
             OrTable::Plain(rtt) => rtt.as_secs_f64(),
             OrTable::Table(from) => drawn(from).unwrap_or(FAR),
@@ -376,47 +349,20 @@ struct Place {
 }
 
 impl Place {
-    fn of(link: &LinkPlan, port: Port) -> Self {
-        let (customer, direction) = (usize::from(port.0 / 2), usize::from(port.0 % 2));
-        let at = format!("link.{}", link.name);
+    /// The place that packets enter at `port`, which has these queues.
+    fn new(link: &LinkPlan, port: Port, queues: &[QueuePlan<'_>]) -> Self {
+        let direction = usize::from(port.0 % 2);
         let name = ["up", "down"][direction];
-        let place = |queue_path, rate: Rate, room| Self {
-            queue_path,
-            delay_path: format!("{at}.point_to_point.{name}.delay"),
-            rate: rate.0 as f64 / 8.0,
-            room,
-            delay: 0.0,
-            queues: 1,
-        };
-        match &link.medium {
-            Medium::PointToPoint(directions) => {
-                let plan = &directions[direction];
-                let rate = plan.schedule.nominal();
-                let path = format!("{at}.point_to_point.{name}.queue");
-                Self {
-                    delay: plan.delay.as_secs_f64(),
-                    ..place(path, rate, Room::of(&plan.queue, rate))
-                }
-            }
-            Medium::Dot11b(cell) if direction == 1 => {
-                let path = format!("{at}.dot11b.access_point.queue");
-                let room = Room::of(&cell.access_point, cell.fastest);
-                place(path, cell.fastest, room)
-            }
-            Medium::Dot11b(cell) => {
-                let station = &cell.stations[customer];
-                let room = Room::of(&station.queue, station.rate);
-                place(station.queue_path(&link.name), station.rate, room)
-            }
-            Medium::Docsis(cable) => {
-                let flows = &cable.profiles[cable.modems[customer].profile].flows[direction];
-                let rooms = flows.iter().map(|flow| Room::of(&flow.queue, flow.rate));
-                let room = rooms.fold(Room::default(), Room::plus);
-                Self {
-                    queues: flows.len(),
-                    ..place(flows[0].queue_path.clone(), flows[0].rate, room)
-                }
-            }
+        let rooms = queues
+            .iter()
+            .map(|queue| Room::of(queue.config, queue.rate));
+        Self {
+            queue_path: queues[0].path.clone(),
+            delay_path: format!("link.{}.point_to_point.{name}.delay", link.name),
+            rate: queues[0].rate.0 as f64 / 8.0,
+            room: rooms.fold(Room::default(), Room::plus),
+            delay: link.medium().delay(direction).as_secs_f64(),
+            queues: queues.len(),
         }
     }
 }
@@ -492,6 +438,8 @@ type Key = (u16, u16);
 struct Network<'a> {
     links: &'a [LinkPlan],
     groups: &'a [GroupPlan],
+    /// Those of each entrance.
+    queues: BTreeMap<Key, Vec<QueuePlan<'a>>>,
     places: BTreeMap<Key, Place>,
     /// Datagrams that arrive at each.
     loads: BTreeMap<Key, Load>,
@@ -513,9 +461,16 @@ struct Load {
 
 impl<'a> Network<'a> {
     fn new(links: &'a [LinkPlan], groups: &'a [GroupPlan], duration: f64) -> Self {
+        let mut queues: BTreeMap<Key, Vec<QueuePlan<'a>>> = BTreeMap::new();
+        for (index, plan) in (0..).zip(links) {
+            for queue in plan.medium().queues(&plan.name) {
+                queues.entry((index, queue.port.0)).or_default().push(queue);
+            }
+        }
         let mut network = Self {
             links,
             groups,
+            queues,
             places: BTreeMap::new(),
             loads: BTreeMap::new(),
             busy: BTreeSet::new(),
@@ -542,7 +497,8 @@ impl<'a> Network<'a> {
     fn enter(&mut self, link: u16, port: Port, pps: f64, size: f64) {
         let key = self.key_of(link, port);
         let plan = &self.links[usize::from(link)];
-        (self.places.entry(key)).or_insert_with(|| Place::of(plan, port));
+        let queues = &self.queues[&key];
+        (self.places.entry(key)).or_insert_with(|| Place::new(plan, port, queues));
         if pps > 0.0 {
             let load = self.loads.entry(key).or_insert(Load {
                 pps: 0.0,
@@ -573,15 +529,10 @@ impl<'a> Network<'a> {
         all.sum()
     }
 
-    /// An access point has one queue for all its stations.
+    /// The entrance that packets have which enter a link at `port`.
     fn key_of(&self, link: u16, port: Port) -> Key {
-        let is_shared = matches!(self.links[usize::from(link)].medium, Medium::Dot11b(_));
-        let port = if is_shared && port.0 % 2 == 1 {
-            1
-        } else {
-            port.0
-        };
-        (link, port)
+        let medium = self.links[usize::from(link)].medium();
+        (link, medium.queue_port(port).0)
     }
 
     /// Where customers together send more than a channel carries, each has a part of it.
@@ -591,11 +542,9 @@ impl<'a> Network<'a> {
             *offered.entry((link, port % 2)).or_default() += load.bytes;
         }
         for (&(link, port), place) in &mut self.places {
-            let capacity = match &self.links[usize::from(link)].medium {
-                Medium::PointToPoint(_) => continue,
-                Medium::Dot11b(cell) => cell.fastest,
-                Medium::Docsis(line) if port % 2 == 0 => line.plant.upstream_timing().capacity(),
-                Medium::Docsis(line) => line.plant.downstream_timing().rate,
+            let medium = self.links[usize::from(link)].medium();
+            let Some(capacity) = medium.channel(usize::from(port % 2)) else {
+                continue;
             };
             let capacity = capacity.0 as f64 / 8.0;
             let offered = offered.get(&(link, port % 2)).copied();

@@ -1,38 +1,69 @@
-//! Scenarios: the file that describes a whole experiment, from its text to a simulation that is ready to run.
+//! Scenarios: the file that describes a whole experiment, from its text to a simulation that is ready
+//! to run.
 //!
-//! 1. [`parse`] reads TOML or JSON and the command line's overrides into the structs of [`raw`], whose doc comments are the
-//!    reference documentation. Types refuse what has the wrong form.
-//! 2. [`check`] resolves names, fills defaults and refuses what makes no sense. Its [`Scenario`] is whole: nothing after it validates.
-//! 3. [`memory`] says how much memory a run can need, before anything of that size is made.
-//! 4. [`build`] makes links, queues, lines, routes and applications of it: a [`Simulation`](crate::simulation::Simulation).
+//! A scenario is read, planned and built:
+//!
+//! 1. [`document`] reads TOML or JSON, and the command line's overrides, into the tables of [`raw`],
+//!    whose doc comments are the reference documentation. Types refuse what has the wrong form.
+//! 2. [`plan`] resolves names, writes defaults out and refuses what makes no sense. Its [`Scenario`]
+//!    is whole: nothing after it validates.
+//! 3. [`build`] makes links, queues, lines, routes and applications of it: a
+//!    [`Simulation`](crate::simulation::Simulation). [`memory`] says before that how much memory a
+//!    run can need.
+//!
+//! Each subject has a folder with all three: how it is written (`written.rs`), planned (`plan.rs`)
+//! and built (`build.rs`). The kinds of [`link`] are [`cable`], [`cell`] and [`plain`]; [`flow`]s run
+//! between [`host`]s over links. What several subjects have in common is a file beside the folders:
+//! it imports none of them. [`medium`] is what the rest asks of a link, whatever its kind.
 //!
 //! Whatever is wrong becomes one [`ScenarioError`].
 
+mod attachment;
 mod build;
+mod builder;
 mod cable;
-mod check;
+mod capture;
+mod cell;
+mod classes;
 mod distance;
-mod dot11b;
+mod document;
 mod error;
+mod files;
+mod flow;
 mod header_fields;
+mod host;
 mod json;
+mod link;
+mod medium;
 mod memory;
-mod parse;
+mod names;
+mod plain;
+mod plan;
+mod queue;
+mod rate;
 mod raw;
 mod reference;
-mod sites;
 mod span;
+mod times;
 
 pub use crate::named::{self, Named, OrTable};
 pub use cable::*;
-pub use check::{RequiredFile, Scenario, refuse, required_files};
-pub use distance::{LogNormal, Normal, RttFrom};
-pub use dot11b::*;
+pub use capture::Capture;
+pub use cell::{AccessPoint, Dot11b, Station};
+pub use distance::{LogNormal, Normal, Place, RttFrom, Site};
+pub use document::{Format, Override};
 pub use error::{Origin, Problem, ScenarioError};
+pub use files::RequiredFile;
+pub use flow::{Ect, Flow, Path, PathLoss, PeriodicLoss, Starts};
 pub use header_fields::{Address, EtherType, IpProtocol, Network};
+pub use host::Host;
+pub use link::LinkConfig;
 pub use memory::MemoryItem;
-pub use parse::{Format, Override};
-pub use raw::*;
+pub use plain::{LinkDirection, PointToPoint};
+pub use plan::{Scenario, refuse, required_files};
+pub use queue::Queue;
+pub use rate::VaryingRate;
+pub use raw::{FORMAT, Raw, Results};
 pub use reference::{reference, schema};
-pub use sites::{Place, Site};
 pub use span::{Selection, Several, Span};
+pub use times::StartRange;

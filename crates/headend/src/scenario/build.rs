@@ -1,0 +1,71 @@
+//! From a scenario that makes sense to a simulation that is ready to run. Nothing here can fail.
+//!
+//! Order is part of the model: links, flows and hosts by name, so that a scenario gives the same results however it is written down.
+//! Every component gets a random stream named by its path.
+
+use super::builder::Builder;
+use super::flow::{FlowBuilder, LinkEnds};
+use super::host::ipv6_blocks;
+use super::plan::Scenario;
+use super::queue::MTU;
+use crate::metrics::Recorder;
+use crate::simulation::{Parts, Simulation};
+use crate::time::Duration;
+
+/// Packet times of the fastest link that one bucket of the event queue spans: few events are then put into a bucket
+/// already open, and the horizon still covers the usual delays.
+const PACKETS_PER_BUCKET: u64 = 2;
+/// Time for which the usual deepest buffers hold a packet.
+const DEEPEST: Duration = Duration::from_millis(250);
+
+impl Scenario {
+    /// The simulation, with `seed` in place of the scenario's own.
+    pub fn build(&self, seed: u64) -> Simulation {
+        let mut simulation = Simulation::new(self.parts(seed));
+        if let Some(plan) = &self.capture {
+            let capture = plan.build(|queue| {
+                (simulation.find_queue(queue)).expect("every queue that was planned is built")
+            });
+            simulation.capture(capture);
+        }
+        simulation
+    }
+
+    /// The parts of that simulation, for whoever wants to change one.
+    pub fn parts(&self, seed: u64) -> Parts {
+        let mut builder = Builder::new(seed);
+        let (mut links, mut ends) = (Vec::new(), Vec::new());
+        for plan in &self.links {
+            let medium = plan.medium();
+            links.push(medium.build(&plan.name, &self.hosts, &mut builder));
+            let (customers, forwarding) = (medium.customers(), medium.forwarding());
+            ends.push(LinkEnds::new(
+                &plan.name,
+                customers,
+                forwarding,
+                &mut builder,
+            ));
+        }
+        let mut flows = FlowBuilder::new(ends, &mut builder);
+        flows.flows.set_ipv6(ipv6_blocks(&self.hosts));
+        for group in &self.groups {
+            flows.add_group(group);
+        }
+        let FlowBuilder {
+            flows, apps, infos, ..
+        } = flows;
+        let raw = self.raw();
+        let recorder = Recorder::new(infos, builder.queue_infos, self.interval, raw.duration);
+        Parts {
+            links,
+            lines: builder.lines,
+            flows,
+            apps,
+            recorder,
+            window: builder.fastest.bytes_in(DEEPEST),
+            bucket: builder.fastest.time_for(u64::from(MTU)) * PACKETS_PER_BUCKET,
+            warmup: raw.warmup,
+            duration: raw.duration,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What links and flows are built with: random streams, queues, and delay lines.
+
+use std::fmt;
+
+use crate::flow::Hop;
+use crate::line::{Harm, Line};
+use crate::metrics::recorder::QueueInfo;
+use crate::qdisc::{AckAcceleration, Queue, QueueConfig, QueueDiscipline};
+use crate::queue::Framing;
+use crate::rng::Rng;
+use crate::time::Duration;
+use crate::trace::QueueId;
+use crate::units::Rate;
+
+/// Where a queue stands.
+pub(super) struct QueuePlace<'a> {
+    pub(super) link: &'a str,
+    /// Its name: `LINK.up`, or what the link makes of it.
+    pub(super) name: &'a str,
+    pub(super) direction: &'static str,
+    /// Nominal rate behind it.
+    pub(super) rate: Rate,
+    pub(super) framing: Framing,
+    /// What stands before it.
+    pub(super) acceleration: AckAcceleration,
+    /// Of a DOCSIS upstream: time between two MAPs.
+    pub(super) map_interval: Option<Duration>,
+}
+
+/// The components of a simulation that links and flows have in common, as far as they are built.
+pub(super) struct Builder {
+    pub(super) seed: u64,
+    /// The rate of the fastest link.
+    pub(super) fastest: Rate,
+    pub(super) lines: Vec<Line>,
+    pub(super) queue_infos: Vec<QueueInfo>,
+}
+
+impl Builder {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            fastest: Rate(1),
+            lines: Vec::new(),
+            queue_infos: Vec::new(),
+        }
+    }
+
+    /// The random stream of the component at `path`.
+    pub(super) fn rng(&self, path: impl fmt::Display) -> Rng {
+        Rng::for_path(self.seed, path)
+    }
+
+    /// Notes that a link sends at `rate`.
+    pub(super) fn note_rate(&mut self, rate: Rate) {
+        self.fastest = self.fastest.max(rate);
+    }
+
+    /// A queue in its place, entered in the list of queues; `token` is the link's for its updates.
+    pub(super) fn queue(
+        &mut self,
+        place: &QueuePlace<'_>,
+        config: &QueueConfig,
+        token: u64,
+    ) -> Queue {
+        let QueuePlace {
+            link,
+            name,
+            direction,
+            rate,
+            framing,
+            acceleration,
+            map_interval,
+        } = *place;
+        let id = QueueId(self.queue_infos.len() as u32);
+        self.queue_infos.push(QueueInfo {
+            name: name.to_owned(),
+            link: link.to_owned(),
+            direction,
+            discipline: config.name(),
+            rate_bps: rate.0,
+            limit_bytes: config.limit_bytes(rate),
+            overhead_bytes: u64::from(framing.overhead),
+            map_interval,
+        });
+        let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
+        Queue::new(id, acceleration.before(discipline), token)
+    }
+
+    /// A queue discipline whose random stream is called after `path`.
+    pub(super) fn discipline(
+        &self,
+        config: &QueueConfig,
+        rate: Rate,
+        path: &str,
+    ) -> Box<dyn QueueDiscipline> {
+        config
+            .build(rate, self.rng(path))
+            .expect("the check has built it once")
+    }
+
+    /// A delay line; its number.
+    pub(super) fn add_line(
+        &mut self,
+        delay: Duration,
+        jitter: Duration,
+        harm: Harm,
+        path: &str,
+    ) -> u32 {
+        self.lines
+            .push(Line::new(delay, jitter, harm, self.rng(path)));
+        self.lines.len() as u32 - 1
+    }
+
+    /// A line of its own that only takes time; none where it takes none.
+    pub(super) fn line_of(&mut self, time: Duration, path: &str) -> Option<Hop> {
+        let line =
+            |builder: &mut Self| builder.add_line(time, Duration::ZERO, Harm::default(), path);
+        (!time.is_zero()).then(|| Hop::Line(line(self)))
+    }
+}

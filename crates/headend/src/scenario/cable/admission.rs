@@ -1,0 +1,228 @@
+//! What a cable line can promise: grants without asking are refused when the channel cannot give them, as the CMTS's admission control would
+//! refuse them; promises that can be broken are warned of.
+
+use super::line::Line;
+use super::modem::{Modems, Profile};
+use super::service_flow::{FlowPlan, OneWay};
+use crate::link::RateSchedule;
+use crate::link::docsis::cmts::Cut;
+use crate::link::docsis::qos::Scheduling;
+use crate::link::docsis::service_flow::largest_burst;
+use crate::link::docsis::timing::UpstreamTiming;
+use crate::link::docsis::upstream::cut;
+use crate::scenario::error::ScenarioError;
+
+/// Refuses what cannot be admitted, and warns of what is promised beyond what there is.
+pub(super) fn check(
+    line: Line<'_>,
+    modems: &Modems,
+    warnings: &mut Vec<String>,
+) -> Result<(), ScenarioError> {
+    let members = count_members(modems);
+    check_whole(line, modems, &members)?;
+    check_unasked(line, modems, &members)?;
+    for direction in [OneWay::Up, OneWay::Down] {
+        warn_of_reserved(line, modems, &members, direction, warnings);
+        warn_of_rates(line, modems, direction, warnings);
+        warn_of_capacity(line, direction, warnings);
+    }
+    Ok(())
+}
+
+/// How many modems have each profile.
+fn count_members(modems: &Modems) -> Vec<u64> {
+    let mut members = vec![0; modems.profiles.len()];
+    for modem in &modems.all {
+        members[modem.profile] += 1;
+    }
+    members
+}
+
+/// Flows of one direction with the number of modems that have them.
+fn flows<'a>(
+    modems: &'a Modems,
+    members: &'a [u64],
+    direction: OneWay,
+) -> impl Iterator<Item = (u64, &'a FlowPlan)> {
+    let of_profile = move |(profile, &count): (&'a Profile, &'a u64)| {
+        let flows = profile.flows[direction.index()].iter();
+        flows
+            .filter(|flow| flow.exists_at_start)
+            .map(move |flow| (count, flow))
+    };
+    modems.profiles.iter().zip(members).flat_map(of_profile)
+}
+
+/// Bursts that must not be cut: the largest fits into a MAP's interval.
+fn check_whole(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(), ScenarioError> {
+    let Line { plant, timing, .. } = line;
+    let most = timing.minislots_per_channel() * timing.longest_map;
+    let unasked = |(modems, flow): (u64, &FlowPlan)| {
+        modems as f64 * unasked_minislots(&flow.qos.scheduling, timing)
+    };
+    let unasked: f64 = flows(modems, members, OneWay::Up).map(unasked).sum();
+    let regular = unasked * (timing.map_interval() * timing.longest_map).as_secs_f64();
+    for (modems, flow) in flows(modems, members, OneWay::Up) {
+        let asks = !matches!(flow.qos.scheduling, Scheduling::Ugs(_));
+        let policy = flow.qos.policy;
+        let is_whole = cut(&plant.rules, policy) == Cut::Never;
+        if modems == 0 || !asks || !is_whole {
+            continue;
+        }
+        let bytes = largest_burst(&plant.rules, policy, timing.mac_header);
+        let minislots = timing.minislots_for(bytes);
+        let path = if plant.rules.fragmentation {
+            format!("{}.no_fragmentation", flow.settings.request_policy.path)
+        } else {
+            format!("{}.plant", line.path)
+        };
+        if minislots > most {
+            let why = format!(
+                "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and a MAP has {most} to grant: expected a longer map_interval, a smaller burst or a faster channel"
+            );
+            return Err(ScenarioError::invalid(path, why));
+        }
+        // Where the mean leaves room, some MAP does.
+        if minislots as f64 + regular > most as f64 {
+            let why = format!(
+                "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and of the {most} that a MAP has to grant {regular:.1} are given without being asked for: it would never be sent"
+            );
+            return Err(ScenarioError::invalid(path, why));
+        }
+    }
+    Ok(())
+}
+
+/// Grants that nobody asks for, and polls: more than there is are not admitted.
+fn check_unasked(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(), ScenarioError> {
+    let Line { timing, .. } = line;
+    let given = line.rates[OneWay::Up.index()];
+    let (mut count, mut sum, mut last) = (0, 0.0, line.path);
+    for (modems, flow) in flows(modems, members, OneWay::Up) {
+        let minislots = unasked_minislots(&flow.qos.scheduling, timing);
+        let rate = minislots * (timing.minislot_bytes * 8) as f64;
+        if rate > 0.0 && modems > 0 {
+            count += modems;
+            sum += rate * modems as f64;
+            last = &flow.settings.scheduling.path;
+        }
+    }
+    if sum <= given.0 as f64 {
+        return Ok(());
+    }
+    let flows = if count == 1 {
+        "its grants take".to_owned()
+    } else {
+        format!("{count} service flows with grants of their own take")
+    };
+    let why = format!(
+        "admission refused: {flows} {} of the channel, which has {} to give",
+        rounded(sum),
+        rounded(given.0 as f64)
+    );
+    Err(ScenarioError::invalid(last, why))
+}
+
+/// Minislots per second that a flow's unasked grants and polls take of the channel, with their overhead.
+fn unasked_minislots(scheduling: &Scheduling, timing: &UpstreamTiming) -> f64 {
+    let (minislots, interval) = match scheduling {
+        Scheduling::BestEffort => return 0.0,
+        Scheduling::Ugs(grants) => {
+            let each = timing.minislots_for(grants.size.0);
+            (each * u64::from(grants.grants), grants.interval)
+        }
+        Scheduling::Pgs(grants) => {
+            let bytes = grants.rate.bytes_in(grants.interval) + timing.mac_header;
+            (timing.minislots_for(bytes), grants.interval)
+        }
+        Scheduling::NrtPs(polling) | Scheduling::RtPs(polling) => {
+            (timing.opportunity_minislots, polling.interval)
+        }
+    };
+    minislots as f64 / interval.as_secs_f64()
+}
+
+/// Reserved rates that cannot all be kept at once.
+fn warn_of_reserved(
+    line: Line<'_>,
+    modems: &Modems,
+    members: &[u64],
+    direction: OneWay,
+    warnings: &mut Vec<String>,
+) {
+    let reserved = |(modems, flow): (u64, &FlowPlan)| {
+        let rate = flow.qos.minimum_reserved.0;
+        (rate > 0).then_some((modems, u128::from(rate) * u128::from(modems)))
+    };
+    let all: Vec<_> = flows(modems, members, direction)
+        .filter_map(reserved)
+        .collect();
+    let count: u64 = all.iter().map(|(modems, _)| modems).sum();
+    let sum: u128 = all.iter().map(|(_, rate)| rate).sum();
+    let given = line.rates[direction.index()];
+    if sum > u128::from(given.0) {
+        warnings.push(format!(
+            "{}: the reserved rates of {count} {}stream service flows come to {}, and the channel has {} to give: they cannot all be kept",
+            line.path,
+            direction.name(),
+            rounded(sum as f64),
+            rounded(given.0 as f64)
+        ));
+    }
+}
+
+/// Service flows that are promised more than the channel carries, each place in the scenario once.
+fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &mut Vec<String>) {
+    let given = line.channels[direction.index()];
+    let all = modems
+        .profiles
+        .iter()
+        .flat_map(|profile| &profile.flows[direction.index()]);
+    for flow in all {
+        // A thousandth more is how the plant's overheads are rounded, not a promise that is broken.
+        let promised = flow
+            .limits
+            .sustained
+            .filter(|rate| rate.0 as f64 > given.0 as f64 * 1.001);
+        if let Some(promised) = promised {
+            let warning = format!(
+                "{} is {promised}, and the channel carries {}: that is what the queue gets, whatever its law reckons with",
+                flow.settings.rate.path,
+                rounded(given.0 as f64)
+            );
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+    }
+}
+
+/// A capacity takes away from what the channel carries, and adds nothing.
+fn warn_of_capacity(line: Line<'_>, direction: OneWay, warnings: &mut Vec<String>) {
+    let given = line.channels[direction.index()];
+    if let Some(RateSchedule::Constant(capacity)) = line.capacity[direction.index()]
+        && capacity.0 as f64 > given.0 as f64 * 1.001
+    {
+        warnings.push(format!(
+            "{}.{}stream.capacity is {capacity}, and the plant carries {}: it takes nothing away",
+            line.path,
+            direction.name(),
+            rounded(given.0 as f64)
+        ));
+    }
+}
+
+/// A rate with three digits.
+fn rounded(rate: f64) -> String {
+    let (value, unit) = match rate {
+        rate if rate >= 1e9 => (rate / 1e9, "Gbit/s"),
+        rate if rate >= 1e6 => (rate / 1e6, "Mbit/s"),
+        rate => (rate / 1e3, "kbit/s"),
+    };
+    let digits = match value {
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}

@@ -1,0 +1,254 @@
+//! Cable lines: their modems' service flows, queues, classifiers and changes, in the order of modems.
+
+use std::collections::BTreeMap;
+
+use super::change::{ChangeKind, ChangePlan};
+use super::classifier::{RulePlan, rule};
+use super::modem::{ModemPlan, Profile};
+use super::neighbours::NeighbourLoad;
+use super::plan::CablePlan;
+use super::service_flow::{FlowPlan, OneWay};
+use crate::link::docsis::DocsisLink;
+use crate::link::docsis::classifier::{Classifiers, Entrance, Verdict};
+use crate::link::docsis::cmts::Capacity;
+use crate::link::docsis::downstream::{self, Downstream};
+use crate::link::docsis::qos::Qos;
+use crate::link::docsis::setup::{
+    DownstreamFlow, FlowChange, Kind, Neighbours, UpstreamFlow, UpstreamSetup,
+};
+use crate::link::docsis::upstream::{self, Upstream};
+use crate::qdisc::Queue;
+use crate::queue::Framing;
+use crate::scenario::builder::{Builder, QueuePlace};
+use crate::scenario::host::HostPlan;
+use crate::time::Instant;
+
+/// A line while its modems are put together.
+struct Line<'a> {
+    name: &'a str,
+    plan: &'a CablePlan,
+    up: Vec<UpstreamFlow>,
+    down: Vec<DownstreamFlow>,
+    entrances: Vec<Entrance>,
+    /// By profile: the classifiers of each direction, where there are any.
+    classifiers: Vec<[Option<u32>; 2]>,
+}
+
+pub(super) fn build(
+    plan: &CablePlan,
+    name: &str,
+    hosts: &BTreeMap<String, HostPlan>,
+    builder: &mut Builder,
+) -> DocsisLink {
+    let (classifiers, by_profile) = classifiers(&plan.modems.profiles, hosts);
+    let count = plan.modems.all.len();
+    let mut line = Line {
+        name,
+        plan,
+        up: Vec::with_capacity(count),
+        down: Vec::with_capacity(count),
+        entrances: Vec::with_capacity(2 * count),
+        classifiers: by_profile,
+    };
+    for (index, modem) in plan.modems.all.iter().enumerate() {
+        line.add_modem(index as u32, modem, builder);
+    }
+    let changes = plan.changes.iter();
+    let changes = changes.map(|change| line.change(change, hosts, builder));
+    let changes = changes.collect();
+    let up = Upstream::new(UpstreamSetup {
+        timing: plan.plant.upstream_timing(),
+        rules: plan.plant.rules,
+        contention: plan.plant.contention,
+        flows: line.up,
+        placement: plan.placement,
+        token_interval: plan.plant.token_interval,
+        capacity: (plan.capacity[0].clone()).map(|schedule| {
+            let rng = builder.rng(format_args!("link.{name}.up.capacity"));
+            Capacity::new(schedule).varied(plan.capacity_variation, rng)
+        }),
+        neighbours: (plan.neighbours.as_ref()).map(|load| neighbours(name, load, builder)),
+        rng: builder.rng(format_args!("link.{name}.up.cmts")),
+    });
+    let timing = plan.plant.downstream_timing();
+    let capacity = plan.capacity[1].clone();
+    let down = Downstream::new(timing, line.down, capacity, plan.plant.token_interval);
+    DocsisLink::new(up, down, line.entrances, classifiers).with_changes(changes)
+}
+
+impl Line<'_> {
+    fn add_modem(&mut self, index: u32, modem: &ModemPlan, builder: &mut Builder) {
+        let profile = &self.plan.modems.profiles[modem.profile];
+        let primary = [self.up.len() as u32, self.down.len() as u32];
+        for flow in &profile.flows[0] {
+            let token = upstream::Wake::Update(self.up.len()).token();
+            let name = modem.queue_name(self.name, &flow.name);
+            let queue = self.queue(&name, OneWay::Up, flow, token, builder);
+            self.up.push(UpstreamFlow {
+                modem: index,
+                queue,
+                limits: flow.limits,
+                rate: flow.rate,
+                qos: qos_at_start(flow),
+                dequeue_at: flow.dequeue_at,
+                online_at: modem.online_at.map(|at| Instant::ZERO + at),
+                rng: builder.rng(format_args!("link.{name}.modem")),
+            });
+        }
+        for flow in &profile.flows[1] {
+            let token = downstream::Wake::Update(self.down.len()).token();
+            let name = modem.queue_name(self.name, &flow.name);
+            let queue = self.queue(&name, OneWay::Down, flow, token, builder);
+            self.down.push(DownstreamFlow {
+                modem: index,
+                queue,
+                limits: flow.limits,
+                rate: flow.rate,
+                qos: qos_at_start(flow),
+            });
+        }
+        for (direction, primary) in primary.into_iter().enumerate() {
+            self.entrances.push(Entrance {
+                primary,
+                classifiers: self.classifiers[modem.profile][direction],
+            });
+        }
+    }
+
+    fn queue(
+        &self,
+        name: &str,
+        direction: OneWay,
+        flow: &FlowPlan,
+        token: u64,
+        builder: &mut Builder,
+    ) -> Queue {
+        let is_upstream = direction == OneWay::Up;
+        builder.note_rate(flow.rate);
+        let place = QueuePlace {
+            link: self.name,
+            name,
+            direction: direction.name(),
+            rate: flow.rate,
+            framing: Framing::ETHERNET,
+            acceleration: flow.ack_acceleration,
+            map_interval: is_upstream.then(|| self.plan.plant.upstream_timing().map_interval()),
+        };
+        builder.queue(&place, &flow.queue, token)
+    }
+
+    fn change(
+        &self,
+        plan: &ChangePlan,
+        hosts: &BTreeMap<String, HostPlan>,
+        builder: &Builder,
+    ) -> FlowChange {
+        let modem = &self.plan.modems.all[plan.modem];
+        let (direction, place) = plan.flow;
+        let flow = &plan.plan;
+        let queue = plan.queue.as_ref().map(|queue| {
+            let name = modem.queue_name(self.name, &flow.name);
+            let path = format!("link.{name}.queue.{}", plan.name);
+            let discipline = builder.discipline(queue, flow.rate, &path);
+            flow.ack_acceleration.before(discipline)
+        });
+        let port = 2 * plan.modem + direction;
+        let drops = &self.plan.modems.profiles[modem.profile].drops;
+        FlowChange {
+            at: Instant::ZERO + plan.at,
+            is_upstream: direction == OneWay::Up.index(),
+            flow: self.entrances[port].primary as usize + place,
+            kind: match plan.kind {
+                ChangeKind::Create => Kind::Create,
+                ChangeKind::Delete => Kind::Delete,
+                ChangeKind::Modify => Kind::Modify,
+            },
+            limits: flow.limits,
+            rate: flow.rate,
+            qos: flow.qos.clone(),
+            queue,
+            classifiers: plan.rules.as_ref().map(|rules| {
+                let rules = rules
+                    .iter()
+                    .map(|(place, rules)| (*place, rules.as_slice()));
+                (port, classifiers_of(drops, rules, direction, hosts))
+            }),
+        }
+    }
+}
+
+fn neighbours(link: &str, load: &NeighbourLoad, builder: &Builder) -> Neighbours {
+    Neighbours {
+        load: load.load.0,
+        burstiness: load.burstiness,
+        correlation: load.correlation,
+        time_of_day: load.time_of_day.clone(),
+        requests_per_second: load.requests_per_second,
+        rng: builder.rng(format_args!("link.{link}.up.neighbours")),
+    }
+}
+
+/// How a service flow is treated at the start: one that is created later has nothing of its own.
+fn qos_at_start(flow: &FlowPlan) -> Qos {
+    if flow.exists_at_start {
+        flow.qos.clone()
+    } else {
+        Qos {
+            policy: flow.qos.policy,
+            ..Qos::default()
+        }
+    }
+}
+
+/// The classifiers of all profiles, and which each profile has.
+fn classifiers(
+    profiles: &[Profile],
+    hosts: &BTreeMap<String, HostPlan>,
+) -> (Vec<Classifiers>, Vec<[Option<u32>; 2]>) {
+    let mut all = Vec::new();
+    let mut of_profile = |profile: &Profile| {
+        [0, 1].map(|direction| {
+            let rules = rules(profile, direction, hosts);
+            (!rules.is_empty()).then(|| {
+                all.push(rules);
+                all.len() as u32 - 1
+            })
+        })
+    };
+    let by_profile = profiles.iter().map(&mut of_profile).collect();
+    (all, by_profile)
+}
+
+fn rules(profile: &Profile, direction: usize, hosts: &BTreeMap<String, HostPlan>) -> Classifiers {
+    let flows = profile.flows[direction].iter().enumerate();
+    let flows = flows.filter(|(_, flow)| flow.exists_at_start);
+    let rules = flows.map(|(place, flow)| (place, flow.rules.as_slice()));
+    classifiers_of(&profile.drops, rules, direction, hosts)
+}
+
+/// Drop classifiers, which are for the upstream, and those of service flows by place.
+fn classifiers_of<'a>(
+    drops: &[RulePlan],
+    flows: impl Iterator<Item = (usize, &'a [RulePlan])>,
+    direction: usize,
+    hosts: &BTreeMap<String, HostPlan>,
+) -> Classifiers {
+    let drops = if direction == OneWay::Up.index() {
+        drops
+    } else {
+        &[]
+    };
+    let mut rules = Vec::new();
+    for plan in drops {
+        let classifier = &plan.classifier;
+        rules.push((classifier.priority, rule(classifier, hosts), Verdict::Drop));
+    }
+    for (place, plans) in flows {
+        for plan in plans {
+            let classifier = &plan.classifier;
+            let verdict = Verdict::Flow(place as u32);
+            rules.push((classifier.priority, rule(classifier, hosts), verdict));
+        }
+    }
+    Classifiers::new(rules)
+}

@@ -1,0 +1,177 @@
+//! Classifiers against the scenario's flows: what takes nothing is warned of, what two take alike is refused.
+//!
+//! MULPI leaves open which of two classifiers of equal priority takes a packet that both match, so a scenario in which that happens does not say
+//! what is to be simulated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change::ChangePlan;
+use super::classifier::{Classifier, RulePlan, rule};
+use super::modem::{Modems, Profile};
+use crate::link::docsis::classifier::Rule;
+use crate::scenario::error::ScenarioError;
+use crate::scenario::flow::{GroupPlan, packets, ways};
+use crate::scenario::header_fields::Network;
+use crate::scenario::host::{HostPlan, find_host};
+use crate::scenario::names::unknown;
+
+/// Checks the classifiers of a cable line.
+pub(super) fn check(
+    link: u16,
+    modems: &Modems,
+    changes: &[ChangePlan],
+    hosts: &BTreeMap<String, HostPlan>,
+    groups: &[GroupPlan],
+    warnings: &mut Vec<String>,
+) -> Result<(), ScenarioError> {
+    if !modems.profiles.iter().any(has_rules) {
+        return Ok(());
+    }
+    for rule in all_rules(modems, changes) {
+        check_names(&rule.path, &rule.classifier, hosts)?;
+    }
+    check_flows(link, modems, changes, hosts, groups, warnings)
+}
+
+fn has_rules(profile: &Profile) -> bool {
+    !profile.drops.is_empty() || profile.flows.iter().any(|flows| flows.len() > 1)
+}
+
+/// All classifiers of a profile.
+fn rules(profile: &Profile) -> impl Iterator<Item = &RulePlan> {
+    let flows = profile.flows.iter().flatten().flat_map(|flow| &flow.rules);
+    flows.chain(&profile.drops)
+}
+
+/// All classifiers of a line, those of its changes as well.
+fn all_rules<'a>(
+    modems: &'a Modems,
+    changes: &'a [ChangePlan],
+) -> impl Iterator<Item = &'a RulePlan> {
+    let later = changes.iter().flat_map(|change| &change.plan.rules);
+    modems.profiles.iter().flat_map(rules).chain(later)
+}
+
+/// The hosts that a classifier names are there.
+fn check_names(
+    path: &str,
+    classifier: &Classifier,
+    hosts: &BTreeMap<String, HostPlan>,
+) -> Result<(), ScenarioError> {
+    let host_of = |network: &'_ Option<Network>| match network {
+        Some(Network::Host(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let named = [
+        ("host", classifier.host.clone()),
+        ("source", host_of(&classifier.source)),
+        ("destination", host_of(&classifier.destination)),
+    ];
+    for (key, name) in named {
+        if let Some(name) = name
+            && find_host(hosts, &name).is_none()
+        {
+            let known = hosts.keys().cloned().collect();
+            return Err(unknown(format!("{path}.{key}"), "host", &name, known));
+        }
+    }
+    Ok(())
+}
+
+/// The classifiers of a modem in one direction for some time, by service flow.
+type RuleSet<'a> = Vec<(&'a str, &'a [RulePlan])>;
+
+/// The rules of a modem's service flows in one direction, each with its flow's place, as a change leaves them.
+type Rules<'a> = &'a [(usize, Vec<RulePlan>)];
+
+/// A classifier that takes a flow's packets: its priority, and its service flow.
+type Taker<'a> = (u8, &'a str, &'a RulePlan);
+
+fn check_flows(
+    link: u16,
+    modems: &Modems,
+    changes: &[ChangePlan],
+    hosts: &BTreeMap<String, HostPlan>,
+    groups: &[GroupPlan],
+    warnings: &mut Vec<String>,
+) -> Result<(), ScenarioError> {
+    let idle = all_rules(modems, changes).map(|rule| rule.path.as_str());
+    let mut idle: BTreeSet<&str> = idle.collect();
+    let mut later: BTreeMap<(usize, usize), Vec<Rules<'_>>> = BTreeMap::new();
+    for change in changes {
+        if let Some(rules) = &change.rules {
+            let sets = later.entry((change.modem, change.flow.0)).or_default();
+            sets.push(rules);
+        }
+    }
+    let compiled: BTreeMap<&str, Rule> = all_rules(modems, changes)
+        .map(|one| (one.path.as_str(), rule(&one.classifier, hosts)))
+        .collect();
+    for group in groups {
+        for peer in &group.peers {
+            for (direction, modem, from) in ways(peer, link) {
+                let profile = modems.profile_of(modem);
+                if !has_rules(profile) {
+                    continue;
+                }
+                for seen in packets(group, peer, from) {
+                    let taken = |rule: &&RulePlan| compiled[rule.path.as_str()].matches(&seen);
+                    let drops = if direction == 0 {
+                        profile.drops.as_slice()
+                    } else {
+                        &[]
+                    };
+                    for rule in drops.iter().filter(taken) {
+                        idle.remove(rule.path.as_str());
+                    }
+                    let flows = &profile.flows[direction];
+                    let at_start = (flows.iter())
+                        .filter(|flow| flow.exists_at_start)
+                        .map(|flow| (flow.name.as_str(), flow.rules.as_slice()));
+                    let mut sets: Vec<RuleSet<'_>> = vec![at_start.collect()];
+                    for rules in later.get(&(modem, direction)).into_iter().flatten() {
+                        let named = rules
+                            .iter()
+                            .map(|(place, rules)| (flows[*place].name.as_str(), rules.as_slice()));
+                        sets.push(named.collect());
+                    }
+                    for set in sets {
+                        let mut takers: Vec<Taker<'_>> = Vec::new();
+                        for (name, rules) in set {
+                            for rule in rules.iter().filter(taken) {
+                                idle.remove(rule.path.as_str());
+                                takers.push((rule.classifier.priority, name, rule));
+                            }
+                        }
+                        refuse_ambiguity(group, &takers)?;
+                    }
+                }
+            }
+        }
+    }
+    let no_packet = idle.into_iter().map(|path| {
+        format!(
+            "{path}: no packet of this scenario's flows matches, so nothing is classified by it"
+        )
+    });
+    warnings.extend(no_packet);
+    Ok(())
+}
+
+/// The highest priority of those that take a flow belongs to one service flow.
+fn refuse_ambiguity(group: &GroupPlan, takers: &[Taker<'_>]) -> Result<(), ScenarioError> {
+    let Some(&(highest, first, _)) = takers.iter().max_by_key(|(priority, ..)| *priority) else {
+        return Ok(());
+    };
+    let rival = takers
+        .iter()
+        .find(|(priority, name, _)| *priority == highest && *name != first);
+    let Some((_, other, rule)) = rival else {
+        return Ok(());
+    };
+    let why = format!(
+        "the flow \"{}\" matches both \"{other}\" and \"{first}\", whose classifiers have the same priority, {highest}: give one a higher priority",
+        group.name
+    );
+    Err(ScenarioError::invalid(&rule.path, why))
+}

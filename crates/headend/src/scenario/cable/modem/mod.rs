@@ -1,0 +1,8 @@
+//! Modems and service classes: how they are [written], and the modems' plan.
+
+mod plan;
+mod written;
+
+pub(super) use plan::plan;
+pub(in crate::scenario) use plan::{ModemPlan, Modems, Profile};
+pub use written::{Modem, ServiceClass};

@@ -1,0 +1,64 @@
+//! Modems and service classes as they are written.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::named::OrTable;
+use crate::scenario::cable::classifier::Classifier;
+use crate::scenario::cable::service_flow::{Keys, OwnDownstream, ServiceFlow};
+use crate::scenario::times::StartRange;
+use crate::time::Duration;
+
+/// A service class: what the modems of a tier have in common. What it leaves out is the line's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServiceClass {
+    /// AQM disabled on all upstream service flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_aqm_disabled: Option<bool>,
+    /// From the modem to the network.
+    pub upstream: Keys,
+    /// From the network to the modem.
+    pub downstream: OwnDownstream,
+    /// Further service flows by name, besides the line's or in their place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_flow: BTreeMap<String, ServiceFlow>,
+    /// Upstream drop classifiers by name, besides the line's or in their place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub drop: BTreeMap<String, Classifier>,
+}
+
+/// A modem, or several alike. What it leaves out is its service class's, and then the line's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Modem {
+    /// So many of them: `NAME.1`, `NAME.2`, … Default: one, called `NAME`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Its service class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_class: Option<String>,
+    /// Service classes of the `count` modems with their weights, such as `{ gold = 30, basic = 70 }`. They take turns, so that the first ten have
+    /// them in nearly the same proportion as all.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mix: BTreeMap<String, u32>,
+    /// When it is switched on and begins to range: a time, or a table `{ from, to }` over which many are spread evenly. What is sent before it is
+    /// registered is lost. Default: it is registered from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub online_at: Option<OrTable<Duration, StartRange>>,
+    /// AQM disabled on all upstream service flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_aqm_disabled: Option<bool>,
+    /// From the modem to the network.
+    pub upstream: Keys,
+    /// From the network to the modem.
+    pub downstream: OwnDownstream,
+    /// Further service flows by name, besides those of its class and line or in their place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub service_flow: BTreeMap<String, ServiceFlow>,
+    /// Upstream drop classifiers by name, besides those of its class and line or in their place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub drop: BTreeMap<String, Classifier>,
+}

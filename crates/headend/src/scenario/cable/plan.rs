@@ -1,0 +1,270 @@
+//! A cable line that makes sense: its plant, what its channels have to give, and its modems.
+
+use std::collections::BTreeMap;
+
+use super::change::{self, ChangePlan};
+use super::line::Line;
+use super::modem::{self, Modems};
+use super::neighbours::{self, NeighbourLoad};
+use super::service_flow::{OneWay, default_queue, modem_queue};
+use super::written::Docsis;
+use super::{admission, matching, plant};
+use crate::flow::Port;
+use crate::link::docsis::cmts::Placement;
+use crate::link::docsis::preset::{Feature, Plant, PlantConfig, Preset};
+use crate::link::{Link, RateSchedule};
+use crate::named::OrTable;
+use crate::scenario::builder::Builder;
+use crate::scenario::error::ScenarioError;
+use crate::scenario::flow::GroupPlan;
+use crate::scenario::host::HostPlan;
+use crate::scenario::medium::{Customers, Medium, QueuePlan};
+use crate::scenario::names::check_name;
+use crate::scenario::rate::{VaryingRate, plan_rate};
+use crate::time::Duration;
+use crate::units::{ByteCount, Limit, Rate};
+
+/// A cable line, ready to be built.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) struct CablePlan {
+    pub(super) plant: Plant,
+    pub(super) placement: Placement,
+    /// What the channels have to give, up and down, where that is less than they carry.
+    pub(super) capacity: [Option<RateSchedule>; 2],
+    /// Share by which the upstream's varies from MAP to MAP.
+    pub(super) capacity_variation: f64,
+    pub(super) neighbours: Option<NeighbourLoad>,
+    pub(super) modems: Modems,
+    /// In order of time.
+    pub(super) changes: Vec<ChangePlan>,
+}
+
+impl Medium for CablePlan {
+    fn customers(&self) -> usize {
+        self.modems.all.len()
+    }
+
+    fn customer_names(&self) -> Vec<Customers<'_>> {
+        let groups = self.modems.groups.iter();
+        let names = groups.map(|group| Customers {
+            name: group.name.as_deref(),
+            first: group.first,
+            count: group.count,
+        });
+        names.collect()
+    }
+
+    fn customers_path(&self, link: &str) -> Option<String> {
+        Some(format!("link.{link}.docsis.modem"))
+    }
+
+    /// The queues of each modem's service flows. An override of a primary one is the modem's own,
+    /// whatever place has its queue.
+    fn queues(&self, link: &str) -> Vec<QueuePlan<'_>> {
+        let mut queues = Vec::new();
+        for (customer, modem) in self.modems.all.iter().enumerate() {
+            let group = self.modems.groups[modem.group].name.as_deref();
+            let profile = &self.modems.profiles[modem.profile];
+            for (direction, flows) in profile.flows.iter().enumerate() {
+                for (place, flow) in flows.iter().enumerate() {
+                    let override_path = match group {
+                        Some(group) if place == 0 => {
+                            format!("link.{link}.docsis.modem.{group}.{}stream.queue", flow.name)
+                        }
+                        _ => format!("{}.queue", flow.settings.path),
+                    };
+                    queues.push(QueuePlan {
+                        name: modem.queue_name(link, &flow.name),
+                        override_path,
+                        path: flow.settings.queue.path.clone(),
+                        config: &flow.queue,
+                        rate: flow.rate,
+                        port: Port((2 * customer + direction) as u16),
+                        kind: modem.profile,
+                    });
+                }
+            }
+        }
+        queues
+    }
+
+    fn channel(&self, direction: usize) -> Option<Rate> {
+        Some(if direction == OneWay::Up.index() {
+            self.plant.upstream_timing().capacity()
+        } else {
+            self.plant.downstream_timing().rate
+        })
+    }
+
+    fn forwarding(&self) -> Duration {
+        self.plant.cmts_forwarding
+    }
+
+    fn check_flows(
+        &self,
+        index: u16,
+        hosts: &BTreeMap<String, HostPlan>,
+        groups: &[GroupPlan],
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ScenarioError> {
+        matching::check(index, &self.modems, &self.changes, hosts, groups, warnings)
+    }
+
+    fn build(
+        &self,
+        link: &str,
+        hosts: &BTreeMap<String, HostPlan>,
+        builder: &mut Builder,
+    ) -> Box<dyn Link> {
+        Box::new(super::build::build(self, link, hosts, builder))
+    }
+}
+
+/// Checks a line and writes its defaults out.
+pub(in crate::scenario) fn plan(
+    path: &str,
+    written: &mut Docsis,
+    duration: Duration,
+    warnings: &mut Vec<String>,
+) -> Result<CablePlan, ScenarioError> {
+    let plant = plan_plant(path, written)?;
+    check_names(path, written)?;
+    let timing = plant.upstream_timing();
+    let capacity = plan_capacities(path, written)?;
+    let channels = [timing.capacity(), plant.downstream_timing().rate];
+    let given = |direction: OneWay| {
+        let channel = channels[direction.index()];
+        let capacity = capacity[direction.index()].as_ref();
+        capacity.map_or(channel, |given| channel.min(given.nominal()))
+    };
+    let rates = [given(OneWay::Up), given(OneWay::Down)];
+    write_defaults(written);
+    neighbours::check(&format!("{path}.neighbours"), written.neighbours.as_ref())?;
+    let line = Line {
+        path,
+        written,
+        plant: &plant,
+        timing: &timing,
+        capacity: &capacity,
+        channels,
+        rates,
+        duration,
+    };
+    let mut modems = modem::plan(line)?;
+    admission::check(line, &modems, warnings)?;
+    let changes = change::plan(line, &mut modems, warnings)?;
+    Ok(CablePlan {
+        placement: written.placement,
+        capacity_variation: written.upstream.capacity_variation.0,
+        neighbours: written.neighbours.clone(),
+        capacity,
+        modems,
+        changes,
+        plant,
+    })
+}
+
+fn plan_plant(path: &str, line: &mut Docsis) -> Result<Plant, ScenarioError> {
+    let plant = line.plant.over(line.preset);
+    plant::check(&format!("{path}.plant"), line.preset, &plant)?;
+    line.plant = PlantConfig::from(plant.clone());
+    Ok(plant)
+}
+
+/// What the channels have to give, up and down, where that is written.
+fn plan_capacities(path: &str, line: &Docsis) -> Result<[Option<RateSchedule>; 2], ScenarioError> {
+    let upstream = format!("{path}.upstream");
+    let up = plan_capacity(&upstream, line.upstream.capacity.as_ref())?;
+    if let Some(RateSchedule::Opportunities { .. }) = up {
+        let why = "an upstream gives grants, not single opportunities: expected a rate or steps";
+        return Err(ScenarioError::invalid(format!("{upstream}.capacity"), why));
+    }
+    if up.is_none() && line.upstream.capacity_variation.0 > 0.0 {
+        let why = "what varies is the capacity: expected `capacity` beside it";
+        let path = format!("{upstream}.capacity_variation");
+        return Err(ScenarioError::invalid(path, why));
+    }
+    let downstream = format!("{path}.downstream");
+    let down = plan_capacity(&downstream, line.downstream.capacity.as_ref())?;
+    Ok([up, down])
+}
+
+fn plan_capacity(
+    path: &str,
+    capacity: Option<&OrTable<Rate, VaryingRate>>,
+) -> Result<Option<RateSchedule>, ScenarioError> {
+    let plan = |capacity| plan_rate(&format!("{path}.capacity"), capacity);
+    capacity.map(plan).transpose()
+}
+
+/// Writes out what follows from the generation: the queues, and the buffer that modems have by
+/// default. The line's own tables are then the outermost layer of every service flow.
+fn write_defaults(line: &mut Docsis) {
+    let preset = line.preset;
+    if line.buffer_settings.dropped {
+        let size = &mut line.buffer_settings.default_buffer;
+        size.get_or_insert_with(|| modem_buffer(preset));
+    }
+    (line.upstream.queue).get_or_insert_with(|| modem_queue(preset));
+    let classes = line
+        .service_class
+        .values_mut()
+        .map(|class| &mut class.service_flow);
+    let modems = line.modem.values_mut().map(|modem| &mut modem.service_flow);
+    let all = std::iter::once(&mut line.service_flow)
+        .chain(classes)
+        .chain(modems);
+    let created = (line.change.values_mut()).filter_map(|change| change.create.as_deref_mut());
+    for flow in all.flat_map(BTreeMap::values_mut).chain(created) {
+        if flow.queue.is_none() {
+            flow.queue = Some(default_queue(preset, flow));
+        }
+    }
+}
+
+/// The buffer of a modem whose configuration has none: the AQM paper's §9 has a time, Buffer
+/// Control's §5.2.2 one size for all rates.
+fn modem_buffer(preset: Preset) -> Limit {
+    if preset.supports(Feature::ModemAqm) {
+        Limit::Time(Duration::from_millis(250))
+    } else {
+        Limit::Bytes(ByteCount(256 * 1024))
+    }
+}
+
+/// Names that would make two queues' names equal, or could not stand in a path.
+fn check_names(path: &str, line: &Docsis) -> Result<(), ScenarioError> {
+    let mut names: Vec<(String, String)> = Vec::new();
+    let mut add = |table: &str, keys: &mut dyn Iterator<Item = &String>| {
+        names.extend(keys.map(|name| (format!("{path}.{table}.{name}"), name.clone())));
+    };
+    add("service_flow", &mut line.service_flow.keys());
+    add("drop", &mut line.drop.keys());
+    add("service_class", &mut line.service_class.keys());
+    add("modem", &mut line.modem.keys());
+    add("change", &mut line.change.keys());
+    for (name, class) in &line.service_class {
+        let at = format!("service_class.{name}");
+        add(
+            &format!("{at}.service_flow"),
+            &mut class.service_flow.keys(),
+        );
+        add(&format!("{at}.drop"), &mut class.drop.keys());
+    }
+    for (name, modem) in &line.modem {
+        let at = format!("modem.{name}");
+        add(
+            &format!("{at}.service_flow"),
+            &mut modem.service_flow.keys(),
+        );
+        add(&format!("{at}.drop"), &mut modem.drop.keys());
+    }
+    for (path, name) in names {
+        check_name(&path, &name)?;
+        if ["up", "down"].contains(&name.as_str()) {
+            let why = "\"up\" and \"down\" are the service flows that every modem has (upstream, downstream)";
+            return Err(ScenarioError::invalid(path, why));
+        }
+    }
+    Ok(())
+}

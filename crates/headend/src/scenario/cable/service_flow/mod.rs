@@ -1,0 +1,13 @@
+//! Service flows: how one is [written], which [keys] it has from which places, and its plan.
+
+mod keys;
+mod plan;
+mod scheduling;
+mod written;
+
+pub use keys::Keys;
+pub(in crate::scenario) use keys::Settings;
+pub(super) use keys::layer;
+pub(in crate::scenario) use plan::FlowPlan;
+pub(super) use plan::{Channel, DefaultBuffer, default_queue, modem_queue, plan, plan_further};
+pub use written::{Downstream, OneWay, OwnDownstream, ServiceFlow, Upstream};

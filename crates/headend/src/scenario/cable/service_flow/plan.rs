@@ -1,0 +1,282 @@
+//! A service flow that makes sense: its settings checked, against each other and against its channel.
+
+use super::keys::Settings;
+use super::scheduling::{check_scheduling, fixed_rate};
+use super::written::{DEFAULT_BURST, OneWay, ServiceFlow};
+use crate::aqm::docsis_pie;
+use crate::link::docsis::preset::{Feature, Preset};
+use crate::link::docsis::qos::{Qos, Scheduling};
+use crate::link::docsis::service_flow::DequeueAt;
+use crate::link::docsis::timing::UpstreamTiming;
+use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
+use crate::named::Named;
+use crate::qdisc::{AckAcceleration, QueueConfig};
+use crate::queue::Framing;
+use crate::scenario::cable::classifier::{RulePlan, rule_plans};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::queue::{Queue, check_room, plan_queue};
+use crate::scenario::rate::check_rate;
+use crate::units::{ByteCount, Limit, Rate};
+
+/// A service flow of a modem, ready to be built.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) struct FlowPlan {
+    /// `up`, `down`, or a name of its own.
+    pub(in crate::scenario) name: String,
+    /// What the places of the scenario say of it, for paths in errors and for changes to add to.
+    pub(in crate::scenario) settings: Settings,
+    pub(in crate::scenario) limits: Limits,
+    /// Nominal rate: the sustained one, or the channel's where that is less.
+    pub(in crate::scenario) rate: Rate,
+    pub(in crate::scenario) qos: Qos,
+    pub(in crate::scenario) dequeue_at: DequeueAt,
+    pub(in crate::scenario) ack_acceleration: AckAcceleration,
+    pub(in crate::scenario) queue: QueueConfig,
+    /// It is there from the start; else a change creates it.
+    pub(in crate::scenario) exists_at_start: bool,
+    /// AQM is disabled on all of the modem's service flows in its direction.
+    pub(in crate::scenario::cable) is_modem_aqm_disabled: bool,
+    /// Which packets it takes; the flow for what no other claims has none.
+    pub(in crate::scenario) rules: Vec<RulePlan>,
+}
+
+/// The channel that a service flow is to have a part of.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::scenario::cable) struct Channel<'a> {
+    pub(in crate::scenario::cable) direction: OneWay,
+    pub(in crate::scenario::cable) preset: Preset,
+    /// What it has to give.
+    pub(in crate::scenario::cable) rate: Rate,
+    pub(in crate::scenario::cable) timing: &'a UpstreamTiming,
+    /// AQM is disabled on all of the modem's service flows in this direction.
+    pub(in crate::scenario::cable) is_aqm_disabled: bool,
+    /// What modems' buffers are if the CMTS drops what is written of them.
+    pub(in crate::scenario::cable) default_buffer: Option<DefaultBuffer<'a>>,
+}
+
+/// The buffer that a line's modems have by default.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::scenario::cable) struct DefaultBuffer<'a> {
+    pub(in crate::scenario::cable) size: Limit,
+    /// The path of the line.
+    pub(in crate::scenario::cable) line: &'a str,
+}
+
+/// The service flow called `name`, checked.
+pub(in crate::scenario::cable) fn plan(
+    name: &str,
+    settings: Settings,
+    channel: Channel<'_>,
+) -> Result<FlowPlan, ScenarioError> {
+    let limits = limits(&settings)?;
+    let qos = qos(&settings, channel, limits.sustained)?;
+    let wanted = limits.sustained.or_else(|| fixed_rate(&qos.scheduling));
+    let rate = wanted.map_or(channel.rate, |wanted| wanted.min(channel.rate));
+    let is_aqm_disabled = settings.aqm_disabled.value.unwrap_or_default();
+    Ok(FlowPlan {
+        name: name.to_owned(),
+        limits,
+        rate,
+        qos,
+        dequeue_at: settings.dequeue_at.value.unwrap_or_default(),
+        queue: queue(&settings, channel, rate, is_aqm_disabled)?,
+        ack_acceleration: ack_acceleration(&settings, channel)?,
+        exists_at_start: true,
+        is_modem_aqm_disabled: channel.is_aqm_disabled,
+        rules: Vec::new(),
+        settings,
+    })
+}
+
+/// A service flow besides those that every modem has, checked.
+pub(in crate::scenario::cable) fn plan_further(
+    name: &str,
+    path: &str,
+    flow: &ServiceFlow,
+    channel: Channel<'_>,
+) -> Result<FlowPlan, ScenarioError> {
+    (channel.preset.require(Feature::Classifiers))
+        .map_err(|why| ScenarioError::invalid(path, why))?;
+    let mut plan = plan(name, Settings::new(path, flow.into()), channel)?;
+    if flow.classifiers.is_empty() {
+        let why = "a further service flow takes no packet unless it says which: match = {…}";
+        return Err(ScenarioError::invalid(path, why));
+    }
+    plan.rules = rule_plans(path, &flow.classifiers)?;
+    Ok(plan)
+}
+
+/// Token buckets.
+fn limits(settings: &Settings) -> Result<Limits, ScenarioError> {
+    let [rate, peak] = [&settings.rate, &settings.peak].map(|setting| setting.given());
+    for (&rate, path) in [rate, peak].into_iter().flatten() {
+        if rate.0 == 0 {
+            let why = "a service flow at rate 0 carries nothing";
+            return Err(ScenarioError::invalid(path, why));
+        }
+        check_rate(path, rate)?;
+    }
+    if let (Some((rate, _)), Some((peak, path))) = (rate, peak)
+        && peak < rate
+    {
+        let why = format!("a peak rate of {peak} is below the sustained rate of {rate}");
+        return Err(ScenarioError::invalid(path, why));
+    }
+    let bursts = [&settings.burst, &settings.peak_burst].map(|setting| setting.given());
+    for (&burst, path) in bursts.into_iter().flatten() {
+        check_burst(path, burst)?;
+    }
+    Ok(Limits {
+        sustained: settings.rate.value,
+        burst: settings.burst.value.unwrap_or(DEFAULT_BURST).0,
+        peak: settings.peak.value,
+        peak_burst: settings
+            .peak_burst
+            .value
+            .map_or(PEAK_BURST, |burst| burst.0),
+    })
+}
+
+/// How the CMTS is to treat it.
+fn qos(
+    settings: &Settings,
+    channel: Channel<'_>,
+    sustained: Option<Rate>,
+) -> Result<Qos, ScenarioError> {
+    if let Some((&priority, path)) = settings.priority.given() {
+        check_priority(path, priority)?;
+        channel.require(priority > 0, path, Feature::Scheduling)?;
+    }
+    if let Some((&reserved, path)) = settings.minimum_reserved.given() {
+        check_reserved(path, reserved, sustained)?;
+        channel.require(reserved.0 > 0, path, Feature::Scheduling)?;
+    }
+    if let Some((Named(scheduling), path)) = settings.scheduling.given() {
+        check_scheduling(path, scheduling, channel)?;
+    }
+    let scheduling = settings.scheduling.value.clone();
+    let qos = Qos {
+        priority: settings.priority.value.unwrap_or(0),
+        minimum_reserved: settings.minimum_reserved.value.unwrap_or(Rate(0)),
+        scheduling: scheduling.map_or_else(Scheduling::default, |Named(one)| one),
+        policy: settings.request_policy.value.unwrap_or_default(),
+    };
+    check_policy(&settings.request_policy.path, &qos, channel.direction)?;
+    Ok(qos)
+}
+
+/// A service flow that only contends must be allowed to.
+fn check_policy(path: &str, qos: &Qos, direction: OneWay) -> Result<(), ScenarioError> {
+    let only_contends = qos.scheduling == Scheduling::BestEffort;
+    if direction == OneWay::Down || !only_contends || !qos.policy.no_contention {
+        return Ok(());
+    }
+    let why = "a best_effort service flow asks in contention, and could never send: expected false, or a scheduling type with polls or grants";
+    Err(ScenarioError::invalid(format!("{path}.no_contention"), why))
+}
+
+/// The queue, as the modem or the CMTS runs it.
+fn queue(
+    settings: &Settings,
+    channel: Channel<'_>,
+    rate: Rate,
+    is_aqm_disabled: bool,
+) -> Result<QueueConfig, ScenarioError> {
+    let (written, path) =
+        (settings.queue.given()).expect("queues that are left out have been written out");
+    let mut queue = plan_queue(path, written, rate, Framing::ETHERNET)?.clone();
+    if let Some(DefaultBuffer { size, line }) = channel.default_buffer {
+        let path = format!("{line}.buffer_settings.default_buffer");
+        check_room(&path, size, rate, Framing::ETHERNET)?;
+        queue = queue.with_buffer(size);
+    }
+    if is_aqm_disabled || channel.is_aqm_disabled {
+        queue = queue.without_aqm();
+    }
+    Ok(queue)
+}
+
+/// What becomes of TCP acknowledgements: a modem has only those that it sends.
+fn ack_acceleration(
+    settings: &Settings,
+    channel: Channel<'_>,
+) -> Result<AckAcceleration, ScenarioError> {
+    let Some((&mode, path)) = settings.ack_acceleration.given() else {
+        return Ok(AckAcceleration::Off);
+    };
+    if mode != AckAcceleration::Off && channel.direction == OneWay::Down {
+        let why = "modems accelerate acknowledgements they send: expected \"off\" for a downstream service flow";
+        return Err(ScenarioError::invalid(path, why));
+    }
+    Ok(mode)
+}
+
+impl Channel<'_> {
+    /// Refuses what the generation does not have, if it is used.
+    pub(super) fn require(
+        &self,
+        is_used: bool,
+        path: &str,
+        feature: Feature,
+    ) -> Result<(), ScenarioError> {
+        match self.preset.require(feature) {
+            Err(why) if is_used => Err(ScenarioError::invalid(path, why)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Traffic priorities have three bits.
+fn check_priority(path: &str, priority: u8) -> Result<(), ScenarioError> {
+    if priority <= 7 {
+        return Ok(());
+    }
+    let why = format!("expected a traffic priority from 0 to 7, found {priority}");
+    Err(ScenarioError::invalid(path, why))
+}
+
+/// A bucket shallower than a packet would let none through.
+fn check_burst(path: &str, burst: ByteCount) -> Result<(), ScenarioError> {
+    if burst.0 >= PEAK_BURST {
+        return Ok(());
+    }
+    let why = format!("expected at least {PEAK_BURST} B, one Ethernet frame, found {burst}");
+    Err(ScenarioError::invalid(path, why))
+}
+
+fn check_reserved(
+    path: &str,
+    reserved: Rate,
+    sustained: Option<Rate>,
+) -> Result<(), ScenarioError> {
+    let Some(sustained) = sustained.filter(|sustained| reserved > *sustained) else {
+        return check_rate(path, reserved);
+    };
+    let why =
+        format!("a reserved rate of {reserved} is above the maximum sustained rate of {sustained}");
+    Err(ScenarioError::invalid(path, why))
+}
+
+/// The queue of a further flow that names none: what the generation asks of modems, for upstream
+/// flows that are as elastic as the first. (The specification has AQM on best-effort and nrtPS
+/// flows.)
+pub(in crate::scenario::cable) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
+    let is_elastic = matches!(
+        flow.scheduling.0,
+        Scheduling::BestEffort | Scheduling::NrtPs(_) | Scheduling::Pgs(_)
+    );
+    if flow.direction == OneWay::Up && is_elastic {
+        modem_queue(preset)
+    } else {
+        Queue::default()
+    }
+}
+
+/// The queue that a generation asks of modems.
+pub(in crate::scenario::cable) fn modem_queue(preset: Preset) -> Queue {
+    if preset.supports(Feature::ModemAqm) {
+        Named(QueueConfig::DocsisPie(docsis_pie::Config::default()))
+    } else {
+        Queue::default()
+    }
+}

@@ -1,0 +1,17 @@
+//! Flows: how one is [written], planned and built.
+
+mod build;
+mod members;
+mod path;
+mod plan;
+mod replay;
+mod seen;
+mod tcp;
+mod written;
+
+pub(super) use build::{FlowBuilder, LinkEnds};
+pub use path::{Path, PathLoss, PeriodicLoss};
+pub(super) use plan::{GroupPlan, PeerPlan, Surroundings, plan, warn_of_base_rtt};
+pub(super) use replay::{embed_captures, replays};
+pub(super) use seen::{packets, ports, ways};
+pub use written::{Ect, Flow, Starts};

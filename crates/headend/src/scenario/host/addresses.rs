@@ -1,0 +1,121 @@
+//! Addresses of hosts: those that are written, and those that the others get.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use super::plan::HostPlan;
+use super::written::Host;
+use crate::flow::{IPV6_HOSTS, Ipv6Block};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::header_fields::{Address, Network};
+
+/// Addresses by kind of host: named, behind a link without a name, servers of a flow's own (198.18.0.0/15, RFC 2544).
+const NAMED_HOSTS: u32 = 0x0a00_0001;
+
+pub(in crate::scenario) const UNNAMED_CUSTOMERS: u32 = 0x0a01_0001;
+
+pub(in crate::scenario) const UNNAMED_SERVERS: u32 = 0xc612_0001;
+
+/// Addresses that no named host may have, both included: those above, and what is no host's (RFC 1112 §4, §7.2).
+const KEPT: [(u32, u32); 3] = [
+    (UNNAMED_CUSTOMERS, 0x0aff_ffff),
+    (UNNAMED_SERVERS - 1, UNNAMED_SERVERS + 0x0001_ffff),
+    (0xe000_0000, u32::MAX),
+];
+
+/// Servers of the flows of IPv6 hosts: their numbers, and their addresses in `2001:db8:ffff::/48` (RFC 3849).
+pub(in crate::scenario) const IPV6_SERVERS: Ipv6Block = Ipv6Block {
+    first: IPV6_HOSTS + 0x0800_0000,
+    last: u32::MAX,
+    address: 0x2001_0db8_ffff << 80 | 1,
+};
+
+/// Gives every host its addresses: first those that are written, then the others, in the order of names.
+pub(super) fn give_addresses(
+    written: &BTreeMap<String, Host>,
+    hosts: &mut BTreeMap<String, HostPlan>,
+) -> Result<(), ScenarioError> {
+    let mut taken: Vec<(u32, u32, String)> = Vec::new();
+    let mut taken_ipv6: Vec<(u128, u128, String)> = Vec::new();
+    let mut number = IPV6_HOSTS;
+    for (name, plan) in hosts.iter_mut() {
+        let more = plan.count.unwrap_or(1) - 1;
+        let path = || format!("host.{name}.address");
+        let both = |other: &str| {
+            let why = format!("the host \"{other}\" has such an address already");
+            Err(ScenarioError::invalid(path(), why))
+        };
+        match written[name].address {
+            None => {}
+            Some(Address::V4(address)) => {
+                let last = address.saturating_add(more);
+                let is_kept = |&(from, to): &(u32, u32)| from <= last && address <= to;
+                if address >> 24 == 0 || KEPT.iter().any(is_kept) {
+                    let why = "expected a host's address outside of 0.0.0.0/8, 10.1.0.0 to 10.255.255.255, 198.18.0.0/15 and 224.0.0.0/3, which are kept for other uses";
+                    return Err(ScenarioError::invalid(path(), why));
+                }
+                let meets = |(from, to, _): &&(u32, u32, String)| *from <= last && address <= *to;
+                if let Some((.., other)) = taken.iter().find(meets) {
+                    return both(other);
+                }
+                taken.push((address, last, name.clone()));
+                plan.address = address;
+            }
+            Some(Address::V6(address)) => {
+                let last = address.saturating_add(u128::from(more));
+                let kept = IPV6_SERVERS.address;
+                if address == 0 || address >> 120 == 0xff || last >> 80 == kept >> 80 {
+                    let why = "expected the address of one host outside of 2001:db8:ffff::/48, which is kept for flows' own servers";
+                    return Err(ScenarioError::invalid(path(), why));
+                }
+                let meets = |(from, to, _): &&(u128, u128, String)| *from <= last && address <= *to;
+                if let Some((.., other)) = taken_ipv6.iter().find(meets) {
+                    return both(other);
+                }
+                taken_ipv6.push((address, last, name.clone()));
+                plan.ipv6 = Some(address);
+                plan.address = number;
+                number += more + 1;
+            }
+        }
+    }
+    let mut next = NAMED_HOSTS;
+    for (_, plan) in hosts.iter_mut().filter(|(_, plan)| plan.address == 0) {
+        let more = plan.count.unwrap_or(1) - 1;
+        while let Some((_, to, _)) =
+            (taken.iter()).find(|(from, to, _)| *from <= next + more && next <= *to)
+        {
+            next = to + 1;
+        }
+        plan.address = next;
+        next += more + 1;
+    }
+    Ok(())
+}
+
+/// The IPv6 addresses of all hosts.
+pub(in crate::scenario) fn ipv6_blocks(hosts: &BTreeMap<String, HostPlan>) -> Vec<Ipv6Block> {
+    let named = hosts.values().filter_map(HostPlan::ipv6_block);
+    let mut blocks: Vec<Ipv6Block> = named.collect();
+    if !blocks.is_empty() {
+        blocks.push(IPV6_SERVERS);
+    }
+    blocks
+}
+
+/// The hosts, by their numbers, whose IPv6 addresses are in a network.
+pub(in crate::scenario) fn in_network(
+    network: &Network,
+    hosts: &BTreeMap<String, HostPlan>,
+) -> Vec<RangeInclusive<u32>> {
+    let Some((low, high)) = network.ipv6_range() else {
+        return Vec::new();
+    };
+    let both = |block: Ipv6Block| {
+        let count = u128::from(block.last - block.first);
+        let from = low.max(block.address) - block.address;
+        let to = count.min(high.checked_sub(block.address)?);
+        (from <= to).then(|| block.first + from as u32..=block.first + to as u32)
+    };
+    ipv6_blocks(hosts).into_iter().filter_map(both).collect()
+}

@@ -1,0 +1,207 @@
+//! Hosts that make sense: where each is, and what it is called by.
+
+use std::collections::BTreeMap;
+
+use super::addresses::give_addresses;
+use super::written::Host;
+use crate::flow::Ipv6Block;
+use crate::named::OrTable;
+use crate::scenario::attachment::{Attachment, PortPlan, find_attachment};
+use crate::scenario::distance::{RttFrom, check_rtt};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::names::unknown;
+use crate::scenario::times::check_delay;
+use crate::time::Duration;
+
+/// A named host, resolved: one, or one behind each of several modems.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::scenario) struct HostPlan {
+    /// Of the first; the others have the following ones. Of an IPv6 host its [number](IPV6_HOSTS).
+    pub(in crate::scenario) address: u32,
+    /// The IPv6 address of the first, if it has one.
+    pub(in crate::scenario) ipv6: Option<u128>,
+    /// The VLAN its packets are tagged with.
+    pub(in crate::scenario) vlan: Option<u16>,
+    /// How many there are, where there is one behind each modem.
+    pub(in crate::scenario) count: Option<u32>,
+    pub(in crate::scenario) via: Vec<Attachment>,
+    pub(in crate::scenario) rtt: Option<OrTable<Duration, RttFrom>>,
+    pub(in crate::scenario) processing: Duration,
+    pub(in crate::scenario) tunnel: Option<String>,
+}
+
+impl HostPlan {
+    /// The addresses of all of them, both ends included.
+    pub(in crate::scenario) fn addresses(&self) -> (u32, u32) {
+        (self.address, self.address + self.count.unwrap_or(1) - 1)
+    }
+
+    /// The IPv6 addresses of all of them, if they have any.
+    pub(super) fn ipv6_block(&self) -> Option<Ipv6Block> {
+        let (first, last) = self.addresses();
+        let address = self.ipv6?;
+        Some(Ipv6Block {
+            first,
+            last,
+            address,
+        })
+    }
+
+    /// The ports of host `number`, from it outwards.
+    pub(in crate::scenario) fn ports(&self, number: u32) -> Vec<PortPlan> {
+        self.via.iter().map(|place| place.port(number)).collect()
+    }
+}
+
+/// The host called `name`: as it is written, or with its number one of several.
+pub(in crate::scenario) fn find_host(
+    hosts: &BTreeMap<String, HostPlan>,
+    name: &str,
+) -> Option<HostPlan> {
+    if let Some(found) = hosts.get(name) {
+        return Some(found.clone());
+    }
+    let (group, number) = name.rsplit_once('.')?;
+    let (group, number) = (hosts.get(group)?, number.parse::<u32>().ok()?);
+    if !(1..=group.count?).contains(&number) {
+        return None;
+    }
+    let single = |place: &Attachment| {
+        let mut place = *place;
+        if place.count.is_some() {
+            place.first += (number - 1) as u16;
+            place.count = None;
+        }
+        place
+    };
+    Some(HostPlan {
+        address: group.address + number - 1,
+        ipv6: group.ipv6.map(|first| first + u128::from(number - 1)),
+        vlan: group.vlan,
+        count: None,
+        via: group.via.iter().map(single).collect(),
+        rtt: group.rtt.clone(),
+        processing: group.processing,
+        tunnel: group.tunnel.clone(),
+    })
+}
+
+/// Plans the hosts; `cells` are the links whose customers are the hosts themselves.
+pub(in crate::scenario) fn plan(
+    written: &BTreeMap<String, Host>,
+    attachments: &BTreeMap<String, Attachment>,
+    cells: &[u16],
+) -> Result<BTreeMap<String, HostPlan>, ScenarioError> {
+    let mut hosts: BTreeMap<String, HostPlan> = BTreeMap::new();
+    for (name, host) in written {
+        let via = plan_via(name, host, attachments)?;
+        check_order(name, &via, cells, &hosts)?;
+        if host.rtt.is_some() && !via.is_empty() {
+            let why = "a customer's host has no rtt: its distance is that of the flows' peers";
+            return Err(ScenarioError::invalid(format!("host.{name}.rtt"), why));
+        }
+        if host.tunnel.is_some() && via.is_empty() {
+            let why =
+                "tunnels are those of customers: a host in the network has none (its flows may)";
+            return Err(ScenarioError::invalid(format!("host.{name}.tunnel"), why));
+        }
+        check_vlan(name, host)?;
+        check_rtt(&format!("host.{name}.rtt"), host.rtt.as_ref())?;
+        check_delay(&format!("host.{name}.processing"), host.processing)?;
+        let plan = HostPlan {
+            address: 0,
+            ipv6: None,
+            vlan: host.vlan,
+            count: via.iter().find_map(|place| place.count),
+            via,
+            rtt: host.rtt.clone(),
+            processing: host.processing,
+            tunnel: host.tunnel.clone(),
+        };
+        hosts.insert(name.clone(), plan);
+    }
+    give_addresses(written, &mut hosts)?;
+    Ok(hosts)
+}
+
+fn check_vlan(name: &str, host: &Host) -> Result<(), ScenarioError> {
+    let refuse = |why: String| Err(ScenarioError::invalid(format!("host.{name}.vlan"), why));
+    match host.vlan {
+        // IEEE 802.1Q: 0 is no VLAN, 4095 is reserved.
+        Some(vlan) if !(1..=4094).contains(&vlan) => {
+            refuse(format!("expected a VLAN from 1 to 4094, found {vlan}"))
+        }
+        Some(_) if host.via.is_empty() => refuse(
+            "VLANs are those of customers' networks: a host in the network has none".to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn plan_via(
+    name: &str,
+    host: &Host,
+    attachments: &BTreeMap<String, Attachment>,
+) -> Result<Vec<Attachment>, ScenarioError> {
+    let path = |position| format!("host.{name}.via[{position}]");
+    let mut via: Vec<Attachment> = Vec::new();
+    for (position, port) in host.via.iter().enumerate() {
+        let Some(place) = find_attachment(attachments, port) else {
+            let known = attachments.keys().cloned().collect();
+            return Err(unknown(path(position), "link port", port, known));
+        };
+        if via.iter().any(|earlier| earlier.link == place.link) {
+            let why = "a packet passes each link once";
+            return Err(ScenarioError::invalid(path(position), why));
+        }
+        let mut counts = via.iter().filter_map(|earlier| earlier.count);
+        if let (Some(count), Some(other)) = (place.count, counts.next())
+            && count != other
+        {
+            let why = format!(
+                "a host at each of {count} cannot be one at each of {other} as well: expected equal counts"
+            );
+            return Err(ScenarioError::invalid(path(position), why));
+        }
+        via.push(place);
+    }
+    Ok(via)
+}
+
+/// Links are passed from the host outwards: a station of a cell is the host itself, and no two hosts pass the same links the other way about.
+fn check_order(
+    name: &str,
+    via: &[Attachment],
+    cells: &[u16],
+    others: &BTreeMap<String, HostPlan>,
+) -> Result<(), ScenarioError> {
+    let refuse = |place: usize, why| {
+        Err(ScenarioError::invalid(
+            format!("host.{name}.via[{place}]"),
+            why,
+        ))
+    };
+    if let Some(place) = (1..via.len()).find(|&place| cells.contains(&via[place].link)) {
+        let why = "a station of a cell is the host itself: it comes first, as links are listed from the host outwards";
+        return refuse(place, why.to_owned());
+    }
+    for (other, plan) in others {
+        let place_of = |link: u16| plan.via.iter().position(|place| place.link == link);
+        let places: Vec<_> = via.iter().map(|place| place_of(place.link)).collect();
+        let known = places
+            .iter()
+            .enumerate()
+            .filter_map(|(at, place)| Some((at, (*place)?)));
+        let mut last = 0;
+        for (at, place) in known {
+            if place < last {
+                let why = format!(
+                    "the host \"{other}\" passes these links the other way about: they are listed from the host outwards"
+                );
+                return refuse(at, why);
+            }
+            last = place;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The kinds of link: which there are, and what the links of a scenario have in common.
+//!
+//! A kind of link is a folder beside this file, with a table of keys and a plan that is a
+//! [`Medium`], and a variant of the two enums below.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::attachment::Attachment;
+use super::cable::{self, CablePlan, Docsis};
+use super::cell::{self, CellPlan, Dot11b};
+use super::error::ScenarioError;
+use super::medium::Medium;
+use super::plain::{self, PlainPlan, PointToPoint};
+use super::rate::VaryingRate;
+use crate::named::Named;
+use crate::time::Duration;
+
+/// A link, by its kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkConfig {
+    /// A DOCSIS cable line.
+    Docsis(Box<Docsis>),
+    /// An 802.11b cell: an access point and its stations on one channel.
+    Dot11b(Box<Dot11b>),
+    /// A plain rate-limited link.
+    PointToPoint(Box<PointToPoint>),
+}
+
+/// A link, ready to be built.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LinkPlan {
+    pub(super) name: String,
+    plan: KindPlan,
+}
+
+/// The plan of a link, by its kind.
+#[derive(Debug, Clone, PartialEq)]
+enum KindPlan {
+    Docsis(Box<CablePlan>),
+    Dot11b(Box<CellPlan>),
+    PointToPoint(Box<PlainPlan>),
+}
+
+impl LinkConfig {
+    /// Checks the link at `path` and writes its defaults out.
+    fn plan(
+        &mut self,
+        path: &str,
+        duration: Duration,
+        warnings: &mut Vec<String>,
+    ) -> Result<KindPlan, ScenarioError> {
+        let path = format!("{path}.{}", self.name());
+        Ok(match self {
+            Self::Docsis(line) => {
+                KindPlan::Docsis(Box::new(cable::plan(&path, line, duration, warnings)?))
+            }
+            Self::Dot11b(cell) => KindPlan::Dot11b(Box::new(cell::plan(&path, cell)?)),
+            Self::PointToPoint(link) => KindPlan::PointToPoint(Box::new(plain::plan(&path, link)?)),
+        })
+    }
+
+    /// The key of its table.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Docsis(_) => "docsis",
+            Self::Dot11b(_) => "dot11b",
+            Self::PointToPoint(_) => "point_to_point",
+        }
+    }
+
+    /// Every rate of it that varies, with its key.
+    fn varying_rates(&mut self) -> Vec<(&'static str, &mut VaryingRate)> {
+        match self {
+            Self::Docsis(line) => line.varying_rates(),
+            Self::Dot11b(_) => Vec::new(),
+            Self::PointToPoint(link) => link.varying_rates(),
+        }
+    }
+}
+
+impl LinkPlan {
+    /// What is asked of it, whatever its kind.
+    pub(super) fn medium(&self) -> &dyn Medium {
+        match &self.plan {
+            KindPlan::Docsis(line) => &**line,
+            KindPlan::Dot11b(cell) => &**cell,
+            KindPlan::PointToPoint(link) => &**link,
+        }
+    }
+}
+
+/// Links as they are written, by name.
+type Links = BTreeMap<String, Named<LinkConfig>>;
+
+const MOST_LINKS: usize = 1000;
+
+/// Plans the links, in the order of their names.
+pub(super) fn plan(
+    links: &mut Links,
+    duration: Duration,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<LinkPlan>, ScenarioError> {
+    if links.len() > MOST_LINKS {
+        let why = format!("{} links are more than {MOST_LINKS}", links.len());
+        return Err(ScenarioError::invalid("link", why));
+    }
+    let plans = links.iter_mut().map(|(name, Named(config))| {
+        Ok(LinkPlan {
+            plan: config.plan(&format!("link.{name}"), duration, warnings)?,
+            name: name.clone(),
+        })
+    });
+    plans.collect()
+}
+
+/// What a host's `via` may name: a link with one customer bears its own name; of others each
+/// customer, or group of them, has a name.
+pub(super) fn attachments(links: &[LinkPlan]) -> BTreeMap<String, Attachment> {
+    let mut found = BTreeMap::new();
+    for (index, link) in links.iter().enumerate() {
+        for customers in link.medium().customer_names() {
+            let name = match customers.name {
+                Some(name) => format!("{}.{name}", link.name),
+                None => link.name.clone(),
+            };
+            let attachment = Attachment {
+                link: index as u16,
+                first: customers.first as u16,
+                count: customers.count,
+            };
+            found.insert(name, attachment);
+        }
+    }
+    found
+}
+
+/// The names of all queues.
+pub(super) fn queue_names(links: &[LinkPlan]) -> Vec<String> {
+    let queues = links
+        .iter()
+        .flat_map(|link| link.medium().queues(&link.name));
+    queues.map(|queue| queue.name).collect()
+}
+
+/// Every rate that varies, with its path.
+pub(super) fn varying_rates(links: &mut Links) -> Vec<(String, &mut VaryingRate)> {
+    let mut found = Vec::new();
+    for (name, Named(config)) in links {
+        let path = format!("link.{name}.{}", config.name());
+        let rates = config.varying_rates().into_iter();
+        found.extend(rates.map(|(key, rate)| (format!("{path}.{key}"), rate)));
+    }
+    found
+}

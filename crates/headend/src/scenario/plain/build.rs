@@ -1,0 +1,44 @@
+//! From a plain link that makes sense to one that runs.
+
+use super::plan::{DirectionPlan, NAMES, PlainPlan};
+use crate::flow::Port;
+use crate::link::{DirectionSetup, PointToPoint, Transmitter};
+use crate::qdisc::AckAcceleration;
+use crate::queue::Framing;
+use crate::scenario::builder::{Builder, QueuePlace};
+use crate::scenario::queue::MTU;
+
+pub(super) fn build(plan: &PlainPlan, link: &str, builder: &mut Builder) -> PointToPoint {
+    let [up, down] = &plan.directions;
+    let up = direction(link, Port(0), up, builder);
+    let down = direction(link, Port(1), down, builder);
+    PointToPoint::new(up, down)
+}
+
+fn direction(
+    link: &str,
+    port: Port,
+    plan: &DirectionPlan,
+    builder: &mut Builder,
+) -> DirectionSetup {
+    let direction = NAMES[usize::from(port.0)];
+    let rate = plan.schedule.nominal();
+    let place = QueuePlace {
+        link,
+        name: &format!("{link}.{direction}"),
+        direction,
+        rate,
+        framing: Framing::IP,
+        acceleration: AckAcceleration::Off,
+        map_interval: None,
+    };
+    let token = PointToPoint::update_token(port);
+    builder.note_rate(rate);
+    DirectionSetup {
+        queue: builder.queue(&place, &plan.queue, token),
+        transmitter: Transmitter::new(plan.schedule.clone()),
+        delay: plan.delay,
+        framing: Framing::IP,
+        mtu: MTU,
+    }
+}

@@ -1,0 +1,391 @@
+//! From the raw scenario to one that makes sense: names resolved, defaults filled, absurd values refused.
+//!
+//! What comes out, a [`Scenario`], is a plan in the order in which things are built. It also keeps the resolved raw scenario, with every
+//! default written out: that goes into results, and parses to the same scenario again.
+
+use std::collections::BTreeMap;
+
+use super::capture::{self, CapturePlan};
+use super::classes;
+use super::document::{Document, Format, Override};
+use super::error::ScenarioError;
+use super::files::RequiredFile;
+use super::flow::{self, GroupPlan, PeerPlan};
+use super::host::HostPlan;
+use super::link::{self, LinkPlan, queue_names};
+use super::names::{check_name, unknown};
+use super::rate::embed_trace;
+use super::raw::{FORMAT, Raw};
+use super::times::{LONGEST_RUN, SHORTEST_RUN};
+use crate::event::EventQueue;
+use crate::flow::Port;
+use crate::time::{Duration, Instant};
+
+/// A scenario that makes sense.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    raw: Raw,
+    pub(super) links: Vec<LinkPlan>,
+    pub(super) hosts: BTreeMap<String, HostPlan>,
+    pub(super) groups: Vec<GroupPlan>,
+    pub(super) interval: Duration,
+    pub(super) capture: Option<CapturePlan>,
+    warnings: Vec<String>,
+}
+
+/// More rows than this no one looks at, and a run should not keep.
+const MOST_INTERVALS: u64 = 100_000;
+
+impl Scenario {
+    /// Reads a scenario. `files` holds the bytes of every file it names ([`required_files`]), by that name.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with it.
+    pub fn parse(
+        text: &str,
+        format: Format,
+        overrides: &[Override],
+        files: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<Self, ScenarioError> {
+        blame(overrides, |overrides| {
+            let document = Document::read(text, format, overrides)?;
+            let mut raw = document.to_raw()?;
+            embed_files(&mut raw, files)
+                .and_then(|()| Self::try_from(raw))
+                .map_err(|error| document.locate(document.echo(error)))
+        })
+    }
+
+    /// The scenario with all defaults written out.
+    pub fn raw(&self) -> &Raw {
+        &self.raw
+    }
+
+    /// The same as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(&self.raw).expect("a scenario is plain JSON")
+    }
+
+    /// What is to be read before its results are trusted: what can run and is not as it is written.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Every flow as results name it, with its application's name.
+    pub fn flows(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let groups = self.groups.iter();
+        groups.map(|group| (group.name.as_str(), group.application.name()))
+    }
+
+    /// Every queue as results name it.
+    pub fn queues(&self) -> impl Iterator<Item = String> {
+        queue_names(&self.links).into_iter()
+    }
+
+    /// Name of the queue it is about, if it is about one.
+    pub fn bottleneck(&self) -> Option<&str> {
+        self.raw.bottleneck.as_deref()
+    }
+
+    /// Path of the key that holds the queue which overrides call `queue`: that one, or the up queue of the only link.
+    pub fn queue_path(&self) -> Option<String> {
+        let links = self.links.iter();
+        let mut queues = links.flat_map(|link| link.medium().queues(&link.name));
+        let found = match self.bottleneck() {
+            Some(bottleneck) => queues.find(|queue| queue.name == bottleneck),
+            None if self.links.len() == 1 => queues.next(),
+            None => None,
+        };
+        found.map(|queue| queue.override_path)
+    }
+}
+
+/// Puts the contents of files in place of their names, so that the scenario needs no file.
+fn embed_files(raw: &mut Raw, files: &BTreeMap<String, Vec<u8>>) -> Result<(), ScenarioError> {
+    for (path, rate) in link::varying_rates(&mut raw.link) {
+        embed_trace(&path, rate, files)?;
+    }
+    flow::embed_captures(&mut raw.flow, files)
+}
+
+/// The files a scenario names, in order of their names.
+///
+/// # Errors
+///
+/// Whatever keeps the scenario from being read.
+pub fn required_files(
+    text: &str,
+    format: Format,
+    overrides: &[Override],
+) -> Result<Vec<RequiredFile>, ScenarioError> {
+    let (document, mut raw) = blame(overrides, |overrides| {
+        let document = Document::read(text, format, overrides)?;
+        let raw = document.to_raw()?;
+        Ok((document, raw))
+    })?;
+    let mut named: Vec<(String, String)> = link::varying_rates(&mut raw.link)
+        .into_iter()
+        .filter_map(|(path, rate)| Some((format!("{path}.trace"), rate.trace.clone()?)))
+        .collect();
+    named.extend(
+        flow::replays(&mut raw.flow).filter_map(|(path, replay)| {
+            Some((format!("{path}.capture"), replay.capture.clone()?))
+        }),
+    );
+    let mut files: Vec<RequiredFile> = (named.into_iter())
+        .map(|(path, name)| RequiredFile {
+            name,
+            set_by: document.set_by(&path).map(str::to_owned),
+        })
+        .collect();
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// What `read` makes of a scenario with `overrides`. What was right without them is not wrong where it stands in the text: the error names the one that
+/// made it wrong. Of several that cannot be read the first is named.
+fn blame<T>(
+    overrides: &[Override],
+    read: impl Fn(&[Override]) -> Result<T, ScenarioError>,
+) -> Result<T, ScenarioError> {
+    read(overrides).map_err(|error| {
+        let mut first = error;
+        for (count, last) in overrides.iter().enumerate().rev() {
+            match read(&overrides[..count]) {
+                Ok(_) => return first.caused_by(last),
+                // Another error may be one that those behind it were to mend.
+                Err(error) if error.is_unreadable_override() => first = error,
+                Err(_) => {}
+            }
+        }
+        first
+    })
+}
+
+/// The error of a value that somebody other than the engine refuses, such as an expectation: with the place where it was written.
+///
+/// # Errors
+///
+/// Whatever keeps the scenario from being read.
+pub fn refuse(
+    text: &str,
+    format: Format,
+    overrides: &[Override],
+    path: &str,
+    why: &str,
+) -> Result<ScenarioError, ScenarioError> {
+    let document = Document::read(text, format, overrides)?;
+    Ok(document.locate(ScenarioError::invalid(path, why)))
+}
+
+impl TryFrom<Raw> for Scenario {
+    type Error = ScenarioError;
+
+    fn try_from(mut raw: Raw) -> Result<Self, ScenarioError> {
+        check_format(raw.format)?;
+        check_times(&raw)?;
+        check_names(&raw)?;
+        let mut warnings = Vec::new();
+        let links = link::plan(&mut raw.link, raw.duration, &mut warnings)?;
+        let around = flow::Surroundings {
+            tcp: raw.tcp.as_ref(),
+            hosts: &raw.host,
+            attachments: link::attachments(&links),
+            cells: (0..)
+                .zip(&links)
+                .filter(|(_, link)| link.medium().has_hosts_as_customers())
+                .map(|(index, _)| index)
+                .collect(),
+            duration: raw.duration,
+        };
+        let (hosts, groups) = flow::plan(around, &mut raw.flow)?;
+        for (index, link) in links.iter().enumerate() {
+            let medium = link.medium();
+            medium.check_flows(index as u16, &hosts, &groups, &mut warnings)?;
+        }
+        classes::check(&links, &groups, &mut warnings);
+        let delay = |&(link, port): &(u16, Port)| {
+            let medium = links[usize::from(link)].medium();
+            medium.delay(usize::from(port.0 % 2))
+        };
+        flow::warn_of_base_rtt(&groups, delay, &mut warnings);
+        check_lines(&raw, &links, &groups)?;
+        check_bottleneck(&raw, &links)?;
+        let interval = resolve_interval(&raw, &links)?;
+        raw.results.interval = Some(interval);
+        let names = capture::Names {
+            flows: raw.flow.keys().collect(),
+            queues: queue_names(&links),
+            hosts: &hosts,
+            groups: &groups,
+        };
+        let capture = capture::plan(raw.results.capture.as_ref(), &names, raw.duration)?;
+        check_expectations(&raw)?;
+        Ok(Self {
+            raw,
+            links,
+            hosts,
+            groups,
+            interval,
+            capture,
+            warnings,
+        })
+    }
+}
+
+fn check_format(format: u32) -> Result<(), ScenarioError> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    let why = format!("this version reads scenarios of format {FORMAT}, not {format}");
+    Err(ScenarioError::invalid("format", why))
+}
+
+fn check_times(raw: &Raw) -> Result<(), ScenarioError> {
+    if raw.duration < SHORTEST_RUN {
+        let why = format!("expected {SHORTEST_RUN} at least, found {}", raw.duration);
+        return Err(ScenarioError::invalid("duration", why));
+    }
+    if raw.duration > LONGEST_RUN {
+        let why = format!("expected at most 10 days, found {}", raw.duration);
+        return Err(ScenarioError::invalid("duration", why));
+    }
+    if raw.warmup >= raw.duration {
+        let why = format!(
+            "a warm-up of {} leaves nothing to measure of a run of {}",
+            raw.warmup, raw.duration
+        );
+        return Err(ScenarioError::invalid("warmup", why));
+    }
+    Ok(())
+}
+
+/// Names appear in dotted paths, in expressions and in results.
+fn check_names(raw: &Raw) -> Result<(), ScenarioError> {
+    let links = raw.link.keys().map(|name| ("link", name));
+    let hosts = raw.host.keys().map(|name| ("host", name));
+    let flows = raw.flow.keys().map(|name| ("flow", name));
+    let expectations = raw.expect.keys().map(|name| ("expect", name));
+    for (what, name) in links.chain(hosts).chain(flows).chain(expectations) {
+        check_name(&format!("{what}.{name}"), name)?;
+    }
+    for (what, is_empty) in [("link", raw.link.is_empty()), ("flow", raw.flow.is_empty())] {
+        if is_empty {
+            let why = format!("a scenario needs at least one [{what}.NAME…]");
+            return Err(ScenarioError::invalid(what, why));
+        }
+    }
+    match raw.flow.keys().find(|name| raw.link.contains_key(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let why = "a flow and a link of the same name could not be told apart in expectations";
+            Err(ScenarioError::invalid(format!("flow.{name}"), why))
+        }
+    }
+}
+
+/// How many delay lines are built at most:
+///
+/// - exits: one at each end of a link that packets leave by;
+/// - wide area: two for each remote host;
+/// - hosts that take their time: for each remote host two of its own and two of the customer's;
+/// - a CMTS that takes its time: one for each way to or from a remote host.
+fn count_lines(links: &[LinkPlan], groups: &[GroupPlan]) -> usize {
+    let exits = links.iter().map(|link| link.medium().customers() + 1);
+    let of_hosts = |time: Duration| if time.is_zero() { 0 } else { 2 };
+    let of_peer = |processing: Duration, peer: &PeerPlan| {
+        let takes_time =
+            |(link, _): &&(u16, Port)| !links[usize::from(*link)].medium().forwarding().is_zero();
+        let ports = peer.up.iter().chain(&peer.down);
+        2 + ports.filter(takes_time).count() + of_hosts(processing) + of_hosts(peer.processing)
+    };
+    let of_groups = groups.iter().map(|group| {
+        let peers = group.peers.iter();
+        peers.map(|peer| of_peer(group.processing, peer)).sum()
+    });
+    exits.chain(of_groups).sum()
+}
+
+/// The more delay lines there are, the fewer bits are left for their times.
+fn check_lines(raw: &Raw, links: &[LinkPlan], groups: &[GroupPlan]) -> Result<(), ScenarioError> {
+    let count = count_lines(links, groups);
+    let limit = EventQueue::limit_of(count) - Instant::ZERO;
+    if raw.duration < limit {
+        return Ok(());
+    }
+    let most = Duration::from_secs(limit.as_nanos() / 1_000_000_000);
+    let why = format!(
+        "expected at most {most} for a run of {count} delay lines (two or more for each of its {} flows), found {}",
+        groups.len(),
+        raw.duration
+    );
+    Err(ScenarioError::invalid("duration", why))
+}
+
+fn check_bottleneck(raw: &Raw, links: &[LinkPlan]) -> Result<(), ScenarioError> {
+    let Some(bottleneck) = &raw.bottleneck else {
+        return Ok(());
+    };
+    let names = queue_names(links);
+    if names.contains(bottleneck) {
+        return Ok(());
+    }
+    Err(unknown("bottleneck", "queue", bottleneck, names))
+}
+
+/// Intervals of a run by default, fewer where many queues have a row in each.
+const INTERVALS: std::ops::RangeInclusive<u64> = 60..=600;
+/// Rows of queues by default: more, and a plant of a thousand modems would keep more of its series than of everything else.
+const QUEUE_ROWS: u64 = 60_000;
+
+fn resolve_interval(raw: &Raw, links: &[LinkPlan]) -> Result<Duration, ScenarioError> {
+    let Some(interval) = raw.results.interval else {
+        let queues: usize = (links.iter())
+            .map(|link| link.medium().queues(&link.name).len())
+            .sum();
+        let wanted = QUEUE_ROWS / (queues as u64).max(1);
+        let wanted = wanted.clamp(*INTERVALS.start(), *INTERVALS.end());
+        return Ok(round_interval(raw.duration, wanted));
+    };
+    let path = "results.interval";
+    if interval.is_zero() {
+        return Err(ScenarioError::invalid(
+            path,
+            "an interval takes more than no time",
+        ));
+    }
+    if raw.duration.as_nanos() / interval.as_nanos() > MOST_INTERVALS {
+        let why = format!(
+            "{} cut into intervals of {interval} makes more than {MOST_INTERVALS} of them",
+            raw.duration
+        );
+        return Err(ScenarioError::invalid(path, why));
+    }
+    Ok(interval)
+}
+
+/// A round number (1, 2 or 5 times a power of ten) at or above duration / `intervals`, at least 10 ms.
+fn round_interval(duration: Duration, intervals: u64) -> Duration {
+    let wanted = duration.as_nanos() / intervals;
+    let mut unit = 10_000_000;
+    loop {
+        for factor in [1, 2, 5] {
+            if unit * factor >= wanted {
+                return Duration::from_nanos(unit * factor);
+            }
+        }
+        unit *= 10;
+    }
+}
+
+fn check_expectations(raw: &Raw) -> Result<(), ScenarioError> {
+    match raw.expect.iter().find(|(_, text)| text.trim().is_empty()) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let why = "expected an expectation such as \"call.mos.p5 >= 4.0\", found nothing";
+            Err(ScenarioError::invalid(format!("expect.{name}"), why))
+        }
+    }
+}
