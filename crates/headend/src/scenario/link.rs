@@ -9,12 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::attachment::Attachment;
-use super::cable::{self, CablePlan, Docsis};
-use super::cell::{self, CellPlan, Dot11b};
+use super::cable::{self, CablePlan, CableTables, Docsis};
+use super::cell::{self, CellPlan, CellTables, Dot11b};
 use super::error::ScenarioError;
 use super::medium::Medium;
-use super::plain::{self, PlainPlan, PointToPoint};
+use super::plain::{self, PlainPlan, PlainTables, PointToPoint};
 use super::rate::VaryingRate;
+use super::tables::Tables;
 use crate::named::Named;
 use crate::time::Duration;
 
@@ -90,6 +91,16 @@ impl LinkPlan {
             KindPlan::Dot11b(cell) => &**cell,
             KindPlan::PointToPoint(link) => &**link,
         }
+    }
+}
+
+/// What overrides ask of the table of a kind of link, by its key; nothing of one that does not exist.
+pub(super) fn tables(kind: &str) -> Option<&'static dyn Tables> {
+    match kind {
+        "docsis" => Some(&CableTables),
+        "dot11b" => Some(&CellTables),
+        "point_to_point" => Some(&PlainTables),
+        _ => None,
     }
 }
 

@@ -32,7 +32,6 @@ mod files;
 mod flow;
 mod header_fields;
 mod host;
-mod json;
 mod link;
 mod medium;
 mod memory;
@@ -44,6 +43,7 @@ mod rate;
 mod raw;
 mod reference;
 mod span;
+mod tables;
 mod times;
 
 pub use crate::named::{self, Named, OrTable};

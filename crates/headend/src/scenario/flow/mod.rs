@@ -1,6 +1,7 @@
 //! Flows: how one is [written], planned and built.
 
 mod build;
+mod defaults;
 mod members;
 mod path;
 mod plan;
@@ -10,6 +11,7 @@ mod tcp;
 mod written;
 
 pub(super) use build::{FlowBuilder, LinkEnds};
+pub(super) use defaults::{empty_periods, fill_in_names};
 pub use path::{Path, PathLoss, PeriodicLoss};
 pub(super) use plan::{GroupPlan, PeerPlan, Surroundings, plan, warn_of_base_rtt};
 pub(super) use replay::{embed_captures, replays};

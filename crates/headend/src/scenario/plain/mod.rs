@@ -1,8 +1,10 @@
 //! Plain links: how one is [written], planned and built.
 
 mod build;
+mod overrides;
 mod plan;
 mod written;
 
+pub(super) use overrides::PlainTables;
 pub(super) use plan::{PlainPlan, plan};
 pub use written::{LinkDirection, PointToPoint};

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::document::{Lines, push_key};
-use super::error::{Origin, Problem, ScenarioError};
+use super::lines::{Lines, push_key};
+use crate::scenario::error::{Origin, Problem, ScenarioError};
 
 /// Reads `text`.
 pub(super) fn read(text: &str) -> Result<Value, ScenarioError> {

@@ -1,0 +1,21 @@
+//! What overrides ask of a cell's table.
+
+use serde_json::Value;
+
+use crate::scenario::tables::Tables;
+
+pub(in crate::scenario) struct CellTables;
+
+impl Tables for CellTables {
+    /// A station's queue bears its name. The access point's is the one that everybody's packets pass.
+    fn queue_key(&self, _table: Option<&Value>, place: &str) -> String {
+        match place.split_once('.') {
+            Some((station, _)) => format!("station.{station}.queue"),
+            None => "access_point.queue".to_owned(),
+        }
+    }
+
+    fn has_names(&self, keys: &[&str]) -> bool {
+        keys == ["station"]
+    }
+}

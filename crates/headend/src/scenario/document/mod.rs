@@ -1,0 +1,105 @@
+//! A scenario's text as a tree, with overrides in place and the place of every key and value
+//! remembered for errors.
+
+mod errors;
+mod json;
+mod lines;
+mod overrides;
+mod toml;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::error::{Origin, Problem, ScenarioError};
+use super::flow::{empty_periods, fill_in_names};
+use super::raw::Raw;
+
+/// How a scenario is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON, as results hold it.
+    Json,
+    /// TOML, as people write it.
+    Toml,
+}
+
+/// A replacement of one value: its dotted path, and its text.
+///
+/// The text is a TOML value if it reads as one (`"10 ms"`, `[1, 2]`, `true`), and otherwise stands for itself (`10 ms`, `codel`).
+pub type Override = (String, String);
+
+impl Raw {
+    /// Reads a scenario as it is written, with `overrides` in place. Whether it makes sense is not asked.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being read.
+    pub fn parse(
+        text: &str,
+        format: Format,
+        overrides: &[Override],
+    ) -> Result<Self, ScenarioError> {
+        Document::read(text, format, overrides)?.to_raw()
+    }
+}
+
+/// A scenario's text as a tree, and where each of its keys and values stands.
+#[derive(Debug)]
+pub(super) struct Document {
+    tree: Value,
+    places: BTreeMap<String, Place>,
+}
+
+/// Where a key and its value stand.
+#[derive(Debug, Clone)]
+struct Place {
+    key: Origin,
+    value: Origin,
+}
+
+impl Document {
+    /// Reads `text`, then puts `overrides` in place one after the other.
+    pub(super) fn read(
+        text: &str,
+        format: Format,
+        overrides: &[Override],
+    ) -> Result<Self, ScenarioError> {
+        let mut document = match format {
+            Format::Json => Self::from_json(text)?,
+            Format::Toml => Self::from_toml(text)?,
+        };
+        document.override_all(overrides)?;
+        if let Some(error) = empty_periods(&document.tree) {
+            return Err(document.locate(error));
+        }
+        fill_in_names(&mut document.tree);
+        Ok(document)
+    }
+
+    fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let tree = json::read(text)?;
+        let places = BTreeMap::new();
+        Ok(Self { tree, places })
+    }
+
+    /// The typed scenario. Whether it makes sense is checked later.
+    pub(super) fn to_raw(&self) -> Result<Raw, ScenarioError> {
+        if self.tree.as_object().is_some_and(Map::is_empty) {
+            let why = "an empty scenario: it needs a [link…] and a [flow…] at least";
+            return Err(ScenarioError::new(Problem::Invalid(why.to_owned())));
+        }
+        serde_path_to_error::deserialize(&self.tree).map_err(|error| {
+            let path = match error.path().to_string() {
+                root if root == "." => String::new(),
+                path => path,
+            };
+            self.locate(self.explain(&path, &error.into_inner().to_string()))
+        })
+    }
+
+    fn at(&self, path: &str) -> Option<&Value> {
+        path.split('.')
+            .try_fold(&self.tree, |tree, key| tree.get(key))
+    }
+}

@@ -1,0 +1,168 @@
+//! Overrides: one value of a document is replaced by another, whose path may be short.
+
+use serde_json::{Map, Value};
+
+use super::lines::push_key;
+use super::{Document, Override, Place, toml};
+use crate::scenario::error::{Origin, Problem, ScenarioError};
+use crate::scenario::link::tables;
+
+impl Document {
+    /// Puts overrides in place, one after the other.
+    pub(super) fn override_all(&mut self, overrides: &[Override]) -> Result<(), ScenarioError> {
+        let short = self.short_links();
+        for (path, value) in overrides {
+            self.replace(path, value, toml::read_override(value))?;
+        }
+        for (name, kind) in &short {
+            let table = self.tree.pointer_mut(&format!("/link/{name}/{kind}"));
+            let table = table.and_then(Value::as_object_mut);
+            if let (Some(tables), Some(table)) = (tables(kind), table) {
+                tables.complete(table);
+            }
+        }
+        Ok(())
+    }
+
+    /// The links whose tables leave out what an override may write a part of, with their kinds.
+    fn short_links(&self) -> Vec<(String, String)> {
+        let links = self.tree.get("link").and_then(Value::as_object);
+        let kinds = links.into_iter().flatten().filter_map(|(name, link)| {
+            let (kind, table) = kind_of(link)?;
+            Some((name, kind, table?))
+        });
+        let short = kinds
+            .filter(|(_, kind, table)| tables(kind).is_some_and(|tables| tables.is_short(table)));
+        short
+            .map(|(name, kind, _)| (name.clone(), kind.to_owned()))
+            .collect()
+    }
+
+    /// Puts `value` at the dotted `path`, in place of whatever stands there or in its way.
+    fn replace(&mut self, path: &str, text: &str, value: Value) -> Result<(), ScenarioError> {
+        let origin = Origin::Override(format!("{path}={text}"));
+        let place = Place {
+            key: origin.clone(),
+            value: origin,
+        };
+        let keys = path.split('.').count();
+        if keys > MOST_KEYS {
+            let why = format!(
+                "an override's path of {keys} keys leads nowhere: expected {MOST_KEYS} at most"
+            );
+            return Err(ScenarioError::new(Problem::Invalid(why)));
+        }
+        let path = self.spelled_out(path);
+        self.refuse_new_name(&path)
+            .map_err(|error| error.with_origin(Some(place.key.clone())))?;
+        let mut tree = &mut self.tree;
+        let mut reached = String::new();
+        for key in path.split('.') {
+            if key.is_empty() {
+                let why = "an override's path is made of keys with a dot between two of them";
+                return Err(ScenarioError::invalid(path.as_str(), why).with_origin(Some(place.key)));
+            }
+            let is_kind = KINDS.iter().any(|kind| reached.ends_with(kind));
+            if !tree.is_object() || is_kind && tree.get(key).is_none() {
+                // A plain value gives way to a table, and one kind to another.
+                *tree = Value::Object(Map::new());
+                self.places.insert(reached.clone(), place.clone());
+            }
+            let entries = tree.as_object_mut().expect("just made one");
+            push_key(&mut reached, key);
+            tree = entries.entry(key).or_insert(Value::Null);
+            self.places
+                .entry(reached.clone())
+                .or_insert_with(|| place.clone());
+        }
+        *tree = value;
+        self.places.retain(|place, _| !is_inside(place, &path));
+        self.places.insert(path, place);
+        Ok(())
+    }
+
+    /// `queue` alone means the bottleneck's.
+    fn spelled_out(&self, path: &str) -> String {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        match self.bottleneck_queue() {
+            Some(queue) if first == "queue" && rest.is_empty() => queue,
+            Some(queue) if first == "queue" => format!("{queue}.{rest}"),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The path of the queue that the scenario is about: the one it names, or that of the only link.
+    pub(super) fn bottleneck_queue(&self) -> Option<String> {
+        let links = self.tree.get("link")?.as_object()?;
+        let (link, place) = match self.tree.get("bottleneck").and_then(Value::as_str) {
+            Some(name) => name.split_once('.')?,
+            None if links.len() == 1 => (links.keys().next()?.as_str(), "up"),
+            None => return None,
+        };
+        let (kind, table) = kind_of(links.get(link)?)?;
+        let key = tables(kind)?.queue_key(table, place);
+        Some(format!("link.{link}.{kind}.{key}"))
+    }
+
+    /// Overrides change what is there: a new name for a link, host or flow, or for something of a cable line, is a slip.
+    fn refuse_new_name(&self, path: &str) -> Result<(), ScenarioError> {
+        let keys: Vec<&str> = path.split('.').collect();
+        for (place, &key) in keys.iter().enumerate().take(keys.len() - 1) {
+            let is_named = match place {
+                0 => matches!(key, "link" | "host" | "flow"),
+                1 | 2 => false,
+                _ if keys[0] != "link" => false,
+                _ => tables(keys[2]).is_some_and(|tables| tables.has_names(&keys[3..=place])),
+            };
+            if is_named {
+                self.refuse_unless_known(path, &keys[..=place], keys[place + 1])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `name` must be in the table at `keys`.
+    fn refuse_unless_known(
+        &self,
+        path: &str,
+        keys: &[&str],
+        name: &str,
+    ) -> Result<(), ScenarioError> {
+        let table = keys.iter().try_fold(&self.tree, |tree, key| tree.get(key));
+        let known = table.and_then(Value::as_object);
+        if known.is_some_and(|known| known.contains_key(name)) {
+            return Ok(());
+        }
+        let known = known
+            .map(|known| known.keys().cloned().collect())
+            .unwrap_or_default();
+        let what = keys[keys.len() - 1].replace('_', " ");
+        let name = name.to_owned();
+        Err(ScenarioError::at(
+            path,
+            Problem::UnknownName { what, name, known },
+        ))
+    }
+}
+
+/// Keys in the path of an override, several times those of the deepest place in a scenario.
+const MOST_KEYS: usize = 50;
+
+/// Keys whose table holds one name.
+const KINDS: [&str; 4] = [".application", ".congestion", ".queue", ".scheduling"];
+
+/// The kind of a link as it is written, and its table: a name alone has none.
+fn kind_of(link: &Value) -> Option<(&str, Option<&Value>)> {
+    match link {
+        Value::String(kind) => Some((kind, None)),
+        link => {
+            let (kind, table) = link.as_object()?.iter().next()?;
+            Some((kind, Some(table)))
+        }
+    }
+}
+
+fn is_inside(path: &str, ancestor: &str) -> bool {
+    path.strip_prefix(ancestor)
+        .is_some_and(|rest| rest.starts_with(['.', '[']))
+}
