@@ -75,7 +75,7 @@ impl CapturePlan {
     }
 }
 
-/// More points than this are an oversight: a packet is held against each.
+/// More points than these are an oversight: each packet is compared with all of them.
 const MOST_POINTS: usize = 100;
 /// Room for an IPv4 and a UDP header.
 const SHORTEST: u64 = 28;
@@ -263,7 +263,8 @@ impl Names<'_> {
         })
     }
 
-    /// What might be meant: the ends of a flow or the moments of a queue that `text` begins with, else all names.
+    /// What may be meant: the ends of the flow, or the moments of the queue, that `text` begins with; or
+    /// else all names.
     fn known(&self, text: &str) -> Vec<String> {
         if let Some((name, _)) = text.rsplit_once('.') {
             let parts: Vec<_> = if self.members(name).is_some() {
@@ -284,7 +285,8 @@ impl Names<'_> {
     }
 }
 
-/// Whether a queue bears this name, in which a `*` stands for any number: `cable.home.*.up` are those of all homes.
+/// Whether a queue has this name, in which a `*` stands for any number: `cable.home.*.up` are the queues
+/// of all homes.
 fn is_called(name: &str, pattern: &str) -> bool {
     let (mut parts, mut wanted) = (name.split('.'), pattern.split('.'));
     loop {

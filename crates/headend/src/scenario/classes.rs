@@ -1,7 +1,7 @@
-//! Classes of queues against the scenario's flows: what sorts nothing is warned of, as of classifiers.
+//! Classes of queues against the scenario's flows: warns of a class that no packet belongs to.
 //!
-//! Classes that were written are looked at one by one. Of a discipline's own, which a scenario gets by the queue's name alone, it is enough that
-//! some flow belongs to one.
+//! Classes that the scenario writes are checked one by one. Of a discipline's default classes, which a
+//! scenario gets by the queue's name alone, it is enough that some flow belongs to one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::packet::Side;
 use crate::qdisc::{QueueConfig, cbq, strict_priority};
 use crate::queue::Classifier;
 
-/// A class that takes only packets that meet one of these, and where it is written below the queue's key.
+/// A class that takes only packets that meet one of its conditions. Its key is below the queue's.
 struct Class {
     key: String,
     takes: Vec<Classifier>,
@@ -87,7 +87,8 @@ fn warn(path: &str, sorters: Vec<Sorter>, groups: &[&GroupPlan], found: &mut BTr
     }
 }
 
-/// What sorts packets in a queue and in the laws of its backlogs. Classes for all that no other takes are left out.
+/// What sorts packets in a queue and in the laws of its backlogs. A class without conditions, which
+/// takes all that no other takes, is left out.
 fn sorters(queue: &QueueConfig) -> Vec<Sorter> {
     let name = queue.name();
     let below = |law: &QueueConfig| -> Vec<Sorter> {

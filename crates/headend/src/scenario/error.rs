@@ -1,4 +1,5 @@
-//! What is wrong with a scenario, in one line: which key, where, what was found, what is expected, what was perhaps meant.
+//! What is wrong with a scenario, in one line: which key, where, what was found, what is expected, and
+//! what was perhaps meant.
 
 use std::fmt;
 
@@ -94,7 +95,8 @@ impl ScenarioError {
         self
     }
 
-    /// The same error of a scenario that was right before this override, whose place is named if the error's own is not an override.
+    /// The same error of a scenario that was right before this override. The override is named, unless
+    /// the error already names one.
     #[must_use]
     pub(crate) fn caused_by(mut self, (path, value): &(String, String)) -> Self {
         if !matches!(self.origin, Some(Origin::Override(_))) {
@@ -137,7 +139,7 @@ impl ScenarioError {
         }
     }
 
-    /// What was perhaps meant by a key or name that means nothing; the line of text suggests the same.
+    /// What was perhaps meant by a key or name that does not exist. The line of text suggests the same.
     pub fn meant(&self) -> Option<&str> {
         let (unknown, known) = self.unknown()?;
         nearest(unknown, known).map(String::as_str)
@@ -207,8 +209,8 @@ fn suggestion(name: &str, known: &[String]) -> String {
     }
 }
 
-/// The name among `known` that `name` is a slip of: a third of its letters may be wrong, swapped, missing or too many. Or it is one with something before
-/// or behind, as NewReno is a Reno.
+/// The name among `known` that `name` is a slip of: a third of its letters may be wrong, swapped,
+/// missing or too many. Or a name that is a part of it, as Reno is of NewReno.
 fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     // Names are written small and without signs; who writes LEDBAT++ means ledbat_plus_plus.
     let name = &name.to_lowercase().replace('+', "_plus");

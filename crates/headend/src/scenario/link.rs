@@ -94,7 +94,7 @@ impl LinkPlan {
     }
 }
 
-/// What overrides ask of the table of a kind of link, by its key; nothing of one that does not exist.
+/// What overrides ask of the table of a kind of link. There is no kind but these.
 pub(super) fn tables(kind: &str) -> Option<&'static dyn Tables> {
     match kind {
         "docsis" => Some(&CableTables),

@@ -1,7 +1,8 @@
-//! From the raw scenario to one that makes sense: names resolved, defaults filled, absurd values refused.
+//! From the scenario as it is written to one that makes sense: names are resolved, defaults written
+//! out, absurd values refused.
 //!
-//! What comes out, a [`Scenario`], is a plan in the order in which things are built. It also keeps the resolved raw scenario, with every
-//! default written out: that goes into results, and parses to the same scenario again.
+//! A [`Scenario`] holds plans, in the order in which things are built. It also holds the scenario as it
+//! is written, with every default: results keep that, and it parses to the same scenario again.
 
 use std::collections::BTreeMap;
 
@@ -33,11 +34,12 @@ pub struct Scenario {
     warnings: Vec<String>,
 }
 
-/// More rows than this no one looks at, and a run should not keep.
+/// Nobody looks at more rows than these, and a run should not keep them.
 const MOST_INTERVALS: u64 = 100_000;
 
 impl Scenario {
-    /// Reads a scenario. `files` holds the bytes of every file it names ([`required_files`]), by that name.
+    /// Reads a scenario. `files` holds the bytes of every file that it names ([`required_files`]), by
+    /// name.
     ///
     /// # Errors
     ///
@@ -67,7 +69,7 @@ impl Scenario {
         serde_json::to_string_pretty(&self.raw).expect("a scenario is plain JSON")
     }
 
-    /// What is to be read before its results are trusted: what can run and is not as it is written.
+    /// Warnings, to be read before its results are trusted: what can run, but not as it is written.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -88,7 +90,8 @@ impl Scenario {
         self.raw.bottleneck.as_deref()
     }
 
-    /// Path of the key that holds the queue which overrides call `queue`: that one, or the up queue of the only link.
+    /// Path of the key that overrides call `queue`: it holds the bottleneck, or the up queue of the only
+    /// link.
     pub fn queue_path(&self) -> Option<String> {
         let links = self.links.iter();
         let mut queues = links.flat_map(|link| link.medium().queues(&link.name));
@@ -144,8 +147,8 @@ pub fn required_files(
     Ok(files)
 }
 
-/// What `read` makes of a scenario with `overrides`. What was right without them is not wrong where it stands in the text: the error names the one that
-/// made it wrong. Of several that cannot be read the first is named.
+/// What `read` makes of a scenario with `overrides`. If the scenario is right without them, the error
+/// names the override that made it wrong. Of several that cannot be read, it names the first.
 fn blame<T>(
     overrides: &[Override],
     read: impl Fn(&[Override]) -> Result<T, ScenarioError>,
@@ -155,7 +158,7 @@ fn blame<T>(
         for (count, last) in overrides.iter().enumerate().rev() {
             match read(&overrides[..count]) {
                 Ok(_) => return first.caused_by(last),
-                // Another error may be one that those behind it were to mend.
+                // Any other error may be one that the overrides behind it correct.
                 Err(error) if error.is_unreadable_override() => first = error,
                 Err(_) => {}
             }
@@ -164,7 +167,8 @@ fn blame<T>(
     })
 }
 
-/// The error of a value that somebody other than the engine refuses, such as an expectation: with the place where it was written.
+/// The error of a value that the caller refuses, such as an expectation, with the place where it was
+/// written.
 ///
 /// # Errors
 ///
@@ -262,7 +266,7 @@ fn check_times(raw: &Raw) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Names appear in dotted paths, in expressions and in results.
+/// Refuses names that could not stand in dotted paths, in expressions or in results.
 fn check_names(raw: &Raw) -> Result<(), ScenarioError> {
     let links = raw.link.keys().map(|name| ("link", name));
     let hosts = raw.host.keys().map(|name| ("host", name));
@@ -308,7 +312,8 @@ fn count_lines(links: &[LinkPlan], groups: &[GroupPlan]) -> usize {
     exits.chain(of_groups).sum()
 }
 
-/// The more delay lines there are, the fewer bits are left for their times.
+/// Refuses a run that is too long for its delay lines: the more there are, the fewer bits are left for
+/// their times.
 fn check_lines(raw: &Raw, links: &[LinkPlan], groups: &[GroupPlan]) -> Result<(), ScenarioError> {
     let count = count_lines(links, groups);
     let limit = EventQueue::limit_of(count) - Instant::ZERO;
@@ -337,7 +342,8 @@ fn check_bottleneck(raw: &Raw, links: &[LinkPlan]) -> Result<(), ScenarioError> 
 
 /// Intervals of a run by default, fewer where many queues have a row in each.
 const INTERVALS: std::ops::RangeInclusive<u64> = 60..=600;
-/// Rows of queues by default: more, and a plant of a thousand modems would keep more of its series than of everything else.
+/// Rows of queues by default. With more, the series of a plant of a thousand modems would be the larger
+/// part of its results.
 const QUEUE_ROWS: u64 = 60_000;
 
 fn resolve_interval(raw: &Raw, links: &[LinkPlan]) -> Result<Duration, ScenarioError> {

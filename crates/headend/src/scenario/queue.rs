@@ -11,7 +11,7 @@ use crate::units::{Limit, Rate};
 /// A queue, by its discipline: a name alone takes all defaults.
 pub type Queue = Named<QueueConfig>;
 
-/// A queue that a line of this rate can have.
+/// The queue, if a line of this rate can have it.
 pub(super) fn plan_queue<'a>(
     path: &str,
     Named(config): &'a Queue,
@@ -40,7 +40,8 @@ pub(super) fn is_omniscient(config: &QueueConfig) -> bool {
     matches!(config, QueueConfig::CodelDt(law) if law.delay_estimate == DelayEstimate::Omniscient)
 }
 
-/// Only the queue of a plain link of constant rate can know the delay to come: not one of several queues, nor one before a medium that many share.
+/// Refuses a law that knows when each packet will leave. Only the single queue of a plain link of
+/// constant rate can know that: not one of several queues, nor one before a shared medium.
 pub(super) fn refuse_foresight(path: &str, config: &QueueConfig) -> Result<(), ScenarioError> {
     let path = format!("{path}.{}", config.name());
     match config {
@@ -65,7 +66,8 @@ pub(super) fn refuse_foresight(path: &str, config: &QueueConfig) -> Result<(), S
 /// The largest packet that links carry, IP bytes.
 pub(super) const MTU: u16 = 1500;
 
-/// A queue that never has room for a whole packet lets no transfer begin, nor does one inside it.
+/// Refuses a queue without room for a whole packet, and one that has such a queue inside: no transfer
+/// could begin.
 fn check_limit(
     path: &str,
     config: &QueueConfig,
@@ -102,7 +104,7 @@ fn check_limit(
     }
 }
 
-/// Whether a limit that is written has room for a packet.
+/// Refuses a limit without room for a packet.
 pub(super) fn check_room(
     path: &str,
     limit: Limit,

@@ -1,4 +1,5 @@
-//! What can be written in a scenario, as a JSON Schema and as a reference page: both made from the doc comments of the structs.
+//! What can be written in a scenario, as a JSON Schema and as a reference page. Both are made from the
+//! doc comments of the tables.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;

@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::error::ScenarioError;
 use crate::time::Duration;
 
-/// The longest run: nothing on an access line takes longer, and a slip of a unit is found out.
+/// The longest run. Nothing on an access line takes longer: a longer run is a slip of a unit.
 pub(super) const LONGEST_RUN: Duration = Duration::from_secs(10 * 24 * 3600);
 
-/// The shortest: in less than that no packet crosses a line, and a unit was slipped.
+/// The shortest run. In less time no packet crosses a line: a shorter run is a slip of a unit.
 pub(super) const SHORTEST_RUN: Duration = Duration::from_millis(1);
 
-/// The longest delay a path or a link may have: several times that of a satellite, and far beyond any retransmission timer.
+/// The longest delay that a path or a link may have: several times that of a satellite, and far beyond
+/// any retransmission timer.
 pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 /// A time between two.

@@ -1,5 +1,5 @@
-//! What a cable line can promise: grants without asking are refused when the channel cannot give them, as the CMTS's admission control would
-//! refuse them; promises that can be broken are warned of.
+//! Admission control: refuses unsolicited grants and polls that the channel cannot give, as the CMTS would,
+//! and warns of reserved and sustained rates that cannot all be kept.
 
 use super::line::Line;
 use super::modem::{Modems, Profile};
@@ -20,7 +20,7 @@ pub(super) fn check(
 ) -> Result<(), ScenarioError> {
     let members = count_members(modems);
     check_whole(line, modems, &members)?;
-    check_unasked(line, modems, &members)?;
+    check_unsolicited(line, modems, &members)?;
     for direction in [OneWay::Up, OneWay::Down] {
         warn_of_reserved(line, modems, &members, direction, warnings);
         warn_of_rates(line, modems, direction, warnings);
@@ -53,15 +53,15 @@ fn flows<'a>(
     modems.profiles.iter().zip(members).flat_map(of_profile)
 }
 
-/// Bursts that must not be cut: the largest fits into a MAP's interval.
+/// Refuses bursts that must not be fragmented and do not fit into a MAP's interval.
 fn check_whole(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(), ScenarioError> {
     let Line { plant, timing, .. } = line;
     let most = timing.minislots_per_channel() * timing.longest_map;
-    let unasked = |(modems, flow): (u64, &FlowPlan)| {
-        modems as f64 * unasked_minislots(&flow.qos.scheduling, timing)
+    let unsolicited = |(modems, flow): (u64, &FlowPlan)| {
+        modems as f64 * unsolicited_minislots(&flow.qos.scheduling, timing)
     };
-    let unasked: f64 = flows(modems, members, OneWay::Up).map(unasked).sum();
-    let regular = unasked * (timing.map_interval() * timing.longest_map).as_secs_f64();
+    let unsolicited: f64 = flows(modems, members, OneWay::Up).map(unsolicited).sum();
+    let regular = unsolicited * (timing.map_interval() * timing.longest_map).as_secs_f64();
     for (modems, flow) in flows(modems, members, OneWay::Up) {
         let asks = !matches!(flow.qos.scheduling, Scheduling::Ugs(_));
         let policy = flow.qos.policy;
@@ -93,13 +93,17 @@ fn check_whole(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(), S
     Ok(())
 }
 
-/// Grants that nobody asks for, and polls: more than there is are not admitted.
-fn check_unasked(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(), ScenarioError> {
+/// Refuses more unsolicited grants and polls than the channel can give.
+fn check_unsolicited(
+    line: Line<'_>,
+    modems: &Modems,
+    members: &[u64],
+) -> Result<(), ScenarioError> {
     let Line { timing, .. } = line;
     let given = line.rates[OneWay::Up.index()];
     let (mut count, mut sum, mut last) = (0, 0.0, line.path);
     for (modems, flow) in flows(modems, members, OneWay::Up) {
-        let minislots = unasked_minislots(&flow.qos.scheduling, timing);
+        let minislots = unsolicited_minislots(&flow.qos.scheduling, timing);
         let rate = minislots * (timing.minislot_bytes * 8) as f64;
         if rate > 0.0 && modems > 0 {
             count += modems;
@@ -123,8 +127,9 @@ fn check_unasked(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(),
     Err(ScenarioError::invalid(last, why))
 }
 
-/// Minislots per second that a flow's unasked grants and polls take of the channel, with their overhead.
-fn unasked_minislots(scheduling: &Scheduling, timing: &UpstreamTiming) -> f64 {
+/// Minislots per second that the unsolicited grants and polls of a service flow take, with their
+/// overhead.
+fn unsolicited_minislots(scheduling: &Scheduling, timing: &UpstreamTiming) -> f64 {
     let (minislots, interval) = match scheduling {
         Scheduling::BestEffort => return 0.0,
         Scheduling::Ugs(grants) => {
@@ -142,7 +147,7 @@ fn unasked_minislots(scheduling: &Scheduling, timing: &UpstreamTiming) -> f64 {
     minislots as f64 / interval.as_secs_f64()
 }
 
-/// Reserved rates that cannot all be kept at once.
+/// Warns of reserved rates that cannot all be kept at once.
 fn warn_of_reserved(
     line: Line<'_>,
     modems: &Modems,
@@ -171,7 +176,7 @@ fn warn_of_reserved(
     }
 }
 
-/// Service flows that are promised more than the channel carries, each place in the scenario once.
+/// Warns of service flows with a higher sustained rate than the channel carries, once for each key.
 fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &mut Vec<String>) {
     let given = line.channels[direction.index()];
     let all = modems
@@ -179,7 +184,7 @@ fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &
         .iter()
         .flat_map(|profile| &profile.flows[direction.index()]);
     for flow in all {
-        // A thousandth more is how the plant's overheads are rounded, not a promise that is broken.
+        // Up to a thousandth more comes from how the plant's overheads are rounded.
         let promised = flow
             .limits
             .sustained
@@ -197,7 +202,7 @@ fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &
     }
 }
 
-/// A capacity takes away from what the channel carries, and adds nothing.
+/// Warns of a capacity above what the channel carries: it adds nothing.
 fn warn_of_capacity(line: Line<'_>, direction: OneWay, warnings: &mut Vec<String>) {
     let given = line.channels[direction.index()];
     if let Some(RateSchedule::Constant(capacity)) = line.capacity[direction.index()]

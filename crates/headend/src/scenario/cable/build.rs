@@ -1,4 +1,5 @@
-//! Cable lines: their modems' service flows, queues, classifiers and changes, in the order of modems.
+//! From a cable line that makes sense to one that runs: service flows, queues, classifiers and changes,
+//! in the order of modems.
 
 use std::collections::BTreeMap;
 
@@ -188,7 +189,7 @@ fn neighbours(link: &str, load: &NeighbourLoad, builder: &Builder) -> Neighbours
     }
 }
 
-/// How a service flow is treated at the start: one that is created later has nothing of its own.
+/// How a service flow is treated at the start. One that is created later gets nothing until then.
 fn qos_at_start(flow: &FlowPlan) -> Qos {
     if flow.exists_at_start {
         flow.qos.clone()

@@ -1,7 +1,8 @@
-//! Classifiers against the scenario's flows: what takes nothing is warned of, what two take alike is refused.
+//! Classifiers against the scenario's flows: warns of a classifier that no packet matches, and refuses two
+//! that take the same packets.
 //!
-//! MULPI leaves open which of two classifiers of equal priority takes a packet that both match, so a scenario in which that happens does not say
-//! what is to be simulated.
+//! MULPI leaves open which of two classifiers of equal priority takes a packet that both match. A
+//! scenario in which that happens does not say what is to be simulated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +82,8 @@ fn check_names(
 /// The classifiers of a modem in one direction for some time, by service flow.
 type RuleSet<'a> = Vec<(&'a str, &'a [RulePlan])>;
 
-/// The rules of a modem's service flows in one direction, each with its flow's place, as a change leaves them.
+/// The classifiers of a modem's service flows in one direction after a change, each with the place of
+/// its service flow.
 type Rules<'a> = &'a [(usize, Vec<RulePlan>)];
 
 /// A classifier that takes a flow's packets: its priority, and its service flow.

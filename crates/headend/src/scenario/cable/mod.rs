@@ -10,6 +10,7 @@ mod change;
 mod classifier;
 mod line;
 mod matching;
+mod medium;
 mod modem;
 mod neighbours;
 mod overrides;

@@ -1,6 +1,7 @@
 //! The plant of a cable line: ranges of its parameters, and what its generation does not have.
 //!
-//! Ranges are DOCS-IF31-MIB's and those of the public ns-3 module where these give some; elsewhere, what still makes sense.
+//! Ranges are those of DOCS-IF31-MIB and of the public ns-3 module, where these give one; elsewhere,
+//! what still makes sense.
 
 use std::fmt::Display;
 
@@ -14,7 +15,7 @@ use crate::time::Duration;
 
 type Checked = Result<(), ScenarioError>;
 
-/// The plant at `path`, which ends in `.plant`; refuses what cannot be, and what `preset` does not have.
+/// Refuses what a plant cannot be, and what `preset` does not have. `path` ends in `.plant`.
 pub(super) fn check(path: &str, preset: Preset, plant: &Plant) -> Checked {
     let at = Table { path, preset };
     at.within("distance_km", plant.distance_km, 0.0, 160.0, " kilometres")?;
@@ -124,7 +125,7 @@ impl Table<'_> {
         self.expect(span >= least && span <= most, key, &expected, span)
     }
 
-    /// A feature that is used where it is not what the preset has.
+    /// Refuses a feature that is used although the preset does not have it.
     fn needs(&self, uses: bool, key: &str, feature: Feature) -> Checked {
         match self.preset.require(feature) {
             Err(why) if uses => self.refuse(key, why),
@@ -170,7 +171,7 @@ impl Table<'_> {
         self.lasts("contention.ranging_interval", interval, 1_000, 10_000_000)
     }
 
-    /// What channels and rules ask of each other.
+    /// What channels and MAC rules require of each other.
     fn together(&self, plant: &Plant) -> Checked {
         if plant.upstream.channels() > 1 && !plant.rules.continuous {
             let why = "bonded channels carry segments: they need continuous concatenation and fragmentation";

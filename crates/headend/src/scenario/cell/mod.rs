@@ -1,6 +1,7 @@
 //! 802.11b cells: how one is [written], planned and built.
 
 mod build;
+mod medium;
 mod overrides;
 mod plan;
 mod written;

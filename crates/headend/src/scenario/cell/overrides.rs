@@ -7,7 +7,7 @@ use crate::scenario::tables::Tables;
 pub(in crate::scenario) struct CellTables;
 
 impl Tables for CellTables {
-    /// A station's queue bears its name. The access point's is the one that everybody's packets pass.
+    /// A station's queue has the station's name. The other is the access point's.
     fn queue_key(&self, _table: Option<&Value>, place: &str) -> String {
         match place.split_once('.') {
             Some((station, _)) => format!("station.{station}.queue"),

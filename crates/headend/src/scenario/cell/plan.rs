@@ -1,19 +1,12 @@
 //! 802.11b cells: their parameters, stations and queues.
 
-use std::collections::BTreeMap;
-
 use super::written::{Dot11b, Station};
-use crate::flow::Port;
-use crate::link::Link;
 use crate::link::dot11b::Rules;
 use crate::link::dot11b::backoff::Limits;
 use crate::link::dot11b::phy::{Phy, RATES};
 use crate::qdisc::QueueConfig;
 use crate::queue::Framing;
-use crate::scenario::builder::Builder;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::host::HostPlan;
-use crate::scenario::medium::{Customers, Medium, QueuePlan};
 use crate::scenario::names::check_name;
 use crate::scenario::queue::plan_queue;
 use crate::scenario::times::check_delay;
@@ -25,12 +18,12 @@ use crate::units::{Probability, Rate};
 pub(in crate::scenario) struct CellPlan {
     pub(super) rules: Rules,
     pub(super) access_point: QueueConfig,
-    /// The largest of its stations' rates: what the access point's queue and the channel are reckoned by.
+    /// The largest of its stations' rates: the nominal rate of the access point's queue.
     pub(super) fastest: Rate,
     /// By port.
     pub(super) stations: Vec<StationPlan>,
     /// In the order of their names.
-    groups: Vec<StationGroup>,
+    pub(super) groups: Vec<StationGroup>,
 }
 
 /// One station.
@@ -38,7 +31,7 @@ pub(in crate::scenario) struct CellPlan {
 pub(super) struct StationPlan {
     pub(super) name: String,
     /// As it is written: one for all that are alike.
-    written: String,
+    pub(super) written: String,
     pub(super) rate: Rate,
     pub(super) queue: QueueConfig,
     pub(super) frame_errors: Probability,
@@ -46,84 +39,11 @@ pub(super) struct StationPlan {
 
 /// Stations that are written as one.
 #[derive(Debug, Clone, PartialEq)]
-struct StationGroup {
-    name: String,
-    first: u32,
-    count: Option<u32>,
+pub(super) struct StationGroup {
+    pub(super) name: String,
+    pub(super) first: u32,
+    pub(super) count: Option<u32>,
 }
-
-impl Medium for CellPlan {
-    fn customers(&self) -> usize {
-        self.stations.len()
-    }
-
-    fn customer_names(&self) -> Vec<Customers<'_>> {
-        let groups = self.groups.iter();
-        let names = groups.map(|group| Customers {
-            name: Some(&group.name),
-            first: group.first,
-            count: group.count,
-        });
-        names.collect()
-    }
-
-    fn customers_path(&self, link: &str) -> Option<String> {
-        Some(format!("link.{link}.dot11b.station"))
-    }
-
-    fn has_hosts_as_customers(&self) -> bool {
-        true
-    }
-
-    /// The access point's, then the stations'.
-    fn queues(&self, link: &str) -> Vec<QueuePlan<'_>> {
-        let path = format!("link.{link}.dot11b.access_point.queue");
-        let access_point = QueuePlan {
-            name: format!("{link}.down"),
-            override_path: path.clone(),
-            path,
-            config: &self.access_point,
-            rate: self.fastest,
-            port: ACCESS_POINT,
-            kind: 0,
-        };
-        let stations = self.stations.iter().enumerate();
-        let stations = stations.map(|(number, station)| {
-            let path = format!("link.{link}.dot11b.station.{}.queue", station.written);
-            QueuePlan {
-                name: format!("{link}.{}.up", station.name),
-                override_path: path.clone(),
-                path,
-                config: &station.queue,
-                rate: station.rate,
-                port: Port(2 * number as u16),
-                kind: number,
-            }
-        });
-        std::iter::once(access_point).chain(stations).collect()
-    }
-
-    /// The access point has one queue for all of its stations.
-    fn queue_port(&self, port: Port) -> Port {
-        if port.0 % 2 == 1 { ACCESS_POINT } else { port }
-    }
-
-    fn channel(&self, _direction: usize) -> Option<Rate> {
-        Some(self.fastest)
-    }
-
-    fn build(
-        &self,
-        link: &str,
-        _hosts: &BTreeMap<String, HostPlan>,
-        builder: &mut Builder,
-    ) -> Box<dyn Link> {
-        Box::new(super::build::build(self, link, builder))
-    }
-}
-
-/// The port by which all that goes down to stations enters the access point's queue.
-const ACCESS_POINT: Port = Port(1);
 
 /// Ports are numbers of 16 bits, two for each.
 const MOST_STATIONS: u64 = 1000;

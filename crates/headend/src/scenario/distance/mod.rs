@@ -1,4 +1,5 @@
-//! Round-trip times that are drawn: from a table of sites, evenly between two, or from a distribution.
+//! Round-trip times that are drawn: from a table of sites, evenly between two times, or from a
+//! distribution.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +56,8 @@ pub struct LogNormal {
     pub sigma: f64,
 }
 
-/// The most a logarithm may deviate: one time in fifty is then further than a factor of a thousand off.
+/// The largest standard deviation of the logarithm: one time in fifty is then more than a factor of a
+/// thousand away from the median.
 const MOST_SIGMA: f64 = 3.0;
 
 impl RttFrom {
@@ -81,7 +83,7 @@ impl RttFrom {
         .filter_map(|(key, time)| Some((key, time?)))
     }
 
-    /// The key of what makes no sense (nothing, where it is all of it), and why.
+    /// Refuses what makes no sense: gives the key, or nothing for the whole table, and the reason.
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
         let ways = [
             self.sites.is_some(),

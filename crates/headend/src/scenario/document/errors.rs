@@ -1,5 +1,5 @@
-//! What is wrong with a document, in a person's words: where it stands, what was found there, and what is
-//! expected. The library that reads the tables says so in words of its own.
+//! Errors of a document: where the fault stands, what was found there, and what is expected. serde's
+//! messages are put into words that do not need a programmer.
 
 use serde_json::Value;
 
@@ -9,7 +9,8 @@ use crate::scenario::raw::Raw;
 use crate::units::MEANT;
 
 impl Document {
-    /// The same error with what was found at its key, where it says what is expected there and no more; and with a word where nobody wrote that.
+    /// Adds what was found at its key to an error that says only what is expected there, and says so if
+    /// the value was not written but stands behind a name.
     pub(in crate::scenario) fn echo(&self, error: ScenarioError) -> ScenarioError {
         let (Some(path), Problem::Invalid(why)) = (error.path(), error.problem()) else {
             return error;
@@ -30,7 +31,8 @@ impl Document {
         ScenarioError::invalid(path, format!("{why}, found {found}{note}"))
     }
 
-    /// Says where an error's value stands: the innermost table that was written, if the value itself was not.
+    /// Adds to an error where its value stands. If the value was not written, that is the innermost
+    /// table around it that was.
     pub(in crate::scenario) fn locate(&self, error: ScenarioError) -> ScenarioError {
         let path = error.path().unwrap_or_default();
         let about_key = matches!(error.problem(), Problem::UnknownKey { .. });
@@ -50,7 +52,8 @@ impl Document {
         }
     }
 
-    /// The innermost place that was written, of the value at `path` and the tables it is in, with that one's path.
+    /// The innermost place that was written, of the value at `path` and the tables around it, with its
+    /// path.
     fn innermost<'a>(&self, mut path: &'a str) -> Option<(&'a str, &Place)> {
         loop {
             if let Some(place) = self.places.get(path) {
@@ -100,7 +103,8 @@ impl Document {
         ScenarioError::at(path, problem)
     }
 
-    /// What may stand at `path`, where it is one of some names: what is said of a name that nobody has.
+    /// The names that may stand at `path`: those that serde lists when it reads a name that does not
+    /// exist.
     fn names_at(&self, path: &str) -> String {
         let mut tree = self.tree.clone();
         if let Some(value) = tree.pointer_mut(&format!("/{}", path.replace('.', "/"))) {

@@ -29,7 +29,8 @@ pub(super) fn read(text: &str) -> Result<Value, ScenarioError> {
     })
 }
 
-/// Where the key at `path` is there a second time: `error` stands behind it, before what comes next or after a brace.
+/// The error of a key at `path` that is there a second time. serde reports `error` behind the key:
+/// before what comes next, or after a brace.
 fn refuse_second(text: &str, path: String, error: &serde_json::Error) -> ScenarioError {
     let lines = Lines::of(text);
     let read = &text[..lines.offset(error.line()) + error.column()];

@@ -26,11 +26,12 @@ pub enum Format {
 
 /// A replacement of one value: its dotted path, and its text.
 ///
-/// The text is a TOML value if it reads as one (`"10 ms"`, `[1, 2]`, `true`), and otherwise stands for itself (`10 ms`, `codel`).
+/// The text is a TOML value if it reads as one (`"10 ms"`, `[1, 2]`, `true`), and otherwise stands for
+/// itself (`10 ms`, `codel`).
 pub type Override = (String, String);
 
 impl Raw {
-    /// Reads a scenario as it is written, with `overrides` in place. Whether it makes sense is not asked.
+    /// Reads a scenario as it is written, with `overrides` in place. It is not checked.
     ///
     /// # Errors
     ///

@@ -134,7 +134,8 @@ impl<'a> FlowBuilder<'a> {
         });
     }
 
-    /// The routes to remote host `index` of a group, over wide-area lines of their own; `processing` is the customer's host's.
+    /// The routes to remote host `index` of a flow, over wide-area lines of their own. `processing` is
+    /// the time that the customer's host takes for a packet.
     fn peer(&mut self, group: &str, processing: Duration, index: usize, plan: &PeerPlan) -> Peer {
         let name = match index {
             0 => format!("flow.{group}.path"),
@@ -162,8 +163,9 @@ impl<'a> FlowBuilder<'a> {
         }
     }
 
-    /// Links with the lines behind them. The wide area stands behind `before` links; where a link is last before it, in place of that link's
-    /// exit line. A CMTS that takes its time to forward a packet has a line on its network side.
+    /// Links, each with the line behind it. Behind the first `before` links comes the wide area: its
+    /// line takes the place of the last one's exit line. A CMTS that takes time to forward a packet has
+    /// a line on its network side.
     fn route(&mut self, path: &str, ports: &[(u16, Port)], before: usize, wide: u32) -> Vec<Hop> {
         let mut hops = Vec::with_capacity(2 * ports.len() + 2);
         if before == 0 {
@@ -186,7 +188,7 @@ impl<'a> FlowBuilder<'a> {
         hops
     }
 
-    /// Puts what the sending and the receiving host take for a packet at the ends of a route.
+    /// Puts lines at the ends of a route for the times that the sending and the receiving host take.
     fn enter_and_leave(&mut self, path: &str, route: &mut Vec<Hop>, takes: [Duration; 2]) {
         let [sender, receiver] =
             takes.map(|time| self.builder.line_of(time, &format!("{path}.host")));
@@ -206,7 +208,7 @@ fn draw_start(start: &OrTable<Duration, StartRange>, rng: &mut Rng) -> Duration 
     }
 }
 
-/// One-way delays, up and down: what is given singly, else half the round trip.
+/// One-way delays, up and down: each as it is written, or else half of the round trip.
 fn draw_delays(path: &PathPlan, rng: &mut Rng) -> [Duration; 2] {
     let rtt = match &path.rtt {
         OrTable::Plain(rtt) => *rtt,

@@ -1,5 +1,5 @@
-//! What names in flows stand for, as keys that are written out: end systems, browsers, pages, and what
-//! the scenario says of all its TCP.
+//! Writes out the keys that names in flows stand for (end systems, browsers, pages), and the keys of TCP
+//! that the scenario sets for all flows.
 
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,8 @@ pub(in crate::scenario) fn fill_in_names(tree: &mut Value) {
     }
 }
 
-/// What is said of all TCP, to a flow that has any; one that names a system of its own is another host.
+/// Adds the keys of all TCP to a flow that uses TCP. A flow that names an end system of its own is
+/// another host, and does not get them.
 fn fill_in_general(flow: &mut Map<String, Value>, general: &Map<String, Value>) {
     let application = flow.get("application").cloned().unwrap_or_default();
     let application = serde_json::from_value::<Named<ApplicationConfig>>(application);

@@ -6,7 +6,8 @@ use super::written::Flow;
 use crate::rng::Rng;
 use crate::scenario::error::ScenarioError;
 
-/// The name of an application: its flow's, its host's number where there are several, its own where the flow has several.
+/// The name of a member: its flow's name, the number of its host where there are several, and its
+/// own number where the flow has several.
 pub(super) fn numbered(name: &str, host: Option<u32>, count: u32, number: u32) -> String {
     let mut text = name.to_owned();
     if let Some(host) = host {
@@ -58,7 +59,7 @@ pub(super) fn choose_hosts(
             );
             return refuse("share", why);
         }
-        strew(
+        shuffle(
             &mut chosen,
             &mut Rng::for_path(0, format_args!("flow.{name}.share")),
         );
@@ -68,9 +69,10 @@ pub(super) fn choose_hosts(
     Ok(chosen)
 }
 
-/// Puts numbers in an order by chance (Fisher and Yates). The stream is the flow's own, whatever the seed: the same homes have the flow in every
-/// run, those of one flow say nothing of another's, and a larger share takes more of the same order.
-fn strew(numbers: &mut [u32], rng: &mut Rng) {
+/// Shuffles numbers (Fisher and Yates). The random stream is the flow's own and does not depend on the
+/// seed: the same homes have the flow in every run, two flows choose independently, and a larger share
+/// takes more homes in the same order.
+fn shuffle(numbers: &mut [u32], rng: &mut Rng) {
     for last in (1..numbers.len()).rev() {
         numbers.swap(last, rng.below(last as u64 + 1) as usize);
     }

@@ -63,9 +63,9 @@ pub(in crate::scenario) struct PeerPlan {
     pub(in crate::scenario) path: PathPlan,
 }
 
-/// More flows than this take more memory than a laptop has.
+/// More flows than these take more memory than a laptop has.
 const MOST_FLOWS: u64 = 10_000;
-/// And more remote hosts than this, each with its routes.
+/// So do more remote hosts than these, each with its routes.
 const MOST_PEERS: u64 = 1_000_000;
 
 /// What flows run over.
@@ -426,7 +426,8 @@ impl Planner {
         ))
     }
 
-    /// Whether any of the flow's named peers brings a round-trip time of its own, which one of the flow's would go before.
+    /// Whether a named peer of the flow has a round-trip time of its own. A round-trip time of the flow
+    /// would take its place.
     fn hosts_rtt(&self, flow: &Flow) -> bool {
         let mut names = flow.peer.iter().chain(&flow.peers);
         names.any(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
@@ -505,7 +506,7 @@ fn peer(
     }
 }
 
-/// Writes the default out, where it is used.
+/// Writes the default round-trip time out, where it is used.
 fn resolve_rtt(flow: &mut Flow, hosts_have_one: bool) {
     let is_given = flow.path.up.is_some() && flow.path.down.is_some();
     if flow.rtt.is_none() && !is_given && !hosts_have_one {
@@ -575,7 +576,8 @@ fn plan_application(at: &str, flow: &mut Flow) -> Result<tcp::Config, ScenarioEr
     Ok(tcp::Config::default())
 }
 
-/// Beyond the wide area's round trip, links may take this long without a queue: cable lines some 10 ms.
+/// How long links may take beyond the wide area's round trip, without a queue: cable lines take some
+/// 10 ms.
 const LINKS_TAKE: Duration = Duration::from_millis(50);
 
 /// Warns of a FAST whose `base_rtt` is longer than its path: it takes all delay for the path's, and

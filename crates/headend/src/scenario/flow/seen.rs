@@ -10,7 +10,7 @@ use crate::packet::{Ecn, Side};
 use crate::scenario::span::Span;
 use crate::tcp::EcnMode;
 
-/// Local ports of connections (RFC 6335 §6): which one a connection gets is not known beforehand.
+/// Local ports of connections (RFC 6335 §6). Which one a connection gets is not known beforehand.
 const EPHEMERAL: Span<u16> = Span {
     from: 49152,
     to: u16::MAX,
@@ -40,7 +40,8 @@ pub(in crate::scenario) fn ways(peer: &PeerPlan, link: u16) -> BTreeSet<(usize, 
     Side::BOTH.into_iter().flat_map(of_side).collect()
 }
 
-/// What classifiers may see of the packets that one side of a flow sends: one of each ECN field that they may have.
+/// What classifiers may see of the packets that one side of a flow sends: one packet for each ECN field
+/// that they may have.
 pub(in crate::scenario) fn packets(group: &GroupPlan, peer: &PeerPlan, from: Side) -> Vec<Seen> {
     let protocol = group.application.protocol();
     let local = EPHEMERAL.from..=EPHEMERAL.to;
@@ -64,7 +65,8 @@ pub(in crate::scenario) fn packets(group: &GroupPlan, peer: &PeerPlan, from: Sid
     ecn_fields(group).iter().map(of_field).collect()
 }
 
-/// The ECN fields that packets of a flow may have: acknowledgements are not ECN-capable, and any queue may have marked the others.
+/// The ECN fields that packets of a flow may have. Acknowledgements are not ECN-capable; any queue may
+/// have marked the others.
 fn ecn_fields(group: &GroupPlan) -> &'static [Ecn] {
     if group.application.protocol() != Protocol::Tcp {
         return match group.ecn {

@@ -16,7 +16,8 @@ pub(super) fn check(at: &str, tcp: &tcp::Config) -> Result<(), ScenarioError> {
     (tcp.congestion.check()).map_err(|fault| refuse(&control, fault))
 }
 
-/// Of timers that contradict each other, the one that is not as it is by default: the other may be what an end system's name stands for.
+/// Of two timers that contradict each other, the error names the one that differs from its default:
+/// the other may be what an end system's name stands for.
 fn check_timers(tcp: &tcp::Config) -> Result<(), (&'static str, String)> {
     let longest = tcp.max_rto;
     for (key, timer) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {

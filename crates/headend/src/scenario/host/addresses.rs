@@ -3,20 +3,22 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::plan::HostPlan;
+use super::planned::HostPlan;
 use super::written::Host;
 use crate::flow::{IPV6_HOSTS, Ipv6Block};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::header_fields::{Address, Network};
 
-/// Addresses by kind of host: named, behind a link without a name, servers of a flow's own (198.18.0.0/15, RFC 2544).
+/// First addresses by kind of host: named hosts, hosts without a name behind a link, and flows' own
+/// servers (198.18.0.0/15, RFC 2544).
 const NAMED_HOSTS: u32 = 0x0a00_0001;
 
 pub(in crate::scenario) const UNNAMED_CUSTOMERS: u32 = 0x0a01_0001;
 
 pub(in crate::scenario) const UNNAMED_SERVERS: u32 = 0xc612_0001;
 
-/// Addresses that no named host may have, both included: those above, and what is no host's (RFC 1112 §4, §7.2).
+/// Ranges of addresses that no named host may have, both ends included: those of the other kinds, and
+/// those that are no host's (RFC 1112 §4, §7.2).
 const KEPT: [(u32, u32); 3] = [
     (UNNAMED_CUSTOMERS, 0x0aff_ffff),
     (UNNAMED_SERVERS - 1, UNNAMED_SERVERS + 0x0001_ffff),
@@ -30,7 +32,8 @@ pub(in crate::scenario) const IPV6_SERVERS: Ipv6Block = Ipv6Block {
     address: 0x2001_0db8_ffff << 80 | 1,
 };
 
-/// Gives every host its addresses: first those that are written, then the others, in the order of names.
+/// Gives every host its addresses: first those that are written, then the others, in the order of
+/// names.
 pub(super) fn give_addresses(
     written: &BTreeMap<String, Host>,
     hosts: &mut BTreeMap<String, HostPlan>,

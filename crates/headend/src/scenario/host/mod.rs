@@ -2,10 +2,12 @@
 
 mod addresses;
 mod plan;
+mod planned;
 mod written;
 
 pub(super) use addresses::{
     IPV6_SERVERS, UNNAMED_CUSTOMERS, UNNAMED_SERVERS, in_network, ipv6_blocks,
 };
-pub(super) use plan::{HostPlan, find_host, plan};
+pub(super) use plan::plan;
+pub(super) use planned::{HostPlan, find_host};
 pub use written::Host;

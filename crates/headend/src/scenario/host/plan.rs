@@ -1,90 +1,15 @@
-//! Hosts that make sense: where each is, and what it is called by.
+//! Checks hosts: where each is, and what it may have.
 
 use std::collections::BTreeMap;
 
 use super::addresses::give_addresses;
+use super::planned::HostPlan;
 use super::written::Host;
-use crate::flow::Ipv6Block;
-use crate::named::OrTable;
-use crate::scenario::attachment::{Attachment, PortPlan, find_attachment};
-use crate::scenario::distance::{RttFrom, check_rtt};
+use crate::scenario::attachment::{Attachment, find_attachment};
+use crate::scenario::distance::check_rtt;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::unknown;
 use crate::scenario::times::check_delay;
-use crate::time::Duration;
-
-/// A named host, resolved: one, or one behind each of several modems.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::scenario) struct HostPlan {
-    /// Of the first; the others have the following ones. Of an IPv6 host its [number](IPV6_HOSTS).
-    pub(in crate::scenario) address: u32,
-    /// The IPv6 address of the first, if it has one.
-    pub(in crate::scenario) ipv6: Option<u128>,
-    /// The VLAN its packets are tagged with.
-    pub(in crate::scenario) vlan: Option<u16>,
-    /// How many there are, where there is one behind each modem.
-    pub(in crate::scenario) count: Option<u32>,
-    pub(in crate::scenario) via: Vec<Attachment>,
-    pub(in crate::scenario) rtt: Option<OrTable<Duration, RttFrom>>,
-    pub(in crate::scenario) processing: Duration,
-    pub(in crate::scenario) tunnel: Option<String>,
-}
-
-impl HostPlan {
-    /// The addresses of all of them, both ends included.
-    pub(in crate::scenario) fn addresses(&self) -> (u32, u32) {
-        (self.address, self.address + self.count.unwrap_or(1) - 1)
-    }
-
-    /// The IPv6 addresses of all of them, if they have any.
-    pub(super) fn ipv6_block(&self) -> Option<Ipv6Block> {
-        let (first, last) = self.addresses();
-        let address = self.ipv6?;
-        Some(Ipv6Block {
-            first,
-            last,
-            address,
-        })
-    }
-
-    /// The ports of host `number`, from it outwards.
-    pub(in crate::scenario) fn ports(&self, number: u32) -> Vec<PortPlan> {
-        self.via.iter().map(|place| place.port(number)).collect()
-    }
-}
-
-/// The host called `name`: as it is written, or with its number one of several.
-pub(in crate::scenario) fn find_host(
-    hosts: &BTreeMap<String, HostPlan>,
-    name: &str,
-) -> Option<HostPlan> {
-    if let Some(found) = hosts.get(name) {
-        return Some(found.clone());
-    }
-    let (group, number) = name.rsplit_once('.')?;
-    let (group, number) = (hosts.get(group)?, number.parse::<u32>().ok()?);
-    if !(1..=group.count?).contains(&number) {
-        return None;
-    }
-    let single = |place: &Attachment| {
-        let mut place = *place;
-        if place.count.is_some() {
-            place.first += (number - 1) as u16;
-            place.count = None;
-        }
-        place
-    };
-    Some(HostPlan {
-        address: group.address + number - 1,
-        ipv6: group.ipv6.map(|first| first + u128::from(number - 1)),
-        vlan: group.vlan,
-        count: None,
-        via: group.via.iter().map(single).collect(),
-        rtt: group.rtt.clone(),
-        processing: group.processing,
-        tunnel: group.tunnel.clone(),
-    })
-}
 
 /// Plans the hosts; `cells` are the links whose customers are the hosts themselves.
 pub(in crate::scenario) fn plan(
@@ -168,7 +93,8 @@ fn plan_via(
     Ok(via)
 }
 
-/// Links are passed from the host outwards: a station of a cell is the host itself, and no two hosts pass the same links the other way about.
+/// Links are listed from the host outwards. So a station of a cell, which is the host itself, comes
+/// first, and no two hosts list the same links in opposite orders.
 fn check_order(
     name: &str,
     via: &[Attachment],

@@ -1,8 +1,8 @@
-//! Changes of service flows during the run: of which, to what, and which come and go.
+//! Changes of service flows during the run: which are changed, to what, and which come and go.
 //!
-//! A change is one more place that says something of a service flow, the innermost one: what it
-//! comes to is checked as what a modem says itself. A service flow that is created has its place
-//! among its modem's from the start.
+//! A change is the innermost layer of a service flow's settings. The outcome is checked as the settings
+//! at the start are. A service flow that is created has its place among its modem's service flows
+//! from the start.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Modems that make sense: the service flows of each.
 //!
-//! Modems that say the same share a [`Profile`], so that a thousand cost no more to check than one.
+//! Modems with the same keys share a [`Profile`], so that a thousand take no longer to check than one.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,9 +26,9 @@ pub(in crate::scenario) struct Modems {
 /// The service flows of modems that are alike.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct Profile {
-    /// Upstream and downstream; the first of each is for what no other claims.
+    /// Upstream and downstream. The first of each is the primary one, for what no classifier claims.
     pub(in crate::scenario) flows: [Vec<FlowPlan>; 2],
-    /// What the modem does not let out.
+    /// Upstream drop classifiers.
     pub(in crate::scenario) drops: Vec<RulePlan>,
 }
 
@@ -297,7 +297,7 @@ fn check_online(path: &str, modem: &Modem, duration: Duration) -> Result<(), Sce
     Err(ScenarioError::invalid(path, why))
 }
 
-/// When modem `number` of `count` is switched on: a range is spread evenly.
+/// When modem `number` of `count` is switched on: modems are spread evenly over a range.
 fn online_at(modem: &Modem, number: u32, count: u32) -> Option<Duration> {
     match modem.online_at.as_ref()? {
         OrTable::Plain(at) => Some(*at),
@@ -309,8 +309,8 @@ fn online_at(modem: &Modem, number: u32, count: u32) -> Option<Duration> {
     }
 }
 
-/// Who is next where several take turns by their weights: whoever has fallen furthest behind its share (the method of largest remainders,
-/// place by place; of equals the first).
+/// Turns by weight: the next is whoever is furthest behind its share (the method of largest remainders,
+/// place by place); of equals, the first.
 struct Turns {
     weights: Vec<u32>,
     taken: Vec<u64>,

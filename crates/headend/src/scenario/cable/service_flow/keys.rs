@@ -1,9 +1,9 @@
-//! The keys of a service flow, and how the places that hold some of them are put together.
+//! The keys of a service flow, and how the tables that hold some of them are put together in layers.
 //!
-//! Each place is one layer: the line's table, in which what the generation asks for has been written
-//! out, then the service class's, the modem's, and a change's. A layer is a [`Keys`]. [`Settings`]
-//! holds, for each key, the innermost value and where it is written. A further source of keys is a
-//! further call of [`Settings::overlaid`].
+//! Each table is a layer, read into one [`Keys`]. The outermost is the line's, in which the defaults of
+//! the generation have been written out; then come the service class, the modem, and a change during
+//! the run. [`Settings`] holds the innermost value of each key, and the path where it is written. A
+//! further source of keys is one more [`Settings::overlaid`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

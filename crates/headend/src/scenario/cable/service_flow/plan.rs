@@ -1,4 +1,4 @@
-//! A service flow that makes sense: its settings checked, against each other and against its channel.
+//! A service flow that makes sense: its settings are checked against each other and its channel.
 
 use super::keys::Settings;
 use super::scheduling::{check_scheduling, fixed_rate};

@@ -10,7 +10,8 @@ use crate::scenario::error::ScenarioError;
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
-/// The shortest time between two grants or polls: the encoding counts microseconds, and a minislot is no shorter than some ten of them.
+/// The shortest time between two grants or polls: the encoding counts microseconds, and a minislot
+/// takes some ten of them at least.
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(100);
 
 /// The longest time between two grants or polls that makes sense.
