@@ -80,15 +80,12 @@ const MOST_POINTS: usize = 100;
 /// Room for an IPv4 and a UDP header.
 const SHORTEST: u64 = 28;
 
-/// The capture that the scenario asks for.
+/// Checks a capture and resolves the names of its points.
 pub(super) fn plan(
-    capture: Option<&Capture>,
+    capture: &Capture,
     names: &Names<'_>,
     duration: Duration,
-) -> Result<Option<CapturePlan>, ScenarioError> {
-    let Some(capture) = capture else {
-        return Ok(None);
-    };
+) -> Result<CapturePlan, ScenarioError> {
     check(capture, duration)?;
     let mut points: Vec<PointPlan> = Vec::new();
     for (index, text) in capture.points.iter().enumerate() {
@@ -104,12 +101,12 @@ pub(super) fn plan(
             points.push(plan);
         }
     }
-    Ok(Some(CapturePlan {
+    Ok(CapturePlan {
         points,
         snaplen: capture.snaplen.0 as u16,
         start: Instant::ZERO + capture.start,
         stop: Instant::ZERO + capture.stop.unwrap_or(duration),
-    }))
+    })
 }
 
 fn check(capture: &Capture, duration: Duration) -> Result<(), ScenarioError> {

@@ -84,7 +84,7 @@ impl LinkConfig {
 }
 
 impl LinkPlan {
-    /// What is asked of it, whatever its kind.
+    /// The plan, whatever its kind.
     pub(super) fn medium(&self) -> &dyn Medium {
         match &self.plan {
             KindPlan::Docsis(line) => &**line,
@@ -94,7 +94,7 @@ impl LinkPlan {
     }
 }
 
-/// What overrides ask of the table of a kind of link. There is no kind but these.
+/// What overrides need to know of the table of a kind of link. There is no kind but these.
 pub(super) fn tables(kind: &str) -> Option<&'static dyn Tables> {
     match kind {
         "docsis" => Some(&CableTables),
@@ -128,8 +128,8 @@ pub(super) fn plan(
     plans.collect()
 }
 
-/// What a host's `via` may name: a link with one customer bears its own name; of others each
-/// customer, or group of them, has a name.
+/// What a host's `via` may name: a link with one customer, or a customer, or group of customers, of a
+/// link with several.
 pub(super) fn attachments(links: &[LinkPlan]) -> BTreeMap<String, Attachment> {
     let mut found = BTreeMap::new();
     for (index, link) in links.iter().enumerate() {

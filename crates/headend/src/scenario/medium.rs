@@ -1,4 +1,5 @@
-//! What the rest of a scenario asks of a link that has been planned, whatever its kind.
+//! The trait of links that have been planned: what the rest of a scenario needs of a link, whatever its
+//! kind.
 //!
 //! Every customer of a link has two ports: customer `n` enters it at port `2n` on the way up, and
 //! is reached through port `2n + 1` on the way down.
@@ -40,7 +41,7 @@ pub(super) struct Customers<'a> {
     pub(super) name: Option<&'a str>,
     /// The first customer's number.
     pub(super) first: u32,
-    /// How many there are, where that is said: then there is a host at each.
+    /// How many there are, if the scenario gives a count: then there is a host at each.
     pub(super) count: Option<u32>,
 }
 

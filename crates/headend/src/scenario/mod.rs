@@ -8,13 +8,13 @@
 //! 2. [`plan`] resolves names, writes defaults out and refuses what makes no sense. Its [`Scenario`]
 //!    is whole: nothing after it validates.
 //! 3. [`build`] makes links, queues, lines, routes and applications of it: a
-//!    [`Simulation`](crate::simulation::Simulation). [`memory`] says before that how much memory a
-//!    run can need.
+//!    [`Simulation`](crate::simulation::Simulation). [`memory`] estimates before that how much memory
+//!    a run can need.
 //!
 //! Each subject has a folder with all three: how it is written (`written.rs`), planned (`plan.rs`)
 //! and built (`build.rs`). The kinds of [`link`] are [`cable`], [`cell`] and [`plain`]; [`flow`]s run
 //! between [`host`]s over links. What several subjects have in common is a file beside the folders:
-//! it imports none of them. [`medium`] is what the rest asks of a link, whatever its kind.
+//! it imports none of them. [`medium`] is what the rest needs of a link, whatever its kind.
 //!
 //! Whatever is wrong becomes one [`ScenarioError`].
 

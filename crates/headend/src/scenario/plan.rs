@@ -219,13 +219,17 @@ impl TryFrom<Raw> for Scenario {
         check_bottleneck(&raw, &links)?;
         let interval = resolve_interval(&raw, &links)?;
         raw.results.interval = Some(interval);
-        let names = capture::Names {
-            flows: raw.flow.keys().collect(),
-            queues: queue_names(&links),
-            hosts: &hosts,
-            groups: &groups,
-        };
-        let capture = capture::plan(raw.results.capture.as_ref(), &names, raw.duration)?;
+        let capture = raw.results.capture.as_ref();
+        let capture = capture.map(|capture| {
+            let names = capture::Names {
+                flows: raw.flow.keys().collect(),
+                queues: queue_names(&links),
+                hosts: &hosts,
+                groups: &groups,
+            };
+            capture::plan(capture, &names, raw.duration)
+        });
+        let capture = capture.transpose()?;
         check_expectations(&raw)?;
         Ok(Self {
             raw,

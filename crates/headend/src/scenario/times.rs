@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::error::ScenarioError;
 use crate::time::Duration;
 
-/// The longest run. Nothing on an access line takes longer: a longer run is a slip of a unit.
+/// The longest run. Nothing on an access line takes longer: a longer run has a wrong unit.
 pub(super) const LONGEST_RUN: Duration = Duration::from_secs(10 * 24 * 3600);
 
-/// The shortest run. In less time no packet crosses a line: a shorter run is a slip of a unit.
+/// The shortest run. In less time no packet crosses a line: a shorter run has a wrong unit.
 pub(super) const SHORTEST_RUN: Duration = Duration::from_millis(1);
 
 /// The longest delay that a path or a link may have: several times that of a satellite, and far beyond

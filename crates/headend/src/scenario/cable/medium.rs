@@ -1,4 +1,4 @@
-//! What the rest of a scenario asks of a cable line. Its customers are its modems.
+//! What the rest of a scenario needs of a cable line. Its customers are its modems.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What overrides ask of a cable line's table.
+//! What overrides need to know of a cable line's table.
 
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ pub(in crate::scenario) struct CableTables;
 const NAMED: [&str; 5] = ["change", "drop", "modem", "service_class", "service_flow"];
 
 impl Tables for CableTables {
-    /// Of several modems, each has a queue that bears its name; one that it has from its line is
-    /// written there.
+    /// The queue of one of several modems has the modem's name. If the modem has it from its line, it
+    /// is written there.
     fn queue_key(&self, table: Option<&Value>, place: &str) -> String {
         let (modem, flow) = match place.split_once('.') {
             // A modem's number, between the two, stands for no table of its own.

@@ -1,4 +1,4 @@
-//! What the rest of a scenario asks of a cell. Its customers are its stations.
+//! What the rest of a scenario needs of a cell. Its customers are its stations.
 
 use std::collections::BTreeMap;
 

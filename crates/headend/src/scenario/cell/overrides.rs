@@ -1,4 +1,4 @@
-//! What overrides ask of a cell's table.
+//! What overrides need to know of a cell's table.
 
 use serde_json::Value;
 

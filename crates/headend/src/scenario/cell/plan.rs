@@ -49,7 +49,7 @@ pub(super) struct StationGroup {
 const MOST_STATIONS: u64 = 1000;
 /// Slots of a contention window, at most.
 const LARGEST_WINDOW: u32 = 1 << 20;
-/// Tries beyond this say that a limit is meant to be none.
+/// The largest limit of tries. A scenario that means more means none.
 const MOST_TRIES: u32 = 1000;
 
 /// Checks a cell.

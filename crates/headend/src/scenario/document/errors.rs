@@ -129,7 +129,7 @@ impl Document {
             && self.places.get(path).is_some_and(is_overriding)
             && self.bottleneck_queue().is_some()
         {
-            // What an override may say besides: see `spelled_out`.
+            // An override may also begin with `queue`: see `spelled_out`.
             known.push("queue".to_owned());
         }
         let is_last = path == key || path.ends_with(&format!(".{key}"));

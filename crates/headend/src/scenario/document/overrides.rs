@@ -104,7 +104,7 @@ impl Document {
         Some(format!("link.{link}.{kind}.{key}"))
     }
 
-    /// Overrides change what is there: a name that is not in its table is a slip.
+    /// Refuses an override of a name that is not in its table: overrides add no links, hosts or flows.
     fn refuse_new_name(&self, path: &str) -> Result<(), ScenarioError> {
         let keys: Vec<&str> = path.split('.').collect();
         for (place, &key) in keys.iter().enumerate().take(keys.len() - 1) {

@@ -11,7 +11,7 @@ use crate::tcp::systems::System;
 use crate::traffic::{ApplicationConfig, presets};
 
 /// Writes out what the names in flows stand for (end systems, browsers, pages), what applications set
-/// of TCP, and what the scenario says of all its TCP, where nothing else is written.
+/// of TCP, and the keys of all TCP in the scenario, where nothing else is written.
 pub(in crate::scenario) fn fill_in_names(tree: &mut Value) {
     let general = tree.get("tcp").and_then(Value::as_object).cloned();
     // What is wrong with it is found where it is written.

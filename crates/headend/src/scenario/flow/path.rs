@@ -87,7 +87,7 @@ pub(in crate::scenario) struct PathPlan {
     pub(in crate::scenario) jitter: Duration,
 }
 
-/// Round-trip time of the wide area where nothing is said of it: a server that is near.
+/// Round-trip time of the wide area by default: that of a server nearby.
 pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(20);
 
 /// Which packets are lost on the way up and on the way down.

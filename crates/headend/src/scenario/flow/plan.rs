@@ -70,7 +70,7 @@ const MOST_PEERS: u64 = 1_000_000;
 
 /// What flows run over.
 pub(in crate::scenario) struct Surroundings<'a> {
-    /// What all TCP has that says nothing else.
+    /// The keys of all TCP in the scenario.
     pub(in crate::scenario) tcp: Option<&'a tcp::Config>,
     pub(in crate::scenario) hosts: &'a BTreeMap<String, Host>,
     pub(in crate::scenario) attachments: BTreeMap<String, Attachment>,
@@ -514,7 +514,7 @@ fn resolve_rtt(flow: &mut Flow, hosts_have_one: bool) {
     }
 }
 
-/// Marks reach only what says that it can take them.
+/// Refuses marks on packets that are not ECN-capable.
 fn check_marks(at: &str, flow: &Flow, tcp: &tcp::Config) -> Result<(), ScenarioError> {
     if let (Some(_), Some(_)) = (flow.ecn, &flow.tcp) {
         let name = flow.application.0.name();

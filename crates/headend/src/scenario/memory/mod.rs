@@ -247,7 +247,7 @@ mod tests {
         )
     }
 
-    /// The reckoning of the part whose keys begin so.
+    /// The part whose keys begin with `keys`.
     fn part<'a>(parts: &'a [MemoryItem], keys: &str) -> &'a MemoryItem {
         let mut found = parts.iter().filter(|part| part.keys.starts_with(keys));
         found.next().unwrap_or_else(|| panic!("{keys}: {parts:#?}"))
@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(sum.items()[0].bytes, u64::MAX);
     }
 
-    /// What a plan of flows holds is made before anything is reckoned.
+    /// Plans are made before the memory of a run is estimated, so the check of plans refuses them.
     #[test]
     fn too_many_remote_hosts_are_refused_before_they_are_made() {
         let flow = "count = 10000\napplication = { web = { servers = 1000, resources = 10 } }";

@@ -30,7 +30,7 @@ impl Sum {
 pub struct MemoryItem {
     /// The keys that make it what it is.
     pub keys: String,
-    /// The reckoning, as a product.
+    /// How it is computed, as a product.
     pub text: String,
     /// Bytes at most.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! What the rest of a scenario asks of a plain link, which has one customer.
+//! What the rest of a scenario needs of a plain link, which has one customer.
 
 use std::collections::BTreeMap;
 

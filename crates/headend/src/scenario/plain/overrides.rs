@@ -1,4 +1,4 @@
-//! What overrides ask of a plain link's table.
+//! What overrides need to know of a plain link's table.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,7 @@
-//! Modems and service classes: how they are [written], and the modems' plan.
+//! Modems and service classes: how they are [written], their [layers], and the
+//! modems' plan.
 
+mod layers;
 mod plan;
 mod written;
 

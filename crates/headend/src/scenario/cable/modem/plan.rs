@@ -2,14 +2,14 @@
 //!
 //! Modems with the same keys share a [`Profile`], so that a thousand take no longer to check than one.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::written::{Modem, ServiceClass};
+use super::layers::{Layer, Layers};
+use super::written::Modem;
 use crate::named::OrTable;
 use crate::scenario::cable::classifier::{RulePlan, rule_plan};
 use crate::scenario::cable::line::Line;
-use crate::scenario::cable::service_flow::{self, FlowPlan, OneWay, Settings};
+use crate::scenario::cable::service_flow::{self, FlowPlan, OneWay};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::unknown;
 use crate::time::Duration;
@@ -59,15 +59,12 @@ pub(in crate::scenario) struct ModemGroup {
     pub(in crate::scenario) name: Option<String>,
     /// Its first modem.
     pub(in crate::scenario) first: u32,
-    /// How many there are, where that is said.
+    /// How many there are, if the scenario gives a count.
     pub(in crate::scenario) count: Option<u32>,
 }
 
 /// A line may have as many; the port numbers of a link would do for three times that.
 const MOST_MODEMS: u32 = 10_000;
-
-/// A table of the scenario, and its path.
-type At<'a, T> = (String, &'a T);
 
 /// Plans the modems of a line.
 pub(in crate::scenario::cable) fn plan(line: Line<'_>) -> Result<Modems, ScenarioError> {
@@ -117,7 +114,7 @@ impl<'a> Planner<'a> {
     fn plan_all(&mut self) -> Result<(), ScenarioError> {
         let written = self.line.written;
         if written.modem.is_empty() {
-            let profile = self.profile(None, None)?;
+            let profile = self.profile(Layers::new(self.line))?;
             self.modems.groups.push(ModemGroup {
                 name: None,
                 first: 0,
@@ -185,12 +182,16 @@ impl<'a> Planner<'a> {
         path: &str,
         modem: &'a Modem,
     ) -> Result<Vec<(usize, u32)>, ScenarioError> {
-        let own = (path.to_owned(), modem);
+        let own = || Layer::of_modem((path.to_owned(), modem));
         if modem.mix.is_empty() {
-            let class = modem.service_class.as_ref();
-            let class = class.map(|class| self.class(&format!("{path}.service_class"), class));
-            let class = class.transpose()?;
-            return Ok(vec![(self.profile(class.as_ref(), Some(&own))?, 1)]);
+            let layers = match &modem.service_class {
+                Some(class) => {
+                    let class = self.class(&format!("{path}.service_class"), class)?;
+                    Layers::new(self.line).overlaid(class)
+                }
+                None => Layers::new(self.line),
+            };
+            return Ok(vec![(self.profile(layers.overlaid(own()))?, 1)]);
         }
         let refuse = |why: String| Err(ScenarioError::invalid(format!("{path}.mix"), why));
         if modem.service_class.is_some() {
@@ -207,57 +208,38 @@ impl<'a> Planner<'a> {
         let mut profiles = Vec::new();
         for (class, &weight) in &modem.mix {
             let class = self.class(&format!("{path}.mix.{class}"), class)?;
-            profiles.push((self.profile(Some(&class), Some(&own))?, weight));
+            let layers = Layers::new(self.line).overlaid(class).overlaid(own());
+            profiles.push((self.profile(layers)?, weight));
         }
         Ok(profiles)
     }
 
-    fn class(&self, path: &str, name: &str) -> Result<At<'a, ServiceClass>, ScenarioError> {
+    /// The layer of the service class that the key at `path` names.
+    fn class(&self, path: &str, name: &str) -> Result<Layer<'a>, ScenarioError> {
         let classes = &self.line.written.service_class;
         let found = classes.get(name).ok_or_else(|| {
             let known = classes.keys().cloned().collect();
             unknown(path, "service class", name, known)
         })?;
-        Ok((format!("{}.service_class.{name}", self.line.path), found))
+        let path = format!("{}.service_class.{name}", self.line.path);
+        Ok(Layer::of_class((path, found)))
     }
 
-    /// The service flows of a modem of this class, checked.
-    fn profile(
-        &mut self,
-        class: Option<&At<'a, ServiceClass>>,
-        modem: Option<&At<'a, Modem>>,
-    ) -> Result<usize, ScenarioError> {
-        let Line { path, written, .. } = self.line;
-        let mut up = Settings::new(&format!("{path}.upstream"), (&written.upstream).into());
-        let mut down = Settings::new(&format!("{path}.downstream"), (&written.downstream).into());
-        let mut further = by_name("service_flow", path, &written.service_flow);
-        let mut drops = by_name("drop", path, &written.drop);
-        let mut is_aqm_disabled = written.upstream_aqm_disabled;
-        if let Some((path, class)) = class {
-            up = up.overlaid(&format!("{path}.upstream"), class.upstream.clone());
-            down = down.overlaid(&format!("{path}.downstream"), (&class.downstream).into());
-            further.extend(by_name("service_flow", path, &class.service_flow));
-            drops.extend(by_name("drop", path, &class.drop));
-            is_aqm_disabled = class.upstream_aqm_disabled.unwrap_or(is_aqm_disabled);
-        }
-        if let Some((path, modem)) = modem {
-            up = up.overlaid(&format!("{path}.upstream"), modem.upstream.clone());
-            down = down.overlaid(&format!("{path}.downstream"), (&modem.downstream).into());
-            further.extend(by_name("service_flow", path, &modem.service_flow));
-            drops.extend(by_name("drop", path, &modem.drop));
-            is_aqm_disabled = modem.upstream_aqm_disabled.unwrap_or(is_aqm_disabled);
-        }
+    /// The service flows of modems that have these layers, checked.
+    fn profile(&mut self, layers: Layers<'a>) -> Result<usize, ScenarioError> {
+        let is_aqm_disabled = layers.is_upstream_aqm_disabled;
         let channel = |direction| self.line.channel(direction, is_aqm_disabled);
+        let [up, down] = [layers.up, layers.down];
         let mut flows = [
             vec![service_flow::plan("up", up, channel(OneWay::Up))?],
             vec![service_flow::plan("down", down, channel(OneWay::Down))?],
         ];
-        for (name, (path, flow)) in further {
+        for (name, (path, flow)) in layers.further {
             let channel = channel(flow.direction);
             let plan = service_flow::plan_further(name, &path, flow, channel)?;
             flows[flow.direction.index()].push(plan);
         }
-        let drops = drops.into_values();
+        let drops = layers.drops.into_values();
         let drops = drops.map(|(path, rule)| rule_plan(path, rule));
         self.modems.profiles.push(Profile {
             flows,
@@ -265,18 +247,6 @@ impl<'a> Planner<'a> {
         });
         Ok(self.modems.profiles.len() - 1)
     }
-}
-
-fn by_name<'a, T>(
-    key: &str,
-    path: &str,
-    table: &'a BTreeMap<String, T>,
-) -> BTreeMap<&'a str, At<'a, T>> {
-    let entry = |(name, value): (&'a String, &'a T)| {
-        let path = format!("{path}.{key}.{name}");
-        (name.as_str(), (path, value))
-    };
-    table.iter().map(entry).collect()
 }
 
 fn check_online(path: &str, modem: &Modem, duration: Duration) -> Result<(), ScenarioError> {

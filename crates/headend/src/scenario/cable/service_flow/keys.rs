@@ -15,9 +15,10 @@ use crate::qdisc::AckAcceleration;
 use crate::scenario::queue::Queue;
 use crate::units::{ByteCount, Rate};
 
-/// What one place says of a service flow: all keys that a service flow has, none of which must be
-/// given. As it stands, it is the table `upstream` of a service class or a modem; other tables have
-/// some of these keys (see [`layer!`]).
+/// All keys that a service flow has. None of them must be given: each table, and each other source of
+/// keys, gives some. As it stands, this is the table `upstream` of a service class or a modem. The
+/// other tables are types of their own because each documents its keys and refuses all others; the
+/// macro `layer` makes them into this one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(
@@ -87,7 +88,7 @@ pub(in crate::scenario) struct Setting<T> {
     pub(in crate::scenario) path: String,
 }
 
-/// All keys of one service flow, from all places that say something of it.
+/// All keys of one service flow, from all the places where some of them are written.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct Settings {
     /// The path of the innermost place.
@@ -124,7 +125,7 @@ impl<T> Setting<T> {
 }
 
 impl Settings {
-    /// The settings of a service flow of which the place at `path` alone says something.
+    /// The settings of a service flow whose keys are all written in the place at `path`.
     pub(in crate::scenario::cable) fn new(path: &str, keys: Keys) -> Self {
         Self {
             rate: Setting::new(path, "rate", keys.rate),

@@ -23,7 +23,7 @@ use crate::units::{ByteCount, Limit, Rate};
 pub(in crate::scenario) struct FlowPlan {
     /// `up`, `down`, or a name of its own.
     pub(in crate::scenario) name: String,
-    /// What the places of the scenario say of it, for paths in errors and for changes to add to.
+    /// Its keys as they are written: errors name their paths, and changes overlay them.
     pub(in crate::scenario) settings: Settings,
     pub(in crate::scenario) limits: Limits,
     /// Nominal rate: the sustained one, or the channel's where that is less.
@@ -257,9 +257,8 @@ fn check_reserved(
     Err(ScenarioError::invalid(path, why))
 }
 
-/// The queue of a further flow that names none: what the generation asks of modems, for upstream
-/// flows that are as elastic as the first. (The specification has AQM on best-effort and nrtPS
-/// flows.)
+/// The default queue of a further service flow: that of the generation's modems, for upstream flows that
+/// are as elastic as the primary one. (The specification has AQM on best-effort and nrtPS flows.)
 pub(in crate::scenario::cable) fn default_queue(preset: Preset, flow: &ServiceFlow) -> Queue {
     let is_elastic = matches!(
         flow.scheduling.0,
@@ -272,7 +271,7 @@ pub(in crate::scenario::cable) fn default_queue(preset: Preset, flow: &ServiceFl
     }
 }
 
-/// The queue that a generation asks of modems.
+/// The default queue of a generation's modems.
 pub(in crate::scenario::cable) fn modem_queue(preset: Preset) -> Queue {
     if preset.supports(Feature::ModemAqm) {
         Named(QueueConfig::DocsisPie(docsis_pie::Config::default()))

@@ -17,7 +17,7 @@ const SHORTEST_INTERVAL: Duration = Duration::from_micros(100);
 /// The longest time between two grants or polls that makes sense.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(10);
 
-/// UGS with more grants in an interval than this is a slip: the encoding has seven bits.
+/// The most grants of UGS in an interval: the encoding has seven bits.
 const MOST_GRANTS: u8 = 127;
 
 pub(super) fn check_scheduling(
@@ -114,7 +114,7 @@ fn check_grant_size(
     Err(ScenarioError::invalid(path, why))
 }
 
-/// What a service flow gets that does not ask.
+/// The rate of a service flow with unsolicited grants of a fixed size.
 pub(super) fn fixed_rate(scheduling: &Scheduling) -> Option<Rate> {
     match scheduling {
         Scheduling::Ugs(grants) => {
