@@ -8,6 +8,7 @@ mod plan;
 mod replay;
 mod seen;
 mod tcp;
+mod times;
 mod written;
 
 pub(super) use build::{FlowBuilder, LinkEnds};

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use super::members::{choose_hosts, numbered};
 use super::path::{self, DEFAULT_RTT, PathPlan};
-use super::tcp as tcp_keys;
-use super::written::{Ect, Flow, Starts};
+use super::written::{Ect, Flow};
+use super::{tcp as tcp_keys, times};
 use crate::congestion::CongestionConfig;
 use crate::flow::{Port, TunnelId};
 use crate::named::{Named, OrTable};
@@ -18,10 +18,9 @@ use crate::scenario::host::{
     self, Host, HostPlan, IPV6_SERVERS, UNNAMED_CUSTOMERS, UNNAMED_SERVERS, find_host,
 };
 use crate::scenario::names::unknown;
-use crate::scenario::times::{LONGEST_RUN, StartRange};
+use crate::scenario::times::StartRange;
 use crate::tcp::{self, EcnMode};
 use crate::time::Duration;
-use crate::traffic::periods::MOST_PERIODS;
 use crate::traffic::{ApplicationConfig, Direction};
 
 /// One application with its hosts, ready to be built.
@@ -178,13 +177,18 @@ impl Planner {
             &at,
             groups.len() as u64 + numbers.len() as u64 * u64::from(flow.count),
         )?;
-        self.check_times(&at, flow, numbers.len() as u64 * u64::from(flow.count))?;
+        times::check(
+            &at,
+            flow,
+            numbers.len() as u64 * u64::from(flow.count),
+            self.duration,
+        )?;
         self.check_peers(&at, flow, numbers.len() as u64 * u64::from(flow.count))?;
         let mut members = 0;
         for &host in &numbers {
             let via = customer.ports(host);
             for number in 1..=flow.count {
-                let start = start_of(flow, members);
+                let start = times::start_of(flow, members);
                 members += 1;
                 groups.push(GroupPlan {
                     name: numbered(name, customer.count.map(|_| host), flow.count, number),
@@ -226,69 +230,6 @@ impl Planner {
             self.peers
         );
         Err(ScenarioError::invalid(at, why))
-    }
-
-    fn check_times(&self, at: &str, flow: &Flow, members: u64) -> Result<(), ScenarioError> {
-        let invalid = |key: &str, why| ScenarioError::invalid(format!("{at}.{key}"), why);
-        if !flow.periods.is_empty() {
-            let checked = self.check_periods(flow);
-            return checked.map_err(|(key, why)| invalid(&key, why));
-        }
-        let latest = latest_start(flow, members).map_err(|(key, why)| invalid(key, why))?;
-        if latest >= self.duration {
-            let which = match flow.start {
-                OrTable::Table(Starts { every: Some(_), .. }) => {
-                    format!(" of the last of {members}")
-                }
-                _ => String::new(),
-            };
-            let why = format!(
-                "a start{which} at {latest} is not within a run of {}",
-                self.duration
-            );
-            return Err(invalid("start", why));
-        }
-        match flow.stop {
-            Some(stop) if stop <= latest => {
-                let why = format!("a flow that starts at {latest} cannot stop at {stop}");
-                Err(invalid("stop", why))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The key of a period that makes no sense, and why.
-    fn check_periods(&self, flow: &Flow) -> Result<(), (String, String)> {
-        let starts = flow.start != OrTable::Plain(Duration::ZERO);
-        if let Some(key) = starts.then_some("start").or(flow.stop.map(|_| "stop")) {
-            let why = "its periods say when it starts and stops";
-            return Err((key.to_owned(), why.to_owned()));
-        }
-        if flow.periods.len() > MOST_PERIODS {
-            let why = format!(
-                "expected at most {MOST_PERIODS}, found {}",
-                flow.periods.len()
-            );
-            return Err(("periods".to_owned(), why));
-        }
-        let mut earlier = Duration::ZERO;
-        for (index, &(from, to)) in flow.periods.iter().enumerate() {
-            let refuse = |why| Err((format!("periods[{index}]"), why));
-            if to <= from {
-                return refuse(format!("a period that begins at {from} cannot end at {to}"));
-            }
-            if from < earlier {
-                return refuse(format!(
-                    "a period that begins at {from} comes before the end of the one in front of it, {earlier}"
-                ));
-            }
-            if from >= self.duration {
-                let why = format!("a start at {from} is not within a run of {}", self.duration);
-                return refuse(why);
-            }
-            earlier = to;
-        }
-        Ok(())
     }
 
     /// The customer's host or hosts.
@@ -431,45 +372,6 @@ impl Planner {
     fn hosts_rtt(&self, flow: &Flow) -> bool {
         let mut names = flow.peer.iter().chain(&flow.peers);
         names.any(|name| find_host(&self.hosts, name).is_some_and(|host| host.rtt.is_some()))
-    }
-}
-
-/// When the last of so many members starts at the latest; or the key that makes no sense, and why.
-fn latest_start(flow: &Flow, members: u64) -> Result<Duration, (&'static str, String)> {
-    let Starts { from, to, every } = match flow.start {
-        OrTable::Plain(start) => return Ok(start),
-        OrTable::Table(ref starts) => starts.clone(),
-    };
-    match (to, every) {
-        (Some(to), None) if from > to => {
-            let why = format!("the latest start, {to}, comes before the earliest");
-            Err(("start.to", why))
-        }
-        (Some(to), None) => Ok(to),
-        (None, Some(every)) if every.is_zero() => {
-            let why = "expected a time between two starts".to_owned();
-            Err(("start.every", why))
-        }
-        // Neither is more than a run can be, so that they do not overflow.
-        (None, Some(every)) => Ok(from.min(LONGEST_RUN) + every.min(LONGEST_RUN) * (members - 1)),
-        _ => {
-            let why = "expected `to` or `every` beside `from`, and not both".to_owned();
-            Err(("start", why))
-        }
-    }
-}
-
-/// When member `number` of a flow starts, counted from 0: a time, or between two.
-fn start_of(flow: &Flow, number: u64) -> OrTable<Duration, StartRange> {
-    if let Some(&(from, _)) = flow.periods.first() {
-        return OrTable::Plain(from);
-    }
-    match flow.start {
-        OrTable::Plain(start) => OrTable::Plain(start),
-        OrTable::Table(Starts { from, to, every }) => match (to, every) {
-            (Some(to), _) => OrTable::Table(StartRange { from, to }),
-            (None, every) => OrTable::Plain(from + every.unwrap_or_default() * number),
-        },
     }
 }
 
