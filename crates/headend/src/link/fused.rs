@@ -1,11 +1,17 @@
-//! A direction that needs no event for its transmissions: each packet's departure is known when it arrives.
+//! A direction that needs no event for its transmissions: each departure is computed when the
+//! packet arrives.
 //!
-//! Where the queue's limit alone decides who is refused, and the rate never changes, a packet is sent when the one before it has left, or at
-//! once (Lindley's recursion). It goes straight onto the delay line behind the link, with the time at which it will be there; here
-//! remains, until it is sent, what the limit and the records need. Departures are recorded with their own times, but later: when
-//! somebody next looks. Who listens to what happens in the queue would hear of it too late, so then a link is not fused.
+//! Two conditions make this possible: the limit of the queue alone decides which packets are
+//! dropped, and the rate never changes. Then a packet is sent when the packet before it has left,
+//! or at once (Lindley's recursion).
 //!
-//! Nobody can tell a fused link from one that is not, but by the number of events: `tests/fusing.rs` holds it to that.
+//! The packet goes directly to the delay line after the link, with its time of arrival there. This
+//! file keeps only what the limit and the records need until the packet is sent. A departure is
+//! recorded with its own time, but later: at the next call of `catch_up`. An observer of queue
+//! events would receive them too late, so a link with such an observer is not fused.
+//!
+//! Apart from the number of events, a fused link gives the same results as a link that is not
+//! fused. `tests/fusing.rs` checks this.
 
 use std::collections::VecDeque;
 
@@ -17,7 +23,8 @@ use crate::queue::{BacklogLimit, Depth, Framing};
 use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, QueueId};
 
-/// Room for so many waiting packets is kept from the start, if the limit allows as many; beyond, it grows.
+/// Initial capacity of the list of queued packets, if the limit allows that many. The list grows
+/// beyond it.
 const ROOM: u64 = 1 << 13;
 
 /// The queue of a fused direction.
@@ -26,7 +33,7 @@ pub(super) struct Fused {
     queue: QueueId,
     limit: BacklogLimit,
     framing: Framing,
-    /// Packets not sent yet, as of the latest look.
+    /// Packets not sent yet, as of the last call of `catch_up`.
     waiting: VecDeque<Waiting>,
     bytes: u64,
     /// When the last bit of the last packet leaves.
@@ -58,7 +65,7 @@ impl Fused {
         }
     }
 
-    /// A packet arrives; it is at the far end `delay` after its last bit has left.
+    /// A packet arrives. It reaches the far end `delay` after its last bit has left.
     pub(super) fn arrive(
         &mut self,
         packet: Packet,
@@ -89,7 +96,8 @@ impl Fused {
         cx.forward(packet, self.free_at + delay);
     }
 
-    /// Records what has been sent by `now`. What is sent at an instant is sent before anything arrives: so is the order of events.
+    /// Records every departure up to `now`. At any instant, departures come before arrivals, as in
+    /// a link that is not fused.
     #[inline]
     pub(super) fn catch_up(&mut self, now: Instant, recorder: &mut Recorder) {
         while self.waiting.front().is_some_and(|next| next.sent_at <= now) {

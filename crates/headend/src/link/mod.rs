@@ -1,4 +1,5 @@
-//! Links: media with ports that take packets from their queues when they may send, and hand them on at the far end.
+//! Links: media with one or more ports. A port takes packets from its queue when the medium lets it
+//! send, and forwards them to the far end.
 
 pub mod docsis;
 pub mod dot11b;
@@ -19,38 +20,47 @@ use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
 
-/// Who is shown the queues of a link.
+/// A callback that receives the queues of a link, one after the other.
 pub type Visitor<'a> = dyn FnMut(Option<(QueueId, QueueInternals)>) + 'a;
 
 /// A medium with one or more ports.
 ///
-/// A shared medium (a DOCSIS channel, an 802.11b cell) is one link with many ports; contention and grants stay in its files.
+/// A shared medium (a DOCSIS channel, an 802.11b cell) is one link with many ports. Contention and
+/// grants are internal to the files of that link.
 pub trait Link: Debug + Send {
-    /// A packet arrives at one of its entrances.
+    /// A packet arrives at the entrance `port`.
     fn arrive(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>);
-    /// A wake-up it asked for has come, perhaps one it no longer expects.
+    /// A wake-up that the link scheduled is due. The link may not need it any more.
     fn wake(&mut self, token: u64, cx: &mut Context<'_>);
-    /// The wake-up that it needs before any packet comes.
+    /// The wake-up that the link needs before the first packet arrives.
     fn first_wake(&self) -> Option<(crate::time::Instant, u64)> {
         None
     }
-    /// Calls `visit` for each of its queues, always in the same order: with its inner state, or with nothing if nothing has happened to it since it was
-    /// visited last, and that visit found it as the one before.
+    /// Calls `visit` for each queue of the link, always in the same order.
+    ///
+    /// The argument is the state of the queue. It is `None` if the queue has not changed since the
+    /// last visit, and that visit found the same state as the visit before it.
     fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>);
-    /// Calls `visit` with a queue of each channel that several may share, and what went over that channel until `now`.
+    /// Calls `visit` for each channel that several senders may share, with one of the channel's
+    /// queues and the use of the channel until `now`.
     fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
         let _ = (now, visit);
     }
-    /// Packets it holds, waiting or partly sent: for the conservation check.
+    /// The number of packets in the link, in a queue or partly sent. The conservation check needs
+    /// it.
     fn held(&self) -> u64;
-    /// Brings itself and the records up to the present, if departures were computed in advance or put off.
+    /// Brings the link and the records up to date, if departures were computed in advance or
+    /// postponed.
     fn catch_up(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
     }
-    /// What enters at `port` is seen by nobody before `span` after it has left: so long, departures may be put off. Asked before the run.
+    /// Permits the link to postpone departures. A packet that enters at `port` has no visible
+    /// effect until `span` after its last bit has reached the far end of the link. Called before
+    /// the run.
     fn put_off(&mut self, port: Port, span: Duration) {
         let _ = (port, span);
     }
-    /// From the start of the run, departures are to happen in order with everything else: none in advance, none put off.
+    /// Requires every departure to happen at its own event from the start of the run: none is
+    /// computed in advance, none is postponed.
     fn wake_for_departures(&mut self) {}
 }

@@ -1,10 +1,20 @@
 //! A plain link: two directions, each with a rate, a propagation delay and a queue.
 //!
-//! Ports: 0 up (away from the customer), 1 down. A packet that finds the direction free is sent at once. What waits is sent when the transmission
-//! before it ends, but nobody needs to know of it until the packet could have got to where it goes: departures are *put off*, and made up for with
-//! the times at which they were due when something arrives, when somebody looks, or when the first of them would be seen at the far
-//! end. Where a packet's departure can be known on arrival, that is not needed either ([fused](super::fused)). The way to the far end is
-//! handed to the next hop's delay line.
+//! Port 0 is up (away from the customer), port 1 is down. A packet that finds its direction idle is
+//! sent at once. A queued packet is sent when the transmission before it ends.
+//!
+//! The end of a transmission often needs no event of its own: it has no visible effect before the
+//! packet could reach its destination. Such a departure is *postponed*. It is carried out later,
+//! with the time at which it was due, at the first of these:
+//!
+//! - another packet arrives;
+//! - a reader needs the state of the queue;
+//! - the first postponed departure would become visible at the far end.
+//!
+//! If each departure can be computed on arrival, no departure needs an event: see
+//! [fused](super::fused).
+//!
+//! The delay line of the next hop carries the packet to the far end.
 
 use super::fused::Fused;
 use super::{Link, Transmitter, Visitor};
@@ -15,40 +25,40 @@ use crate::qdisc::Queue;
 use crate::queue::{Framing, LineView};
 use crate::time::{Duration, Instant};
 
-/// Token bit of queue updates; the low bit is the direction.
+/// Bit of a wake-up token that marks a queue update. The lowest bit is the direction.
 pub(crate) const UPDATE: u64 = 2;
 
 /// One direction, as it is built.
 #[derive(Debug)]
 pub struct DirectionSetup {
-    /// Its queue; updates come with token `2 + direction`.
+    /// The queue of this direction. Its updates arrive with token `2 + direction`.
     pub queue: Queue,
-    /// Its rate.
+    /// The rate at which packets are sent.
     pub transmitter: Transmitter,
     /// Propagation delay.
     pub delay: Duration,
     /// Which bytes the rate and the queue count.
     pub framing: Framing,
-    /// Largest packet.
+    /// The largest packet, in bytes.
     pub mtu: u16,
 }
 
 #[derive(Debug)]
 struct Direction {
     setup: DirectionSetup,
-    /// What its queue may know of it; the rate is that of the latest look.
+    /// What the queue may know about the direction. The rate is that of the last call of `look`.
     line: LineView<'static>,
-    /// In place of its queue, where departures can be known on arrival.
+    /// Replaces the queue if each departure can be computed on arrival.
     fused: Option<Fused>,
-    /// Whether the rate is not always the same.
+    /// Whether the rate changes during the run.
     varies: bool,
     /// When the last bit of the packet being sent leaves.
     busy_until: Instant,
-    /// How long after the end of a transmission it is early enough to see to what waits.
+    /// How long a departure may be postponed after the end of the transmission before it.
     slack: Duration,
-    /// A wake-up is under way.
+    /// A wake-up is scheduled.
     is_awaited: bool,
-    /// A packet that will never be sent.
+    /// A packet that is never sent, because the rate stays zero.
     stuck: Option<Packet>,
 }
 
@@ -59,7 +69,7 @@ pub struct PointToPoint {
 }
 
 impl PointToPoint {
-    /// A link of two directions: up, down.
+    /// A link of two directions, up and down.
     pub fn new(up: DirectionSetup, down: DirectionSetup) -> Self {
         Self {
             directions: [up, down].map(Direction::new),
@@ -107,7 +117,7 @@ impl Direction {
         self.await_end(index, cx);
     }
 
-    /// Brings the view of the line up to date.
+    /// Updates the rate in the view that the queue has of this direction.
     #[inline]
     fn look(&mut self, now: Instant) {
         if self.varies {
@@ -115,7 +125,8 @@ impl Direction {
         }
     }
 
-    /// Sends what was due by now, each packet at its own time. What is sent at an instant is sent before anything else happens at it.
+    /// Sends every packet that was due by now, each at its own time. At any instant, departures
+    /// come before all other events.
     #[inline]
     fn send_due(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
@@ -129,7 +140,7 @@ impl Direction {
         cx.now = now;
     }
 
-    /// Sends the next packet now; false if there is none.
+    /// Sends the next packet now. Returns false if the queue gives none.
     fn start(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(packet) = self.setup.queue.dequeue(&self.line, cx) else {
             return false;
@@ -137,17 +148,18 @@ impl Direction {
         let bytes = self.setup.framing.of_size(packet.size);
         self.busy_until = self.setup.transmitter.send(cx.now, bytes);
         if self.busy_until == Instant::FAR_FUTURE {
-            // The rate is zero for good.
+            // The rate is zero for the rest of the run.
             self.stuck = Some(packet);
             return true;
         }
-        // Nothing can happen to it any more: it is at the far end when its last bit is.
+        // Nothing can happen to the packet before its last bit reaches the far end.
         cx.forward(packet, self.busy_until + self.setup.delay);
         true
     }
 
-    /// Asks to be woken in time for the end of the transmission, if anything waits for it. A wake-up under way is early enough. A
-    /// discipline that holds its packets back while nothing is sent is asked again at its update.
+    /// Schedules a wake-up for the end of the transmission, if a packet is queued. A wake-up that
+    /// is already scheduled is early enough. A discipline may hold its packets back while the
+    /// direction is idle: its next update tries again.
     #[inline]
     fn await_end(&mut self, index: u64, cx: &mut Context<'_>) {
         let is_sending = self.busy_until > cx.now && self.busy_until < Instant::FAR_FUTURE;
@@ -166,7 +178,7 @@ impl Direction {
     fn update(&mut self, index: u64, cx: &mut Context<'_>) {
         self.look(cx.now);
         self.setup.queue.update(&self.line, cx);
-        // A discipline that held its packets back may give one up now.
+        // A discipline that held its packets back may release one now.
         if !self.is_awaited && cx.now >= self.busy_until && !self.setup.queue.is_empty() {
             self.start(cx);
             self.await_end(index, cx);
@@ -214,7 +226,8 @@ impl Link for PointToPoint {
 
     fn put_off(&mut self, port: Port, span: Duration) {
         let direction = &mut self.directions[usize::from(port.0)];
-        // A law that changes by time alone must see departures in order with its updates.
+        // A queue discipline that also changes with time alone must see departures and its own
+        // updates in order.
         if !direction.setup.queue.is_periodic() {
             direction.slack = direction.setup.delay + span;
         }

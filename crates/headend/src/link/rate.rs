@@ -1,4 +1,4 @@
-//! How fast a link sends, over time: constant, by schedule, or by recorded delivery opportunities.
+//! The rate of a link over time: constant, by a schedule, or by recorded delivery opportunities.
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -6,18 +6,20 @@ use crate::units::Rate;
 /// A rate over time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RateSchedule {
-    /// Always the same.
+    /// Always the same rate.
     Constant(Rate),
-    /// From each instant on, that rate; repeats after `period` if that is given. The first step is at zero.
+    /// A rate from each instant on. The first step begins at zero. The pattern repeats after
+    /// `period`, if that is given.
     Steps {
         /// Start and rate of each step, in order.
         steps: Vec<(Duration, Rate)>,
         /// Length of the pattern.
         period: Option<Duration>,
     },
-    /// Mahimahi's packet-delivery trace: at each instant 1504 bytes may leave; repeats after the last.
+    /// A packet-delivery trace of Mahimahi: at each instant 1504 bytes may leave. The trace repeats
+    /// after its last instant.
     Opportunities {
-        /// The instants, in order, after zero; the last one is the period.
+        /// The instants, in order, after zero. The last one is also the period.
         times: Vec<Duration>,
     },
 }
@@ -26,7 +28,7 @@ pub enum RateSchedule {
 pub(super) const OPPORTUNITY_BYTES: u64 = 1504;
 
 impl RateSchedule {
-    /// The rate at `at`; for opportunities, the mean over the trace.
+    /// The rate at the instant `at`. For opportunities, this is the mean over the trace.
     pub fn at(&self, at: Instant) -> Rate {
         match self {
             Self::Constant(rate) => *rate,
@@ -41,7 +43,8 @@ impl RateSchedule {
         }
     }
 
-    /// The mean rate over the pattern; of steps without a period, the rate of the first step.
+    /// The mean rate over the pattern. For steps without a period, this is the rate of the first
+    /// step.
     pub fn nominal(&self) -> Rate {
         match self {
             Self::Steps {
@@ -61,14 +64,14 @@ impl RateSchedule {
         }
     }
 
-    /// Bits that it gives until `at`, where nothing above `most` counts.
+    /// Bits that the link can send until `at`. A rate above `most` counts as `most`.
     pub fn bits_until(&self, at: Instant, most: Rate) -> f64 {
         let nanos = (at - Instant::ZERO).as_nanos();
         let bits = |rate: Rate, nanos: u64| rate.min(most).0 as f64 * (nanos as f64 / 1e9);
         match self {
             Self::Constant(rate) => bits(*rate, nanos),
             Self::Steps { steps, period } => {
-                // Of a pattern without an end, the last step is.
+                // The last step of a pattern without a period has no end.
                 let until = |nanos: u64| -> f64 {
                     let ends = steps.iter().skip(1).map(|(start, _)| start.as_nanos());
                     (steps.iter().zip(ends.chain([u64::MAX])))
@@ -86,7 +89,7 @@ impl RateSchedule {
         }
     }
 
-    /// Index of the step in force, and when the next one begins.
+    /// Index of the step in force, and the start of the next step.
     fn step(
         steps: &[(Duration, Rate)],
         period: Option<Duration>,
@@ -106,11 +109,11 @@ impl RateSchedule {
     }
 }
 
-/// What so many bytes take.
+/// The transmission time of a number of bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Share {
     bytes: u64,
-    /// Whole nanoseconds, and the numerator of the rest over the rate.
+    /// Whole nanoseconds, and the numerator of the remaining fraction over the rate.
     nanos: u64,
     rest: u64,
 }
@@ -126,13 +129,16 @@ impl Share {
     }
 }
 
-/// Serialises packets at a [`RateSchedule`], one after the other, without losing fractions of a nanosecond.
+/// Serialises packets at the rate of a [`RateSchedule`], one after the other, without losing
+/// fractions of a nanosecond.
 #[derive(Debug, Clone)]
 pub struct Transmitter {
     schedule: RateSchedule,
-    /// Numerator of the fraction of a nanosecond by which the last end was rounded down, over the rate.
+    /// Numerator of the fraction of a nanosecond by which the last end was rounded down, over the
+    /// rate.
     remainder: u64,
-    /// What the latest size takes at a constant rate: most packets are as long as the one before, and a division is slow.
+    /// The transmission time of the latest size at a constant rate. Most packets have the same size
+    /// as the one before, and a division is slow.
     latest: Share,
     last_end: Instant,
     /// Opportunities used so far, and bytes left in the last of them.
@@ -158,13 +164,14 @@ impl Transmitter {
         &self.schedule
     }
 
-    /// Whether it always sends, and always at the same rate.
+    /// Whether the rate is constant and larger than zero.
     pub fn is_constant(&self) -> bool {
         matches!(self.schedule, RateSchedule::Constant(rate) if rate.0 > 0)
     }
 
-    /// Sends `bytes` from `start` on: the instant the last bit leaves. A rate of zero waits for the next step; if there is none,
-    /// the end is [`Instant::FAR_FUTURE`].
+    /// Sends `bytes` from `start` on and returns the instant at which the last bit leaves. While
+    /// the rate is zero, the transmission waits for the next step. If no step follows, the result
+    /// is [`Instant::FAR_FUTURE`].
     #[inline]
     pub fn send(&mut self, start: Instant, bytes: u64) -> Instant {
         let RateSchedule::Constant(rate) = self.schedule else {
@@ -176,7 +183,7 @@ impl Transmitter {
         if bytes != self.latest.bytes {
             self.latest = Share::of(bytes, rate);
         }
-        // Back to back, the fraction is carried on; after a pause it is forgotten.
+        // Between back-to-back packets the fraction is carried over. After a pause it is discarded.
         let carried = if start == self.last_end {
             self.remainder
         } else {

@@ -1,40 +1,45 @@
-//! One station's share in the contention: its window, its tries, and when its backoff is over.
+//! The contention of one station: its window, its retry counts and the end of its backoff.
 //!
-//! IEEE 802.11-1999 §9.2.4 and §9.2.5.3: after a try that failed the contention window doubles, after success or when the frame is given up it is the smallest again. A backoff follows
-//! every try. It counts idle slots of the medium, which are the same for everybody, so that a backoff is over at a number of the medium's idle slots since the start of time, and
-//! nothing needs to be done about it while the medium is busy.
+//! IEEE 802.11-1999 §9.2.4 and §9.2.5.3: the contention window doubles after a failed try. It
+//! returns to its smallest value after a success, or when the frame is dropped. A backoff follows
+//! every try.
+//!
+//! A backoff counts idle slots of the medium, which are the same for all stations. The end of a
+//! backoff is therefore a number of idle slots since the start of the run. While the medium is
+//! busy, no backoff needs an update.
 
 use crate::rng::Rng;
 
-/// Windows and limits (§9.2.4, §15.3.3).
+/// Contention windows and retry limits (§9.2.4, §15.3.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Smallest contention window, slots.
+    /// Smallest contention window, in slots.
     pub least: u32,
-    /// Largest contention window, slots.
+    /// Largest contention window, in slots.
     pub most: u32,
-    /// Tries of a frame that is not longer than the RTS threshold, and of an RTS; `None` never gives up.
+    /// Tries of an RTS, and of a frame not longer than the RTS threshold. With `None` the frame is
+    /// never dropped.
     pub short_retries: Option<u32>,
     /// Tries of a longer frame, after its RTS was answered.
     pub long_retries: Option<u32>,
 }
 
-/// What a try was of.
+/// Which frame a try sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Try {
-    /// An RTS, or a frame that needs none.
+    /// An RTS, or a frame without RTS.
     Short,
-    /// A frame that had one.
+    /// A frame announced by an RTS.
     Long,
 }
 
-/// One station's contention.
+/// The contention of one station.
 #[derive(Debug)]
 pub struct Backoff {
     window: u32,
     short: u32,
     long: u32,
-    /// The medium's idle slot at which it may send.
+    /// The idle slot of the medium at which the station may send.
     until: u64,
     rng: Rng,
 }
@@ -51,12 +56,12 @@ impl Backoff {
         }
     }
 
-    /// The idle slot at which it may send.
+    /// The idle slot at which the station may send.
     pub fn until(&self) -> u64 {
         self.until
     }
 
-    /// Slots that a backoff is drawn from.
+    /// Number of values that a backoff is drawn from, in slots.
     pub fn window(&self) -> u64 {
         u64::from(self.window) + 1
     }
@@ -71,7 +76,7 @@ impl Backoff {
         (self.window, self.short, self.long) = (limits.least, 0, 0);
     }
 
-    /// A try has failed. True if the frame is to be given up.
+    /// A try has failed. Returns true if the frame must be dropped.
     pub fn fail(&mut self, what: Try, limits: &Limits) -> bool {
         let (count, limit) = match what {
             Try::Short => (&mut self.short, limits.short_retries),
@@ -86,7 +91,8 @@ impl Backoff {
         false
     }
 
-    /// An RTS was answered: its tries are over, those of the frame are not (§9.2.5.7).
+    /// An RTS was answered. This resets the count of its tries, but not that of the frame's tries
+    /// (§9.2.5.7).
     pub fn cleared(&mut self) {
         self.short = 0;
     }

@@ -1,12 +1,23 @@
-//! An 802.11b cell: an access point and its stations, which share one channel by the distributed coordination function.
+//! An 802.11b cell: an access point and its stations, which share one channel by the distributed
+//! coordination function.
 //!
-//! IEEE 802.11-1999 §9.2: who has a frame waits until the channel has been idle for DIFS, then for its backoff, and sends; the receiver answers after SIFS. Two that begin within the same slot
-//! collide, get no answer, and draw from a larger window. After a collision, or a frame that arrived broken, everybody waits for EIFS. Long frames may be announced by RTS and CTS.
+//! IEEE 802.11-1999 §9.2:
 //!
-//! All hear each other. Between two transmissions the channel is idle, and everybody counts the same slots: the next to send is the first whose backoff is over, and until then nothing happens. The
-//! cell therefore has one event for each beginning and one for each end, however many stations wait, and none for those that do not.
+//! - A node with a frame waits until the channel has been idle for DIFS, and then for its backoff.
+//!   Then it sends. The receiver answers after SIFS.
+//! - Two nodes that begin within the same slot collide. They receive no answer and draw their next
+//!   backoff from a larger window.
+//! - After a collision or a broken frame, every node waits for EIFS in place of DIFS.
+//! - Long frames may be announced by RTS and CTS.
 //!
-//! Ports: station `s` has port `2s` (up, to the access point) and `2s + 1` (down); what comes in there waits in the access point's queue. docs/models/dot11b.md says what is left out.
+//! All nodes hear each other. While the channel is idle, all nodes therefore count the same slots.
+//! The next sender is the node whose backoff ends first, and nothing happens before that slot. The
+//! cell needs one event for the start and one for the end of each exchange, whatever the number of
+//! contending nodes.
+//!
+//! Ports: station `s` has port `2s` (up, to the access point) and port `2s + 1` (down). Packets of
+//! the down ports wait in the queue of the access point. docs/models/dot11b.md says what is left
+//! out.
 
 pub mod backoff;
 pub mod phy;
@@ -26,87 +37,88 @@ use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, QueueId};
 use crate::units::{Probability, Rate};
 
-/// Token of the wake-up at which somebody may begin to send.
+/// Token of the wake-up at which a node may begin to send.
 const BEGIN: u64 = 0;
-/// Token of the wake-up at which an exchange of frames is over.
+/// Token of the wake-up at which an exchange of frames ends.
 const END: u64 = 1;
-/// Tokens of queue updates begin here, by node.
+/// First token of the queue updates. The index of the node is added to it.
 const UPDATES: u64 = 2;
 
-/// The access point's place among the nodes.
+/// Index of the access point among the nodes.
 const ACCESS_POINT: usize = 0;
 
-/// What holds for the whole cell.
+/// Parameters of the whole cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
-    /// Frames on the air.
+    /// Durations of frames on the air.
     pub phy: Phy,
-    /// A slot.
+    /// Slot time.
     pub slot: Duration,
-    /// Before an answer.
+    /// Idle time before an answer.
     pub sifs: Duration,
-    /// Before a backoff.
+    /// Idle time before a backoff.
     pub difs: Duration,
-    /// In place of DIFS after a frame that nobody could read.
+    /// Idle time in place of DIFS after a frame that no node could decode.
     pub eifs: Duration,
-    /// How long a transmission goes unnoticed: who begins within it collides (802.11b §18.4.8.4: CCA).
+    /// Time after the start of a transmission in which other nodes do not detect it (802.11b
+    /// §18.4.8.4: CCA). A node that begins within it collides.
     pub unnoticed: Duration,
-    /// Time on the way.
+    /// Propagation delay.
     pub propagation: Duration,
-    /// MPDUs that are longer are announced by RTS.
+    /// A longer MPDU is announced by RTS.
     pub rts_threshold: u64,
-    /// Windows and tries.
+    /// Contention windows and retry limits.
     pub limits: Limits,
 }
 
 /// A station, as it is built.
 #[derive(Debug)]
 pub struct StationSetup {
-    /// Its queue; updates come with [`Cell::update_token`].
+    /// The queue of the station. Its updates arrive with [`Cell::update_token`].
     pub queue: Queue,
-    /// Rate of the frames it sends, and of those sent to it.
+    /// Rate of the frames that it sends and receives.
     pub rate: Rate,
-    /// Share of the frames from and to it that arrive broken.
+    /// Share of the frames to and from it that arrive broken.
     pub frame_errors: Probability,
-    /// For its backoffs.
+    /// Random stream for its backoffs.
     pub rng: Rng,
 }
 
-/// The access point, ready to be put into its place.
+/// The access point, as it is built.
 #[derive(Debug)]
 pub struct AccessPointSetup {
-    /// Its queue; updates come with [`Cell::update_token`].
+    /// The queue of the access point. Its updates arrive with [`Cell::update_token`].
     pub queue: Queue,
-    /// The largest rate that it sends at.
+    /// The largest rate at which it sends.
     pub rate: Rate,
-    /// For its backoffs.
+    /// Random stream for its backoffs.
     pub rng: Rng,
 }
 
-/// Who may send: the access point or a station.
+/// A sender: the access point or a station.
 #[derive(Debug)]
 struct Node {
     queue: Queue,
-    /// What the queue may know of the channel.
+    /// What the queue may know about the channel.
     line: LineView<'static>,
     backoff: Backoff,
-    /// The packet whose turn it is.
+    /// The packet that it sends next.
     frame: Option<Packet>,
 }
 
-/// A station's side of the channel.
+/// How frames to and from a station are sent.
 #[derive(Debug)]
 struct Radio {
     rate: Rate,
     frame_errors: Probability,
 }
 
-/// What the channel does.
+/// The state of the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Channel {
-    /// Nobody sends. Idle slots count from `since`, which may be still to come.
+    /// No node sends. Idle slots are counted from `since`, which may be in the future.
     Idle { since: Instant },
-    /// An exchange of frames is under way until `until`.
+    /// An exchange of frames lasts until `until`.
     Busy { until: Instant },
 }
 
@@ -124,19 +136,20 @@ pub struct Cell {
     /// The access point, then the stations.
     nodes: Vec<Node>,
     radios: Vec<Radio>,
-    /// The idle slot at which each node that has a frame may send.
+    /// The idle slot at which each node with a frame may send.
     due: Earliest,
-    /// Idle slots until the channel was last idle since.
+    /// Idle slots until the start of the current or latest idle period.
     slots: u64,
     channel: Channel,
-    /// Who takes part in the exchange under way.
+    /// The nodes that send in the current exchange.
     senders: Vec<u32>,
     ending: Ending,
-    /// The earliest beginning already asked for.
+    /// The earliest wake-up `BEGIN` that is scheduled.
     armed: Option<Instant>,
-    /// For frames that arrive broken.
+    /// Random stream for broken frames.
     rng: Rng,
-    /// Time on the air so far, and time in which somebody had a frame; the latter's begin, while somebody has.
+    /// Total time on the air, and total time in which at least one node had a frame. `waits_since`
+    /// is the start of the current such period, and `waiting` the number of nodes with a frame.
     sent_for: Duration,
     waited_for: Duration,
     waits_since: Option<Instant>,
@@ -191,12 +204,12 @@ impl Cell {
         }
     }
 
-    /// Token for the queue updates of node `node`: 0 is the access point, `s + 1` station `s`.
+    /// Token for the queue updates of node `node`: 0 is the access point, `s + 1` is station `s`.
     pub const fn update_token(node: usize) -> u64 {
         UPDATES + node as u64
     }
 
-    /// Which station's frame it is: the one it comes from or goes to.
+    /// The station that a frame comes from or goes to.
     fn station(node: usize, packet: &Packet, cx: &Context<'_>) -> usize {
         if node != ACCESS_POINT {
             return node - 1;
@@ -207,7 +220,7 @@ impl Cell {
         }
     }
 
-    /// Takes the next packet of a node that has none in hand, and lets it contend.
+    /// Dequeues the next packet of a node that has no frame.
     fn load(&mut self, node: usize, cx: &mut Context<'_>) {
         let place = &mut self.nodes[node];
         if place.frame.is_some() {
@@ -220,7 +233,8 @@ impl Cell {
         }
     }
 
-    /// A node without a frame in hand has got one: it may send at once if the channel has been idle, else after its backoff.
+    /// A node without a frame has got one. It sends at once if its backoff is over and the channel
+    /// is idle. Otherwise it contends.
     fn contend(&mut self, node: usize, cx: &mut Context<'_>) {
         match self.channel {
             Channel::Busy { .. } => {
@@ -258,7 +272,7 @@ impl Cell {
         self.slots + now.since(since).as_nanos() / self.rules.slot.as_nanos()
     }
 
-    /// Asks to be woken when the first backoff is over.
+    /// Schedules a wake-up for the end of the first backoff.
     fn arm(&mut self, cx: &mut Context<'_>) {
         let Channel::Idle { since } = self.channel else {
             return;
@@ -274,7 +288,7 @@ impl Cell {
         }
     }
 
-    /// A beginning may be due.
+    /// The wake-up `BEGIN`: a node may begin to send now.
     fn try_begin(&mut self, cx: &mut Context<'_>) {
         if self.armed == Some(cx.now) {
             self.armed = None;
@@ -290,7 +304,8 @@ impl Cell {
         }
     }
 
-    /// Somebody begins to send now, and with it all whose backoff is over before they could notice.
+    /// A node begins to send now. Every node whose backoff ends before it can detect the
+    /// transmission sends too.
     fn begin(&mut self, cx: &mut Context<'_>) {
         let Channel::Idle { since } = self.channel else {
             unreachable!("nobody begins on a busy channel");
@@ -316,7 +331,8 @@ impl Cell {
         cx.wake_at(until, END);
     }
 
-    /// One node sends alone: the packet is at the receiver's side when its last bit is there, unless it arrives broken.
+    /// One node sends alone. Unless the packet arrives broken, it is forwarded at the time at which
+    /// its last bit reaches the receiver.
     fn exchange(&mut self, node: usize, cx: &mut Context<'_>) -> (Instant, Ending) {
         let packet = (self.nodes[node].frame.take()).expect("who sends has a frame");
         let radio = &self.radios[Self::station(node, &packet, cx)];
@@ -347,13 +363,14 @@ impl Cell {
             return (at, Ending::Failed(what));
         }
         let until = at + gap + phy.answer(radio.rate);
-        // What the wide area loses of it at once is told of as at other links: in its queue's row.
+        // If the wide area drops the packet at once, the drop is recorded in the row of this queue,
+        // as at other links.
         cx.enter_queue(self.nodes[node].queue.id());
         cx.forward(packet, at + *propagation);
         (until, Ending::Delivered)
     }
 
-    /// Several send at once: the channel is busy for as long as the longest frame.
+    /// Several nodes send at once. The channel is busy for the duration of the longest frame.
     fn collide(&mut self, cx: &mut Context<'_>) -> (Instant, Ending) {
         let phy = &self.rules.phy;
         let longest = self.senders.iter().map(|&node| {
@@ -378,7 +395,7 @@ impl Cell {
         (cx.now + longest, Ending::Failed(Try::Short))
     }
 
-    /// Tells of the frames of an exchange that begins now, up to one that is lost.
+    /// Records the frames of an exchange that begins now, up to a frame that is lost.
     #[cold]
     fn tell(
         &self,
@@ -416,7 +433,7 @@ impl Cell {
         }
     }
 
-    /// Tells of the frames that begin now and collide.
+    /// Records the frames that begin now and collide.
     #[cold]
     fn tell_collision(&self, cx: &mut Context<'_>) {
         for &node in &self.senders {
@@ -435,7 +452,7 @@ impl Cell {
         }
     }
 
-    /// An exchange is over: who took part draws a new backoff, and the channel is idle.
+    /// An exchange is over. Each node that sent draws a new backoff, and the channel becomes idle.
     fn end(&mut self, cx: &mut Context<'_>) {
         let gap = match self.ending {
             Ending::Delivered => self.rules.difs,
@@ -459,7 +476,7 @@ impl Cell {
         self.arm(cx);
     }
 
-    /// What becomes of the frame of a node that has sent.
+    /// Decides whether the frame of a node that has sent is delivered, dropped or retransmitted.
     fn settle(&mut self, node: usize, cx: &mut Context<'_>) {
         let place = &mut self.nodes[node];
         let limits = &self.rules.limits;
@@ -488,13 +505,13 @@ impl Cell {
     fn update(&mut self, node: usize, cx: &mut Context<'_>) {
         let place = &mut self.nodes[node];
         place.queue.update(&place.line, cx);
-        // A discipline that held its packets back may give one up now.
+        // A discipline that held its packets back may release one now.
         self.supply(node, cx);
     }
 
-    /// Gives a node that has nothing in hand what its queue has.
+    /// Gives a node without a frame the next packet of its queue.
     fn supply(&mut self, node: usize, cx: &mut Context<'_>) {
-        // A sender of the exchange under way is seen to at its end.
+        // The end of the current exchange does this for its senders.
         let sends =
             matches!(self.channel, Channel::Busy { .. }) && self.senders.contains(&(node as u32));
         if self.nodes[node].frame.is_none() && !sends {
@@ -506,7 +523,7 @@ impl Cell {
     }
 }
 
-/// A number of idle slots in the place of a time.
+/// A number of idle slots, in the type of an instant.
 fn slot(number: u64) -> Instant {
     Instant::from_nanos(number)
 }
@@ -537,7 +554,8 @@ impl Link for Cell {
         }
     }
 
-    /// The channel's bits are those of its time at the largest rate: it is used while anybody sends, and full while anybody has a frame.
+    /// The capacity of the channel, in bits, is its time multiplied by the largest rate. The
+    /// channel is used while a node sends, and full while a node has a frame.
     fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
         let rate = self.nodes[ACCESS_POINT].line.rate.0 as f64 / 1e9;
         let ahead = match self.channel {

@@ -1,11 +1,12 @@
-//! What the 802.11b physical layer and MAC frames take of the air.
+//! How long 802.11b frames are on the air.
 //!
-//! IEEE 802.11b-1999 §18.3.4: a frame lasts as long as its preamble and PLCP header, and its bits at its rate, in whole microseconds. Control frames go at a basic rate.
+//! IEEE 802.11b-1999 §18.3.4: the duration of a frame is that of its preamble and PLCP header, plus
+//! its bits at its rate, rounded up to whole microseconds. Control frames are sent at a basic rate.
 
 use crate::time::Duration;
 use crate::units::Rate;
 
-/// The rates of 802.11b, in rising order.
+/// The rates of 802.11b, in ascending order.
 pub const RATES: [Rate; 4] = [
     Rate(1_000_000),
     Rate(2_000_000),
@@ -17,7 +18,7 @@ pub const RATES: [Rate; 4] = [
 pub const ACK_BYTES: u64 = 14;
 /// MPDU bytes of RTS (§7.2.1.1).
 pub const RTS_BYTES: u64 = 20;
-/// The only rate at which the long preamble is the only one (§18.2.2.2).
+/// At this rate only the long preamble is allowed (§18.2.2.2).
 const SLOWEST: Rate = RATES[0];
 
 /// PLCP preamble and header before every frame.
@@ -34,26 +35,26 @@ const SLOWEST: Rate = RATES[0];
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Preamble {
-    /// 192 us: every station understands it.
+    /// 192 us. Every station can decode it.
     #[default]
     Long,
     /// 96 us before frames of 2 Mbit/s and more; 192 us before those of 1 Mbit/s.
     Short,
 }
 
-/// How long frames are on the air.
+/// Parameters of frame durations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phy {
-    /// Before every frame.
+    /// The preamble of every frame.
     pub preamble: Preamble,
-    /// Rates of control frames, in rising order.
+    /// Rates of control frames, in ascending order.
     pub basic_rates: Vec<Rate>,
     /// Bytes of an MPDU beyond the IP packet.
     pub overhead: u64,
 }
 
 impl Phy {
-    /// An MPDU of `bytes` at `rate`.
+    /// Duration of an MPDU of `bytes` at `rate`.
     pub fn frame(&self, bytes: u64, rate: Rate) -> Duration {
         let plcp = match self.preamble {
             Preamble::Short if rate > SLOWEST => 96,
@@ -68,23 +69,24 @@ impl Phy {
         u64::from(packet) + self.overhead
     }
 
-    /// The rate at which a frame of `rate` is answered: the largest basic rate that is no larger (§9.6), else the smallest.
+    /// The rate of the answer to a frame sent at `rate`. It is the largest basic rate that is not
+    /// larger than `rate` (§9.6), or the smallest basic rate if all are larger.
     pub fn control_rate(&self, rate: Rate) -> Rate {
         let below = self.basic_rates.iter().rev().find(|&&basic| basic <= rate);
         *below.unwrap_or(&self.basic_rates[0])
     }
 
-    /// The acknowledgement, or CTS, that answers a frame of `rate`.
+    /// Duration of the acknowledgement or CTS that answers a frame sent at `rate`.
     pub fn answer(&self, rate: Rate) -> Duration {
         self.frame(ACK_BYTES, self.control_rate(rate))
     }
 
-    /// The RTS before a frame of `rate`.
+    /// Duration of the RTS before a frame sent at `rate`.
     pub fn rts(&self, rate: Rate) -> Duration {
         self.frame(RTS_BYTES, self.control_rate(rate))
     }
 
-    /// The slowest acknowledgement: what EIFS leaves room for (§9.2.10).
+    /// Duration of the acknowledgement at the lowest basic rate. EIFS includes it (§9.2.10).
     pub fn slowest_answer(&self) -> Duration {
         self.frame(ACK_BYTES, self.basic_rates[0])
     }
