@@ -1,16 +1,22 @@
-//! Contention for request opportunities: how long a modem lets them pass, and whose request is heard.
+//! Contention for request opportunities: how many of them a modem skips, and which requests reach
+//! the CMTS.
 //!
-//! Truncated binary exponential backoff (MULPI §7.2.2.2): a modem lets a random number of opportunities pass, 0 to 2^w − 1, and sends in the
-//! next one. Of two requests in one opportunity neither is heard; the modem learns it from the first MAP whose acknowledgement
-//! time covers its request and that says nothing of it, makes its window twice as large, up to an end, and tries again.
-//! Nobody has to act when an opportunity passes: who sent in it is looked at when a MAP acknowledges it.
+//! Truncated binary exponential backoff (MULPI §7.2.2.2): a modem skips a random number of
+//! opportunities, 0 to 2^w − 1, and sends in the next one. Two requests in the same opportunity
+//! collide, and both are lost.
+//!
+//! A modem detects a collision when a MAP's acknowledgement time covers its request and the MAP has
+//! no grant and no acknowledgement for it. Then it doubles its window, up to a limit, and tries
+//! again.
+//!
+//! An opportunity needs no event. The collisions in it are found when a MAP acknowledges it.
 
 use std::collections::VecDeque;
 
 use crate::rng::Rng;
 use crate::time::Instant;
 
-/// A modem's backoff for one service flow, or for ranging.
+/// The backoff of a modem for one service flow, or for ranging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     start: u8,
@@ -30,7 +36,7 @@ impl Backoff {
         }
     }
 
-    /// Opportunities to let pass.
+    /// Draws the number of opportunities to skip.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         rng.below(self.window())
     }
@@ -45,13 +51,13 @@ impl Backoff {
         self.collisions
     }
 
-    /// What was sent has collided.
+    /// The request has collided.
     pub fn collided(&mut self) {
         self.collisions = self.collisions.saturating_add(1);
         self.exponent = (self.exponent + 1).min(self.end);
     }
 
-    /// What was sent was heard, or is given up.
+    /// The request was received, or the modem has given up.
     pub fn reset(&mut self) {
         self.exponent = self.start;
         self.collisions = 0;
@@ -61,34 +67,34 @@ impl Backoff {
 /// A request sent in an opportunity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
-    /// The opportunity, counted from the start of time.
+    /// Number of the opportunity, counted since the start of the run.
     pub opportunity: u64,
-    /// When it is.
+    /// Time of the opportunity.
     pub at: Instant,
-    /// The service flow.
+    /// Index of the service flow.
     pub flow: usize,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub bytes: u64,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// The request.
     pub attempt: Attempt,
-    /// The CMTS has it.
+    /// The CMTS has received it.
     pub heard: bool,
 }
 
-/// The request opportunities of an upstream, and who sent in those that no MAP has acknowledged yet.
+/// The request opportunities of an upstream, with the requests that no MAP has acknowledged yet.
 #[derive(Debug, Default)]
 pub struct RequestRegion {
-    /// In the order of time.
+    /// In order of time.
     attempts: VecDeque<Attempt>,
 }
 
 impl RequestRegion {
-    /// A request is sent.
+    /// Adds a request. Requests must be added in order of time.
     pub fn send(&mut self, attempt: Attempt) {
         debug_assert!(
             self.attempts
@@ -99,7 +105,7 @@ impl RequestRegion {
         self.attempts.push_back(attempt);
     }
 
-    /// When the earliest request without an answer was sent.
+    /// Time of the earliest request without an answer.
     pub fn earliest(&self) -> Option<Instant> {
         self.attempts.front().map(|attempt| attempt.at)
     }
@@ -109,8 +115,9 @@ impl RequestRegion {
         self.attempts.pop_front()
     }
 
-    /// Answers the requests sent up to `acknowledged`. `is_taken` says of an opportunity with a single request whether somebody else,
-    /// who is not in the region's books, sent in it too.
+    /// Answers the requests sent up to `acknowledged`. `is_taken` is called for each opportunity
+    /// with a single request. It says whether a neighbour, which this region does not store, sent
+    /// in it too.
     pub fn answer(
         &mut self,
         acknowledged: Instant,
@@ -205,7 +212,8 @@ mod tests {
 
     #[test]
     fn the_first_try_of_n_contenders_collides_as_the_closed_form_says() {
-        // All n draw one of the same W opportunities: a given one is alone with probability (1 − 1/W)^(n−1).
+        // All n contenders draw one of the same W opportunities. A given contender is alone with
+        // probability (1 − 1/W)^(n−1).
         for (contenders, start) in [(2_usize, 4_u8), (5, 4), (20, 4), (20, 6)] {
             let mut rng = Rng::for_path(1, format_args!("contenders {contenders} {start}"));
             let (rounds, backoff) = (20_000, Backoff::new(start, 10));
@@ -230,8 +238,9 @@ mod tests {
         }
     }
 
-    /// Probability that a request collides when `n` modems always have one: the fixed point of p = 1 − (1 − τ)^(n−1), with τ the rate
-    /// of requests that backoff with collision probability p makes: one in `(W_i + 1)/2` opportunities at stage i.
+    /// Probability that a request collides if each of `n` modems always has one. It is the fixed
+    /// point of p = 1 − (1 − τ)^(n−1). Here τ is the rate of requests for a backoff with collision
+    /// probability p: one in `(W_i + 1)/2` opportunities at stage i.
     fn fixed_point(contenders: i32, start: u8, end: u8) -> f64 {
         let rate = |p: f64| {
             let (mut visits, mut opportunities) = (0.0, 0.0);
@@ -258,8 +267,9 @@ mod tests {
 
     #[test]
     fn saturated_contenders_settle_at_the_fixed_point_of_truncated_backoff() {
-        // Every modem always has a request and hears of its fate before the next opportunity. The fixed point takes the modems'
-        // states for independent, which is good to a few per cent here.
+        // Every modem always has a request, and it knows the result before the next opportunity.
+        // The fixed point assumes that the states of the modems are independent, which is accurate
+        // to a few per cent here.
         for (contenders, start, end) in [(5, 3, 10), (20, 4, 10), (50, 4, 6)] {
             let mut rng = Rng::for_path(1, format_args!("saturated {contenders} {start}"));
             let mut region = RequestRegion::default();

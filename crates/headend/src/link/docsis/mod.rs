@@ -1,13 +1,29 @@
 //! The DOCSIS cable line: one link with both directions.
 //!
-//! - [`preset`]: the plants of the generations, of [physical channels](phy); [`timing`]: frames, minislots, MAPs, symbols.
-//! - [`token_bucket`]: sustained and peak rate. [`service_flow`]: an upstream flow at the modem, and how it sends: [`continuous`] or in [`bursts`].
-//! - [`contention`]: whose request is heard. [`ranging`]: how modems come up. [`neighbours`]: others as a load.
-//! - [`cmts`]: the upstream scheduler, with what is [given regularly](periodic) and the [space] of a MAP; [`downstream_scheduler`]: the downstream one.
-//! - [`upstream`] and [`downstream`]: the two directions as events.
-//! - [`classifier`]: which service flow of a modem takes a packet.
+//! Physical layer and timing:
 //!
-//! Ports: 2 × modem + direction, 0 up and 1 down. docs/models/docsis.md says what is modelled, with sources, and what is left out.
+//! - [`preset`]: the plants of the DOCSIS generations, made of [physical channels](phy).
+//! - [`timing`]: frames, minislots, MAPs, symbols.
+//!
+//! Modem:
+//!
+//! - [`classifier`]: which service flow of a modem a packet belongs to.
+//! - [`service_flow`]: an upstream service flow at the modem. It sends [continuously](continuous)
+//!   or in [`bursts`].
+//! - [`token_bucket`]: sustained and peak rate.
+//! - [`contention`]: which requests in contention reach the CMTS.
+//! - [`ranging`]: how modems register.
+//! - [`neighbours`]: other customers, as a load.
+//!
+//! CMTS:
+//!
+//! - [`cmts`]: the upstream scheduler, with [periodic] grants and the [space] of a MAP.
+//! - [`downstream_scheduler`]: the downstream scheduler.
+//!
+//! Events: [`upstream`] and [`downstream`], one for each direction.
+//!
+//! Port 2 × modem is up, port 2 × modem + 1 is down. docs/models/docsis.md says what is modelled,
+//! with sources, and what is left out.
 
 pub mod bursts;
 pub mod classifier;
@@ -57,11 +73,12 @@ pub struct DocsisLink {
     changes: VecDeque<FlowChange>,
 }
 
-/// Token of the wake-up for a change: no direction uses it.
+/// Token of the wake-up for a change. Neither direction uses this value.
 const CHANGE: u64 = u64::MAX;
 
 impl DocsisLink {
-    /// Puts the two directions together. `entrances` are the modems' ports in order; those that have classifiers say which.
+    /// Puts the two directions together. `entrances` are the ports of the modems, in order. An
+    /// entrance refers to its `classifiers`, if it has any.
     pub fn new(
         upstream: Upstream,
         downstream: Downstream,
@@ -77,7 +94,7 @@ impl DocsisLink {
         }
     }
 
-    /// Makes changes during the run; they are given in order of time.
+    /// Sets the changes during the run. They must be in order of time.
     #[must_use]
     pub fn with_changes(mut self, changes: Vec<FlowChange>) -> Self {
         debug_assert!(changes.is_sorted_by_key(|change| change.at));
@@ -85,7 +102,8 @@ impl DocsisLink {
         self
     }
 
-    /// The service flow, among all of its direction, that takes a packet; `None` if the modem does not let it out.
+    /// The service flow that takes a packet, as an index among all flows of the direction. `None`
+    /// if a classifier drops the packet.
     #[inline]
     fn classify(&self, port: Port, packet: &Packet, cx: &Context<'_>) -> Option<usize> {
         let entrance = self.entrances[usize::from(port.0)];
@@ -121,8 +139,8 @@ impl DocsisLink {
             queue,
             ..
         } = change;
-        // MULPI §7.5.1: a service flow's classifiers come and go with it, so that no packet is sent
-        // to one that is not there.
+        // MULPI §7.5.1: the classifiers of a service flow are created and deleted with it. No
+        // classifier selects a service flow that does not exist.
         if let Some((port, classifiers)) = change.classifiers {
             self.entrances[port].classifiers = (!classifiers.is_empty()).then(|| {
                 self.classifiers.push(classifiers);

@@ -1,15 +1,20 @@
-//! What the CMTS gives at regular times without being asked: unsolicited grants, proactive grants, polls.
+//! What the CMTS gives at regular times without a request: unsolicited grants, proactive grants and
+//! polls.
 //!
-//! The n-th is due at first + n × interval, and a grant must begin within the tolerated jitter after that (MULPI §7.2.3). Which MAP it belongs
-//! to follows from its nominal time alone: the MAP in whose interval the first frame after it lies, or the next one where
-//! that interval is nearly over and half the jitter reaches the next. So a MAP that nobody needs is not made, and leaves no state behind.
+//! The n-th one has the nominal time first + n × interval. A grant must begin within the tolerated
+//! jitter after its nominal time (MULPI §7.2.3).
+//!
+//! The nominal time alone decides which MAP a grant belongs to. It is the MAP whose interval
+//! contains the first frame after the nominal time. If that interval is nearly over and half the
+//! jitter reaches the next interval, it is the next MAP. A MAP that no modem needs is therefore not
+//! made, and no state depends on it.
 
 use std::ops::RangeInclusive;
 
 use super::timing::UpstreamTiming;
 use crate::time::{Duration, Instant};
 
-/// What is given.
+/// What is given at each time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
     /// A grant that begins within its jitter.
@@ -21,42 +26,42 @@ pub enum Given {
     Poll,
 }
 
-/// Something given at regular times.
+/// Grants or polls at regular times.
 #[derive(Debug, Clone)]
 pub struct Periodic {
-    /// The service flow.
+    /// Index of the service flow.
     pub flow: usize,
-    /// What.
+    /// A grant or a poll.
     pub given: Given,
-    /// When first.
+    /// Nominal time of the first one.
     pub first: Instant,
     /// Nominal interval.
     pub interval: Duration,
     /// Tolerated jitter.
     pub jitter: Duration,
-    /// How many each time.
+    /// Number of grants at each time.
     pub times: u64,
-    /// The next one that no MAP has dealt with.
+    /// The next one that no MAP has handled.
     next: u64,
-    /// The MAP it belongs to, once that is known.
+    /// The MAP that the next one belongs to, once it is known.
     next_map: u64,
 }
 
-/// Something due in a MAP interval.
+/// A grant or poll that is due in a MAP interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// The latest beginning.
+    /// The latest time at which it may begin.
     pub deadline: Instant,
-    /// The service flow.
+    /// Index of the service flow.
     pub flow: usize,
     /// Its length.
     pub minislots: u64,
-    /// The nominal beginning.
+    /// The nominal time.
     pub nominal: Instant,
 }
 
 impl Periodic {
-    /// From `first` on.
+    /// Grants or polls from `first` on.
     pub fn new(
         flow: usize,
         given: Given,
@@ -77,7 +82,7 @@ impl Periodic {
         }
     }
 
-    /// Whether the same is given as often, if perhaps at other times.
+    /// Whether both give the same equally often. Their nominal times may differ.
     pub fn is_like(&self, other: &Self) -> bool {
         self.given == other.given
             && (self.interval, self.jitter, self.times)
@@ -95,7 +100,7 @@ impl Periodic {
             .div_ceil(self.interval.as_nanos())
     }
 
-    /// The MAP that the `n`-th belongs to.
+    /// The MAP that the `n`-th one belongs to.
     fn map_of(&self, n: u64, timing: &UpstreamTiming) -> u64 {
         let frame = timing.next_frame(self.nominal(n));
         let map = frame.as_nanos() / timing.map_interval().as_nanos();
@@ -104,7 +109,7 @@ impl Periodic {
         map + u64::from(is_nearly_over && timing.frame <= half)
     }
 
-    /// The `n`-th as something due.
+    /// One of the grants or polls at the `n`-th nominal time.
     fn due(&self, n: u64, minislots: u64) -> Due {
         let nominal = self.nominal(n);
         Due {
@@ -115,12 +120,13 @@ impl Periodic {
         }
     }
 
-    /// What is due in `map`, appended to `due`; how many fell to MAPs before it that were not made. MAPs are asked for in order.
+    /// Appends what is due in `map` to `due`. Returns the number of grants or polls of earlier MAPs
+    /// that were not made. The calls must be in the order of MAPs.
     pub fn take_due(&mut self, map: u64, timing: &UpstreamTiming, due: &mut Vec<Due>) -> u64 {
         if self.next_map > map {
             return 0;
         }
-        // Grants belong to the MAP of their nominal time, or to the next.
+        // A grant belongs to the MAP of its nominal time, or to the next one.
         let earliest = self.first_from(timing.allocation_start(map.saturating_sub(2)));
         let mut n = self.next.max(earliest);
         while self.map_of(n, timing) < map {
@@ -141,7 +147,7 @@ impl Periodic {
         missed * self.times
     }
 
-    /// Minislots due in `map`; MAPs are asked for in order.
+    /// Minislots due in `map`. The calls must be in the order of MAPs.
     pub fn minislots_in(&self, map: u64, timing: &UpstreamTiming) -> u64 {
         let mut due = Vec::new();
         self.clone().take_due(map, timing, &mut due);
@@ -161,7 +167,7 @@ impl Periodic {
         self.map_of(n, timing)
     }
 
-    /// When the first poll from `at` on is: at a frame boundary.
+    /// Time of the first poll at or after `at`. It is a frame boundary.
     pub fn next_poll(&self, at: Instant, timing: &UpstreamTiming) -> Instant {
         let mut n = self.first_from(at - timing.frame);
         while timing.next_frame(self.nominal(n)) < at {
@@ -172,13 +178,13 @@ impl Periodic {
 }
 
 impl Due {
-    /// The frames of `map` in which the grant may begin; none if they have passed.
+    /// The frames of `map` in which the grant may begin. The range is empty if they have passed.
     pub fn frames(&self, map: u64, timing: &UpstreamTiming) -> RangeInclusive<u64> {
         let start = timing.allocation_start(map);
         let frame = timing.frame.as_nanos();
         let first = self.nominal.since(start).as_nanos().div_ceil(frame);
         if self.deadline < start {
-            // It is late already: as soon as can be.
+            // The grant is late already. It begins as soon as possible.
             return 0..=timing.frames_per_map;
         }
         first..=self.deadline.since(start).as_nanos() / frame
@@ -211,7 +217,7 @@ mod tests {
     fn every_grant_falls_to_one_map() {
         let (due, missed) = due_in(&mut grants(300_000, 10_000, 2_000), 0..500);
         assert_eq!(missed, 0);
-        // 500 MAPs of 2.025 ms; the last one may fall to the next MAP.
+        // 500 MAPs of 2.025 ms. The last grant may belong to the MAP after them.
         assert!((101..=102).contains(&due.len()), "{}", due.len());
         for (n, due) in due.iter().enumerate() {
             assert_eq!(due.nominal.as_nanos(), 300_000 + n as u64 * 10_000_000);
@@ -245,7 +251,8 @@ mod tests {
     }
 
     proptest! {
-        /// The MAP a grant belongs to leaves it frames to begin in, as long as the jitter is a frame or more.
+        /// The MAP of a grant has a frame in which the grant may begin, if the jitter is at least
+        /// one frame.
         #[test]
         fn the_map_of_a_grant_has_a_frame_within_its_jitter(
             first in 0_u64..50_000_000,

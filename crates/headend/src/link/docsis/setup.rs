@@ -1,4 +1,5 @@
-//! What a cable line is put together from: its modems' service flows, the contention regions, the neighbours.
+//! The parts that a cable line is built from: the service flows of the modems, the contention
+//! regions, the neighbours.
 
 use super::classifier::Classifiers;
 use super::cmts::{Capacity, Placement};
@@ -14,51 +15,53 @@ use crate::units::Rate;
 /// The upstream of a line.
 #[derive(Debug)]
 pub struct UpstreamSetup {
-    /// The channel or bonding group, and the delays of the loop.
+    /// The channel or bonding group, and the delays of the request-grant loop.
     pub timing: UpstreamTiming,
-    /// How modems ask and send: what sets the generations apart.
+    /// How modems request and send. The DOCSIS generations differ in these rules.
     pub rules: MacRules,
     /// Request and ranging contention.
     pub contention: Contention,
-    /// All upstream service flows, of all modems, in the order of modems.
+    /// The upstream service flows of all modems, in the order of the modems.
     pub flows: Vec<UpstreamFlow>,
-    /// Where grants begin.
+    /// Where the grants of a MAP begin.
     pub placement: Placement,
-    /// Time between two additions of tokens to the CMTS's buckets; zero: continuously.
+    /// Time between two additions of tokens to the buckets of the CMTS. Zero: tokens are added
+    /// continuously.
     pub token_interval: Duration,
-    /// What the channel has to give over time, where that is less than it carries.
+    /// The capacity that can be granted over time, if it is less than the channel carries.
     pub capacity: Option<Capacity>,
     /// Other customers, as a load.
     pub neighbours: Option<Neighbours>,
-    /// The CMTS's random stream: where grants begin.
+    /// Random stream of the CMTS, for the placement of grants.
     pub rng: Rng,
 }
 
 /// An upstream service flow.
 #[derive(Debug)]
 pub struct UpstreamFlow {
-    /// The modem it belongs to, from 0.
+    /// Index of its modem, from 0.
     pub modem: u32,
     /// Its queue.
     pub queue: Queue,
     /// Its rate limits.
     pub limits: Limits,
-    /// Nominal rate of its queue: the sustained one, or the channel's where that is less.
+    /// Nominal rate of its queue: the sustained rate, or the rate of the channel if that is lower.
     pub rate: Rate,
-    /// How the CMTS treats it.
+    /// Its quality of service at the CMTS.
     pub qos: Qos,
-    /// When its queue gives up packets.
+    /// When packets are dequeued.
     pub dequeue_at: DequeueAt,
-    /// When the modem is switched on and begins to range; `None`: it is registered from the start.
+    /// When the modem is switched on and begins to range. `None`: the modem is registered from the
+    /// start.
     pub online_at: Option<Instant>,
-    /// The flow's random stream, for its backoff: what other flows do never shifts it.
+    /// Random stream of the flow, for its backoff. Other flows do not affect it.
     pub rng: Rng,
 }
 
 /// A downstream service flow.
 #[derive(Debug)]
 pub struct DownstreamFlow {
-    /// The modem it belongs to, from 0.
+    /// Index of its modem, from 0.
     pub modem: u32,
     /// Its queue at the CMTS.
     pub queue: Queue,
@@ -73,50 +76,51 @@ pub struct DownstreamFlow {
 /// A change of a service flow during the run.
 #[derive(Debug)]
 pub struct FlowChange {
-    /// When.
+    /// The time of the change.
     pub at: Instant,
-    /// Whether it is of an upstream flow.
+    /// Whether the flow is an upstream flow.
     pub is_upstream: bool,
-    /// Which of all service flows of that direction.
+    /// Index of the flow among all service flows of its direction.
     pub flow: usize,
-    /// What happens to it.
+    /// The kind of change.
     pub kind: Kind,
-    /// Its rate limits from then on.
+    /// The new rate limits.
     pub limits: Limits,
-    /// Nominal rate of its queue from then on.
+    /// The new nominal rate of its queue.
     pub rate: Rate,
-    /// How the CMTS treats it from then on.
+    /// The new quality of service.
     pub qos: Qos,
-    /// The queue that takes the place of its own.
+    /// The new queue discipline, if it changes.
     pub queue: Option<Box<dyn QueueDiscipline>>,
-    /// The classifiers from then on of one of the link's ports, if they are others.
+    /// A port of the link and its new classifiers, if they change.
     pub classifiers: Option<(usize, Classifiers)>,
 }
 
-/// What happens to a service flow.
+/// The kind of change of a service flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It is there from then on, with these limits and this quality of service.
+    /// The flow is created with these limits and this quality of service.
     Create,
-    /// It is not there any more.
+    /// The flow is deleted.
     Delete,
-    /// Its limits, its quality of service or its queue are others.
+    /// Its limits, its quality of service or its queue change.
     Modify,
 }
 
-/// How modems of a generation ask and send.
+/// How modems of a DOCSIS generation request and send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MacRules {
-    /// Continuous concatenation and fragmentation (DOCSIS 3.0 on): bytes are a stream that grants cut anywhere, several requests may be
-    /// outstanding. Otherwise one request is outstanding, for one burst.
+    /// Continuous concatenation and fragmentation (DOCSIS 3.0 and later): the bytes are a stream
+    /// that grants cut at any byte, and several requests may be outstanding. Otherwise only one
+    /// request is outstanding, for one burst.
     pub continuous: bool,
-    /// Requests may ride in bursts.
+    /// Requests may be piggybacked on bursts.
     pub piggyback: bool,
-    /// A burst may hold several packets, up to so many bytes; zero: one packet.
+    /// A burst may hold several packets, up to this number of bytes. Zero: one packet.
     pub concatenation: u64,
-    /// A grant smaller than the burst may be used for a part of it.
+    /// A grant smaller than the burst may carry a fragment of it.
     pub fragmentation: bool,
-    /// Largest burst, bytes; zero: no limit.
+    /// Largest burst, in bytes. Zero: no limit.
     pub max_burst: u64,
 }
 
@@ -136,23 +140,24 @@ impl Default for MacRules {
 /// Contention regions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contention {
-    /// Data backoff start: the first window is 2^start opportunities.
+    /// Data backoff start: the first window has 2^start opportunities.
     pub data_start: u8,
-    /// Data backoff end: windows do not grow beyond 2^end.
+    /// Data backoff end: windows have at most 2^end opportunities.
     pub data_end: u8,
     /// Ranging backoff start.
     pub ranging_start: u8,
     /// Ranging backoff end.
     pub ranging_end: u8,
-    /// Times a request is sent before what it asks for is given up.
+    /// How often a request is sent before the modem gives up and drops the requested packets.
     pub retries: u8,
     /// Time between two initial-maintenance opportunities.
     pub ranging_interval: Duration,
 }
 
 impl Default for Contention {
-    /// First windows of 16 opportunities, about a MAP's; the specification's 16 tries; a ranging opportunity every 400 ms, as ARRIS' C4 has
-    /// it, of the two seconds that the specification allows at most.
+    /// First windows of 16 opportunities, about one MAP. 16 tries, as in the specification. A
+    /// ranging opportunity every 400 ms, as in the ARRIS C4; the specification allows two seconds
+    /// at most.
     fn default() -> Self {
         Self {
             data_start: 4,
@@ -168,15 +173,15 @@ impl Default for Contention {
 /// Other customers of the channel, as a load without packets.
 #[derive(Debug, Clone)]
 pub struct Neighbours {
-    /// Mean share of the channel they take, 0 to 1, over time.
+    /// Mean share of the channel that they use over time, 0 to 1.
     pub load: f64,
-    /// Standard deviation of the load over its mean.
+    /// Standard deviation of the load, divided by its mean.
     pub burstiness: f64,
-    /// Time over which the load keeps its value.
+    /// Time for which the load keeps its value.
     pub correlation: Duration,
-    /// Steps over time that the mean is multiplied by.
+    /// Factors of the mean load over time: the start of each step, and its factor.
     pub time_of_day: Vec<(Duration, f64)>,
-    /// Contention requests of theirs per second at their mean load.
+    /// Their contention requests per second at the mean load.
     pub requests_per_second: f64,
     /// Their random stream.
     pub rng: Rng,

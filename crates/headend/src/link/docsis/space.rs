@@ -1,7 +1,9 @@
-//! The minislots of one MAP interval: which are free, and how grants are cut out of them.
+//! The minislots of one MAP interval: which of them are free, and how grants are cut from them.
 //!
-//! Free minislots are runs that end where a channel ends or a grant in its place begins. Grants with a time of their own are taken out first;
-//! the others are cut from what is left, behind each other from a starting point on, round the corner if need be.
+//! Free minislots form runs. A run ends at the end of its channel, or where a grant with a fixed
+//! time begins. Grants with a fixed time are taken first. The other grants are cut from the
+//! remaining runs, one after the other from a starting point on. They wrap around at the end of the
+//! interval.
 
 use std::ops::RangeInclusive;
 
@@ -19,15 +21,16 @@ struct Run {
 pub struct Space {
     runs: Vec<Run>,
     free: u64,
-    /// Where the next grant is cut: the run, and the minislot.
+    /// Position of the next cut: the run, and the minislot.
     run: usize,
     at: u64,
-    /// Free minislots from here to where cutting began.
+    /// Free minislots from here to the starting point.
     left: u64,
 }
 
 impl Space {
-    /// Everything in `length` MAP intervals is free, but for the first `taken` minislots of each channel.
+    /// Marks all minislots of `length` MAP intervals as free, except the first `taken` minislots of
+    /// each channel.
     pub fn clear(&mut self, timing: &UpstreamTiming, length: u64, taken: u64) {
         let per_channel = timing.minislots_per_channel() * length;
         self.runs.clear();
@@ -38,12 +41,13 @@ impl Space {
         self.recount();
     }
 
-    /// Free minislots.
+    /// Number of free minislots.
     pub fn free(&self) -> u64 {
         self.free
     }
 
-    /// Takes `minislots` consecutive ones that begin in one of `frames`, as early as can be; the first of them.
+    /// Takes `minislots` consecutive minislots that begin in one of `frames`, as early as possible.
+    /// Returns the first of them.
     pub fn take_within(
         &mut self,
         minislots: u64,
@@ -72,7 +76,7 @@ impl Space {
         Some(first)
     }
 
-    /// Takes minislots out of a run.
+    /// Takes minislots from a run.
     fn take(&mut self, index: usize, first: u64, minislots: u64) {
         let run = self.runs[index];
         let parts = [(run.first, first), (first + minislots, run.end)];
@@ -89,7 +93,7 @@ impl Space {
         self.start_at(0);
     }
 
-    /// The next grant is cut at free minislot `offset`.
+    /// Sets the starting point to free minislot `offset`.
     pub fn start_at(&mut self, mut offset: u64) {
         self.left = self.free;
         self.run = 0;
@@ -103,7 +107,8 @@ impl Space {
         }
     }
 
-    /// Cuts up to `most` consecutive minislots where the last cut ended; the first of them, and how many.
+    /// Cuts up to `most` consecutive minislots where the last cut ended. Returns the first of them
+    /// and their number.
     pub fn cut(&mut self, most: u64) -> Option<(u64, u64)> {
         if self.left == 0 || most == 0 {
             return None;
@@ -119,7 +124,8 @@ impl Space {
         Some((first, minislots))
     }
 
-    /// Cuts all of the last run of the interval, for a grant that runs on into the next one.
+    /// Cuts the rest of the last run of the interval, for a grant that extends into the next
+    /// interval.
     pub fn cut_last(&mut self) -> Option<(u64, u64)> {
         let last = self.runs.len().checked_sub(1)?;
         let first = if self.run == last {
@@ -132,7 +138,8 @@ impl Space {
         (minislots > 0).then_some((first, minislots))
     }
 
-    /// Cuts `minislots` consecutive ones, leaving out runs that are too short; nothing is left out where none is long enough.
+    /// Cuts `minislots` consecutive minislots and skips runs that are too short. If no run is long
+    /// enough, nothing is skipped.
     pub fn cut_whole(&mut self, minislots: u64) -> Option<u64> {
         let before = (self.run, self.at, self.left);
         while self.left > 0 {
@@ -194,7 +201,8 @@ mod tests {
         let first: Vec<Option<u64>> = (0..4)
             .map(|_| space.take_within(8, &frames, &timing))
             .collect();
-        // Frame 5 begins with minislot 4 of each channel; 8 minislots fill it to 12, and 8 more do not fit behind.
+        // Frame 5 begins with minislot 4 of each channel. 8 minislots end at minislot 12, and 8
+        // more do not fit after it.
         assert_eq!(first, [Some(4), Some(20), Some(36), None]);
         assert_eq!(space.free(), 24);
         space.start_at(0);

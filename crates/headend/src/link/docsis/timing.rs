@@ -1,15 +1,18 @@
-//! When things happen on a DOCSIS channel: frames and minislots, MAPs and their lead, symbols and pipelines.
+//! Times on a DOCSIS channel: frames and minislots, MAPs and their lead, symbols and pipelines.
 //!
-//! Upstream time is cut into frames of equal length that hold a whole number of minislots each. For OFDMA a frame is K symbols on all
-//! subcarriers (its minislots lie beside each other in frequency); for SC-QAM it is one minislot's time.
-//! Formulas: MULPI v3.1 Annex B, as the public ns-3 module has them.
+//! Upstream time is divided into frames of equal length, each with a whole number of minislots.
+//! With OFDMA a frame is K symbols on all subcarriers, and its minislots are next to each other in
+//! frequency. With SC-QAM a frame is the time of one minislot. Formulas: MULPI v3.1 Annex B, as in
+//! the public ns-3 module.
 //!
-//! The minislots of a MAP interval that can be granted are numbered in one row: those of the first channel in the order of time, then those
-//! of the second, and so on. Request opportunities are spread evenly over the interval; their minislots are not in the row, so a
-//! grant that runs across an opportunity is still one segment.
+//! The grantable minislots of a MAP interval are numbered in one sequence: those of the first
+//! channel in order of time, then those of the second channel, and so on. Request opportunities are
+//! spread evenly over the interval. Their minislots are not in the sequence, so a grant that
+//! extends across an opportunity is still one segment.
 //!
-//! Where the length of MAPs varies (one channel only), "a MAP" here is the shortest one: a longer one is several of them in one piece.
-//! Their minislots are then all in the row, and the CMTS's budget lacks those of the opportunities.
+//! The length of MAPs may vary (with one channel only). Then "a MAP" here is the shortest one, and
+//! a longer MAP is several of them in one piece. In this case the sequence includes the minislots
+//! of the opportunities, and the budget of the CMTS excludes them.
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -17,61 +20,65 @@ use crate::units::Rate;
 /// The upstream channel, and the delays of the request-grant loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamTiming {
-    /// Channels of the bonding group, all alike.
+    /// Number of channels in the bonding group, all alike.
     pub channels: u64,
     /// Length of a frame.
     pub frame: Duration,
     /// Minislots in a frame of one channel.
     pub minislots_per_frame: u64,
-    /// Bytes a minislot carries, after coding.
+    /// Bytes that a minislot carries, after coding.
     pub minislot_bytes: u64,
-    /// Bytes of a grant that carry no MAC frames: segment headers, and for SC-QAM preamble and guard time.
+    /// Bytes of a grant that carry no MAC frames: segment headers, and for SC-QAM the preamble and
+    /// guard time.
     pub segment_overhead: u64,
-    /// Frames between two MAPs: of the shortest, where their length varies.
+    /// Frames between two MAPs. If the length of MAPs varies: frames of the shortest MAP.
     pub frames_per_map: u64,
-    /// MAPs last from one to so many of these intervals, as much as their grants take; 1: all are alike.
+    /// Longest MAP, in intervals. A MAP has 1 interval up to this number, as its grants need. 1:
+    /// all MAPs have the same length.
     pub longest_map: u64,
-    /// Request opportunities in the interval of the longest MAP, of all channels together; at least one.
+    /// Request opportunities in the interval of the longest MAP, on all channels together; at least
+    /// one.
     pub opportunities: u64,
     /// Minislots of a request opportunity.
     pub opportunity_minislots: u64,
-    /// Time from a MAP's arrival at the modem to the interval it describes.
+    /// Time from the arrival of a MAP at the modem to the interval that it describes.
     pub modem_map_processing: Duration,
-    /// Time from knowing the queue to sending the burst that carries the request.
+    /// Time from reading the queue length to sending the burst that carries the request.
     pub burst_preparation: Duration,
-    /// Modem's transmit pipeline.
+    /// Transmit pipeline of the modem.
     pub modem_pipeline: Duration,
-    /// CMTS's receive pipeline.
+    /// Receive pipeline of the CMTS.
     pub cmts_pipeline: Duration,
-    /// Time the CMTS takes to make a MAP.
+    /// Time that the CMTS needs to make a MAP.
     pub cmts_map_processing: Duration,
-    /// Time a MAP needs downstream besides propagation and interleaving: the pipelines and one symbol, without cyclic prefix.
+    /// Downstream time of a MAP besides propagation and interleaving: the pipelines and one symbol
+    /// without cyclic prefix.
     pub map_transmission: Duration,
-    /// Downstream interleaver's delay.
+    /// Delay of the downstream interleaver.
     pub interleaving: Duration,
     /// One-way propagation delay.
     pub propagation: Duration,
-    /// Bytes of MAC header before each PDU.
+    /// Bytes of the MAC header before each PDU.
     pub mac_header: u64,
 }
 
 impl UpstreamTiming {
-    /// Time between two MAPs: two of the shortest.
+    /// Time between two MAPs of the shortest length.
     pub fn map_interval(&self) -> Duration {
         self.frame * self.frames_per_map
     }
 
-    /// When the interval of MAP `map` begins.
+    /// Start of the interval of MAP `map`.
     pub fn allocation_start(&self, map: u64) -> Instant {
         Instant::ZERO + self.map_interval() * map
     }
 
-    /// When MAP `map` reaches the modem.
+    /// Time at which MAP `map` reaches the modem.
     pub fn map_arrival(&self, map: u64) -> Instant {
         self.allocation_start(map) - self.modem_map_processing
     }
 
-    /// Shortest time from a request to the start of a grant that answers it, in whole frames.
+    /// Shortest time from a request to the start of its grant, in whole frames.
     pub fn minimum_request_grant(&self) -> Duration {
         let loop_delay = self.modem_map_processing
             + self.propagation * 2
@@ -82,7 +89,8 @@ impl UpstreamTiming {
         self.frame * all.as_nanos().div_ceil(self.frame.as_nanos())
     }
 
-    /// The first MAP whose acknowledgement time has reached a request sent at `at`, and that has not passed the modem by `now`.
+    /// The first MAP that acknowledges a request sent at `at`, and that has not reached the modem
+    /// before `now`.
     pub fn first_map_for(&self, at: Instant, now: Instant) -> u64 {
         let interval = self.map_interval().as_nanos();
         let answered = (at + self.minimum_request_grant())
@@ -91,7 +99,7 @@ impl UpstreamTiming {
         answered.max(self.first_map_after(now))
     }
 
-    /// The first MAP that has not passed the modem by `now`.
+    /// The first MAP that has not reached the modem before `now`.
     pub fn first_map_after(&self, now: Instant) -> u64 {
         let interval = self.map_interval().as_nanos();
         (now + self.modem_map_processing)
@@ -104,12 +112,12 @@ impl UpstreamTiming {
         Instant::from_nanos(at.as_nanos().div_ceil(self.frame.as_nanos()) * self.frame.as_nanos())
     }
 
-    /// Minislots of one MAP interval that can be granted, on all channels.
+    /// Grantable minislots of one MAP interval, on all channels.
     pub fn minislots_per_map(&self) -> u64 {
         self.minislots_per_channel() * self.channels
     }
 
-    /// Minislots of one MAP interval that can be granted on one channel.
+    /// Grantable minislots of one MAP interval, on one channel.
     pub fn minislots_per_channel(&self) -> u64 {
         let all = self.frames_per_map * self.minislots_per_frame;
         let requests = self.opportunities * self.opportunity_minislots;
@@ -122,7 +130,8 @@ impl UpstreamTiming {
         }
     }
 
-    /// Bytes that the request opportunities of a MAP take of its budget, beyond those that are not in the row.
+    /// Bytes that the request opportunities of a MAP take from its budget. Opportunities outside
+    /// the sequence of minislots do not count.
     pub fn opportunity_bytes(&self) -> u64 {
         match self.longest_map {
             1 => 0,
@@ -132,12 +141,12 @@ impl UpstreamTiming {
         }
     }
 
-    /// Minislots that a grant of `bytes` of MAC frames needs, in one segment.
+    /// Minislots that a grant for `bytes` of MAC frames needs, in one segment.
     pub fn minislots_for(&self, bytes: u64) -> u64 {
         (bytes + self.segment_overhead).div_ceil(self.minislot_bytes)
     }
 
-    /// Bytes of MAC frames that a segment of so many minislots has room for.
+    /// Bytes of MAC frames that fit into a segment of `minislots` minislots.
     pub fn room(&self, minislots: u64) -> u64 {
         (minislots * self.minislot_bytes).saturating_sub(self.segment_overhead)
     }
@@ -152,23 +161,23 @@ impl UpstreamTiming {
         in_channel * self.frames_per_map / usable
     }
 
-    /// The first minislot of `channel` that is in frame `frame` or later.
+    /// The first minislot of `channel` in frame `frame` or later.
     pub fn first_minislot(&self, channel: u64, frame: u64) -> u64 {
         let usable = self.minislots_per_channel();
         channel * usable + (frame * usable).div_ceil(self.frames_per_map)
     }
 
-    /// When the frame that holds minislot `minislot` of MAP `map` begins.
+    /// Start of the frame that holds minislot `minislot` of MAP `map`.
     pub fn minislot_start(&self, map: u64, minislot: u64) -> Instant {
         self.allocation_start(map) + self.frame * self.frame_of(minislot)
     }
 
-    /// When what ends in minislot `minislot` of MAP `map` comes out of the CMTS.
+    /// Time at which the CMTS delivers data whose last byte is in minislot `minislot` of MAP `map`.
     pub fn delivery(&self, map: u64, minislot: u64) -> Instant {
         self.minislot_start(map, minislot) + self.frame + self.propagation + self.cmts_pipeline
     }
 
-    /// When request opportunity `index` is, counted from the start of time over all MAPs.
+    /// Time of request opportunity `index`, counted over all MAPs since the start of the run.
     pub fn opportunity(&self, index: u64) -> Instant {
         let (period, within) = (index / self.opportunities, index % self.opportunities);
         let length = self.map_interval() * self.longest_map;
@@ -183,7 +192,7 @@ impl UpstreamTiming {
         period * self.opportunities + (within * self.opportunities).div_ceil(length)
     }
 
-    /// What the channels carry, all minislots granted: bit/s.
+    /// Capacity of the channels with all minislots granted, in bit/s.
     pub fn capacity(&self) -> Rate {
         let bytes = self.minislot_bytes * self.minislots_per_map() - self.opportunity_bytes();
         let bits = u128::from(bytes) * 8_000_000_000;
@@ -194,24 +203,25 @@ impl UpstreamTiming {
 /// The downstream channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DownstreamTiming {
-    /// What the channel carries for PDUs and their MAC headers, MAPs taken off.
+    /// Rate available for PDUs and their MAC headers. The rate of MAPs is subtracted.
     pub rate: Rate,
-    /// Length of an OFDM symbol: packets leave at symbol boundaries. Zero for SC-QAM, which has none to wait for.
+    /// Length of an OFDM symbol. Packets leave at symbol boundaries. Zero for SC-QAM, which has no
+    /// such boundaries.
     pub symbol: Duration,
-    /// CMTS's transmit pipeline.
+    /// Transmit pipeline of the CMTS.
     pub cmts_pipeline: Duration,
-    /// Modem's receive pipeline.
+    /// Receive pipeline of the modem.
     pub modem_pipeline: Duration,
-    /// Interleaver's delay.
+    /// Delay of the interleaver.
     pub interleaving: Duration,
     /// One-way propagation delay.
     pub propagation: Duration,
-    /// Bytes of MAC header before each PDU.
+    /// Bytes of the MAC header before each PDU.
     pub mac_header: u64,
 }
 
 impl DownstreamTiming {
-    /// When a packet whose last byte was ready to be sent at `at` comes out of the modem.
+    /// Time at which the modem delivers a packet whose last byte was ready at `at`.
     pub fn delivery(&self, at: Instant) -> Instant {
         let boundary = match self.symbol.as_nanos() {
             0 => at,
@@ -231,7 +241,8 @@ mod tests {
     use super::super::preset::Plant;
     use super::*;
 
-    /// A small bonding group: 3 channels, 20 frames of 1 minislot each, 6 opportunities of 2 minislots.
+    /// A small bonding group: 3 channels, 20 frames of 1 minislot each, 6 opportunities of 2
+    /// minislots.
     pub(super) fn bonded() -> UpstreamTiming {
         UpstreamTiming {
             channels: 3,
@@ -245,7 +256,8 @@ mod tests {
 
     #[test]
     fn the_ofdma_defaults_give_the_numbers_of_the_fact_sheet() {
-        // The ns-3 module's documentation, with its defaults; it takes no minislots for requests.
+        // Values from the documentation of the ns-3 module, with its defaults. It takes no
+        // minislots for requests.
         let plant = Plant::docsis31();
         let up = UpstreamTiming {
             opportunity_minislots: 0,

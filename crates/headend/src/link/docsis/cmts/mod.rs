@@ -1,18 +1,28 @@
-//! The CMTS's upstream scheduler: requests and reserved services in, grants out, one MAP at a time. Replace this file to replace the scheduler.
+//! The upstream scheduler of the CMTS: it takes requests and reserved services, and makes grants,
+//! one MAP at a time. To replace the scheduler, replace this file.
 //!
 //! Each MAP is filled in this order:
 //!
-//! 1. unsolicited and proactive grants, the earliest deadline first, each within its jitter; minislots for polls;
-//! 2. to each flow what its minimum reserved rate has saved up;
-//! 3. by traffic priority, the highest first, and max-min fairly among flows of equal priority. Where there is not a full packet for each, those
-//!    served longest ago come first.
+//! 1. Unsolicited and proactive grants, the earliest deadline first, each within its jitter, and
+//!    minislots for polls.
+//! 2. For each flow, the bytes that its minimum reserved rate has accumulated.
+//! 3. The other requests, in order of traffic priority, the highest first. Flows of equal priority
+//!    share max-min fairly. If there is less than a full packet for each of them, the flows served
+//!    longest ago come first.
 //!
-//! Priority is strict: a request that must not be cut gets nothing while what comes before it leaves too little of every MAP.
+//! Priority is strict. A request that must not be cut gets nothing while earlier requests leave too
+//! few minislots in every MAP.
 //!
-//! A request counts once the MAP's acknowledgement time has reached it. Of what a flow has outstanding, a MAP grants what the flow's
-//! rate limits allow ([`shaper`]); the rest stays outstanding. Grants are whole minislots; they are cut where the flow allows it, and
-//! each piece pays the overhead of a segment. What the [capacity](super::setup::UpstreamSetup::capacity) and the neighbours leave is
-//! the budget. Unsolicited grants have their times whatever the budget: what they take beyond it, later budgets lack.
+//! A request is considered once the acknowledgement time of the MAP has reached it. A MAP grants
+//! the part of a flow's outstanding requests that the flow's rate limits allow ([`shaper`]). The
+//! rest stays outstanding.
+//!
+//! Grants are whole minislots. A grant is cut into segments if the flow allows it, and each segment
+//! costs the segment overhead.
+//!
+//! The budget of a MAP is what the [capacity](super::setup::UpstreamSetup::capacity) and the
+//! neighbours leave. Unsolicited grants keep their times even if the budget is too small. The
+//! minislots that they take beyond the budget are deducted from later budgets.
 
 pub mod shaper;
 
@@ -30,7 +40,7 @@ use crate::units::Rate;
 
 use shaper::Shaper;
 
-/// Where a MAP's grants begin.
+/// Where the grants of a MAP begin.
 #[derive(
     Debug,
     Clone,
@@ -46,45 +56,46 @@ use shaper::Shaper;
 pub enum Placement {
     /// At the start of the interval.
     First,
-    /// Anywhere the grants fit, drawn for each MAP: other modems' grants come in no order.
+    /// At a random position where the grants fit, drawn for each MAP, because the grants of other
+    /// modems come in no fixed order.
     #[default]
     Random,
 }
 
-/// A part of a MAP interval given to a service flow: one segment.
+/// A part of a MAP interval that is granted to a service flow: one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
-    /// The service flow, by index.
+    /// Index of the service flow.
     pub flow: usize,
-    /// The MAP.
+    /// Number of the MAP.
     pub map: u64,
     /// First minislot within the MAP's interval.
     pub first: u64,
     /// Number of minislots.
     pub minislots: u64,
-    /// Bytes of the requests it answers; of a grant that nobody asked for, zero.
+    /// Requested bytes that this grant answers. Zero for an unsolicited grant.
     pub credit: u64,
 }
 
-/// What a grant may do to the bytes of a request.
+/// How a request may be cut into grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Cut them anywhere: continuous fragmentation.
+    /// At any byte: continuous fragmentation.
     Anywhere,
-    /// Cut them in fragments that cost so many bytes each.
+    /// Into fragments, each with an overhead of this number of bytes.
     Fragments(u64),
-    /// Nothing: the request is answered whole.
+    /// Not at all: the request is granted whole.
     Never,
 }
 
-/// Grants that a MAP would have carried that was not made, as nobody needed it.
+/// Grants of MAPs that were not made, because no modem would have used these grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missed {
-    /// The service flow.
+    /// Index of the service flow.
     pub flow: usize,
-    /// How many.
+    /// Number of grants.
     pub grants: u64,
-    /// Minislots of each.
+    /// Minislots of each grant.
     pub minislots: u64,
 }
 
@@ -95,11 +106,11 @@ struct Request {
     bytes: u64,
 }
 
-/// A minimum reserved rate, as a token bucket that fills while the flow waits or not.
+/// A minimum reserved rate, as a token bucket. It fills whether the flow has a backlog or not.
 #[derive(Debug, Clone, Copy)]
 struct Reservation {
     rate: Rate,
-    /// Bits × 10⁹, and when they were counted.
+    /// Accumulated bits × 10⁹, and the time up to which they are counted.
     saved: u64,
     counted: Instant,
 }
@@ -108,88 +119,97 @@ struct Reservation {
 struct FlowState {
     priority: u8,
     cut: Cut,
-    /// Which of the reservations and of what is given regularly is its own.
+    /// Index of its reservation, and index of its periodic grants or polls.
     reservation: Option<u32>,
     periodic: Option<u32>,
     shaper: Shaper,
-    /// Bytes requested and not granted.
+    /// Bytes requested and not granted yet.
     backlog: u64,
-    /// Those of them that the MAP being made may grant by the flow's rate limits.
+    /// Bytes of the backlog that the rate limits of the flow allow in the current MAP.
     allowed: u64,
     /// A part of the request has been granted.
     is_fragmented: bool,
-    /// Minislots it gets in the MAP that is being made.
+    /// Minislots that the flow gets for its requests in the current MAP.
     share: u64,
 }
 
-/// Packets of this size, without MAC header, are what a grant should hold at least.
+/// Size of a full packet without MAC header, in bytes. A grant should hold at least one.
 const FULL_PACKET: u64 = 1518;
 /// Bits × 10⁹ in a byte.
 const BYTE: u64 = 8_000_000_000;
-/// MAC headers do not count for a service flow's rate; a reserved rate is raised as if packets had this size, as in the ns-3 module.
+/// Assumed mean packet size, in bytes. The rate of a service flow does not count MAC headers, so a
+/// reserved rate is raised by one header per packet of this size. The ns-3 module does the same.
 const MEAN_PACKET: u64 = 200;
 
-/// The golden ratio's fraction, times 2⁶⁴: its multiples are spread evenly over the interval, however many there are.
+/// The fraction of the golden ratio, times 2⁶⁴. Its multiples are spread evenly over an interval,
+/// whatever their number.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The scheduler.
+/// The upstream scheduler.
 #[derive(Debug)]
 pub struct Cmts {
     requests: VecDeque<Request>,
     flows: Vec<FlowState>,
-    /// Those with a backlog, by priority, the one served longest ago first.
+    /// Flows with a backlog, by priority. The flow served longest ago comes first.
     waiting: [VecDeque<usize>; 8],
-    /// By flow: whether it is in line. Apart from the other state, as each MAP asks this of all that wait.
+    /// By flow: whether it is in `waiting`. Separate from the other state, because every MAP checks
+    /// it for all flows in `waiting`.
     is_waiting: Vec<bool>,
     reservations: Vec<Reservation>,
     periodic: Vec<Periodic>,
-    /// How many flows have been given something regularly: each has a turn of its own.
+    /// Number of flows that have had periodic grants or polls so far. It gives each such flow a
+    /// different phase.
     places: u64,
     space: Space,
     placement: Placement,
     capacity: Option<Capacity>,
-    /// Bits × 10⁹ of capacity left over from rounding to minislots, or saved up for a request that must be answered whole; negative
-    /// where unsolicited grants took more than there was.
+    /// Bits × 10⁹ of capacity carried over to the next MAP: the remainder of rounding to minislots,
+    /// and what is saved for a request that must be granted whole. Negative if unsolicited grants
+    /// took more than the budget.
     carried: i128,
-    /// The MAP after the latest one made.
+    /// The MAP after the latest one.
     next: u64,
-    /// Minislots of the MAP after the last that a grant which could not be cut runs on into.
+    /// A MAP, and the minislots at its start that a grant of the MAP before it occupies. Such a
+    /// grant could not be cut and extends into the next MAP.
     overhang: (u64, u64),
-    /// The MAP that is being made may be filled to its end.
+    /// The budget of the current MAP covers all of its free minislots.
     is_unlimited: bool,
-    /// Minislots that the MAP which is being made could give to requests at most.
+    /// Largest number of minislots that the current MAP could give to requests.
     most: u64,
-    /// The first in line that must not be cut, and for which this MAP has too little beside what it gives regularly.
+    /// The first flow in `waiting` whose request must not be cut and does not fit into the current
+    /// MAP beside the periodic grants.
     passed_over: Option<usize>,
     rng: Rng,
     due: Vec<Due>,
     missed: Vec<Missed>,
-    /// Flows that the latest MAP owed a grant it had no room for.
+    /// Flows whose unsolicited grant did not fit into the latest MAP.
     unplaced: Vec<usize>,
-    /// Flows with a share in the MAP, in the order of their grants.
+    /// Flows with a share in the current MAP, in the order of their grants.
     served: Vec<usize>,
     hungry: Vec<(u64, usize)>,
-    /// Of all MAPs so far.
+    /// Sum over all MAPs so far.
     total: Tally,
-    /// The latest MAPs that were made, and what is counted of each.
+    /// The latest MAPs, each with its tally.
     latest: VecDeque<(Span, Tally)>,
 }
 
-/// What an upstream channel has to give, where that is less than it carries.
+/// The capacity of an upstream channel, if it is less than the channel carries.
 #[derive(Debug, Clone)]
 pub struct Capacity {
-    /// Over time.
+    /// Rate over time.
     pub schedule: RateSchedule,
-    /// Each MAP has that times a factor drawn evenly from 1 − `variation` to 1 + `variation`.
+    /// The capacity of each MAP is multiplied by a random factor, uniform from 1 − `variation` to 1
+    /// + `variation`.
     pub variation: f64,
-    /// The stream of these draws, one for each MAP.
+    /// Random stream of these factors, with one draw for each MAP.
     pub rng: Rng,
-    /// Bits that the MAPs so far had beyond the schedule, for the draws.
+    /// Difference, in bits, between the capacity of all MAPs so far and the schedule. The random
+    /// factors cause it.
     pub drawn: f64,
 }
 
 impl Capacity {
-    /// What is given over time, without variation.
+    /// A capacity over time, without variation.
     pub fn new(schedule: RateSchedule) -> Self {
         Self {
             schedule,
@@ -199,7 +219,7 @@ impl Capacity {
         }
     }
 
-    /// Makes it vary from MAP to MAP.
+    /// Makes the capacity vary from MAP to MAP.
     #[must_use]
     pub fn varied(mut self, variation: f64, rng: Rng) -> Self {
         self.variation = variation;
@@ -207,12 +227,12 @@ impl Capacity {
         self
     }
 
-    /// Bits until `at`, where nothing above `most` counts.
+    /// Capacity until `at`, in bits. A rate above `most` counts as `most`.
     pub fn bits_until(&self, at: Instant, most: Rate) -> f64 {
         self.schedule.bits_until(at, most) + self.drawn
     }
 
-    /// Bits × 10⁹ for a MAP, before which `skipped` intervals had none.
+    /// Capacity of a MAP, in bits × 10⁹. `skipped` intervals before it had no MAP.
     fn of_map(&mut self, skipped: u64, map: Span, timing: &UpstreamTiming) -> i128 {
         let [start, end] = map.times(timing);
         let bits = match &self.schedule {
@@ -227,7 +247,8 @@ impl Capacity {
         if self.variation == 0.0 {
             return bits;
         }
-        // A draw for each interval, whether a MAP of it is made or not, so that what others request does not shift the capacity.
+        // One draw for each interval, whether its MAP is made or not. Otherwise the requests of
+        // other flows would change the random capacity.
         let mut factor = 1.0;
         for _ in 0..skipped + map.length {
             factor = 1.0 + self.variation * (2.0 * self.rng.uniform() - 1.0);
@@ -237,7 +258,8 @@ impl Capacity {
     }
 }
 
-/// A MAP: the first of its intervals, and how many it has (one, where all are alike).
+/// A MAP: its first interval and its number of intervals. The number is 1 if all MAPs have the same
+/// length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Span {
     first: u64,
@@ -254,29 +276,30 @@ impl Span {
     }
 }
 
-/// What is counted of MAPs, in intervals.
+/// Counts of MAPs, in intervals.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
-    /// Minislots given, requested or not.
+    /// Minislots granted, with and without a request.
     given: u64,
-    /// MAPs that had less to give than was requested.
+    /// MAPs that could grant less than was requested.
     full: u64,
-    /// MAPs that carried a grant.
+    /// MAPs with a grant.
     granted: u64,
 }
 
-/// What the MAPs up to a time have given. MAPs are made ahead: of one whose interval is not over, what lies before that time counts.
+/// What the MAPs up to a time have granted. MAPs are made in advance. Of a MAP whose interval is
+/// not over, only the part before that time counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Used {
-    /// Minislots, with those of polls, and of grants in MAPs that were not made.
+    /// Minislots of grants and polls, including grants of MAPs that were not made.
     pub given: f64,
-    /// MAP intervals that had less to give than was requested.
+    /// MAP intervals that could grant less than was requested.
     pub full: f64,
     /// MAP intervals with a grant.
     pub granted: f64,
 }
 
-/// MAPs are made at most so many intervals before theirs begins.
+/// A MAP is made at most this number of intervals before its own interval begins.
 const MOST_AHEAD: usize = 64;
 
 impl Cmts {
@@ -310,7 +333,8 @@ impl Cmts {
         }
     }
 
-    /// Adds a service flow, the next by index; what is given to it regularly begins within an interval from `from` on.
+    /// Adds a service flow, with the next index. Its periodic grants or polls begin within one
+    /// interval after `from`.
     pub fn add_flow(
         &mut self,
         qos: &Qos,
@@ -336,12 +360,13 @@ impl Cmts {
         self.begin_regular(flow, periodic);
     }
 
-    /// A request sent at `at` will have been received by then plus the pipeline.
+    /// Stores a request that the modem sends at `at`. It reaches the CMTS after the delay of the
+    /// pipelines.
     pub fn request(&mut self, flow: usize, at: Instant, bytes: u64) {
         self.requests.push_back(Request { flow, at, bytes });
     }
 
-    /// The flow's traffic priority from now on.
+    /// Sets the traffic priority of the flow from now on.
     pub fn set_priority(&mut self, flow: usize, priority: u8) {
         let state = &mut self.flows[flow];
         let earlier = usize::from(std::mem::replace(&mut state.priority, priority.min(7)));
@@ -351,9 +376,11 @@ impl Cmts {
         }
     }
 
-    /// The flow is treated so from `now` on; `map` is the first MAP that can say so. What it has
-    /// asked for is granted as before. A reserved rate that is another begins anew, and so does
-    /// what is given regularly.
+    /// Sets the quality of service of the flow from `now` on. `map` is the first MAP that can
+    /// follow it.
+    ///
+    /// Outstanding requests stay outstanding. A reserved rate that changes starts with an empty
+    /// bucket. Periodic grants or polls that change start again.
     pub fn change(
         &mut self,
         flow: usize,
@@ -379,8 +406,7 @@ impl Cmts {
         self.begin_regular(flow, wanted);
     }
 
-    /// The flow is there no more: what it has asked for is forgotten, and nothing is given to it
-    /// from `map` on.
+    /// Deletes the flow. Its requests are discarded, and MAPs from `map` on grant nothing to it.
     pub fn delete(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
         self.end_regular(flow, map, timing);
         self.requests.retain(|request| request.flow != flow);
@@ -395,7 +421,8 @@ impl Cmts {
         self.passed_over = self.passed_over.filter(|&other| other != flow);
     }
 
-    /// Reserves a rate for the flow from `now` on, if it has not had the same before.
+    /// Reserves a rate for the flow from `now` on, unless the flow has the same reservation
+    /// already.
     fn reserve(&mut self, flow: usize, rate: Rate, now: Instant, timing: &UpstreamTiming) {
         let rate = raised(rate, timing);
         match self.flows[flow].reservation {
@@ -413,7 +440,7 @@ impl Cmts {
         }
     }
 
-    /// Gives this to the flow regularly, if it is anything.
+    /// Starts periodic grants or polls for the flow, if there are any.
     fn begin_regular(&mut self, flow: usize, periodic: Option<Periodic>) {
         if let Some(periodic) = periodic {
             self.places += 1;
@@ -422,8 +449,8 @@ impl Cmts {
         }
     }
 
-    /// Nothing is given to the flow regularly from `map` on; what MAPs that were not made would
-    /// have carried until then is counted.
+    /// Ends the periodic grants or polls of the flow from `map` on. Grants of earlier MAPs that
+    /// were not made are counted as missed.
     fn end_regular(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
         let Some(place) = self.flows[flow].periodic.take() else {
             return;
@@ -444,13 +471,13 @@ impl Cmts {
         }
     }
 
-    /// The flow's rate limits from now on.
+    /// Sets the rate limits of the flow from now on.
     pub fn set_limits(&mut self, flow: usize, limits: Limits) {
         self.flows[flow].shaper.change(limits);
     }
 
-    /// Corrects the tokens of a flow for what its bursts carried: `pdu` bytes that the rate limits count, of grants of `credit`
-    /// requested bytes (zero: unsolicited grants).
+    /// Corrects the tokens of a flow after a burst. The burst carried `pdu` bytes that count for
+    /// the rate limits, in grants of `credit` requested bytes (zero for unsolicited grants).
     pub fn settle(&mut self, flow: usize, credit: u64, pdu: u64) {
         let shaper = &mut self.flows[flow].shaper;
         if pdu <= credit {
@@ -460,49 +487,49 @@ impl Cmts {
         }
     }
 
-    /// The earliest request not yet considered.
+    /// Time of the earliest request not considered yet.
     pub fn next_request(&self) -> Option<Instant> {
         self.requests.iter().map(|request| request.at).min()
     }
 
-    /// Whether any request considered so far is not fully granted.
+    /// Whether a considered request is not fully granted.
     pub fn has_backlog(&self) -> bool {
         self.waiting.iter().any(|line| !line.is_empty())
     }
 
-    /// Flows that wait for more than they got in the latest MAP.
+    /// Flows with requested bytes that no MAP has granted yet.
     pub fn waiting(&self) -> impl Iterator<Item = usize> {
         self.waiting.iter().flatten().copied()
     }
 
-    /// Bytes that the flow asked for, and that the latest MAP acknowledges without granting them.
+    /// Requested bytes of the flow that the latest MAP acknowledges but does not grant.
     pub fn pending(&self, flow: usize) -> u64 {
         self.flows[flow].backlog
     }
 
-    /// Minislots that the flow was given in the latest MAP for its requests.
+    /// Minislots that the latest MAP grants to the requests of the flow.
     pub fn share_of(&self, flow: usize) -> u64 {
         self.flows[flow].share
     }
 
-    /// The first MAP from `from` on in which the flow is given something it need not ask for.
+    /// The first MAP from `from` on with an unsolicited grant for the flow.
     pub fn next_unsolicited(&self, flow: usize, from: u64, timing: &UpstreamTiming) -> Option<u64> {
         let periodic = &self.periodic[self.flows[flow].periodic? as usize];
         matches!(periodic.given, Given::Grant { .. }).then(|| periodic.next_map(from, timing))
     }
 
-    /// When the flow is polled next, from `at` on.
+    /// Time of the flow's next poll at or after `at`.
     pub fn next_poll(&self, flow: usize, at: Instant, timing: &UpstreamTiming) -> Option<Instant> {
         let periodic = &self.periodic[self.flows[flow].periodic? as usize];
         (periodic.given == Given::Poll).then(|| periodic.next_poll(at, timing))
     }
 
-    /// What there is to give over time, where that is less than the channel carries.
+    /// The capacity over time, if it is less than the channel carries.
     pub fn capacity(&self) -> Option<&Capacity> {
         self.capacity.as_ref()
     }
 
-    /// What the MAPs up to now have given.
+    /// What the MAPs have granted up to `now`.
     pub fn used_until(&self, now: Instant, timing: &UpstreamTiming) -> Used {
         let Tally {
             given,
@@ -528,18 +555,19 @@ impl Cmts {
         used
     }
 
-    /// Grants of MAPs that were not made since this was last asked.
+    /// Grants of MAPs that were not made, since the last call.
     pub fn take_missed(&mut self) -> impl Iterator<Item = Missed> {
         self.missed.drain(..)
     }
 
-    /// Flows that the latest MAP owed a grant it had no room for.
+    /// Flows whose unsolicited grant did not fit into the latest MAP.
     pub fn unplaced(&self) -> &[usize] {
         &self.unplaced
     }
 
-    /// Makes the MAP that begins with interval `map`: appends its grants to `grants`, and returns the first interval after it.
-    /// Neighbours take `taken` minislots of each interval. MAPs are made in order.
+    /// Makes the MAP that begins with interval `map`. Appends its grants to `grants` and returns
+    /// the first interval after it. Neighbours take `taken` minislots of each interval. MAPs must
+    /// be made in order.
     pub fn schedule(
         &mut self,
         map: u64,
@@ -562,17 +590,17 @@ impl Cmts {
         let per_minislot = i128::from(timing.minislot_bytes) * i128::from(BYTE);
         let offered = self.offered((skipped, map), [free, taken], timing);
         if self.carried < 0 {
-            // The intervals of MAPs that were not made had something to give too.
+            // The intervals of MAPs that were not made had capacity too. It reduces the deficit.
             self.carried = (self.carried + offered * i128::from(skipped)).min(0);
         }
         self.carried += offered;
         let overdraft = (self.carried / per_minislot) as i64 + most as i64;
         let overdraft = overdraft.max(0) as u64;
-        // Polls have their times too, and are too short to matter beyond that.
+        // Polls also have fixed times. They are so short that a deficit because of them is ignored.
         let regular = (self.give_regularly(map, overdraft, timing, grants)).min(overdraft);
         self.count_missed(skipped, (offered / per_minislot) as u64);
         self.carried -= i128::from(regular) * per_minislot;
-        // Only what a MAP could not give for rounding is carried over: unused capacity is gone.
+        // Only the remainder of rounding is carried over. Unused capacity is lost.
         let available = (self.carried / per_minislot).max(0);
         self.carried -= available * per_minislot;
         let budget = (available as u64).min(most).min(self.space.free());
@@ -591,8 +619,8 @@ impl Cmts {
         map.end()
     }
 
-    /// How long the MAP that begins with interval `first` is: as long as what it has to give takes. Finds how much of its requests each
-    /// flow may be granted in it.
+    /// Finds the length of the MAP that begins with interval `first`, from the minislots that it
+    /// has to grant. Also finds how many requested bytes of each flow it may grant.
     fn measure(&mut self, first: u64, timing: &UpstreamTiming) -> Span {
         let mut map = Span { first, length: 1 };
         self.allow(map, timing);
@@ -620,7 +648,8 @@ impl Cmts {
         self.latest.push_back((map, tally));
     }
 
-    /// Counts what was given in `skipped` intervals without a MAP that was made, of which each had `available` minislots.
+    /// Counts the missed grants of `skipped` intervals without a MAP, each with `available`
+    /// minislots.
     fn count_missed(&mut self, skipped: u64, available: u64) {
         let (mut minislots, mut grants) = (0, 0);
         for missed in &self.missed {
@@ -631,7 +660,7 @@ impl Cmts {
         self.total.granted += grants.min(skipped);
     }
 
-    /// Takes in the requests that the MAP's acknowledgement time has reached.
+    /// Adds the requests that the acknowledgement time of the MAP has reached to the backlogs.
     fn consider(&mut self, map: u64, timing: &UpstreamTiming) {
         let start = timing.allocation_start(map);
         let loop_time = timing.minimum_request_grant();
@@ -651,7 +680,8 @@ impl Cmts {
         });
     }
 
-    /// Places what is given without a request, as long as it takes `most` minislots at most; minislots it takes.
+    /// Places polls and unsolicited grants, up to `most` minislots. Returns the number of minislots
+    /// they take.
     fn give_regularly(
         &mut self,
         map: Span,
@@ -668,7 +698,7 @@ impl Cmts {
                 .map(|map| periodic.take_due(map, timing, &mut self.due))
                 .sum();
             match periodic.given {
-                // Polls are where they are; their minislots are no more there for grants.
+                // A poll keeps its place. Its minislots are not available for grants.
                 Given::Poll => {
                     taken += self
                         .due
@@ -711,7 +741,7 @@ impl Cmts {
         taken
     }
 
-    /// Finds how much of its requests each flow may be granted in this MAP.
+    /// Finds how many requested bytes of each flow this MAP may grant.
     fn allow(&mut self, map: Span, timing: &UpstreamTiming) {
         let times = map.times(timing);
         for &index in self.waiting.iter().flatten() {
@@ -721,8 +751,9 @@ impl Cmts {
         }
     }
 
-    /// Bits × 10⁹ that the channel has to give in a MAP, of whose minislots `free` are left where neighbours take `taken`; `skipped`
-    /// intervals before it had no MAP. Neighbours take the same share of a capacity.
+    /// Capacity of a MAP for grants, in bits × 10⁹. Neighbours take `taken` of its minislots, and
+    /// `free` are left. `skipped` intervals before it had no MAP. If the capacity is limited,
+    /// neighbours take the same share of it.
     fn offered(
         &mut self,
         (skipped, map): (u64, Span),
@@ -742,7 +773,7 @@ impl Cmts {
         left.min(given * (all - i128::from(taken)).max(0) / all)
     }
 
-    /// Shares the budget among those that wait; what is left.
+    /// Shares the budget among the flows with a backlog. Returns the minislots that are left.
     fn share(&mut self, map: Span, budget: u64, timing: &UpstreamTiming) -> u64 {
         for &flow in &self.served {
             self.flows[flow].share = 0;
@@ -757,7 +788,8 @@ impl Cmts {
         })
     }
 
-    /// Gives each flow what its reserved rate has saved up, while there is something; what is left.
+    /// Gives each flow the bytes that its reserved rate has accumulated, while the budget lasts.
+    /// Returns the minislots that are left.
     fn give_reserved(&mut self, map: Span, mut budget: u64, timing: &UpstreamTiming) -> u64 {
         if self.reservations.is_empty() {
             return budget;
@@ -773,7 +805,7 @@ impl Cmts {
                 };
                 let reservation = &mut self.reservations[reservation as usize];
                 let saved = reservation.count(now, full, interval);
-                // Not a crumb in every MAP, but packets.
+                // Grant whole packets, not a few bytes in every MAP.
                 if saved < flow.allowed.min(full) {
                     continue;
                 }
@@ -794,7 +826,7 @@ impl Cmts {
         budget
     }
 
-    /// Shares what is left among the flows of a priority; what is left then.
+    /// Shares the budget among the flows of one priority. Returns the minislots that are left.
     fn share_among(
         &mut self,
         (priority, length): (usize, u64),
@@ -806,13 +838,14 @@ impl Cmts {
         }
         let (looked_at, whole) = self.admit((priority, length), budget, timing);
         let mut left = budget - whole;
-        // Grants come in the order of the line, which changes, so that nobody is always the last to be placed.
+        // Grants are placed in the order of `waiting`. That order changes, so that no flow is
+        // always placed last.
         for &(_, index) in &self.hungry {
             if self.flows[index].share == 0 {
                 self.served.push(index);
             }
         }
-        // Max-min fair: the least demands first, each at most an equal part of what is left.
+        // Max-min fair: the smallest demand first, each at most an equal part of what is left.
         self.hungry.sort_by_key(|&(wanted, _)| wanted.min(budget));
         for (done, &(wanted, index)) in self.hungry.iter().enumerate() {
             let each = left / (self.hungry.len() - done) as u64;
@@ -821,18 +854,22 @@ impl Cmts {
             self.flows[index].share += more;
         }
         let line = &mut self.waiting[priority];
-        // Those looked at go to the end of the line; if that is all, its head does, so that no one is always first.
+        // The examined flows go to the end of `waiting`. If all were examined, only the first one
+        // does, so that no flow is always first.
         line.rotate_left(if looked_at < line.len() { looked_at } else { 1 });
         if let Some(flow) = self.passed_over.take() {
-            // The next MAP that has room for it is its own.
+            // The next MAP with enough room serves this flow first.
             line.retain(|&other| other != flow);
             line.push_front(flow);
         }
         left
     }
 
-    /// Finds those at the head of the line among whom the budget is shared, so that each gets a packet's worth at least: into `hungry`. Requests that
-    /// must be answered whole are: the minislots they take. And how many of the line were looked at.
+    /// Selects the flows at the head of `waiting` that share the budget, so that each gets at least
+    /// one packet's worth, and stores them in `hungry`. Requests that must be granted whole get
+    /// their share here.
+    ///
+    /// Returns the number of examined flows, and the minislots of the whole requests.
     fn admit(
         &mut self,
         (priority, length): (usize, u64),
@@ -850,7 +887,8 @@ impl Cmts {
             let left = budget - least;
             if flow.cut == Cut::Never && wanted <= largest {
                 if wanted > self.most && !self.periodic.is_empty() {
-                    // What is given regularly leaves too little here: nothing can be saved up for that.
+                    // The periodic grants leave too few minislots in this MAP. Saving up capacity
+                    // cannot change that.
                     self.passed_over.get_or_insert(index);
                     continue;
                 }
@@ -861,12 +899,13 @@ impl Cmts {
                     continue;
                 }
                 if can_overhang && left > 0 && self.is_unlimited {
-                    // It runs on into the next interval.
+                    // The grant extends into the next interval.
                     give(flow, wanted, index, &mut self.served);
                     return (position + 1, budget - (least - whole));
                 }
                 if least == 0 {
-                    // First in line, and too long for what this MAP has: save up for it.
+                    // The flow is first, and its request is too long for this budget. Save the
+                    // budget for it.
                     self.carried += i128::from(left * timing.minislot_bytes) * i128::from(BYTE);
                     return (0, budget);
                 }
@@ -874,7 +913,7 @@ impl Cmts {
             }
             let part = wanted.min(packet);
             if part > left {
-                // What is left is too little for a packet, and better than nothing.
+                // The rest is too small for a packet, but it is not wasted.
                 if timing.room(left) > 0 {
                     self.hungry.push((wanted, index));
                     return (position + 1, whole);
@@ -889,7 +928,7 @@ impl Cmts {
         (self.waiting[priority].len(), whole)
     }
 
-    /// Cuts the grants of all shares out of the interval.
+    /// Places the grants for all shares in the interval.
     fn place(&mut self, map: Span, budget: u64, timing: &UpstreamTiming, grants: &mut Vec<Grant>) {
         let used: u64 = self.served.iter().map(|&flow| self.flows[flow].share).sum();
         let room = self.space.free().saturating_sub(used);
@@ -934,7 +973,8 @@ impl Cmts {
     }
 }
 
-/// What a flow of this scheduling type is given regularly, from `from` on; it is the `place`-th of such flows.
+/// The periodic grants or polls of a flow with this scheduling type, from `from` on. `place` counts
+/// such flows.
 fn regular(
     (flow, place): (usize, u64),
     scheduling: &Scheduling,
@@ -954,12 +994,13 @@ fn regular(
         Scheduling::Pgs(pgs) => {
             let bytes = pgs.rate.bytes_in(pgs.interval);
             let minislots = timing.minislots_for(bytes + timing.mac_header);
-            // As near to the nominal time as others leave room; half an interval at most.
+            // As close to the nominal time as other grants permit, at most half an interval late.
             let spans = [pgs.interval, pgs.interval / 2];
             (Given::Grant { minislots }, spans, 1)
         }
     };
-    // The CMTS is free to choose the times: far apart, whatever the number of flows.
+    // The CMTS is free to choose the times. They are spread far apart, whatever the number of
+    // flows.
     let turn = place.wrapping_mul(GOLDEN);
     let phase = (u128::from(spans[0].as_nanos()) * u128::from(turn)) >> 64;
     let phase = Instant::from_nanos(phase as u64);
@@ -968,7 +1009,6 @@ fn regular(
     Some(Periodic::new(flow, given, first, spans, times))
 }
 
-/// Adds to a flow's share.
 fn give(flow: &mut FlowState, minislots: u64, index: usize, served: &mut Vec<usize>) {
     if minislots > 0 && flow.share == 0 {
         served.push(index);
@@ -976,7 +1016,8 @@ fn give(flow: &mut FlowState, minislots: u64, index: usize, served: &mut Vec<usi
     flow.share += minislots;
 }
 
-/// Places a grant that must not be cut: the minislots of the next MAP that it runs on into, if it does.
+/// Places a grant that must not be cut. If it extends into the next MAP, returns that MAP and the
+/// number of minislots in it.
 fn place_whole(
     flow: &mut FlowState,
     (index, map): (usize, Span),
@@ -1004,7 +1045,8 @@ fn place_whole(
     overhang
 }
 
-/// Places a flow's share in as many pieces as it takes; minislots left of the budget then.
+/// Places the share of a flow in as many pieces as needed. Returns the minislots left in the
+/// budget.
 fn place_pieces(
     flow: &mut FlowState,
     (index, map): (usize, u64),
@@ -1030,7 +1072,8 @@ fn place_pieces(
         };
         left -= minislots;
         let overhead = match flow.cut {
-            // The space ends before the request does: this becomes a fragment.
+            // The run of free minislots is shorter than the request, so this grant carries a
+            // fragment.
             Cut::Fragments(overhead) if timing.room(minislots) < flow.backlog => overhead,
             _ => overhead,
         };
@@ -1053,7 +1096,7 @@ fn place_pieces(
 }
 
 impl FlowState {
-    /// Minislots it wants for all it waits for.
+    /// Minislots needed for all bytes that the MAP may grant to the flow.
     fn wanted(&self, timing: &UpstreamTiming) -> u64 {
         match (self.allowed, self.cut) {
             (0, _) => 0,
@@ -1065,14 +1108,14 @@ impl FlowState {
     }
 }
 
-/// A reserved rate as the CMTS keeps it, with room for MAC headers.
+/// A reserved rate, raised by the room for MAC headers.
 fn raised(rate: Rate, timing: &UpstreamTiming) -> Rate {
     let with_header = u128::from(MEAN_PACKET + timing.mac_header);
     Rate((u128::from(rate.0) * with_header / u128::from(MEAN_PACKET)) as u64)
 }
 
 impl Reservation {
-    /// Nothing is saved up at `now`.
+    /// An empty bucket at `now`.
     fn new(rate: Rate, now: Instant) -> Self {
         Self {
             rate,
@@ -1081,7 +1124,7 @@ impl Reservation {
         }
     }
 
-    /// Bytes saved up by `now`, at most a packet and what two MAPs bring.
+    /// Bytes accumulated by `now`: at most one packet and the tokens of two MAP intervals.
     fn count(&mut self, now: Instant, packet: u64, map_interval: Duration) -> u64 {
         let per_map = u128::from(self.rate.0) * u128::from(map_interval.as_nanos());
         let most = u128::from(packet) * u128::from(BYTE) + 2 * per_map;
@@ -1091,7 +1134,7 @@ impl Reservation {
         self.saved / BYTE
     }
 
-    /// Bytes were granted.
+    /// Removes granted bytes.
     fn spend(&mut self, bytes: u64) {
         self.saved = self.saved.saturating_sub(bytes.saturating_mul(BYTE));
     }

@@ -1,55 +1,61 @@
-//! How many bytes of a service flow's requests a MAP may grant: the CMTS's side of the flow's rate limits.
+//! The rate limits of a service flow at the CMTS: how many requested bytes a MAP may grant.
 //!
-//! MULPI Annex C has both ends keep the limits: the modem requests no more than they allow (`token_bucket.rs`), and the CMTS, which
-//! does not trust it, defers grants that would exceed them. Here as there over any number of consecutive MAP intervals of length
-//! *T* the bytes granted are at most `R·n·T + B` and at most `P·n·T + 1522`. A request that finds too few tokens stays outstanding;
-//! its rest is granted in the MAPs that follow.
+//! MULPI Annex C requires both ends to enforce the limits. The modem requests no more than they
+//! allow (`token_bucket.rs`). The CMTS does not trust the modem and defers grants that would exceed
+//! them.
 //!
-//! The limits count MAC PDU bytes, and a request counts MAC headers too. The CMTS takes the tokens of all granted bytes when it
-//! makes the MAP, and gives back those of headers and of bytes that carried nothing once it knows what the burst carried.
+//! The bound is the same at both ends. Over any `n` consecutive MAP intervals of length *T*, the
+//! granted bytes are at most `R·n·T + B` and at most `P·n·T + 1522`. A request that finds too few
+//! tokens stays outstanding, and later MAPs grant the rest of it.
+//!
+//! The limits count bytes of MAC PDUs, but a request also counts MAC headers. When the CMTS makes
+//! the MAP, it takes tokens for all granted bytes. Once it knows what the burst carried, it returns
+//! the tokens of headers and of unused bytes.
 
 use crate::link::docsis::token_bucket::Limits;
 use crate::time::{Duration, Instant};
 
-/// Tokens are counted in 10⁻⁹ bit, so that a rate in bit/s times nanoseconds is whole tokens.
+/// Tokens are counted in 10⁻⁹ bit. A rate in bit/s times nanoseconds is then a whole number of
+/// tokens.
 const PER_BYTE: i128 = super::BYTE as i128;
 
-/// One bucket of the CMTS for a service flow.
+/// One token bucket of the CMTS for a service flow.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     /// Bit/s.
     rate: u64,
-    /// Tokens it holds at most between two MAPs.
+    /// Largest number of tokens between two MAPs.
     depth: i128,
     tokens: i128,
 }
 
 impl Bucket {
-    /// What `time` brings.
+    /// Tokens added in `time`.
     fn brought(&self, time: Duration) -> i128 {
         i128::from(self.rate) * i128::from(time.as_nanos())
     }
 
-    /// Tokens that a MAP may use: those held, and those of its own interval.
+    /// Tokens that a MAP may use: the tokens in the bucket, and those added during its own
+    /// interval.
     fn of_map(&self, times: Times) -> i128 {
         (self.tokens + self.brought(times.before)).min(self.depth) + self.brought(times.within)
     }
 }
 
-/// Time that counts for the tokens of a MAP: what passed since the MAP before, and the MAP's own interval.
+/// The times in which a MAP gets tokens: since the MAP before, and within its own interval.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     before: Duration,
     within: Duration,
 }
 
-/// The CMTS's token buckets of one upstream service flow.
+/// The token buckets of one upstream service flow at the CMTS.
 #[derive(Debug, Clone)]
 pub struct Shaper {
     buckets: [Option<Bucket>; 2],
-    /// Time between two additions of tokens; zero: they come continuously.
+    /// Time between two additions of tokens. Zero: tokens are added continuously.
     tick: Duration,
-    /// Up to when tokens have been added.
+    /// Time up to which tokens have been added.
     until: Instant,
 }
 
@@ -65,7 +71,7 @@ impl Shaper {
         shaper
     }
 
-    /// Other limits hold from now on; tokens are kept as far as the buckets hold them.
+    /// Sets other limits from now on. Tokens above the new depth are lost.
     pub fn change(&mut self, limits: Limits) {
         let bounds = [
             limits.sustained.map(|rate| (rate, limits.burst)),
@@ -83,8 +89,9 @@ impl Shaper {
         }
     }
 
-    /// Bytes of `wanted` that a MAP over `start` to `end` may grant. Of a request that is not to be cut, all or nothing: all once
-    /// each bucket holds its bytes, or is full.
+    /// Requested bytes, of `wanted`, that a MAP from `start` to `end` may grant. A request that
+    /// must not be cut gets all or nothing: all of it once each bucket holds enough tokens or is
+    /// full.
     pub fn allowed(&self, wanted: u64, is_cut: bool, [start, end]: [Instant; 2]) -> u64 {
         let times = self.times([start, end]);
         let mut allowed = wanted;
@@ -102,7 +109,7 @@ impl Shaper {
         allowed
     }
 
-    /// A MAP over `start` to `end` grants `bytes`.
+    /// A MAP from `start` to `end` grants `bytes`.
     pub fn spend(&mut self, bytes: u64, [start, end]: [Instant; 2]) {
         let times = self.times([start, end]);
         for bucket in self.buckets.iter_mut().flatten() {
@@ -112,14 +119,14 @@ impl Shaper {
         self.until = self.until.max(end);
     }
 
-    /// Of the bytes granted so many were no PDU bytes.
+    /// Returns the tokens of granted bytes that were not PDU bytes.
     pub fn give_back(&mut self, bytes: u64) {
         for bucket in self.buckets.iter_mut().flatten() {
             bucket.tokens = (bucket.tokens + i128::from(bytes) * PER_BYTE).min(bucket.depth);
         }
     }
 
-    /// An unsolicited grant carried `bytes` of PDU.
+    /// Takes the tokens of `bytes` of PDU that an unsolicited grant carried.
     pub fn take(&mut self, bytes: u64) {
         for bucket in self.buckets.iter_mut().flatten() {
             bucket.tokens -= i128::from(bytes) * PER_BYTE;
@@ -158,7 +165,7 @@ mod tests {
         [n, n + 1].map(|n| Instant::from_nanos(n * T))
     }
 
-    /// What each of `maps` grants while there is always more to grant.
+    /// Bytes that each of `maps` grants while the backlog is unlimited.
     fn granted(shaper: &mut Shaper, maps: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let grant = |n| {
             let bytes = shaper.allowed(1 << 40, true, map(n));
@@ -203,7 +210,8 @@ mod tests {
     #[test]
     fn a_burst_that_is_not_cut_waits_for_all_its_tokens_or_for_full_buckets() {
         let mut shaper = Shaper::new(limits(800_000, 1522, None), Duration::ZERO);
-        // 200 B in a MAP: a burst beyond the bucket's depth is granted from a full one.
+        // A MAP interval adds 200 B. A burst larger than the bucket is granted if the bucket is
+        // full.
         assert_eq!(shaper.allowed(3000, false, map(0)), 3000);
         shaper.spend(3000, map(0));
         let waits = (1..30).take_while(|&n| shaper.allowed(1000, false, map(n)) == 0);
@@ -223,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// The limits hold over all runs of consecutive MAPs, whatever is wanted when.
+        /// The limits hold over every number of consecutive MAPs, whatever the requests are.
         #[test]
         fn grants_keep_both_limits_over_every_number_of_maps(
             sustained in 100_000_u64..300_000_000,
