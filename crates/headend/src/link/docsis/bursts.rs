@@ -1,8 +1,10 @@
-//! Bursts (DOCSIS 1.0 to 2.0): one request is outstanding, for one burst, which is one packet or several behind each other.
+//! Bursts (DOCSIS 1.0 to 2.0): one request is outstanding, for one burst of one or more packets.
 //!
-//! A burst is put together when it is asked for, of what the [token buckets](super::token_bucket) have cleared by then: that is when its
-//! packets leave the queue. Where fragmentation is allowed a grant may be smaller than the burst; the CMTS then grants the rest by and by, and the
-//! burst comes out when its last fragment has. The CMTS has the packets of a burst when it has all of it.
+//! A burst is assembled when it is requested, from the bytes that the [token
+//! buckets](super::token_bucket) have cleared by then. Its packets leave the queue at that time.
+//!
+//! With fragmentation, a grant may be smaller than the burst. The CMTS then grants the rest in
+//! later MAPs. The CMTS delivers the packets of a burst when it has received the last fragment.
 
 use std::collections::VecDeque;
 
@@ -15,32 +17,33 @@ use crate::queue::Framing;
 use crate::time::Instant;
 use crate::trace::DropReason;
 
-/// Bytes of the concatenation header before a burst of several packets: a MAC header without extensions.
+/// Bytes of the concatenation header before a burst of several packets: a MAC header without
+/// extensions.
 const CONCATENATION_HEADER: u64 = 6;
-/// Bytes that each fragment costs: a MAC header with the fragmentation extension, and a CRC.
+/// Overhead of each fragment, in bytes: a MAC header with the fragmentation extension, and a CRC.
 pub const FRAGMENT_OVERHEAD: u64 = 16 + 4;
 
-/// Bursts, one after the other.
+/// The bursts of one service flow.
 #[derive(Debug)]
 pub struct Bursts {
-    /// Largest burst of several packets, bytes; zero: bursts are single packets.
+    /// Largest burst of several packets, in bytes. Zero: a burst is one packet.
     limit: u64,
-    /// The burst asked for, or to be asked for.
+    /// The burst that is requested or will be requested next.
     burst: VecDeque<Packet>,
     /// Its bytes.
     bytes: u64,
-    /// Bytes asked for and not granted.
+    /// Bytes that are requested and not granted.
     outstanding: u64,
-    /// PDU bytes cleared and not used.
+    /// PDU bytes that are cleared and not used.
     cleared: u64,
-    /// When the burst that was granted last begins, until it is prepared.
+    /// Start of the burst that was granted last, until the burst is prepared.
     begins: Option<Instant>,
-    /// Taken from the queue, and not in the burst.
+    /// A packet that is dequeued and not in the burst.
     next: Option<Packet>,
 }
 
 impl Bursts {
-    /// Nothing sent, nothing asked for.
+    /// No burst and no request.
     pub fn new(limit: u64) -> Self {
         Self {
             limit,
@@ -53,32 +56,32 @@ impl Bursts {
         }
     }
 
-    /// Packets in its hands.
+    /// Packets that are dequeued and not sent.
     pub fn held(&self) -> u64 {
         self.burst.len() as u64 + u64::from(self.next.is_some())
     }
 
-    /// Whether it waits for no grant, nor for a burst that a request may ride in.
+    /// Whether it waits neither for a grant nor for a burst on which a request may be piggybacked.
     pub fn is_idle(&self) -> bool {
         self.outstanding == 0 && self.begins.is_none()
     }
 
-    /// Whether the burst granted is to be prepared.
+    /// Whether the granted burst must still be prepared.
     pub fn awaits_burst(&self) -> bool {
         self.begins.is_some()
     }
 
-    /// No request rides in the burst that was granted: it need not be prepared.
+    /// No request is piggybacked on the granted burst, so it is not prepared.
     pub fn skip_burst(&mut self) {
         self.begins = None;
     }
 
-    /// Whether something waits that was not asked for.
+    /// Whether there are packets that are not requested.
     pub fn wants_request(&self, supply: &Supply) -> bool {
         self.outstanding == 0 && (self.held() > 0 || supply.queued() > 0)
     }
 
-    /// When its next packet may be asked for.
+    /// Time at which the next packet may be requested.
     pub fn ready_at(&mut self, supply: &mut Supply, cx: &mut Context<'_>) -> Instant {
         if !self.burst.is_empty() {
             return Instant::ZERO;
@@ -97,7 +100,7 @@ impl Bursts {
         }
     }
 
-    /// Asks for a burst: its bytes.
+    /// Requests a burst. Returns its bytes.
     pub fn request(
         &mut self,
         supply: &mut Supply,
@@ -114,7 +117,7 @@ impl Bursts {
         (self.bytes > 0).then_some(self.bytes)
     }
 
-    /// Puts the next burst together.
+    /// Assembles the next burst.
     fn put_together(&mut self, supply: &mut Supply, timing: &UpstreamTiming, cx: &mut Context<'_>) {
         self.cleared += supply.buckets.take_cleared(cx.now);
         while let Some(packet) = self.next.take().or_else(|| self.draw(supply, cx)) {
@@ -139,7 +142,7 @@ impl Bursts {
         }
     }
 
-    /// The next packet from the queue; what a law drops meanwhile needs no tokens any more.
+    /// Dequeues the next packet. Packets that the queue discipline drops meanwhile need no tokens.
     fn draw(&mut self, supply: &mut Supply, cx: &mut Context<'_>) -> Option<Packet> {
         let before = supply.queued();
         let packet = supply.take(cx);
@@ -160,12 +163,12 @@ impl Bursts {
         }
     }
 
-    /// A request was not heard: the burst stays as it is.
+    /// A request was lost. The burst stays as it is.
     pub fn lost(&mut self, bytes: u64) {
         self.outstanding -= bytes;
     }
 
-    /// Gives up the burst that was asked for.
+    /// Drops the requested burst.
     pub fn give_up(
         &mut self,
         supply: &mut Supply,
@@ -179,8 +182,8 @@ impl Bursts {
         }
     }
 
-    /// The service flow is deleted: gives up what is in its hands. A burst that is granted in part
-    /// is lost. No grant is left to be used.
+    /// The service flow is deleted: drops the dequeued packets. A burst that is granted in part is
+    /// lost. No grant stays unused, so the result is zero.
     pub fn abandon(&mut self, supply: &Supply, _: &UpstreamTiming, cx: &mut Context<'_>) -> u64 {
         for packet in self.burst.drain(..).chain(self.next.take()) {
             supply.discard(packet, DropReason::ServiceFlowDeleted, cx);
@@ -189,7 +192,8 @@ impl Bursts {
         0
     }
 
-    /// A MAP brought a grant, for the burst or a fragment of it: what it carries, and with the last one, what the burst did.
+    /// A MAP brings a grant, for the burst or for a fragment of it. Returns what the grant carries.
+    /// The result for the last fragment includes the PDU bytes of the whole burst.
     pub fn granted(
         &mut self,
         supply: &mut Supply,
@@ -217,7 +221,7 @@ impl Bursts {
         })
     }
 
-    /// Sends the burst on its way; its PDU bytes.
+    /// Sends the burst. Returns its PDU bytes.
     fn send(&mut self, supply: &mut Supply, at: Instant, cx: &mut Context<'_>) -> u64 {
         self.bytes = 0;
         let mut pdu = 0;
@@ -228,7 +232,8 @@ impl Bursts {
         pdu
     }
 
-    /// A grant came that was not requested: packets that fit into it go as one burst; one that never would is given up. What it carries.
+    /// An unsolicited grant arrives. Packets that fit into it are sent as one burst. A packet that
+    /// is longer than such a grant is dropped. Returns what the grant carries.
     pub fn given(
         &mut self,
         supply: &mut Supply,
@@ -245,7 +250,7 @@ impl Bursts {
             };
         }
         while let Some(too_long) = self.first_beyond(room, supply, timing, cx) {
-            // Its tokens are for those that are sent.
+            // The tokens of the dropped packet are available to other packets.
             self.forget(supply, Framing::ETHERNET.bytes(&too_long), cx.now);
             supply.discard(too_long, DropReason::Overlimit, cx);
         }
@@ -265,7 +270,7 @@ impl Bursts {
         }
     }
 
-    /// The packet to be sent next, if it is too long for `room`.
+    /// The next packet to send, if it is too long for `room`.
     fn first_beyond(
         &mut self,
         room: u64,
@@ -280,7 +285,7 @@ impl Bursts {
             .take_if(|packet| timing.mac_header + Framing::ETHERNET.bytes(packet) > room)
     }
 
-    /// The burst is being prepared: when it begins (what it carries is known already).
+    /// Prepares the burst. Returns its start; what it carries is known already.
     pub fn prepare_burst(
         &mut self,
         _: &mut Supply,

@@ -1,9 +1,12 @@
-//! Continuous concatenation and fragmentation (DOCSIS 3.0 and later): what a modem asks for, and how it fills grants.
+//! Continuous concatenation and fragmentation (DOCSIS 3.0 and later): what a modem requests, and
+//! how it fills grants.
 //!
-//! A flow's bytes are a stream that grants cut anywhere; a packet is on its way once its last byte is. Several requests may be outstanding.
-//! Packets leave the queue when they are requested, when the MAP with their grant arrives, or when their burst is prepared.
-//! Bytes are cleared for request by the [token buckets](super::token_bucket) and only cleared bytes are sent, so what the
-//! rounding to minislots leaves over in a grant stays empty.
+//! The bytes of a flow are a stream that grants cut at any byte. A packet is sent once its last
+//! byte is. Several requests may be outstanding. Packets are dequeued when they are requested, when
+//! the MAP with their grant arrives, or when their burst is prepared ([`DequeueAt`]).
+//!
+//! The [token buckets](super::token_bucket) clear bytes for requests, and only cleared bytes are
+//! sent. The part of a grant that results from rounding up to minislots therefore stays empty.
 
 use std::collections::VecDeque;
 
@@ -16,40 +19,41 @@ use crate::queue::Framing;
 use crate::time::Instant;
 use crate::trace::DropReason;
 
-/// Requests count in units of so many bytes (DOCS-QOS3-MIB: the multiplier of TLV 24.26 and its default).
+/// Unit of requests, in bytes (DOCS-QOS3-MIB: the multiplier of TLV 24.26 and its default).
 const REQUEST_UNIT: u64 = 4;
 
 /// Bytes of a packet that are not sent yet.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rest {
-    /// Of its MAC header.
+    /// Bytes of its MAC header.
     header: u64,
-    /// Of its PDU.
+    /// Bytes of its PDU.
     pdu: u64,
 }
 
-/// A stream of bytes.
+/// The stream of bytes of one service flow.
 #[derive(Debug)]
 pub struct Continuous {
     dequeue_at: DequeueAt,
-    /// PDU bytes asked for and not drawn.
+    /// PDU bytes that are requested and not sent yet.
     requested: u64,
-    /// Bytes asked for, MAC headers included, and not granted.
+    /// Bytes that are requested and not granted, including MAC headers.
     outstanding: u64,
-    /// Grants whose bursts are not prepared yet, in the order of time.
+    /// Grants whose bursts are not prepared yet, in order of time.
     grants: VecDeque<Grant>,
-    /// A packet of which a part is sent.
+    /// A packet that is partly sent.
     partial: Option<Packet>,
-    /// The bytes of `partial` that are not sent yet; zero without one.
+    /// The bytes of `partial` that are not sent yet. Zero if there is no such packet.
     rest: Rest,
-    /// The transmit queue: packets that were scheduled when they were requested. Empty but for [`DequeueAt::Request`].
+    /// The transmit queue: packets that were dequeued when they were requested. Always empty unless
+    /// [`DequeueAt::Request`] is in use.
     scheduled: VecDeque<Packet>,
-    /// Its PDU bytes.
+    /// PDU bytes of the transmit queue.
     scheduled_pdu: u64,
 }
 
 impl Continuous {
-    /// Nothing sent, nothing asked for.
+    /// An empty stream without requests.
     pub fn new(dequeue_at: DequeueAt) -> Self {
         Self {
             dequeue_at,
@@ -63,29 +67,29 @@ impl Continuous {
         }
     }
 
-    /// Packets in its hands.
+    /// Packets that are dequeued and not fully sent.
     pub fn held(&self) -> u64 {
         u64::from(self.rest.pdu > 0) + self.scheduled.len() as u64
     }
 
-    /// Whether a request of it is not granted yet.
+    /// Whether a request is not fully granted.
     pub fn has_outstanding(&self) -> bool {
         self.outstanding > 0
     }
 
-    /// Whether a grant's burst is to be prepared.
+    /// Whether the burst of a grant must still be prepared.
     pub fn awaits_burst(&self) -> bool {
         !self.grants.is_empty()
     }
 
-    /// Whether something waits that was not asked for.
+    /// Whether there are bytes that are not requested.
     pub fn wants_request(&self, supply: &Supply) -> bool {
         self.waiting_pdu(supply) > 0
             && (supply.buckets.waiting() + supply.buckets.cleared() > 0
                 || self.shortage(supply, 0) > 0)
     }
 
-    /// When there will be something to ask for.
+    /// Time from which on bytes can be requested.
     pub fn ready_at(&mut self, supply: &mut Supply, _: &mut Context<'_>) -> Instant {
         if self.shortage(supply, 0) > 0 {
             return Instant::ZERO;
@@ -93,7 +97,7 @@ impl Continuous {
         supply.buckets.cleared_at(supply.buckets.waiting().min(64))
     }
 
-    /// Asks for everything cleared: the bytes of the request.
+    /// Requests all cleared bytes. Returns the bytes of the request.
     pub fn request(
         &mut self,
         supply: &mut Supply,
@@ -111,7 +115,7 @@ impl Continuous {
         (bytes > 0).then_some(bytes)
     }
 
-    /// Moves the packets that are about to be requested from the queue into the transmit queue.
+    /// Moves the packets that are about to be requested from the queue to the transmit queue.
     fn schedule(&mut self, supply: &mut Supply, cx: &mut Context<'_>) {
         while self.rest.pdu + self.scheduled_pdu < self.requested {
             let before = supply.queued();
@@ -124,12 +128,12 @@ impl Continuous {
         }
     }
 
-    /// A request was not heard.
+    /// A request was lost.
     pub fn lost(&mut self, bytes: u64) {
         self.outstanding -= bytes;
     }
 
-    /// Gives up the packets that a request of `bytes` was for.
+    /// Drops the packets of a request of `bytes`.
     pub fn give_up(
         &mut self,
         supply: &mut Supply,
@@ -146,15 +150,17 @@ impl Continuous {
             bytes = bytes.saturating_sub(header + pdu);
             supply.discard(packet, DropReason::RetryLimit, cx);
         }
-        // What was cleared is spent, what a law dropped besides is not.
+        // The tokens of the requested bytes are spent. Bytes that the queue discipline dropped in
+        // addition need no tokens.
         let gone = before - self.waiting_pdu(supply);
         let requested = gone.min(self.requested);
         self.requested -= requested;
         self.forget(supply, gone - requested, cx.now);
     }
 
-    /// The service flow is deleted: gives up what is in its hands. A packet of which the CMTS has a
-    /// part is lost, as the rest never comes. The bytes of grants that are not used then.
+    /// The service flow is deleted: drops the packets in its hands. A packet that the CMTS has
+    /// received in part is lost, because the rest is never sent. Returns the bytes of grants that
+    /// stay unused.
     pub fn abandon(
         &mut self,
         supply: &Supply,
@@ -180,7 +186,7 @@ impl Continuous {
         unused
     }
 
-    /// A MAP brought a grant. If it is filled now: what it carries.
+    /// A MAP brings a grant. Returns what the grant carries, if it is filled now.
     pub fn granted(
         &mut self,
         supply: &mut Supply,
@@ -194,7 +200,7 @@ impl Continuous {
             .then(|| self.fill(supply, (grant, grant.credit), timing, cx))
     }
 
-    /// A grant came that was not requested: what it carries.
+    /// An unsolicited grant arrives. Returns what it carries.
     pub fn given(
         &mut self,
         supply: &mut Supply,
@@ -207,12 +213,14 @@ impl Continuous {
         self.fill(supply, (grant, room), timing, cx)
     }
 
-    /// The burst of a grant that was given and used is to be prepared: a request may ride in it.
+    /// The burst of an unsolicited grant must be prepared, because a request may be piggybacked on
+    /// it.
     pub fn await_burst(&mut self, grant: Grant) {
         self.grants.push_back(grant);
     }
 
-    /// The next burst is being prepared: draws its packets if that is when. When it begins, and what it carries if that was not known.
+    /// Prepares the next burst, and fills it if packets are dequeued at this time. Returns the
+    /// start of the burst, and what it carries, if that was not known.
     pub fn prepare_burst(
         &mut self,
         supply: &mut Supply,
@@ -228,7 +236,8 @@ impl Continuous {
         (timing.minislot_start(grant.map, grant.first), carried)
     }
 
-    /// Fills a grant with up to `most` bytes and sends what is complete on its way; what the grant carries.
+    /// Fills a grant with up to `most` bytes, and sends the packets that are complete. Returns what
+    /// the grant carries.
     fn fill(
         &mut self,
         supply: &mut Supply,
@@ -259,7 +268,7 @@ impl Continuous {
                 self.partial = Some(packet);
             }
         }
-        // What the law dropped on the way out needs no tokens any more.
+        // Packets that the queue discipline dropped during the dequeue need no tokens.
         self.forget(supply, before - sent_pdu - self.waiting_pdu(supply), cx.now);
         Carried {
             credit: grant.credit,
@@ -268,12 +277,13 @@ impl Continuous {
         }
     }
 
-    /// PDU bytes waiting, those of a packet partly sent included.
+    /// PDU bytes that are not sent, including the rest of a partly sent packet.
     fn waiting_pdu(&self, supply: &Supply) -> u64 {
         supply.queued() + self.scheduled_pdu + self.rest.pdu
     }
 
-    /// The packet of which a part is sent, or the next one, of which nothing is; `rest` is its rest then.
+    /// The partly sent packet, or else the next packet. `rest` is then the part of it that is not
+    /// sent.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -285,7 +295,7 @@ impl Continuous {
         timing: &UpstreamTiming,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
-        // The last bytes of a packet are its PDU's.
+        // The last bytes of a packet belong to its PDU.
         if self.rest.pdu > 0 {
             return self.partial.take();
         }
@@ -303,7 +313,8 @@ impl Continuous {
         Some(packet)
     }
 
-    /// `bytes` left the queue without being sent: the newest claims are dropped first.
+    /// `bytes` left the queue without being sent. Bytes that are not requested are subtracted
+    /// first.
     pub fn forget(&mut self, supply: &mut Supply, bytes: u64, now: Instant) {
         if bytes > 0 {
             let unrequested = bytes.min(supply.buckets.waiting() + supply.buckets.cleared());
@@ -312,12 +323,14 @@ impl Continuous {
         }
     }
 
-    /// Bytes by which what was asked for and is not sent yet falls short of what the cleared bytes need, MAC headers included.
+    /// The additional bytes that the cleared bytes need, MAC headers included, beyond those already
+    /// requested or granted and not sent.
     fn shortage(&self, supply: &Supply, mac_header: u64) -> u64 {
         let depth = supply.queue.depth();
         let Rest { header, pdu } = self.rest;
         let from_queue = self.requested.saturating_sub(pdu + self.scheduled_pdu);
-        // Of the queued packets, those that begin within the cleared bytes; estimated by the mean size while only a part is cleared.
+        // The number of queued packets that begin within the cleared bytes. If only a part is
+        // cleared, it is estimated from the mean packet size.
         let from_queue = if from_queue == depth.bytes {
             depth.packets
         } else {

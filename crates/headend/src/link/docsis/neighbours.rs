@@ -1,9 +1,17 @@
-//! Other customers of an upstream as a load: they take minislots, and their requests get in the way, without a packet or an event of theirs.
+//! Other customers of an upstream, as a load: they take minislots, and their requests collide with
+//! those of the modems. They have no packets and no events.
 //!
-//! The load is log-normal: mean × exp(σz − σ²/2) with σ² = ln(1 + b²), b its burstiness, and z a stationary Gaussian
-//! process of standard deviation 1 whose correlation fades as exp(−t/correlation). From one MAP that is made to the next, however far, z
-//! is advanced exactly: z' = ρz + √(1 − ρ²)·n with ρ = exp(−Δt/correlation). What exceeds the channel is cut off, and the load before the cut is as much
-//! above the mean as is needed for what is left to have that mean. Their requests are Poisson, as many as the load of the moment makes.
+//! The load is log-normal: mean × exp(σz − σ²/2) with σ² = ln(1 + b²), where b is its burstiness. z
+//! is a stationary Gaussian process of standard deviation 1, with correlation exp(−t/correlation).
+//!
+//! Some MAPs are not made. From one MAP that is made to the next, z advances exactly, whatever the
+//! distance: z' = ρz + √(1 − ρ²)·n with ρ = exp(−Δt/correlation).
+//!
+//! The load is cut off at the whole channel. The mean before the cut is larger, so that the mean
+//! after the cut is the configured one.
+//!
+//! The requests of the neighbours are a Poisson process, with a rate proportional to the current
+//! load.
 
 use super::setup::Neighbours;
 use super::timing::UpstreamTiming;
@@ -11,21 +19,22 @@ use crate::math;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
-/// The load as it goes on.
+/// The load of the neighbours over time.
 #[derive(Debug)]
 pub struct NeighbourLoad {
     config: Neighbours,
-    /// σ of the load's logarithm.
+    /// σ of the logarithm of the load.
     sigma: f64,
-    /// z, and the MAP it is of.
+    /// z, and the MAP for which it was computed.
     level: f64,
     map: Option<u64>,
-    /// The log-normal of mean 1, in that MAP.
+    /// The log-normal factor of mean 1 in that MAP.
     burst: f64,
-    /// What its mean is multiplied by at the time, and the mean share before the cut that belongs to it.
+    /// Factor of the mean load at this time of day, and the mean share before the cut that belongs
+    /// to it.
     scale: f64,
     uncut: f64,
-    /// Requests of theirs in one opportunity at the mean load.
+    /// Mean number of their requests in one opportunity, at the mean load.
     requests: f64,
     rng: Rng,
 }
@@ -50,14 +59,15 @@ impl NeighbourLoad {
         }
     }
 
-    /// Minislots they take of MAP `map`; MAPs are asked for in order, and may be left out.
+    /// Minislots that they take of MAP `map`. The calls must be in the order of MAPs and may skip
+    /// some.
     pub fn minislots(&mut self, map: u64, timing: &UpstreamTiming) -> u64 {
         self.advance(map, timing);
         let share = (self.uncut * self.burst).min(1.0);
         (share * timing.minislots_per_map() as f64 + 0.5) as u64
     }
 
-    /// Whether one of them sends in an opportunity of the latest MAP.
+    /// Draws whether one of them sends in an opportunity of the latest MAP.
     pub fn is_requesting(&mut self) -> bool {
         let nobody = math::exp(-self.requests * (self.burst * self.scale));
         self.rng.uniform() >= nobody
@@ -80,7 +90,7 @@ impl NeighbourLoad {
         }
     }
 
-    /// Correlation of the level over a span.
+    /// Correlation of the level over a time `span`.
     fn kept(&self, span: Duration) -> f64 {
         if self.config.correlation.is_zero() {
             return 0.0;
@@ -96,8 +106,9 @@ impl NeighbourLoad {
     }
 }
 
-/// The mean m of a log-normal share whose part up to the whole channel has the mean `share`: E[min(X, 1)] = m·Φ(−d − σ) + 1 − Φ(−d), where
-/// d = (ln m − σ²/2)/σ. Infinite where the mean is the whole channel.
+/// The mean m of a log-normal share X before the cut, so that the mean after the cut is `share`.
+/// The cut at the whole channel gives E[min(X, 1)] = m·Φ(−d − σ) + 1 − Φ(−d), where d = (ln m −
+/// σ²/2)/σ. The result is infinite if `share` is the whole channel.
 fn mean_before_cut(share: f64, sigma: f64) -> f64 {
     if share >= 1.0 {
         return f64::INFINITY;
@@ -113,7 +124,7 @@ fn mean_before_cut(share: f64, sigma: f64) -> f64 {
     while after_cut(high) < share && high < f64::MAX / 2.0 {
         (low, high) = (high, 2.0 * high);
     }
-    // Halved until nothing is between them.
+    // Bisection down to the precision of the type.
     for _ in 0..f64::MANTISSA_DIGITS {
         let middle = f64::midpoint(low, high);
         if after_cut(middle) < share {
@@ -142,7 +153,8 @@ mod tests {
         NeighbourLoad::new(config, &Plant::docsis31().upstream_timing())
     }
 
-    /// Mean and standard deviation of the share taken, and its correlation from one look to the next, looking at every `step`th MAP.
+    /// Mean and standard deviation of the share taken, and its correlation from one sample to the
+    /// next. One sample is taken every `step` MAPs.
     fn moments(load: &mut NeighbourLoad, step: u64) -> [f64; 3] {
         let timing = Plant::docsis31().upstream_timing();
         let all = timing.minislots_per_map() as f64;
@@ -172,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The cut takes from the bursts, and the mean stays what was asked for.
+    /// The cut shortens the bursts, and the mean stays as configured.
     #[test]
     fn the_mean_is_what_is_left_after_the_cut() {
         for (load, burstiness) in [(0.5, 0.5), (0.9, 0.5), (0.7, 2.0), (0.95, 1.0)] {
@@ -227,7 +239,7 @@ mod tests {
         load.minislots(0, &timing);
         let trials = 200_000;
         let taken = (0..trials).filter(|_| load.is_requesting()).count();
-        // 1000 requests a second, an opportunity every 135 µs.
+        // 1000 requests per second, and an opportunity every 135 µs.
         let expected = 1.0 - math::exp(-0.135);
         assert!((taken as f64 / f64::from(trials) - expected).abs() < 0.003);
     }

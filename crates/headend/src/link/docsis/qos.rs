@@ -1,6 +1,8 @@
-//! What a service flow asks of the CMTS: its scheduling type with its parameters, its priority, the rate reserved for it.
+//! The quality of service of a service flow: its scheduling type with parameters, its priority, its
+//! reserved rate.
 //!
-//! MULPI §7.2.3 (upstream scheduling services) and Annex C (service flow encodings); numbers in brackets are TLVs below 24.
+//! Source: MULPI §7.2.3 (upstream scheduling services) and Annex C (service flow encodings).
+//! Numbers in brackets are TLVs below 24.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::time::Duration;
 use crate::units::{ByteCount, Rate};
 
-/// How the CMTS treats a service flow among others.
+/// Quality of service of a service flow at the CMTS.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Qos {
-    /// Traffic priority (7), 0 to 7: a higher one is served first.
+    /// Traffic priority (7), 0 to 7. A higher priority is served first.
     pub priority: u8,
-    /// Minimum reserved traffic rate (10); zero reserves nothing.
+    /// Minimum reserved traffic rate (10). Zero reserves nothing.
     pub minimum_reserved: Rate,
-    /// Upstream scheduling type (15). Downstream flows are all best effort.
+    /// Upstream scheduling type (15). All downstream flows are best effort.
     pub scheduling: Scheduling,
-    /// What it may do to ask for grants (16).
+    /// How it may request grants (16).
     pub policy: RequestPolicy,
 }
 
@@ -25,18 +27,21 @@ pub struct Qos {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Scheduling {
-    /// Requests in contention, and riding in bursts.
+    /// Best effort: requests in contention and piggybacked requests.
     #[default]
     BestEffort,
-    /// Non-real-time polling: contention as well, and now and then a request opportunity of its own.
+    /// Non-real-time polling: contention, and additional request opportunities that only this flow
+    /// uses.
     #[serde(rename = "nrtps")]
     NrtPs(Polling),
-    /// Proactive grants: some of the reserved rate is granted without being asked for, the rest is best effort.
+    /// Proactive grants: a part of the reserved rate is granted without requests. The rest is best
+    /// effort.
     Pgs(ProactiveGrants),
-    /// Real-time polling: a request opportunity of its own at regular times, and no contention.
+    /// Real-time polling: request opportunities at regular times that only this flow uses, and no
+    /// contention.
     #[serde(rename = "rtps")]
     RtPs(Polling),
-    /// Unsolicited grants of a fixed size at regular times, and no requests at all.
+    /// Unsolicited grants of a fixed size at regular times, without requests.
     Ugs(UnsolicitedGrants),
 }
 
@@ -53,7 +58,7 @@ impl Scheduling {
     }
 }
 
-/// Request opportunities of a flow's own.
+/// Request opportunities that only this flow uses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Polling {
@@ -67,7 +72,7 @@ pub struct Polling {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnsolicitedGrants {
-    /// Unsolicited grant size (19): bytes of a grant for MAC headers and PDUs.
+    /// Unsolicited grant size (19): bytes of a grant, for MAC headers and PDUs.
     pub size: ByteCount,
     /// Nominal grant interval (20).
     pub interval: Duration,
@@ -81,13 +86,13 @@ pub struct UnsolicitedGrants {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProactiveGrants {
-    /// Guaranteed grant rate (45): what is granted without a request.
+    /// Guaranteed grant rate (45): the rate that is granted without requests.
     pub rate: Rate,
-    /// Guaranteed grant interval (44): the longest time between two such grants.
+    /// Guaranteed grant interval (44): the longest time between two proactive grants.
     pub interval: Duration,
 }
 
-/// Request/transmission policy (16): bits that forbid.
+/// Request/transmission policy (16). Each bit forbids something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[expect(
@@ -97,18 +102,20 @@ pub struct ProactiveGrants {
 pub struct RequestPolicy {
     /// No requests in contention (bit 0).
     pub no_contention: bool,
-    /// No requests that ride in bursts (bit 4).
+    /// No piggybacked requests (bit 4).
     pub no_piggyback: bool,
     /// No concatenation (bit 5).
     pub no_concatenation: bool,
     /// No fragmentation (bit 6).
     pub no_fragmentation: bool,
-    /// No requests in contention while another request is outstanding (bit 10; DOCSIS 3.0 and later, before which it is always so).
+    /// No requests in contention while another request is outstanding (bit 10 of DOCSIS 3.0 and
+    /// later). Before DOCSIS 3.0 this is always so.
     pub no_contention_while_outstanding: bool,
 }
 
 impl Default for Polling {
-    /// No source gives defaults: as often as a voice codec makes packets, within one MAP.
+    /// No source gives defaults. The interval is that of packets of a voice codec, and the jitter
+    /// is about one MAP.
     fn default() -> Self {
         Self {
             interval: Duration::from_millis(20),
@@ -118,7 +125,8 @@ impl Default for Polling {
 }
 
 impl Default for UnsolicitedGrants {
-    /// G.711 at 20 ms: 200 B of IP (160 B of voice; RTP, UDP, IP), 18 B of Ethernet, 10 B of MAC header.
+    /// G.711 at 20 ms: 200 B of IP (160 B of voice; RTP, UDP, IP), 18 B of Ethernet, 10 B of MAC
+    /// header.
     fn default() -> Self {
         Self {
             size: ByteCount(228),
@@ -130,7 +138,7 @@ impl Default for UnsolicitedGrants {
 }
 
 impl Default for ProactiveGrants {
-    /// The ns-3 DOCSIS module's example has no default rate; the interval is one MAP.
+    /// The example of the ns-3 DOCSIS module has no default rate. The interval is one MAP.
     fn default() -> Self {
         Self {
             rate: Rate(1_000_000),

@@ -1,9 +1,14 @@
 //! Initial ranging: when modems that are switched on during the run become registered.
 //!
-//! A modem that comes up contends for initial-maintenance opportunities, one every ranging interval, by the same backoff as requests
-//! with windows of its own; a collision shows when no answer has come within T3 (200 ms). Nothing else on the line bears upon this, so it
-//! is worked out before the run, and costs no events. Adjusting power and timing, DHCP and the configuration file are not modelled: a modem is
-//! registered once it was heard and answered.
+//! A new modem contends for initial-maintenance opportunities, one per ranging interval. It uses
+//! the same backoff as requests, with windows of its own. It detects a collision when no answer
+//! arrives within T3 (200 ms).
+//!
+//! Nothing else on the line affects ranging. The times are therefore computed before the run,
+//! without events.
+//!
+//! Adjustment of power and timing, DHCP and the configuration file are not modelled. A modem is
+//! registered once its ranging request was received and answered.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,19 +18,20 @@ use super::setup::Contention;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
-/// T3, the time a modem waits for an answer to its ranging request (MULPI Annex B).
+/// T3: time that a modem waits for the answer to its ranging request (MULPI Annex B).
 pub const T3: Duration = Duration::from_millis(200);
 
-/// A modem that comes up.
+/// A modem that is switched on.
 #[derive(Debug)]
 pub struct Newcomer<'a> {
-    /// When it is switched on.
+    /// The time at which it is switched on.
     pub online_at: Instant,
     /// Its random stream.
     pub rng: &'a mut Rng,
 }
 
-/// When each of the newcomers is registered; `answer` is the time from a ranging opportunity to the answer at the modem.
+/// The time at which each newcomer is registered. `answer` is the time from a ranging opportunity
+/// to the arrival of the answer at the modem.
 pub fn registered_at(
     newcomers: &mut [Newcomer<'_>],
     contention: &Contention,
@@ -61,7 +67,7 @@ pub fn registered_at(
             let backoff = &mut backoffs[index];
             backoff.collided();
             if backoff.collisions() >= contention.retries {
-                // The modem starts over.
+                // After too many tries, the modem starts again.
                 backoff.reset();
             }
             let passed = backoff.draw(newcomers[index].rng);
@@ -93,7 +99,7 @@ mod tests {
     fn a_lone_modem_is_registered_within_its_first_window() {
         for seed in 0..50 {
             let at = register(&[1500], seed)[0].as_nanos() / 1_000_000;
-            // Opportunities at 1.6, 2.0, 2.4 and 2.8 s, and the answer 3 ms later.
+            // Opportunities at 1.6, 2.0, 2.4 and 2.8 s, with the answer 3 ms later.
             assert!([1603, 2003, 2403, 2803].contains(&at), "{at}");
         }
     }
@@ -104,7 +110,7 @@ mod tests {
         at.sort_unstable();
         assert!(at.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(at[39] < Instant::FAR_FUTURE);
-        // 40 modems cannot have had 40 opportunities of their own sooner.
+        // 40 modems need 40 opportunities without a collision.
         assert!(
             at[39] >= Instant::from_nanos(39 * 400_000_000),
             "{}",

@@ -1,35 +1,39 @@
-//! Service flows at rest: nothing has happened to them, nothing will by time alone, and their rows of the series would repeat themselves.
+//! Finds the queues of service flows whose next row in the series would repeat the row before it.
 //!
-//! Half of a plant's modems are idle at any time, and most of the others in most intervals: the series must not look at them all.
+//! Such a flow is idle: nothing has happened to it, and its state does not change with time alone.
+//! At any time about half of the modems of a plant are idle, and most of the others are idle in
+//! most intervals. The series must not read the state of all of them.
 
 use crate::link::Visitor;
 use crate::metrics::sample::QueueInternals;
 use crate::trace::QueueId;
 
-/// Rows by flow that have found it at rest since something happened to it: the first tells what happened, the second that nothing did.
+/// By flow: the number of rows that found the flow idle since its last change. The first such row
+/// shows the result of the change. The second one shows that nothing changed since.
 #[derive(Debug)]
 pub struct Rest {
     rows: Vec<u8>,
 }
 
-/// A row like the one before.
+/// Number of idle rows from which on the next row repeats.
 const REPEATED: u8 = 2;
 
 impl Rest {
-    /// So many flows of which nothing has been told.
+    /// No row has been written for any of the `flows` flows.
     pub fn new(flows: usize) -> Self {
         Self {
             rows: vec![0; flows],
         }
     }
 
-    /// Something happens to a flow.
+    /// The state of a flow changes.
     #[inline]
     pub fn disturb(&mut self, flow: usize) {
         self.rows[flow] = 0;
     }
 
-    /// Calls `visit` with the row of each of `flows`, or with nothing where it would be like the one before.
+    /// Calls `visit` for each of `flows`: with its row, or with `None` if the row would repeat the
+    /// row before it.
     pub fn visit<F>(
         &mut self,
         flows: &[F],
@@ -48,12 +52,12 @@ impl Rest {
         }
     }
 
-    /// Whether a flow's next row would be like the one before.
+    /// Whether the next row of a flow would repeat the row before it.
     fn repeats(&self, flow: usize) -> bool {
         self.rows[flow] >= REPEATED
     }
 
-    /// A flow's row was told, which found it at rest or not.
+    /// A row of the flow was written. `is_at_rest` says whether the flow was idle.
     fn told(&mut self, flow: usize, is_at_rest: bool) {
         let rows = &mut self.rows[flow];
         *rows = if is_at_rest { *rows + 1 } else { 0 };

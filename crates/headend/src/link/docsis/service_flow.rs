@@ -1,7 +1,7 @@
-//! An upstream service flow at the modem: its queue with its rate limits, and how it stands with its requests.
+//! An upstream service flow at the modem: its queue, its rate limits and the state of its requests.
 //!
-//! What is asked for and how grants are filled is the business of the generation: [`Continuous`] (DOCSIS 3.0 and later) or [`Bursts`]
-//! (before).
+//! How bytes are requested and how grants are filled depends on the DOCSIS generation:
+//! [`Continuous`] (DOCSIS 3.0 and later) or [`Bursts`] (before DOCSIS 3.0).
 
 use super::bursts::Bursts;
 use super::cmts::Grant;
@@ -21,7 +21,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
 
-/// When a queue gives up the packets of a grant.
+/// When the packets of a grant are dequeued.
 #[derive(
     Debug,
     Clone,
@@ -35,63 +35,67 @@ use crate::units::Rate;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DequeueAt {
-    /// When the burst is prepared, just before it is sent. Simulators whose modem dequeues at that time compare with this one.
+    /// When the burst is prepared, just before it is sent. Use this value for comparisons with
+    /// simulators whose modem dequeues at that time.
     Burst,
-    /// When the MAP with the grant arrives: the modem then assembles all bursts of the MAP, as silicon does (AQM paper §3.2). The
-    /// law does not see what a packet waits for its burst after that: the modem's MAP processing time, and up to a MAP interval.
+    /// When the MAP with the grant arrives. The modem then assembles all bursts of the MAP, as
+    /// silicon does (AQM paper §3.2). The queue discipline does not see how long a packet waits for
+    /// its burst after that: the MAP processing time of the modem, and up to a MAP interval.
     #[default]
     Map,
-    /// When it is requested: the discipline schedules packets into one transmit queue before the MAP arrives, from which bursts are
-    /// filled in order (AQM paper §3.2, of flow queues). The law does not see the time from request to grant either. Before DOCSIS
-    /// 3.0 this is always so, as a request is for an assembled burst.
+    /// When the packets are requested. The discipline schedules packets into one transmit queue
+    /// before the MAP arrives, and bursts are filled from it in order (AQM paper §3.2, about flow
+    /// queues). The queue discipline does not see the time from request to grant either. Before
+    /// DOCSIS 3.0 this is always so, because a request is for an assembled burst.
     Request,
 }
 
-/// What the burst of a grant carried.
+/// The bytes that the burst of a grant carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Carried {
-    /// Bytes of requests that the CMTS counts as granted and that are accounted for now; zero for an unsolicited grant.
+    /// Requested bytes that the CMTS has counted as granted and that this burst settles. Zero for
+    /// an unsolicited grant.
     pub credit: u64,
-    /// Bytes of PDU: what the rate limits count.
+    /// Bytes of PDU. The rate limits count these.
     pub pdu: u64,
-    /// Bytes for MAC frames that held nothing.
+    /// Bytes for MAC frames that stayed empty.
     pub unused: u64,
 }
 
-/// How a flow stands with the request it is about.
+/// The state of a flow's current request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
-    /// It is about none.
+    /// No request is planned or on its way.
     Nothing,
-    /// It will send one at a time chosen: in a contention opportunity, or when it is polled.
+    /// A request will be sent at a chosen time, in a contention opportunity or in a poll.
     Deferring {
-        /// When.
+        /// That time.
         at: Instant,
-        /// The opportunity; `None` is a poll.
+        /// The opportunity. `None` is a poll.
         opportunity: Option<u64>,
     },
-    /// One was sent in contention, and no MAP has acknowledged it yet.
+    /// A request was sent in contention, and no MAP has acknowledged it yet.
     InTheAir,
-    /// It waits for a grant that comes without being asked for.
+    /// No request is needed: the flow waits for an unsolicited grant.
     Expecting,
 }
 
-/// What waits at the modem, and the line it waits for.
+/// The queue of the modem and its rate limits.
 #[derive(Debug)]
 pub struct Supply {
     /// The queue.
     pub queue: Queue,
-    /// Which of the waiting bytes may be asked for.
+    /// How many of the queued bytes may be requested.
     pub buckets: TokenBuckets,
     rate: Rate,
-    /// What the MAPs have told, if the queue looks at that.
+    /// What MAPs granted, if the queue discipline uses that.
     told: Option<Box<GrantView>>,
-    /// When the latest packet sent comes out of the CMTS.
+    /// When the latest packet that was sent leaves the CMTS.
     last_delivery: Instant,
 }
 
 impl Supply {
-    /// The next packet from the queue.
+    /// Dequeues the next packet.
     #[inline]
     pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
         let line = line(self.rate, &self.buckets, self.told.as_deref());
@@ -103,7 +107,8 @@ impl Supply {
         self.queue.depth().bytes
     }
 
-    /// A packet has been put into a burst and comes out of the CMTS at `at`, or when those before it have: it puts them in order.
+    /// Sends a packet in a burst. It leaves the CMTS at `at`, but not before the packets sent
+    /// earlier: the CMTS restores the order.
     #[inline]
     pub fn send(&mut self, packet: Packet, at: Instant, cx: &mut Context<'_>) {
         self.last_delivery = self.last_delivery.max(at);
@@ -111,7 +116,7 @@ impl Supply {
         cx.forward(packet, self.last_delivery);
     }
 
-    /// The modem gives a packet up that it had taken from the queue.
+    /// Drops a packet that the modem has dequeued already.
     pub fn discard(&self, packet: Packet, reason: DropReason, cx: &mut Context<'_>) {
         cx.enter_queue(self.queue.id());
         cx.discard(packet, reason);
@@ -124,7 +129,7 @@ enum Sending {
     Bursts(Bursts),
 }
 
-/// Calls a method of whichever way of sending it is.
+/// Calls a method of the variant in use.
 macro_rules! sending {
     ($flow:expr, $method:ident($($argument:expr),*)) => {
         match &mut $flow.sending {
@@ -137,23 +142,23 @@ macro_rules! sending {
 /// An upstream service flow.
 #[derive(Debug)]
 pub struct ServiceFlow {
-    /// Nothing goes through the modem before.
+    /// Packets that arrive before this time are dropped.
     registered_at: Instant,
     is_deleted: bool,
     supply: Supply,
-    /// How it requests bandwidth.
+    /// The state of its current request.
     asking: Asking,
     may_contend: bool,
-    /// It may contend while a request of it is outstanding.
+    /// It may contend while one of its requests is outstanding.
     may_contend_again: bool,
     may_piggyback: bool,
-    /// Contention attempts before it gives a request up.
+    /// Contention attempts before the requested packets are dropped.
     retries: u8,
     backoff: Backoff,
     rng: Rng,
-    /// How it fills its grants.
+    /// How it requests bytes and fills grants.
     sending: Sending,
-    /// When the interval of the latest MAP with a grant ends.
+    /// End of the interval of the latest MAP with a grant.
     granted_until: Instant,
 }
 
@@ -192,12 +197,12 @@ impl ServiceFlow {
         }
     }
 
-    /// Its queue's name in records.
+    /// Name of its queue in records.
     pub fn id(&self) -> QueueId {
         self.supply.queue.id()
     }
 
-    /// Packets it holds.
+    /// Packets in the flow: queued, scheduled or partly sent.
     pub fn held(&self) -> u64 {
         self.supply.queue.depth().packets
             + match &self.sending {
@@ -206,7 +211,7 @@ impl ServiceFlow {
             }
     }
 
-    /// The queue's inner state, and its tokens.
+    /// State of the queue, with its tokens.
     pub fn internals(&self, now: Instant) -> QueueInternals {
         let tokens = self.supply.buckets.tokens(now);
         QueueInternals {
@@ -215,7 +220,7 @@ impl ServiceFlow {
         }
     }
 
-    /// Whether nothing changes before the next packet comes.
+    /// Whether the state stays the same until the next packet arrives.
     pub fn is_at_rest(&self, now: Instant) -> bool {
         let Supply { queue, buckets, .. } = &self.supply;
         self.held() == 0 && queue.is_at_rest() && buckets.are_full(now)
@@ -233,7 +238,8 @@ impl ServiceFlow {
         self.account(before, cx.now);
     }
 
-    /// There were `before` bytes in the queue: what is more now needs tokens, what is gone does not.
+    /// Adjusts the token buckets. There were `before` bytes in the queue: additional bytes need
+    /// tokens, and removed bytes do not.
     #[inline]
     fn account(&mut self, before: u64, now: Instant) {
         let after = self.supply.queued();
@@ -244,20 +250,20 @@ impl ServiceFlow {
         }
     }
 
-    /// Its limits and its nominal rate are others from now on.
+    /// Sets its rate limits and its nominal rate from now on.
     pub fn change(&mut self, limits: Limits, rate: Rate, cx: &mut Context<'_>) {
         self.supply.buckets.change(cx.now, limits);
         self.supply.rate = rate;
     }
 
-    /// The CMTS treats it otherwise from now on: it asks as its scheduling type has it.
+    /// Sets its quality of service from now on. The scheduling type decides how it requests.
     pub fn change_qos(&mut self, qos: &Qos, rules: &MacRules) {
         self.may_contend = may_contend(qos);
         self.may_piggyback = may_piggyback(qos, rules);
     }
 
-    /// It is deleted: all that it holds is discarded, and grants under way are not used. What is in
-    /// a burst already goes on its way.
+    /// Deletes the flow. Its packets are discarded, and outstanding grants are not used. Packets in
+    /// a burst that was already filled are still delivered.
     pub fn delete(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) {
         self.is_deleted = true;
         self.asking = Asking::Nothing;
@@ -279,18 +285,19 @@ impl ServiceFlow {
         self.is_deleted
     }
 
-    /// Its queue is another discipline from now on, into which moves what waits.
+    /// Replaces the queue discipline. The queued packets move to the new one.
     pub fn replace_queue(&mut self, discipline: Box<dyn QueueDiscipline>, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         let before = supply.queued();
-        // What the earlier one was told is not for the new one, which what waits may wake at once.
+        // The new discipline starts without a grant view of the old one, because it may act on its
+        // packets at once.
         supply.told = first_view(discipline.looks_at_grants());
         let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
         supply.queue.replace(discipline, &line, cx);
         self.account(before, cx.now);
     }
 
-    /// The law's periodic update may be due.
+    /// A periodic update of the queue discipline may be due.
     pub fn update(&mut self, cx: &mut Context<'_>) {
         let supply = &mut self.supply;
         supply.buckets.advance(cx.now);
@@ -302,7 +309,8 @@ impl ServiceFlow {
         }
     }
 
-    /// Whether something waits that is not requested, and no burst is known in which a request could ride.
+    /// Whether queued bytes are not requested, and no burst is planned on which the request could
+    /// be piggybacked.
     pub fn must_ask(&self) -> bool {
         self.asking == Asking::Nothing
             && match &self.sending {
@@ -315,8 +323,9 @@ impl ServiceFlow {
             }
     }
 
-    /// When it may contend at the earliest. While a request is outstanding, in the interval of a MAP that brings it no grant: the
-    /// burst of a grant would carry the request.
+    /// The earliest time at which it may contend. While a request is outstanding, that is in the
+    /// interval of a MAP without a grant for it: otherwise the burst of the grant carries the
+    /// request.
     pub fn contends_from(&self) -> Instant {
         match &self.sending {
             Sending::Continuous(continuous) if continuous.has_outstanding() => self.granted_until,
@@ -324,8 +333,8 @@ impl ServiceFlow {
         }
     }
 
-    /// A grant has come while it waits for its opportunity to contend: its burst carries the request (MULPI: the modem ends the
-    /// contention resolution and uses the grant).
+    /// Ends the wait for a contention opportunity, because the burst of a grant carries the request
+    /// (MULPI: the modem ends the contention resolution and uses the grant).
     fn stop_contending(&mut self) {
         if let Asking::Deferring {
             opportunity: Some(_),
@@ -338,27 +347,27 @@ impl ServiceFlow {
         }
     }
 
-    /// When there will be something to ask for.
+    /// Time from which on bytes can be requested.
     pub fn ready_at(&mut self, cx: &mut Context<'_>) -> Instant {
         sending!(self, ready_at(&mut self.supply, cx)).max(cx.now)
     }
 
-    /// Whether it may ask in contention regions.
+    /// Whether it may request in contention.
     pub fn may_contend(&self) -> bool {
         self.may_contend
     }
 
-    /// Draws the opportunity to ask in, counted from the first one it could use; and the window it was drawn from.
+    /// Draws the number of opportunities to skip. Also returns the window.
     pub fn draw(&mut self) -> (u64, u64) {
         (self.backoff.draw(&mut self.rng), self.backoff.window())
     }
 
-    /// How it stands with its request.
+    /// The state of its current request.
     pub fn asking(&self) -> Asking {
         self.asking
     }
 
-    /// It stands otherwise with its request now.
+    /// Sets the state of its current request.
     pub fn set_asking(&mut self, asking: Asking) {
         self.asking = asking;
     }
@@ -368,23 +377,25 @@ impl ServiceFlow {
         self.backoff.collisions() > 0
     }
 
-    /// Asks for everything that may be asked for: the bytes of the request, or `None` if there is nothing yet.
+    /// Requests all bytes that may be requested. Returns the bytes of the request, or `None` if
+    /// there are none yet.
     pub fn request(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) -> Option<u64> {
         sending!(self, request(&mut self.supply, timing, cx))
     }
 
-    /// A MAP acknowledged its contention request.
+    /// A MAP has acknowledged its contention request.
     pub fn heard(&mut self) {
         self.asking = Asking::Nothing;
         self.backoff.reset();
     }
 
-    /// A MAP passed over its contention request, of `bytes`. True if it has been tried too often: what it asked for is discarded then.
+    /// A MAP did not acknowledge its contention request of `bytes`. Returns true if there were too
+    /// many tries. In that case the requested packets are dropped.
     pub fn collided(&mut self, bytes: u64, timing: &UpstreamTiming, cx: &mut Context<'_>) -> bool {
         self.asking = Asking::Nothing;
         self.backoff.collided();
         sending!(self, lost(bytes));
-        // The first time is no retry.
+        // The first try is not a retry.
         let is_given_up = self.backoff.collisions() >= self.retries.max(1);
         if is_given_up {
             self.backoff.reset();
@@ -393,24 +404,25 @@ impl ServiceFlow {
         is_given_up
     }
 
-    /// Whether its queue looks at what MAPs [tell](Self::told).
+    /// Whether its queue discipline uses what MAPs [grant](Self::told).
     pub fn looks_at_grants(&self) -> bool {
         self.supply.told.is_some()
     }
 
-    /// A MAP over `interval` brought this many bytes, and leaves this many pending.
+    /// A MAP over `interval` granted `granted` bytes and leaves `pending` bytes outstanding.
     pub fn told(&mut self, granted: u64, pending: u64, interval: Duration) {
         if let Some(told) = &mut self.supply.told {
             told.tell(granted, pending, interval);
         }
     }
 
-    /// A MAP with a grant describes the time until `end`.
+    /// The interval of a MAP with a grant ends at `end`.
     pub fn note_map(&mut self, end: Instant) {
         self.granted_until = end;
     }
 
-    /// A MAP brought a grant. When its burst is to be prepared, if a request may ride in it; and what it carries, if it is filled now.
+    /// A MAP brings a grant. Returns the time to prepare its burst, if a request may be piggybacked
+    /// on it, and what the burst carries, if it is filled now.
     pub fn granted(
         &mut self,
         grant: Grant,
@@ -434,7 +446,8 @@ impl ServiceFlow {
         (prepare_at, carried)
     }
 
-    /// A grant came that was not requested: what waits may use it. As of [`granted`](Self::granted).
+    /// An unsolicited grant arrives, and queued packets may use it. The result is that of
+    /// [`granted`](Self::granted).
     pub fn given(
         &mut self,
         grant: Grant,
@@ -458,8 +471,8 @@ impl ServiceFlow {
         (prepare_at, Some(carried))
     }
 
-    /// Its next burst is being prepared: the request that rides in it, and when it is sent; and what the burst carries, if that was
-    /// not known.
+    /// Prepares the next burst. Returns the piggybacked request and its sending time, and what the
+    /// burst carries, if that was not known.
     pub fn prepare_burst(
         &mut self,
         timing: &UpstreamTiming,
@@ -485,29 +498,29 @@ impl ServiceFlow {
     }
 }
 
-/// Whether a flow may ask in contention regions.
+/// Whether a flow may request in contention.
 fn may_contend(qos: &Qos) -> bool {
     let is_given = matches!(qos.scheduling, Scheduling::Ugs(_) | Scheduling::RtPs(_));
     !qos.policy.no_contention && !is_given
 }
 
-/// Whether its bursts may carry requests.
+/// Whether requests may be piggybacked on its bursts.
 fn may_piggyback(qos: &Qos, rules: &MacRules) -> bool {
     let asks = !matches!(qos.scheduling, Scheduling::Ugs(_));
     rules.piggyback && !qos.policy.no_piggyback && asks
 }
 
-/// What a queue has been told before the first MAP, if it looks at that.
+/// The grant view of a queue before the first MAP, if its discipline uses it.
 fn first_view(looks: bool) -> Option<Box<GrantView>> {
     looks.then(Box::default)
 }
 
-/// When the burst of a grant is to be prepared.
+/// The time to prepare the burst of a grant.
 fn preparation(grant: Grant, timing: &UpstreamTiming, now: Instant) -> Instant {
     (timing.minislot_start(grant.map, grant.first) - timing.burst_preparation).max(now)
 }
 
-/// The largest burst that is put together of several packets; zero: none is.
+/// Largest burst of several packets. Zero: a burst is one packet.
 fn burst_limit(rules: &MacRules, policy: RequestPolicy) -> u64 {
     match (policy.no_concatenation, rules.max_burst) {
         (true, _) => 0,
@@ -516,13 +529,13 @@ fn burst_limit(rules: &MacRules, policy: RequestPolicy) -> u64 {
     }
 }
 
-/// Bytes of the largest burst that is asked for at once: several packets, or the longest one.
+/// Bytes of the largest burst that is requested at once: several packets, or the longest packet.
 pub fn largest_burst(rules: &MacRules, policy: RequestPolicy, mac_header: u64) -> u64 {
     let longest = mac_header + Framing::ETHERNET.of_size(1500);
     burst_limit(rules, policy).max(longest)
 }
 
-/// What the queue may know of its line.
+/// What the queue may know about the line.
 fn line<'a>(rate: Rate, buckets: &'a TokenBuckets, told: Option<&GrantView>) -> LineView<'a> {
     LineView {
         rate,

@@ -1,10 +1,12 @@
 //! The two token buckets of a service flow, exact to the bit and nanosecond.
 //!
-//! RFC 8034 §3 (and MULPI's Annex C, after the AQM paper's Appendix C): over every interval of length t the bytes let through are at most `R·t + B`
-//! and at most `P·t + 1522`. Bytes are MAC PDU bytes: from after the HCS to the CRC (RFC 8034 appendix A.1.4).
+//! RFC 8034 §3 (and MULPI Annex C, after Appendix C of the AQM paper): over every interval of
+//! length t, the admitted bytes are at most `R·t + B` and at most `P·t + 1522`. These are bytes of
+//! MAC PDUs, from after the HCS to the CRC (RFC 8034 appendix A.1.4).
 //!
-//! Upstream the buckets decide which waiting bytes a modem may *ask for*: bytes are cleared one by one, as soon as both buckets
-//! hold a token for them. That is a fluid, and is brought up to date only when somebody looks. Downstream the CMTS lets whole packets through.
+//! Upstream, the buckets decide which queued bytes a modem may *request*. Bytes are cleared one by
+//! one, as soon as both buckets hold a token for them. This is a fluid model, and it is only
+//! updated when its state is needed. Downstream, the CMTS admits whole packets.
 
 use std::num::NonZeroU64;
 
@@ -12,26 +14,27 @@ use crate::queue::Shaper;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// Depth of the peak-rate bucket (RFC 8034 §3).
+/// Depth of the peak-rate bucket, in bytes (RFC 8034 §3).
 pub const PEAK_BURST: u64 = 1522;
 
-/// Tokens are counted in 10⁻⁹ bit, so that a rate in bit/s times nanoseconds is whole tokens.
+/// Tokens are counted in 10⁻⁹ bit. A rate in bit/s times nanoseconds is then a whole number of
+/// tokens.
 const PER_BYTE: u128 = 8_000_000_000;
 
-/// A service flow's rate limits.
+/// Rate limits of a service flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum sustained traffic rate R; `None` is unlimited.
+    /// Maximum sustained traffic rate R. `None` is unlimited.
     pub sustained: Option<Rate>,
-    /// Maximum traffic burst B, bytes.
+    /// Maximum traffic burst B, in bytes.
     pub burst: u64,
-    /// Peak traffic rate P; `None` is unlimited.
+    /// Peak traffic rate P. `None` is unlimited.
     pub peak: Option<Rate>,
-    /// Depth of the peak-rate bucket, bytes.
+    /// Depth of the peak-rate bucket, in bytes.
     pub peak_burst: u64,
 }
 
-/// Every packet touches the buckets of its service flow: they are kept small.
+/// One token bucket.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     /// Bit/s.
@@ -50,18 +53,18 @@ impl Bucket {
         }
     }
 
-    /// Tokens it can hold.
+    /// Largest number of tokens.
     #[inline]
     fn most(&self) -> u128 {
         u128::from(self.depth) * PER_BYTE
     }
 
-    /// Tokens `elapsed` later, not yet cut to the depth.
+    /// Tokens after `elapsed`, before they are limited to the depth.
     fn after(&self, elapsed: Duration) -> u128 {
         self.tokens + u128::from(self.rate.get()) * u128::from(elapsed.as_nanos())
     }
 
-    /// As many of `bytes` as it has tokens for.
+    /// The part of `bytes` for which there are tokens.
     #[inline]
     fn most_of(&self, bytes: u64) -> u64 {
         if self.tokens < u128::from(bytes) * PER_BYTE {
@@ -71,13 +74,14 @@ impl Bucket {
         }
     }
 
-    /// Takes the tokens for `bytes`, and cuts what is left to the depth.
+    /// Takes the tokens of `bytes`, and limits the rest to the depth.
     #[inline]
     fn spend(&mut self, bytes: u64) {
         self.tokens = (self.tokens - u128::from(bytes) * PER_BYTE).min(self.most());
     }
 
-    /// Whole bytes that `tokens` are good for. The short division is the usual one: it covers two gigabytes.
+    /// Whole bytes that `tokens` are enough for. The 64-bit division suffices for up to two
+    /// gigabytes, which is the usual case.
     #[inline]
     fn whole_bytes(tokens: u128) -> u64 {
         match u64::try_from(tokens) {
@@ -86,7 +90,7 @@ impl Bucket {
         }
     }
 
-    /// How long until there are tokens for `bytes`.
+    /// Time until there are tokens for `bytes`.
     #[inline]
     fn wait_for(&self, bytes: u64) -> Duration {
         let missing = (u128::from(bytes) * PER_BYTE).saturating_sub(self.tokens);
@@ -101,20 +105,20 @@ impl Bucket {
     }
 }
 
-/// The buckets of one service flow, and the bytes that wait for tokens.
+/// The token buckets of one service flow, and the bytes that need tokens.
 #[derive(Debug, Clone)]
 pub struct TokenBuckets {
     sustained: Option<Bucket>,
     peak: Option<Bucket>,
     updated: Instant,
-    /// Tokens come at multiples of this; zero: continuously.
+    /// Tokens are added at multiples of this time. Zero: they are added continuously.
     tick: Duration,
     waiting: u64,
     cleared: u64,
 }
 
 impl TokenBuckets {
-    /// Full buckets, nothing waiting.
+    /// Full buckets, and no bytes that need tokens.
     pub fn new(limits: Limits) -> Self {
         Self {
             sustained: limits
@@ -130,8 +134,8 @@ impl TokenBuckets {
         }
     }
 
-    /// Adds tokens only at multiples of `tick`, if that is not zero. The buckets then hold what a tick brings beyond their depth, so
-    /// that the rates can be reached.
+    /// Adds tokens only at multiples of `tick`, if it is not zero. The tokens of one tick are added
+    /// to the depths of the buckets. Otherwise the rates could not be reached.
     #[must_use]
     pub fn with_tick(mut self, tick: Duration) -> Self {
         self.tick = tick;
@@ -144,18 +148,19 @@ impl TokenBuckets {
         self.each(|bucket| bucket.depth += Rate(bucket.rate.get()).bytes_in(tick));
     }
 
-    /// More bytes wait.
+    /// Adds bytes that need tokens.
     pub fn add(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
         let backlogged = self.waiting > 0;
         self.waiting += bytes;
-        // Behind others that still wait there is no token for them.
+        // Bytes behind others that are not cleared get no token yet.
         if !backlogged {
             self.clear();
         }
     }
 
-    /// Waiting bytes are gone without having been sent: first those not cleared yet, as a law that drops from the queue costs no tokens.
+    /// Removes bytes that were not sent. Bytes that are not cleared go first, because a packet that
+    /// is dropped from the queue costs no tokens.
     pub fn remove(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
         let uncleared = bytes.min(self.waiting);
@@ -163,21 +168,21 @@ impl TokenBuckets {
         self.cleared -= (bytes - uncleared).min(self.cleared);
     }
 
-    /// Whether no bucket can hold more at `now`.
+    /// Whether all buckets are full at `now`.
     pub fn are_full(&self, now: Instant) -> bool {
         let elapsed = self.elapsed(now);
         let mut buckets = self.sustained.iter().chain(&self.peak);
         buckets.all(|bucket| bucket.after(elapsed) >= bucket.most())
     }
 
-    /// The time whose tokens have come since the last look.
+    /// The time for which tokens have been added since the last update.
     #[inline]
     fn elapsed(&self, now: Instant) -> Duration {
         now.last_tick(self.tick)
             .since(self.updated.last_tick(self.tick))
     }
 
-    /// Clears what both buckets allow up to `now`.
+    /// Clears the bytes that both buckets allow up to `now`.
     pub fn advance(&mut self, now: Instant) {
         let elapsed = self.elapsed(now);
         self.updated = self.updated.max(now);
@@ -185,7 +190,7 @@ impl TokenBuckets {
         self.clear();
     }
 
-    /// Clears what the tokens are good for, and cuts what is left of them to the buckets' depths.
+    /// Clears the bytes for which there are tokens, and limits the remaining tokens to the depths.
     #[inline]
     fn clear(&mut self) {
         let mut clear = self.waiting;
@@ -194,11 +199,11 @@ impl TokenBuckets {
             self.waiting -= clear;
             self.cleared += clear;
         }
-        // Clearing first and cutting afterwards is exact: while bytes wait, the bucket that binds cannot be full.
+        // It is exact to clear first and to limit afterwards. While bytes are not cleared, the
+        // bucket that holds them back is not full.
         self.each(|bucket| bucket.spend(clear));
     }
 
-    /// Calls `act` with each bucket there is.
     #[inline]
     fn each(&mut self, mut act: impl FnMut(&mut Bucket)) {
         if let Some(bucket) = &mut self.sustained {
@@ -209,29 +214,30 @@ impl TokenBuckets {
         }
     }
 
-    /// Takes all bytes cleared up to `now`.
+    /// Takes all bytes that are cleared by `now`.
     pub fn take_cleared(&mut self, now: Instant) -> u64 {
         self.advance(now);
         std::mem::take(&mut self.cleared)
     }
 
-    /// Bytes cleared and not taken yet, as of the last look.
+    /// Bytes that are cleared and not taken, as of the last update.
     pub fn cleared(&self) -> u64 {
         self.cleared
     }
 
-    /// Bytes that wait for tokens, as of the last look.
+    /// Bytes that need tokens, as of the last update.
     pub fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// When `bytes` of the waiting ones will be cleared, looked at from the last look on.
+    /// Time at which `bytes` are cleared, computed from the last update.
     pub fn cleared_at(&self, bytes: u64) -> Instant {
         let missing = bytes.saturating_sub(self.cleared);
         self.updated + self.wait_for(missing)
     }
 
-    /// Lets a whole packet through at the earliest instant from `now` on at which both buckets hold its bytes, and returns that instant.
+    /// Admits a whole packet at the earliest instant from `now` on at which both buckets hold its
+    /// bytes. Returns that instant.
     #[inline]
     pub fn admit(&mut self, now: Instant, bytes: u64) -> Instant {
         self.advance(now);
@@ -247,7 +253,8 @@ impl TokenBuckets {
         }
         let elapsed = self.elapsed(at);
         self.each(|bucket| {
-            // Not cut before the packet has left: a bucket shallower than the packet must still let it through in time.
+            // The tokens are limited only after the packet has left. A bucket smaller than the
+            // packet must still admit it in time.
             bucket.tokens = bucket.after(elapsed);
             bucket.spend(bytes);
         });
@@ -255,7 +262,8 @@ impl TokenBuckets {
         at
     }
 
-    /// The packet of `bytes` that was let through leaves only now: the tokens it held meanwhile left that much less room for others.
+    /// An admitted packet of `bytes` leaves only now. Until now its tokens occupied room in the
+    /// buckets, so the tokens are limited to the room that was left.
     pub fn delayed(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
         self.each(|bucket| {
@@ -264,7 +272,7 @@ impl TokenBuckets {
         });
     }
 
-    /// Other limits hold from now on. What the buckets hold stays theirs, as far as they can hold it.
+    /// Sets other limits from now on. Tokens are kept up to the new depths.
     pub fn change(&mut self, now: Instant, limits: Limits) {
         self.advance(now);
         let refit = |old: Option<Bucket>, rate: Option<Rate>, depth: u64| {
@@ -331,7 +339,8 @@ mod tests {
 
     #[test]
     fn a_backlog_leaves_at_the_peak_rate_until_the_burst_is_spent_and_then_at_the_sustained_rate() {
-        // R 8 Mb/s = 1 B/us, P 16 Mb/s = 2 B/us, B 10 000 B: the burst lasts (10000 − 1522) / (2 − 1) us after the first 1522 B.
+        // R 8 Mb/s = 1 B/us, P 16 Mb/s = 2 B/us, B 10 000 B: the burst lasts (10000 − 1522) / (2 −
+        // 1) us after the first 1522 B.
         let mut buckets = buckets(8 * MBIT, 10_000, 16 * MBIT);
         buckets.add(Instant::ZERO, 1_000_000);
         assert_eq!(buckets.take_cleared(at(0)), 1522);
@@ -354,7 +363,8 @@ mod tests {
 
     #[test]
     fn a_packet_that_leaves_late_keeps_its_tokens_until_then() {
-        // 1 B/us each: the packet is let through at 0 and leaves at 5 ms. Charged then, its 1000 B would be missing from full buckets.
+        // 1 B/us each. The packet is admitted at 0 and leaves at 5 ms. If its 1000 B were only
+        // taken at 5 ms, they would be missing from full buckets.
         let mut buckets = buckets(8 * MBIT, 2000, 8 * MBIT);
         assert_eq!(buckets.admit(at(0), 1000), at(0));
         buckets.delayed(at(5000), 1000);
@@ -381,7 +391,7 @@ mod tests {
 
     #[test]
     fn tokens_that_come_in_ticks_let_a_ticks_bytes_through_together() {
-        // 1 B/us: 10,000 B every 10 ms, and what is in the buckets at first.
+        // 1 B/us: 10,000 B every 10 ms, in addition to the initial tokens.
         let tick = Duration::from_millis(10);
         let mut buckets = buckets(8 * MBIT, 1500, 8 * MBIT).with_tick(tick);
         let mut admitted = Vec::new();
@@ -435,7 +445,7 @@ mod tests {
     }
 
     proptest! {
-        /// RFC 8034 §3 over all intervals between any two looks, at awkward rates, whatever arrives when.
+        /// RFC 8034 §3 over the intervals between any two updates, at odd rates, for any arrivals.
         #[test]
         fn bytes_cleared_obey_both_limits_over_every_interval(
             sustained in 1_000_u64..300_000_000,
@@ -468,7 +478,8 @@ mod tests {
             }
         }
 
-        /// Looking more often changes nothing but whole-byte rounding, which carries over.
+        /// More frequent updates only change the rounding to whole bytes, and the remainder is
+        /// kept.
         #[test]
         fn looking_in_between_changes_nothing(
             sustained in 1_000_u64..300_000_000,
