@@ -1,25 +1,28 @@
-//! Classification: which of a modem's service flows takes a packet, or whether the modem lets it out at all.
+//! Classification: which service flow of a modem takes a packet, or whether the modem drops it.
 //!
-//! MULPI §7.5.1: classifiers are asked in the order of their priorities, the highest first, and the first whose conditions all hold decides; what
-//! none claims goes to the primary service flow. Upstream drop classifiers come before the others. A modem without rules costs an index.
+//! MULPI §7.5.1: classifiers are examined in the order of their priorities, the highest first. The
+//! first classifier whose conditions all hold decides. A packet that no classifier matches belongs
+//! to the primary service flow. Upstream drop classifiers come before the others. A modem without
+//! rules stores only an index.
 
 use std::ops::RangeInclusive;
 
 use crate::flow::{FlowHeader, Protocol, is_ipv6};
 use crate::packet::{Ecn, Packet};
 
-/// A classifier: the conditions that all must hold. One that is not given holds.
+/// The conditions of a classifier, all of which must hold. A condition that is not given always
+/// holds.
 ///
-/// Source and destination are those of the packet, whichever way it goes. Hosts stand for their
-/// IPv6 addresses and for their VLANs: what a scenario says of those has become the hosts it is
-/// true of.
+/// Source and destination are those of the packet, in either direction. IPv6 addresses and VLANs
+/// are represented by hosts: a scenario's conditions on them are converted to the hosts for which
+/// they hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rule {
     /// Address at either end.
     pub addresses: Option<RangeInclusive<u32>>,
-    /// Address that the packet goes to.
+    /// Destination address.
     pub destination: Option<Addresses>,
-    /// Port that the packet goes to.
+    /// Destination port.
     pub destination_ports: Option<RangeInclusive<u16>>,
     /// DSCP.
     pub dscp: Option<RangeInclusive<u8>>,
@@ -29,50 +32,51 @@ pub struct Rule {
     pub ethertype: Option<u16>,
     /// Port at either end.
     pub ports: Option<RangeInclusive<u16>>,
-    /// IP protocol numbers, of IPv6 those of the next header.
+    /// IP protocol numbers. For IPv6, those of the next header.
     pub protocols: Option<Vec<u8>>,
-    /// Address that the packet comes from.
+    /// Source address.
     pub source: Option<Addresses>,
-    /// Port that the packet comes from.
+    /// Source port.
     pub source_ports: Option<RangeInclusive<u16>>,
     /// Type-of-service byte.
     pub tos: Option<Tos>,
-    /// Hosts of which one is at either end: those in a VLAN.
+    /// Hosts in a VLAN. One of them must be at either end.
     pub vlan: Option<Vec<RangeInclusive<u32>>>,
 }
 
 /// A condition on one address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Addresses {
-    /// It is of one of these hosts.
+    /// The address belongs to one of these hosts.
     Hosts(Vec<RangeInclusive<u32>>),
-    /// It is an IPv4 address that agrees with `address` in the bits of `mask`.
+    /// The address is an IPv4 address that agrees with `address` in the bits of `mask`.
     Masked {
         /// The address.
         address: u32,
-        /// The bits that count.
+        /// The bits to compare.
         mask: u32,
     },
 }
 
-/// A condition on the type-of-service byte (IPv6: traffic class), which is the DSCP and the ECN
-/// field: it holds where low ≤ byte & mask ≤ high (MULPI Annex C, TLVs 22.9.1 and 22.12.1).
+/// A condition on the type-of-service byte (traffic class in IPv6), which consists of the DSCP and
+/// the ECN field. It holds if low ≤ byte & mask ≤ high (MULPI Annex C, TLVs 22.9.1 and 22.12.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tos {
-    /// The lowest.
+    /// Lowest value.
     pub low: u8,
-    /// The highest.
+    /// Highest value.
     pub high: u8,
-    /// The bits that count.
+    /// The bits to compare.
     pub mask: u8,
 }
 
-/// What classifiers look at in a packet; of a packet that is not there yet, what its ports can be.
+/// The fields of a packet that classifiers examine. For a packet that does not exist yet, the ports
+/// are the possible ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// Source and destination address.
     pub addresses: [u32; 2],
-    /// Source and destination port, where the protocol has any.
+    /// Source and destination port, if the protocol has ports.
     pub ports: Option<[RangeInclusive<u16>; 2]>,
     /// IP protocol number.
     pub protocol: u8,
@@ -82,31 +86,31 @@ pub struct Seen {
     pub ecn: Ecn,
 }
 
-/// What becomes of a packet that a rule takes.
+/// What a matching rule does with a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is not let out.
+    /// The packet is dropped.
     Drop,
-    /// It goes to this one of the modem's service flows in its direction.
+    /// The packet belongs to this service flow of the modem in its direction.
     Flow(u32),
 }
 
-/// The rules of one direction, in the order in which they are asked.
+/// The rules of one direction, in the order in which they are examined.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Classifiers {
     rules: Vec<(Rule, Verdict)>,
 }
 
-/// A modem's entrance in one direction.
+/// The entrance of a modem in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entrance {
-    /// Its primary service flow among all of that direction; its others follow.
+    /// Index of its primary service flow among all of that direction. Its other flows follow.
     pub primary: u32,
-    /// Which of the link's classifiers are its own.
+    /// Index of its classifiers in the link.
     pub classifiers: Option<u32>,
 }
 
-/// Ethernet types of what the lines carry.
+/// Ethernet types of the packets on the line.
 pub const IPV4: u16 = 0x0800;
 /// See [`IPV4`].
 pub const IPV6: u16 = 0x86dd;
@@ -147,7 +151,8 @@ pub fn number(protocol: Protocol, is_ipv6: bool) -> u8 {
 }
 
 impl Rule {
-    /// Whether it takes this packet. Of ports that are not known yet: whether it may.
+    /// Whether the conditions hold for this packet. For ports that are not known yet: whether they
+    /// may hold.
     pub fn matches(&self, seen: &Seen) -> bool {
         let [source, destination] = seen.addresses;
         let ethertype = if is_ipv6(source) { IPV6 } else { IPV4 };
@@ -165,7 +170,7 @@ impl Rule {
             && self.holds_for_ports(seen.ports.as_ref())
     }
 
-    /// A condition on ports takes nothing that has none.
+    /// A condition on ports never holds for a packet without ports.
     fn holds_for_ports(&self, ports: Option<&[RangeInclusive<u16>; 2]>) -> bool {
         let wanted = [&self.ports, &self.source_ports, &self.destination_ports];
         let Some([source, destination]) = ports else {
@@ -208,7 +213,7 @@ impl Tos {
 }
 
 impl Classifiers {
-    /// Rules with their priorities. Of equal ones those stand first that are given first.
+    /// Rules with their priorities. Rules of equal priority keep their order.
     pub fn new(mut rules: Vec<(u8, Rule, Verdict)>) -> Self {
         let rank = |verdict: Verdict| u8::from(verdict != Verdict::Drop);
         rules.sort_by_key(|(priority, _, verdict)| (rank(*verdict), u8::MAX - priority));
@@ -223,7 +228,7 @@ impl Classifiers {
         self.rules.is_empty()
     }
 
-    /// What becomes of this packet.
+    /// What happens to this packet.
     pub fn classify(&self, seen: &Seen) -> Verdict {
         let mut rules = self.rules.iter();
         let found = rules.find(|(rule, _)| rule.matches(seen));
@@ -257,13 +262,13 @@ mod tests {
         }
     }
 
-    /// A packet that goes up.
+    /// A packet in the upstream direction.
     fn up(protocol: Protocol, dscp: u8, port: u16) -> Seen {
         let packet = Packet::datagram(FlowId(0), Side::Host, 0, 100, 72);
         Seen::of(&header(protocol, dscp, port), &packet)
     }
 
-    /// The same the other way.
+    /// The same packet in the downstream direction.
     fn down(protocol: Protocol, dscp: u8, port: u16) -> Seen {
         let packet = Packet::datagram(FlowId(0), Side::Peer, 0, 100, 72);
         Seen::of(&header(protocol, dscp, port), &packet)
@@ -374,7 +379,7 @@ mod tests {
             ..Rule::default()
         };
         let packet = |dscp, ecn| with_ecn(ecn, up(Protocol::Udp, dscp, 1));
-        // Expedited forwarding whatever its ECN field; ECT(1) and CE; ECT(1) alone.
+        // Expedited forwarding with any ECN field; ECT(1) and CE; only ECT(1).
         let [ef, l4s, ect1] = [
             tos(0xb8, 0xb8, 0xfc),
             tos(0x01, 0x01, 0x01),

@@ -1,9 +1,14 @@
-//! The CMTS's downstream scheduler: which of the service flows that may send does so next.
+//! The downstream scheduler of the CMTS: which service flow sends next.
 //!
-//! Reserved rates come first: a flow that has had less than its minimum reserved rate is served before all others, the one that has waited
-//! longest past its due time first. What is left goes by traffic priority, and within a priority by deficit round robin over bytes
-//! (Shreedhar and Varghese 1996). A packet's size is known only once it has left its queue, so a flow may overdraw its deficit by
-//! one packet, which it pays back in its next turn. Flows that have nothing to send cost nothing.
+//! The order is:
+//!
+//! 1. Reserved rates. A flow that has had less than its minimum reserved rate is served before all
+//!    others. Among such flows, the one whose due time is longest past is first.
+//! 2. Traffic priority, the highest first.
+//! 3. Within a priority, deficit round robin over bytes (Shreedhar and Varghese 1996).
+//!
+//! The size of a packet is known only after the dequeue. A flow may therefore exceed its deficit by
+//! one packet, and pays this back in its next turn. Flows without packets cost no time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,36 +16,39 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// Traffic priorities, 0 to 7 (MULPI Annex C.2.2.7.1).
+/// Number of traffic priorities, 0 to 7 (MULPI Annex C.2.2.7.1).
 const PRIORITIES: usize = 8;
-/// Bytes that a turn adds to a flow's deficit: one largest packet, so that every turn sends.
+/// Bytes that a turn adds to the deficit of a flow: one largest packet, so that every turn sends a
+/// packet.
 const QUANTUM: i64 = 1522;
-/// For how long a reserved rate that was not kept is owed.
+/// How long a reserved rate that could not be served remains due.
 const ARREARS: Duration = Duration::from_millis(100);
 
-/// A flow's place among the others.
+/// The scheduling state of a flow.
 #[derive(Debug, Clone, Copy)]
 struct Share {
     priority: u8,
-    /// Minimum reserved rate; zero reserves nothing.
+    /// Minimum reserved rate. Zero reserves nothing.
     reserved: Rate,
     is_ready: bool,
-    /// It stands in its priority's list.
+    /// The flow is in the list of its priority.
     is_listed: bool,
-    /// With what time it stands in the list of due times; entries of its with another are stale.
+    /// The time of its valid entry in the list of due times. Its entries with another time are
+    /// stale.
     timed: Option<Instant>,
-    /// When its reserved rate next owes it a packet.
+    /// The time at which its reserved rate allows its next packet.
     due: Instant,
-    /// Bytes it may send in its turn; below zero after a packet that was larger than that.
+    /// Bytes that it may send in its turn. Negative after a packet that was larger than that.
     deficit: i64,
 }
 
 /// A turn to send one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Whose.
+    /// The flow.
     pub flow: usize,
-    /// Because its reserved rate is due, not because it is its turn among its equals.
+    /// Whether the turn is due to the reserved rate. Otherwise it is the flow's turn in the round
+    /// robin.
     pub is_reserved: bool,
 }
 
@@ -48,18 +56,20 @@ pub struct Turn {
 #[derive(Debug)]
 pub struct DownstreamScheduler {
     shares: Vec<Share>,
-    /// By priority: flows in the order of their turns. One that is not ready any more is left out when its turn comes.
+    /// By priority: flows in the order of their turns. A flow that is not ready any more is removed
+    /// when its turn comes.
     lists: [VecDeque<u32>; PRIORITIES],
-    /// Bit p: list p is not empty.
+    /// Bit p is set if list p is not empty.
     occupied: u8,
-    /// Due times of flows with a reserved rate; one that is older than the flow's is put in again, one that is later is stale.
+    /// Due times of flows with a reserved rate. An entry earlier than the due time of its flow is
+    /// inserted again with that time. An entry later than it is stale.
     due: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// Flows that are ready.
+    /// Number of ready flows.
     ready: usize,
 }
 
 impl DownstreamScheduler {
-    /// A scheduler for flows of these priorities and minimum reserved rates.
+    /// A scheduler for flows with these priorities and minimum reserved rates.
     pub fn new(flows: impl Iterator<Item = (u8, Rate)>) -> Self {
         let share = |(priority, reserved): (u8, Rate)| Share {
             priority,
@@ -91,8 +101,8 @@ impl DownstreamScheduler {
         self.ready == 0
     }
 
-    /// The turn of `flow` while no other flow has any claim, if that is so: it need not be made [`Self::ready`] to have it. It ends with
-    /// [`Self::sent_alone`] or [`Self::passed_alone`].
+    /// The turn of `flow`, if no other flow is ready or listed. The flow need not be
+    /// [`Self::ready`] for it. The turn ends with [`Self::sent_alone`] or [`Self::passed_alone`].
     #[inline]
     pub fn alone(&mut self, flow: usize) -> Option<Turn> {
         let share = &mut self.shares[flow];
@@ -109,14 +119,14 @@ impl DownstreamScheduler {
         })
     }
 
-    /// A flow that had its turn alone sent a packet of `bytes` and has no more.
+    /// A flow without competitors sent a packet of `bytes` and has no other packet.
     #[inline]
     pub fn sent_alone(&mut self, flow: usize, bytes: u64) {
         let share = &mut self.shares[flow];
         share.deficit = (share.deficit - bytes as i64).min(0);
     }
 
-    /// A flow that had its turn alone had nothing to send after all.
+    /// A flow without competitors had no packet to send after all.
     #[inline]
     pub fn passed_alone(&mut self, flow: usize) {
         let share = &mut self.shares[flow];
@@ -131,24 +141,25 @@ impl DownstreamScheduler {
         }
         share.is_ready = true;
         self.ready += 1;
-        // A reserved rate is a promise to who has something to send: the past is not made up for.
+        // A reserved rate only holds while the flow has packets. Time without packets is not made
+        // up for.
         share.due = share.due.max(now);
         self.enlist(flow, false);
         self.time(flow);
     }
 
-    /// `flow` has nothing that may be sent.
+    /// `flow` has no packet that may be sent.
     pub fn withdraw(&mut self, flow: usize) {
         let share = &mut self.shares[flow];
         if share.is_ready {
             share.is_ready = false;
-            // What it did not use of its turn is gone.
+            // The unused part of its turn is lost.
             share.deficit = share.deficit.min(0);
             self.ready -= 1;
         }
     }
 
-    /// Whose turn it is. It ends with [`Self::sent`] or [`Self::withdraw`].
+    /// The next turn. It ends with [`Self::sent`] or [`Self::withdraw`].
     pub fn next(&mut self, now: Instant) -> Option<Turn> {
         if self.ready == 0 {
             return None;
@@ -181,12 +192,13 @@ impl DownstreamScheduler {
         unreachable!("a ready flow stands in a list")
     }
 
-    /// The turn sent a packet of `bytes`, and its flow has more to send or not.
+    /// The turn has sent a packet of `bytes`. `more` says whether its flow has another one.
     pub fn sent(&mut self, turn: Turn, bytes: u64, more: bool, now: Instant) {
         let share = &mut self.shares[turn.flow];
         if share.reserved.0 > 0 {
             let cost = share.reserved.time_for(bytes);
-            // What it had beyond its reserved rate does not count against it later; what it lacks is owed, but not for ever.
+            // Bytes beyond the reserved rate do not count against the flow later. Missing bytes
+            // remain due, for a limited time.
             let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(ARREARS.as_nanos()));
             share.due = (share.due + cost).min(now + cost).max(oldest);
         }
@@ -204,7 +216,7 @@ impl DownstreamScheduler {
         }
     }
 
-    /// The priority and reserved rate of `flow` are others from now on.
+    /// Sets the priority and reserved rate of `flow` from now on.
     pub fn change(&mut self, flow: usize, priority: u8, reserved: Rate, now: Instant) {
         let old = usize::from(self.shares[flow].priority);
         self.lists[old].retain(|&other| other as usize != flow);
@@ -214,7 +226,7 @@ impl DownstreamScheduler {
         let share = &mut self.shares[flow];
         share.is_listed = false;
         share.priority = priority;
-        // Another rate is another promise: it begins now.
+        // A different reserved rate starts now.
         let is_new = std::mem::replace(&mut share.reserved, reserved) != reserved;
         share.due = if is_new { now } else { share.due.max(now) };
         if share.is_ready {
@@ -223,7 +235,7 @@ impl DownstreamScheduler {
         }
     }
 
-    /// The flow that is longest past its due time, if one is.
+    /// The flow whose due time is longest past, if there is one.
     fn overdue(&mut self, now: Instant) -> Option<usize> {
         while let Some(&Reverse((due, flow))) = self.due.peek() {
             if due > now {
@@ -278,7 +290,7 @@ mod tests {
 
     use super::*;
 
-    /// A channel of 8 Mb/s, a byte a microsecond, that always sends.
+    /// A channel of 8 Mb/s, one byte per microsecond, that always sends.
     struct Channel {
         scheduler: DownstreamScheduler,
         now: Instant,
@@ -297,7 +309,7 @@ mod tests {
             }
         }
 
-        /// These flows have endless packets of these sizes for so long.
+        /// Runs for `span`. Each flow always has packets of its size, or none if the size is zero.
         fn run(&mut self, sizes: &[u64], span: Duration) {
             for (flow, &size) in sizes.iter().enumerate() {
                 if size > 0 {
@@ -342,7 +354,7 @@ mod tests {
     fn a_reserved_rate_is_kept_against_a_higher_priority() {
         let mut channel = Channel::new(&[(0, MBIT), (0, 2 * MBIT), (7, 0)]);
         channel.run(&[1500, 300, 1500], SECOND);
-        // A byte a microsecond: 125 and 250 kB of the megabyte.
+        // One byte per microsecond: 125 and 250 kB of the megabyte.
         assert!(
             channel.sent[0].abs_diff(125_000) <= 3000,
             "{:?}",
@@ -359,7 +371,8 @@ mod tests {
     fn a_reserved_rate_is_a_floor_and_no_ceiling() {
         let mut channel = Channel::new(&[(3, MBIT), (3, 0)]);
         channel.run(&[1000, 1000], SECOND);
-        // Served by its turns alone it already gets more than it has reserved: beyond that, equals.
+        // Its turns alone give the flow more than its reserved rate. Beyond that, both flows are
+        // equal.
         assert!(channel.sent[0] >= 500_000, "{:?}", channel.sent);
         assert!(channel.sent[0] <= 570_000, "{:?}", channel.sent);
     }
@@ -421,7 +434,7 @@ mod tests {
     #[test]
     fn a_small_packet_makes_the_next_due_sooner_than_the_large_one_before_it() {
         let mut channel = Channel::new(&[(0, MBIT / 10), (7, 0)]);
-        // 1500 B at 100 kb/s are 120 ms; then 100 B beyond what is reserved are 8 ms.
+        // 1500 B at 100 kb/s take 120 ms. Then 100 B beyond the reserved rate take 8 ms.
         channel.run(&[1500, 0], Duration::from_micros(1500));
         channel.run(&[100, 0], Duration::from_micros(100));
         let before = channel.sent[0];
@@ -431,7 +444,7 @@ mod tests {
     }
 
     proptest! {
-        /// A turn taken alone leaves everything as a turn among others does.
+        /// A turn without competitors leaves the same state as a turn among other flows.
         #[test]
         fn a_turn_alone_changes_nothing_for_later_turns(
             flows in prop::collection::vec((0_u8..3, prop::bool::ANY), 1..5),
@@ -477,7 +490,8 @@ mod tests {
             }
         }
 
-        /// Who is ready is served, who is not is not; nobody is lost, whatever happens in which order.
+        /// Every ready flow is served, and no other flow. No flow is lost, whatever the order of
+        /// calls.
         #[test]
         fn the_ready_are_served_and_only_they(
             flows in prop::collection::vec((0_u8..8, prop::bool::ANY), 1..12),

@@ -1,7 +1,9 @@
-//! The upstream of a line: requests, MAPs, grants and bursts of all its modems, as events.
+//! The upstream of a line as events: requests, MAPs, grants and bursts of all its modems.
 //!
-//! Nothing happens on an idle upstream. A MAP is made (here: at its arrival at the modems, after which its making and its journey are
-//! history) only when something is to be answered or given to somebody who waits for it; a MAP that is not made says nothing to anyone.
+//! An idle upstream has no events. A MAP is only made if it must answer a request, or if it has an
+//! unsolicited grant for a flow that waits for one. A MAP that is not made has no effect. Here a
+//! MAP is made at the time of its arrival at the modems; its processing at the CMTS and its
+//! transmission are then in the past.
 
 use super::bursts::FRAGMENT_OVERHEAD;
 use super::cmts::shaper::Shaper;
@@ -24,30 +26,31 @@ use crate::time::Instant;
 use crate::trace::QueueId;
 use crate::units::Rate;
 
-/// What an upstream wake-up is for.
+/// The purpose of an upstream wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// A service flow's burst is to be prepared.
+    /// The burst of a service flow must be prepared.
     Burst(usize),
-    /// A service flow's request is to be sent, in contention or when it is polled.
+    /// The request of a service flow must be sent, in contention or in a poll.
     Request(usize),
     /// A MAP arrives.
     Map,
-    /// A queue's law is due.
+    /// A periodic update of a queue discipline is due.
     Update(usize),
 }
 
-/// What neighbours take: between two MAPs that are made, the same share of the channel as of the first.
+/// The minislots of the neighbours. Between two MAPs that are made, their share of the channel is
+/// that of the first one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Taken {
     /// Bits until `since`.
     before: f64,
     since: Instant,
-    /// Share of what the channel has to give, from then on.
+    /// Share of the capacity, from then on.
     share: f64,
 }
 
-/// The upstream.
+/// The upstream of a line.
 #[derive(Debug)]
 pub struct Upstream {
     timing: UpstreamTiming,
@@ -57,15 +60,16 @@ pub struct Upstream {
     cmts: Cmts,
     region: RequestRegion,
     neighbours: Option<NeighbourLoad>,
-    /// What the neighbours have taken, and take since the latest MAP that was made.
+    /// The use by the neighbours until the latest MAP that was made, and since.
     taken: Taken,
-    /// The next MAP that matters.
+    /// The next MAP that must be made.
     next_map: Option<u64>,
-    /// The first MAP after the last that was made.
+    /// The first MAP after the last one that was made.
     unmade: u64,
-    /// Flows that wait for a grant that nobody asks for.
+    /// Flows that wait for an unsolicited grant.
     expecting: Vec<usize>,
-    /// By service flow: whether its queue looks at grants. Most do not, and need not be touched by every MAP that leaves them waiting.
+    /// By service flow: whether its queue discipline uses its grants. Most do not, so a MAP without
+    /// a grant for them need not change their state.
     looks_at_grants: Vec<bool>,
     grants: Vec<Grant>,
     answers: Vec<Answer>,
@@ -110,7 +114,8 @@ impl Upstream {
     pub fn arrive(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
         self.flows[flow].arrive(packet, cx);
-        // Only an arrival gives a flow something to ask for: what a discipline holds back counts as waiting, and has been asked for.
+        // Only an arrival can add bytes to request. Packets that a discipline holds back count as
+        // queued and have been requested.
         if self.flows[flow].must_ask() {
             self.ask(flow, cx.now, cx);
         }
@@ -119,7 +124,7 @@ impl Upstream {
     /// Handles a wake-up.
     pub fn wake(&mut self, wake: Wake, cx: &mut Context<'_>) {
         match wake {
-            // Its grants are not used.
+            // A deleted flow does not use its grants.
             Wake::Burst(flow) if self.flows[flow].is_deleted() => {}
             Wake::Burst(flow) => {
                 let (request, carried) = self.flows[flow].prepare_burst(&self.timing, cx);
@@ -142,7 +147,7 @@ impl Upstream {
         }
     }
 
-    /// A service flow's limits, nominal rate and quality of service are others from now on.
+    /// Sets the limits, nominal rate and quality of service of a service flow from now on.
     pub fn change(
         &mut self,
         flow: usize,
@@ -157,8 +162,9 @@ impl Upstream {
         self.cmts.set_limits(flow, limits);
         self.flows[flow].change(limits, rate, cx);
         self.flows[flow].change_qos(qos, &self.rules);
-        // A request that waits for tokens chooses its time anew: there may be more of them now. So
-        // does who waits for a grant that may not come any more.
+        // A request that is delayed by missing tokens chooses its time again, because there may be
+        // more tokens now. So does a flow that waits for an unsolicited grant, because that grant
+        // may not come.
         if let Asking::Deferring { .. } | Asking::Expecting = self.flows[flow].asking() {
             self.expecting.retain(|&other| other != flow);
             self.flows[flow].set_asking(Asking::Nothing);
@@ -166,8 +172,7 @@ impl Upstream {
         }
     }
 
-    /// A service flow is deleted: what it holds is discarded, and the CMTS forgets what it was
-    /// asked for.
+    /// Deletes a service flow. Its packets are discarded, and the CMTS discards its requests.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
         let map = self.timing.first_map_after(cx.now).max(self.unmade);
@@ -177,7 +182,7 @@ impl Upstream {
         self.looks_at_grants[flow] = false;
     }
 
-    /// A service flow's queue is another discipline from now on, into which moves what waits.
+    /// Replaces the queue discipline of a service flow. The queued packets move to the new one.
     pub fn replace_queue(
         &mut self,
         flow: usize,
@@ -190,14 +195,15 @@ impl Upstream {
         debug_assert!(!self.flows[flow].must_ask(), "a move brings no bytes");
     }
 
-    /// Calls `visit` for each queue, with nothing where nothing has changed.
+    /// Calls `visit` for each queue, with `None` if the queue has not changed.
     pub fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
         let row = |flow: &ServiceFlow| (flow.id(), flow.internals(now));
         let is_at_rest = |flow: &ServiceFlow| flow.is_at_rest(now);
         self.rest.visit(&self.flows, row, is_at_rest, visit);
     }
 
-    /// Calls `visit` with one of the queues that share the channel, and what went over it until `now`.
+    /// Calls `visit` with one of the queues that share the channel, and the use of the channel
+    /// until `now`.
     pub fn visit_channel(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
         let Some(flow) = self.flows.first() else {
             return;
@@ -216,7 +222,7 @@ impl Upstream {
         visit(flow.id(), so_far);
     }
 
-    /// Bits that the channel had to give until `at`.
+    /// Capacity of the channel until `at`, in bits.
     fn capacity_until(&self, at: Instant) -> f64 {
         let plant = self.timing.capacity();
         match self.cmts.capacity() {
@@ -225,7 +231,7 @@ impl Upstream {
         }
     }
 
-    /// Bits that neighbours took until `at`.
+    /// Bits that neighbours used until `at`.
     fn taken_until(&self, at: Instant) -> f64 {
         let Taken {
             before,
@@ -235,8 +241,9 @@ impl Upstream {
         before + share * (self.capacity_until(at.max(since)) - self.capacity_until(since))
     }
 
-    /// What was given and what neighbours took is never more than there was, but for what MAPs give ahead: at the end of the time
-    /// looked at, of a grant that runs on into the next interval, and of unsolicited grants, a MAP each.
+    /// Checks that grants and neighbours do not exceed the capacity. MAPs may be ahead of it by one
+    /// MAP in each of three cases: at the end of the time examined, if a grant extends into the
+    /// next interval, and with unsolicited grants.
     fn check_capacity(&self, so_far: &ChannelUse) {
         let map = self.timing.capacity().0 as f64 * self.timing.map_interval().as_secs_f64();
         let taken = so_far.used_bits + so_far.neighbours_bits;
@@ -247,12 +254,12 @@ impl Upstream {
         );
     }
 
-    /// Packets held.
+    /// Packets in the queues and bursts.
     pub fn held(&self) -> u64 {
         self.flows.iter().map(ServiceFlow::held).sum()
     }
 
-    /// Asks for what waits at a flow, once there is something that may be asked for.
+    /// Requests the bytes of a flow, once some of them may be requested.
     fn ask_when_ready(&mut self, flow: usize, cx: &mut Context<'_>) {
         if self.flows[flow].must_ask() {
             let ready = self.flows[flow].ready_at(cx);
@@ -260,7 +267,8 @@ impl Upstream {
         }
     }
 
-    /// Chooses the way to a grant for a flow that has something at `ready`: a grant that comes anyway, the next poll, or contention.
+    /// Chooses how a flow gets a grant for the bytes that it can request at `ready`: an unsolicited
+    /// grant, the next poll, or contention.
     fn ask(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
         let from = self.timing.first_map_after(cx.now).max(self.unmade);
         if let Some(map) = self.cmts.next_unsolicited(flow, from, &self.timing) {
@@ -274,7 +282,7 @@ impl Upstream {
         self.ask_for_grants(flow, ready, cx);
     }
 
-    /// Asks in the next poll or in contention.
+    /// Requests in the next poll or in contention.
     fn ask_for_grants(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
         let earliest = self.flows[flow].contends_from();
         let prepared = (ready + self.timing.burst_preparation).max(earliest);
@@ -303,7 +311,7 @@ impl Upstream {
         cx.wake_at(at, Wake::Request(flow).token());
     }
 
-    /// The time of a flow's request has come.
+    /// The time chosen for a flow's request is now.
     fn send_request(&mut self, flow: usize, cx: &mut Context<'_>) {
         let Asking::Deferring { at, opportunity } = self.flows[flow].asking() else {
             return;
@@ -332,7 +340,8 @@ impl Upstream {
             }
         }
         self.expect_map(self.timing.first_map_for(at, cx.now), cx);
-        // What has no tokens yet can be requested while the poll's request is outstanding.
+        // Bytes without tokens can be requested later, while the request of the poll is
+        // outstanding.
         self.ask_when_ready(flow, cx);
     }
 
@@ -384,7 +393,8 @@ impl Upstream {
         self.expect_next(cx);
     }
 
-    /// Tells the modems whose requests `map` acknowledges, the CMTS those it has heard.
+    /// Passes the requests that `map` acknowledges and that did not collide to the CMTS, and
+    /// informs their modems.
     fn answer_requests(&mut self, map: u64, cx: &mut Context<'_>) {
         self.answers.clear();
         let now = cx.now;
@@ -407,8 +417,8 @@ impl Upstream {
         }
     }
 
-    /// Those whose requests collided back off, or give up; those whose requests were heard and that have no grant yet may have more to
-    /// request.
+    /// Flows whose requests collided back off or give up. Flows whose requests were received and
+    /// are not granted yet may request more.
     fn try_again(&mut self, cx: &mut Context<'_>) {
         let answers = std::mem::take(&mut self.answers);
         for Answer { attempt, heard } in &answers {
@@ -426,7 +436,7 @@ impl Upstream {
         self.answers = answers;
     }
 
-    /// Flows that expected one of these grants need expect nothing more.
+    /// Flows that waited for one of these unsolicited grants do not wait any more.
     fn end_expectations(&mut self, grants: &[Grant]) {
         if self.expecting.is_empty() {
             return;
@@ -441,7 +451,7 @@ impl Upstream {
             .retain(|&flow| flows[flow].asking() == Asking::Expecting);
     }
 
-    /// Flows that expected a grant for which there was no room ask for one, if they may.
+    /// Flows whose unsolicited grant did not fit into the MAP request a grant, if they may contend.
     fn ask_instead(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.cmts.unplaced().len() {
             let flow = self.cmts.unplaced()[index];
@@ -454,7 +464,7 @@ impl Upstream {
         }
     }
 
-    /// Grants of MAPs that nobody needed carried nothing.
+    /// Counts the grants of MAPs that were not made. They carried nothing.
     fn count_missed(&mut self, cx: &mut Context<'_>) {
         for missed in self.cmts.take_missed() {
             let mac = cx.recorder().mac(self.flows[missed.flow].id());
@@ -466,7 +476,7 @@ impl Upstream {
         }
     }
 
-    /// The grants of a MAP for one flow, in the order of time.
+    /// Handles the grants of a MAP for one flow, in order of time.
     fn receive_grants(&mut self, grants: &[Grant], cx: &mut Context<'_>) {
         let index = grants[0].flow;
         let credit = grants.iter().map(|grant| grant.credit).sum();
@@ -498,14 +508,15 @@ impl Upstream {
         }
     }
 
-    /// The CMTS knows what a burst carried once it has it. Deviation: here when the modem fills the grant, a burst's time earlier.
+    /// Deviation: the CMTS knows what a burst carried once it has received the burst. Here it knows
+    /// when the modem fills the grant, which is earlier by the time of the burst.
     fn count_carried(&mut self, flow: usize, carried: Option<Carried>) {
         if let Some(carried) = carried {
             self.cmts.settle(flow, carried.credit, carried.pdu);
         }
     }
 
-    /// Finds the next MAP that matters.
+    /// Finds the next MAP that must be made.
     fn expect_next(&mut self, cx: &mut Context<'_>) {
         if self.cmts.has_backlog() {
             return self.expect_map(self.unmade, cx);
@@ -526,7 +537,8 @@ impl Upstream {
     }
 }
 
-/// When each flow's modem is registered; flows of a modem are neighbours in the list.
+/// The time at which the modem of each flow is registered. The flows of a modem are next to each
+/// other in the list.
 fn registrations(
     flows: &mut [UpstreamFlow],
     contention: &super::setup::Contention,
@@ -561,7 +573,7 @@ fn registrations(
         .collect()
 }
 
-/// How the CMTS may cut what a flow asks for.
+/// How the CMTS may cut the requests of a flow.
 pub fn cut(rules: &MacRules, policy: RequestPolicy) -> Cut {
     if rules.continuous {
         Cut::Anywhere
@@ -572,7 +584,7 @@ pub fn cut(rules: &MacRules, policy: RequestPolicy) -> Cut {
     }
 }
 
-/// Puts the grants of each flow together, in the order of time.
+/// Sorts the grants by flow, and the grants of a flow by time.
 fn sort(grants: &mut [Grant], timing: &UpstreamTiming) {
     let order = |grant: &Grant| (timing.frame_of(grant.first), grant.first);
     grants.sort_unstable_by(|one, other| {
@@ -582,7 +594,7 @@ fn sort(grants: &mut [Grant], timing: &UpstreamTiming) {
 }
 
 impl Wake {
-    /// As a link's token; bit 0 is left to the direction.
+    /// The token for the link. Bit 0 is left to the direction.
     pub fn token(self) -> u64 {
         let (kind, flow) = match self {
             Self::Burst(flow) => (0, flow),
@@ -593,7 +605,7 @@ impl Wake {
         (flow as u64) << 3 | kind << 1
     }
 
-    /// From a link's token.
+    /// The wake-up of a token.
     pub fn from_token(token: u64) -> Self {
         let flow = (token >> 3) as usize;
         match (token >> 1) & 3 {

@@ -1,7 +1,10 @@
-//! The downstream of a line: the CMTS's queue for each service flow, its token buckets, the channel they share.
+//! The downstream of a line: the queue and the token buckets of each service flow at the CMTS, and
+//! the channel that the flows share.
 //!
-//! A service flow may send once both its buckets hold its packet; of those that may, the [scheduler](super::downstream_scheduler) takes
-//! one whenever the channel is free. One packet is taken from the queue ahead, as its size must be known to know when it may go.
+//! A service flow may send a packet once both its buckets hold the tokens of the packet. Whenever
+//! the channel is free, the [scheduler](super::downstream_scheduler) selects one of the flows that
+//! may send. A flow dequeues one packet in advance, because the size of the packet decides when it
+//! may be sent.
 
 use super::downstream_scheduler::{DownstreamScheduler, Turn};
 use super::qos::Qos;
@@ -20,14 +23,14 @@ use crate::time::{Duration, Instant};
 use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
 
-/// What a downstream wake-up is for.
+/// The purpose of a downstream wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// The packet in hand of a service flow may be sent.
+    /// A service flow has the tokens of its dequeued packet.
     Admitted(usize),
     /// The channel is free.
     Sent,
-    /// The law of a service flow's queue is due.
+    /// A periodic update of the queue discipline of a service flow is due.
     Update(usize),
 }
 
@@ -37,16 +40,16 @@ struct ServiceFlow {
     queue: Queue,
     rate: Rate,
     buckets: TokenBuckets,
-    /// Taken from the queue: waits for tokens, or has them and waits for the channel.
+    /// A dequeued packet that waits for tokens, or has them and waits for the channel.
     in_hand: Option<Packet>,
-    /// When the packet in hand has its tokens.
+    /// When the dequeued packet has its tokens.
     admitted: Instant,
-    /// It waits for them.
+    /// The dequeued packet waits for tokens.
     is_held_back: bool,
     is_deleted: bool,
 }
 
-/// The downstream.
+/// The downstream of a line.
 #[derive(Debug)]
 pub struct Downstream {
     timing: DownstreamTiming,
@@ -54,19 +57,20 @@ pub struct Downstream {
     rest: Rest,
     scheduler: DownstreamScheduler,
     channel: Transmitter,
-    /// When the channel has sent what it is sending.
+    /// End of the current transmission.
     busy_until: Instant,
-    /// A wake-up at that time is under way: somebody waits for the channel.
+    /// A wake-up at that time is scheduled, because a flow waits for the channel.
     is_awaited: bool,
-    /// Bytes sent on it.
+    /// Bytes sent on the channel.
     sent: u64,
-    /// Nanoseconds in which somebody waited for it, up to the end of what it is sending.
+    /// Nanoseconds in which a flow waited for the channel, up to the end of the current
+    /// transmission.
     full_ns: u64,
 }
 
 impl Downstream {
-    /// An idle downstream of these service flows; `capacity` limits the channel over time, and tokens are added every
-    /// `token_interval` (zero: continuously).
+    /// An idle downstream of these service flows. `capacity` limits the channel over time. Tokens
+    /// are added every `token_interval` (zero: continuously).
     pub fn new(
         timing: DownstreamTiming,
         flows: Vec<DownstreamFlow>,
@@ -100,7 +104,7 @@ impl Downstream {
         one.queue.enqueue(packet, &line, cx);
         let is_first = one.queue.depth().packets == 1 && !one.is_held_back;
         if is_first && !self.is_awaited && cx.now >= self.busy_until {
-            // Usual where the channel is not full: nobody else wants it.
+            // The usual case on a channel that is not full: no other flow waits for it.
             if let Some(turn) = self.scheduler.alone(flow) {
                 return self.send_alone(turn, cx);
             }
@@ -128,8 +132,8 @@ impl Downstream {
         }
     }
 
-    /// A service flow's limits, nominal rate, priority and reserved rate are others from now on. A packet that waits for its tokens already
-    /// keeps its time.
+    /// Sets the limits, nominal rate, priority and reserved rate of a service flow from now on. A
+    /// packet that already waits for tokens keeps its time.
     pub fn change(
         &mut self,
         flow: usize,
@@ -145,15 +149,15 @@ impl Downstream {
         (self.scheduler).change(flow, qos.priority, qos.minimum_reserved, cx.now);
     }
 
-    /// A service flow is deleted: what it holds is discarded. What the channel is sending goes on
-    /// its way.
+    /// Deletes a service flow. Its packets are discarded. A packet on the channel is still
+    /// delivered.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
         self.rest.disturb(flow);
         self.scheduler.withdraw(flow);
         self.flows[flow].delete(cx);
     }
 
-    /// A service flow's queue is another discipline from now on, into which moves what waits.
+    /// Replaces the queue discipline of a service flow. The queued packets move to the new one.
     pub fn replace_queue(
         &mut self,
         flow: usize,
@@ -167,14 +171,15 @@ impl Downstream {
         self.look_again(flow, cx);
     }
 
-    /// Calls `visit` for each queue, with nothing where nothing has changed.
+    /// Calls `visit` for each queue, with `None` if the queue has not changed.
     pub fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {
         let row = |flow: &ServiceFlow| (flow.queue.id(), flow.internals(now));
         let is_at_rest = |flow: &ServiceFlow| flow.is_at_rest(now);
         self.rest.visit(&self.flows, row, is_at_rest, visit);
     }
 
-    /// Calls `visit` with one of the queues that share the channel, and what went over it until `now`.
+    /// Calls `visit` with one of the queues that share the channel, and the use of the channel
+    /// until `now`.
     pub fn visit_channel(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
         let Some(flow) = self.flows.first() else {
             return;
@@ -184,7 +189,7 @@ impl Downstream {
         } else {
             0
         };
-        // Of the packet that is on the channel now, what is still to go has used nothing yet.
+        // The part of the current packet that is not sent yet does not count as used.
         let bits_until = |at: Instant| self.channel.schedule().bits_until(at, Rate(u64::MAX));
         let so_far = bits_until(now);
         let to_go = match self.busy_until {
@@ -201,12 +206,13 @@ impl Downstream {
         visit(flow.queue.id(), so_far);
     }
 
-    /// Packets held.
+    /// Packets in the queues, including dequeued ones.
     pub fn held(&self) -> u64 {
         self.flows.iter().map(ServiceFlow::held).sum()
     }
 
-    /// A service flow may have a packet that it had not: one has arrived, or a discipline that held it back may give it up now.
+    /// A service flow may have a new packet to send: a packet has arrived, or the discipline may
+    /// release one that it held back.
     fn look_again(&mut self, flow: usize, cx: &mut Context<'_>) {
         let one = &self.flows[flow];
         if !one.is_held_back && !one.queue.is_empty() {
@@ -215,7 +221,8 @@ impl Downstream {
         }
     }
 
-    /// Sends now if the channel is free, or asks to be woken when it is.
+    /// Sends now if the channel is free. Otherwise schedules a wake-up for the end of the
+    /// transmission.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         if self.is_awaited {
             return;
@@ -227,7 +234,7 @@ impl Downstream {
         }
     }
 
-    /// The channel is free: the next packet that may go.
+    /// The channel is free: sends the next packet.
     fn next(&mut self, cx: &mut Context<'_>) {
         while let Some(turn) = self.scheduler.next(cx.now) {
             if let Some(packet) = self.flows[turn.flow].take(turn.flow, cx) {
@@ -237,7 +244,8 @@ impl Downstream {
         }
     }
 
-    /// A service flow that alone has a packet may send it on the free channel. Nobody need be woken at the end of it.
+    /// Sends a packet on the free channel. No other flow has a packet, so the end of the
+    /// transmission needs no wake-up.
     #[inline]
     fn send_alone(&mut self, turn: Turn, cx: &mut Context<'_>) {
         let Some(packet) = self.flows[turn.flow].take(turn.flow, cx) else {
@@ -256,7 +264,8 @@ impl Downstream {
         }
     }
 
-    /// Puts a packet on the free channel and tells its PDU bytes; `None` if the channel's capacity is zero for good: the packet stays.
+    /// Sends a packet on the free channel and returns its PDU bytes. Returns `None` and keeps the
+    /// packet if the capacity of the channel is zero for the rest of the run.
     #[inline]
     fn transmit(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) -> Option<u64> {
         let pdu = Framing::ETHERNET.of_size(packet.size);
@@ -271,7 +280,7 @@ impl Downstream {
         Some(pdu)
     }
 
-    /// Asks to be woken when the channel is free, if anything waits for it.
+    /// Schedules a wake-up for the end of the transmission, if a flow waits for the channel.
     fn await_end(&mut self, cx: &mut Context<'_>) {
         if !self.scheduler.is_empty() && self.busy_until < Instant::FAR_FUTURE {
             self.is_awaited = true;
@@ -294,7 +303,8 @@ impl ServiceFlow {
         }
     }
 
-    /// The packet that may be sent now. If the next one must wait for tokens, it is in hand from now on and a wake-up is under way.
+    /// The packet that may be sent now. If the next packet must wait for tokens, it is dequeued and
+    /// a wake-up is scheduled.
     #[inline]
     fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
         if let Some(packet) = self.in_hand.take() {
@@ -343,7 +353,7 @@ impl ServiceFlow {
         }
     }
 
-    /// Whether nothing changes before the next packet comes.
+    /// Whether the state stays the same until the next packet arrives.
     fn is_at_rest(&self, now: Instant) -> bool {
         self.held() == 0 && self.queue.is_at_rest() && self.buckets.are_full(now)
     }
@@ -354,7 +364,7 @@ impl ServiceFlow {
 }
 
 impl Wake {
-    /// As a link's token; bit 0 says it is the downstream's.
+    /// The token for the link. Bit 0 marks it as a downstream token.
     pub fn token(self) -> u64 {
         let (kind, flow) = match self {
             Self::Admitted(flow) => (0, flow),
@@ -364,7 +374,7 @@ impl Wake {
         (flow as u64) << 3 | kind << 1 | 1
     }
 
-    /// From a link's token.
+    /// The wake-up of a token.
     pub fn from_token(token: u64) -> Self {
         let flow = (token >> 3) as usize;
         match (token >> 1) & 3 {
@@ -375,7 +385,7 @@ impl Wake {
     }
 }
 
-/// What a queue may know of its line.
+/// What a queue may know about the line.
 fn line(rate: Rate, buckets: &TokenBuckets) -> LineView<'_> {
     LineView {
         rate,
