@@ -1,7 +1,10 @@
-//! Plants: what a generation of DOCSIS is made of, as named parameters; each can be changed.
+//! Plants: the parameters of a DOCSIS generation, by name. Each can be changed.
 //!
-//! A [`Preset`] is a plant with all parameters known. [`PlantConfig`] is what a scenario says of a plant; what it leaves out is the preset's.
-//! What a generation cannot do is a [`Feature`] that came later. docs/models/docsis.md names each number's source.
+//! - A [`Preset`] names a plant with a value for every parameter.
+//! - A [`PlantConfig`] is the part of a plant that a scenario gives. The preset gives the rest.
+//! - A [`Feature`] is something that the older generations do not have.
+//!
+//! docs/models/docsis.md names the source of each number.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,31 +24,34 @@ use crate::units::{ByteCount, Rate};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// One 16-QAM upstream channel of 3.2 MHz, one 64-QAM downstream channel: one request for each packet, one outstanding, bursts of at most
-    /// 1600 bytes, no piggyback.
+    /// One 16-QAM upstream channel of 3.2 MHz, one 64-QAM downstream channel. One request for each
+    /// packet, one request outstanding, bursts of at most 1600 bytes, no piggybacked requests.
     Docsis10,
-    /// One 16-QAM upstream channel of 3.2 MHz, one 256-QAM downstream channel: piggyback, concatenation, fragmentation, scheduling types.
+    /// One 16-QAM upstream channel of 3.2 MHz, one 256-QAM downstream channel. Piggybacked
+    /// requests, concatenation, fragmentation, scheduling types.
     Docsis11,
-    /// One 64-QAM upstream channel of 6.4 MHz, one 256-QAM downstream channel; otherwise as `docsis11`.
+    /// One 64-QAM upstream channel of 6.4 MHz, one 256-QAM downstream channel. Otherwise as
+    /// `docsis11`.
     Docsis20,
-    /// Four bonded 64-QAM upstream channels of 6.4 MHz, eight bonded 256-QAM downstream channels: continuous concatenation and fragmentation,
-    /// several requests outstanding.
+    /// Four bonded 64-QAM upstream channels of 6.4 MHz, eight bonded 256-QAM downstream channels.
+    /// Continuous concatenation and fragmentation, several requests outstanding.
     Docsis30,
     /// One OFDMA upstream channel of 94 MHz, one OFDM downstream channel of 187 MHz.
     #[default]
     Docsis31,
 }
 
-/// What not every generation has.
+/// A feature that not every generation has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
-    /// Several channels as one.
+    /// Several channels as one bonding group.
     Bonding,
-    /// Several service flows to a modem and direction, and the classifiers that choose among them.
+    /// Several service flows for each modem and direction, and the classifiers that select one of
+    /// them.
     Classifiers,
     /// Continuous concatenation and fragmentation, with several requests outstanding.
     Continuous,
-    /// The modem's AQM.
+    /// AQM in the modem.
     ModemAqm,
     /// Fragmentation of a packet over several grants.
     Fragmentation,
@@ -60,7 +66,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// The first generation that has it.
+    /// The first generation with the feature.
     pub const fn since(self) -> Preset {
         match self {
             Self::Classifiers | Self::Fragmentation | Self::Scheduling => Preset::Docsis11,
@@ -87,7 +93,7 @@ impl Feature {
 }
 
 impl Preset {
-    /// All, oldest first.
+    /// All presets, oldest first.
     pub const ALL: [Self; 5] = [
         Self::Docsis10,
         Self::Docsis11,
@@ -96,16 +102,17 @@ impl Preset {
         Self::Docsis31,
     ];
 
-    /// Whether the generation has it.
+    /// Whether the generation has the feature.
     pub fn supports(self, feature: Feature) -> bool {
         self >= feature.since()
     }
 
-    /// Refuses a feature that came later, in a sentence.
+    /// Checks that the generation has the feature.
     ///
     /// # Errors
     ///
-    /// If the generation does not have it.
+    /// A sentence that names the generation that introduced the feature, if this one does not have
+    /// it.
     pub fn require(self, feature: Feature) -> Result<(), String> {
         if self.supports(feature) {
             return Ok(());
@@ -154,7 +161,7 @@ impl Preset {
     }
 }
 
-/// Physical and MAC parameters of a plant, all known.
+/// Physical and MAC parameters of a plant, with a value for each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plant {
     /// See [`PlantConfig::distance_km`].
@@ -187,47 +194,55 @@ pub struct Plant {
     pub downstream: DownstreamChannel,
 }
 
-/// Physical and MAC parameters of the plant; what is left out is the preset's.
+/// Physical and MAC parameters of the plant. The preset gives those that are left out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlantConfig {
-    /// Distance between CMTS and modem in kilometres. Light and coax take 5 µs for each, one way (10⁵ km/s there and back).
+    /// Distance between CMTS and modem in kilometres. The propagation delay is 5 µs for each
+    /// kilometre, one way (10⁵ km/s there and back).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance_km: Option<f64>,
-    /// Time between two MAPs; rounded to whole frames. A longer one makes every request wait longer and costs fewer events.
+    /// Time between two MAPs, rounded to whole frames. A longer interval delays every request and
+    /// costs fewer events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_interval: Option<Duration>,
-    /// Makes the MAP interval vary with the load, from this to `map_interval`: a MAP lasts as long as its grants take. A short one
-    /// lets a lone request wait less. On one channel; bonded ones have MAPs of one length. Default: all MAPs last `map_interval`.
+    /// Shortest MAP interval. The interval then varies with the load, from this value to
+    /// `map_interval`: a MAP lasts as long as its grants need. A shorter interval reduces the delay
+    /// of a single request. Only for one channel: the MAPs of bonded channels have one length.
+    /// Default: all MAPs last `map_interval`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shortest_map_interval: Option<Duration>,
-    /// Time the CMTS takes to make a MAP.
+    /// Time that the CMTS needs to make a MAP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cmts_map_processing: Option<Duration>,
-    /// Time from a MAP's arrival at the modem to the interval it describes: for OFDMA 600 µs, a frame and one symbol; what CMTSs add for safety
-    /// counts too. More of it makes every request wait longer.
+    /// Time from the arrival of a MAP at the modem to the interval that it describes. For OFDMA:
+    /// 600 µs, a frame and one symbol. It includes the safety time that CMTSs add. A longer time
+    /// delays every request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modem_map_processing: Option<Duration>,
-    /// Time between two additions of tokens to the CMTS's token buckets, in both directions: a coarse shaper updates them every 10 ms
-    /// or so, and lets what they then hold through at once. Zero adds them continuously.
+    /// Time between two additions of tokens to the token buckets of the CMTS, in both directions. A
+    /// coarse shaper updates them about every 10 ms and then sends at once what the new tokens
+    /// allow. Zero adds tokens continuously.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_interval: Option<Duration>,
-    /// Time the CMTS takes to forward a packet between the cable and its network side, the same in each
-    /// direction: upstream after the burst has arrived, downstream before the packet enters its queue.
-    /// More of it makes every round trip longer by twice as much, and changes nothing else. Zero in every
-    /// preset, as no document gives it.
+    /// Time that the CMTS needs to forward a packet between the cable and its network side, the
+    /// same in both directions. Upstream it comes after the arrival of the burst, downstream before
+    /// the packet enters its queue. A longer time increases every round-trip time by twice as much,
+    /// and changes nothing else. Zero in every preset, because no document gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cmts_forwarding: Option<Duration>,
-    /// Information elements of an average MAP, this line's and its neighbours': their bytes are taken off the downstream's rate.
+    /// Information elements of an average MAP, for this line and its neighbours. Their bytes are
+    /// subtracted from the downstream rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements_per_map: Option<u64>,
-    /// Bytes of MAC header before each PDU, upstream: 6, and 4 of extended header where requests may ride in bursts.
+    /// Bytes of the upstream MAC header before each PDU: 6, and 4 more of extended header if
+    /// requests may be piggybacked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_mac_header: Option<u64>,
-    /// Bytes of MAC header before each PDU, downstream: 6, 10, or 16 where channels are bonded.
+    /// Bytes of the downstream MAC header before each PDU: 6, 10, or 16 with bonded channels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub downstream_mac_header: Option<u64>,
-    /// How modems ask and send.
+    /// How modems request and send.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacRulesConfig>,
     /// The contention regions.
@@ -241,21 +256,23 @@ pub struct PlantConfig {
     pub downstream: Option<DownstreamChannelConfig>,
 }
 
-/// How modems ask and send; what is left out is the preset's.
+/// How modems request and send. The preset gives the keys that are left out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MacRulesConfig {
-    /// Continuous concatenation and fragmentation: bytes are a stream that grants cut anywhere, several requests may be outstanding. Without it
-    /// one request is outstanding, for one burst.
+    /// Continuous concatenation and fragmentation: bytes are a stream that grants cut at any byte,
+    /// and several requests may be outstanding. Without it one request is outstanding, for one
+    /// burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continuous: Option<bool>,
-    /// Requests may ride in bursts: a backlog then needs no contention.
+    /// Whether requests may be piggybacked on bursts. A backlog then needs no contention.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub piggyback: Option<bool>,
-    /// A burst may hold several packets of so many bytes together; 0 B: one packet. Without effect where concatenation is continuous.
+    /// Largest burst of several packets, in bytes. 0 B: a burst is one packet. No effect with
+    /// continuous concatenation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concatenation: Option<ByteCount>,
-    /// A grant smaller than the burst may be used for a part of it.
+    /// Whether a grant smaller than the burst may carry a fragment of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fragmentation: Option<bool>,
     /// Largest burst; 0 B: no limit.
@@ -263,15 +280,15 @@ pub struct MacRulesConfig {
     pub max_burst: Option<ByteCount>,
 }
 
-/// Contention regions; what is left out is the preset's.
+/// Contention regions. The preset gives the keys that are left out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContentionConfig {
-    /// Data backoff start, an exponent: the first window is 2^start request opportunities. More makes a lone modem wait longer, and many
-    /// collide less.
+    /// Data backoff start, an exponent: the first window has 2^start request opportunities. A
+    /// larger value delays a single modem more and reduces collisions between many modems.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_start: Option<u8>,
-    /// Data backoff end, an exponent: windows double after each collision up to 2^end.
+    /// Data backoff end, an exponent: windows double after each collision, up to 2^end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_end: Option<u8>,
     /// Ranging backoff start, an exponent.
@@ -280,16 +297,17 @@ pub struct ContentionConfig {
     /// Ranging backoff end, an exponent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranging_end: Option<u8>,
-    /// Times a request is sent before what it asks for is given up and discarded.
+    /// How often a request is sent before the modem gives up and drops the requested packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<u8>,
-    /// Time between two initial-maintenance opportunities, in which modems range that have just been switched on.
+    /// Time between two initial-maintenance opportunities, which modems use for ranging after they
+    /// are switched on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranging_interval: Option<Duration>,
 }
 
 impl PlantConfig {
-    /// The preset's plant with what is given here in its place.
+    /// The plant of the preset, with the values that are given here.
     pub fn over(&self, preset: Preset) -> Plant {
         let plant = preset.plant();
         let upstream = match &self.upstream {
@@ -390,12 +408,13 @@ impl From<Plant> for PlantConfig {
     }
 }
 
-/// Bytes of a MAP without its information elements, and of each of them (the ns-3 module's count, after MULPI §6.4.4).
+/// Bytes of a MAP without its information elements, and bytes of each information element (as in
+/// the ns-3 module, after MULPI §6.4.4).
 const MAP_BYTES: u64 = 46;
 const ELEMENT_BYTES: u64 = 4;
 
 impl Plant {
-    /// One OFDMA and one OFDM channel with the ns-3 module's defaults.
+    /// One OFDMA and one OFDM channel, with the defaults of the ns-3 module.
     pub fn docsis31() -> Self {
         Self {
             distance_km: 8.0,
@@ -406,7 +425,7 @@ impl Plant {
             modem_map_processing: Duration::from_nanos(757_500),
             token_interval: Duration::ZERO,
             cmts_forwarding: Duration::ZERO,
-            // The ns-3 module's average load: a tenth of the channel, in bursts of 150 B.
+            // The average load of the ns-3 module: a tenth of the channel, in bursts of 150 B.
             elements_per_map: 111,
             upstream_mac_header: 10,
             downstream_mac_header: 10,
@@ -420,7 +439,7 @@ impl Plant {
     /// Four bonded upstream and eight bonded downstream SC-QAM channels.
     pub fn docsis30() -> Self {
         Self {
-            // The AQM paper's and the ns-2 model's MAP preparation time.
+            // The MAP preparation time of the AQM paper and of the ns-2 model.
             modem_map_processing: Duration::from_micros(650),
             elements_per_map: 5,
             downstream_mac_header: 16,
@@ -433,7 +452,7 @@ impl Plant {
     /// One upstream channel of 6.4 MHz and one downstream channel, with the MAC of DOCSIS 1.1.
     pub fn docsis20() -> Self {
         let contention = Contention {
-            // What the ARRIS C4's manual gives as defaults.
+            // The defaults in the manual of the ARRIS C4.
             data_start: 2,
             data_end: 8,
             ranging_start: 2,
@@ -452,7 +471,8 @@ impl Plant {
         let rules = MacRules {
             continuous: false,
             piggyback: true,
-            // DOCS-QOS3-MIB: the default of a service flow's maximum concatenated burst (TLV 24.14).
+            // DOCS-QOS3-MIB: the default of a service flow's maximum concatenated burst (TLV
+            // 24.14).
             concatenation: 1522,
             fragmentation: true,
             max_burst: 0,
@@ -467,18 +487,20 @@ impl Plant {
         }
     }
 
-    /// The plant of a laboratory in 2004: a packet is a request, and the next request comes after its grant.
+    /// The plant of a laboratory in 2004: each packet needs a request, and the next request follows
+    /// its grant.
     pub fn docsis10() -> Self {
         let rules = MacRules {
             continuous: false,
             piggyback: false,
             concatenation: 0,
             fragmentation: false,
-            // The default maximum burst that Nguyen and Armitage (2004) report of their CMTS.
+            // The default maximum burst that Nguyen and Armitage (2004) report for their CMTS.
             max_burst: 1600,
         };
         Self {
-            // The modem's 650 µs, and the 1000 µs that Cisco's CMTSs add by default for safety (dynamic MAP advance).
+            // The 650 µs of the modem, and the 1000 µs that Cisco's CMTSs add by default for safety
+            // (dynamic MAP advance).
             modem_map_processing: Duration::from_micros(1650),
             // A request region, a grant, an acknowledgement, and the end of the list.
             elements_per_map: 4,
@@ -508,7 +530,7 @@ impl Plant {
         }
     }
 
-    /// Timing of the downstream, which carries the MAPs of all upstream channels.
+    /// Timing of the downstream. It carries the MAPs of all upstream channels.
     pub fn downstream_timing(&self) -> DownstreamTiming {
         let mut timing = self.downstream.timing();
         timing.rate = Rate(timing.rate.0.saturating_sub(self.map_load().0));
@@ -517,7 +539,7 @@ impl Plant {
         timing
     }
 
-    /// What the MAPs take downstream: one in each interval for every upstream channel.
+    /// Downstream rate of the MAPs: one MAP per interval for every upstream channel.
     pub fn map_load(&self) -> Rate {
         let bytes = MAP_BYTES + ELEMENT_BYTES * self.elements_per_map;
         let bits = self.upstream.channels() * bytes * 8;
@@ -525,7 +547,8 @@ impl Plant {
     }
 }
 
-/// What Cisco documents as defaults for its first CMTSs; tries are the specification's.
+/// The defaults that Cisco documents for its first CMTSs. The number of tries is that of the
+/// specification.
 fn early_contention() -> Contention {
     Contention {
         data_start: 0,
@@ -642,7 +665,7 @@ mod tests {
         let timing = plant.upstream_timing();
         let loop_time = timing.minimum_request_grant();
         assert!(loop_time > timing.map_interval() && loop_time <= timing.map_interval() * 2);
-        // The largest burst fits into one interval, so that a packet is two intervals' work: 1500 B in 4 ms.
+        // The largest burst fits into one interval. A packet takes two intervals: 1500 B in 4 ms.
         let opportunities = timing.opportunities * timing.opportunity_minislots;
         assert!(timing.minislots_for(1600) <= timing.frames_per_map - opportunities);
     }
@@ -657,7 +680,7 @@ mod tests {
             ..Plant::docsis30()
         };
         let rate = |channels| plant(channels).downstream_timing().rate.0;
-        // 66 B every 2 ms each.
+        // 66 B every 2 ms for each channel.
         assert_eq!(rate(4) - rate(8), 4 * 264_000);
     }
 }

@@ -1,4 +1,4 @@
-//! What the scheduler gives whom, when, and in which pieces.
+//! Tests of the upstream scheduler: which flow gets which grants, when, and in which pieces.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn bonded() -> UpstreamTiming {
     Plant::docsis30().upstream_timing()
 }
 
-/// A scheduler for these flows, all of which may be cut like this.
+/// A scheduler for these flows, all with the same `Cut`.
 fn cmts(flows: &[Qos], cut: Cut, capacity: Option<u64>, timing: &UpstreamTiming) -> Cmts {
     let capacity = capacity.map(|rate| Capacity::new(RateSchedule::Constant(Rate(rate))));
     let rng = Rng::for_path(1, "cmts");
@@ -48,7 +48,7 @@ fn with_priority(priority: u8) -> Qos {
     }
 }
 
-/// Bytes granted to each flow in `maps`, while all ask for more than there is.
+/// Bytes granted to each flow in `maps`, while every flow requests more than the capacity.
 fn granted(
     cmts: &mut Cmts,
     timing: &UpstreamTiming,
@@ -149,7 +149,7 @@ fn a_map_grants_what_the_flows_rate_limits_allow_and_the_rest_stays_outstanding(
     for map in 10..20 {
         cmts.schedule(map, 0, &timing, &mut grants);
     }
-    // 2.025 ms at 50 Mb/s are 12 656 B.
+    // 12 656 B take 2.025 ms at 50 Mb/s.
     let credits: Vec<u64> = grants.iter().map(|grant| grant.credit).collect();
     assert_eq!(credits, [15_700, 12_656, 12_656, 12_657, 6331]);
 }
@@ -172,7 +172,7 @@ fn what_unsolicited_grants_take_beyond_the_capacity_is_paid_back() {
         scheduling: Scheduling::Ugs(UnsolicitedGrants::default()),
         ..Qos::default()
     };
-    // 115 calls take 39.7 of 40 Mb/s; how many are due in a MAP varies.
+    // 115 calls take 39.7 of 40 Mb/s. The number of grants that are due in a MAP varies.
     let mut flows = vec![ugs; 115];
     flows.push(Qos::default());
     let mut cmts = cmts(&flows, Cut::Anywhere, Some(40_000_000), &timing);
@@ -261,7 +261,7 @@ fn a_reserved_rate_is_had_under_overload_from_flows_of_higher_priority() {
     flows.push(reserved);
     let mut cmts = cmts(&flows, Cut::Anywhere, None, &timing);
     let bytes = granted(&mut cmts, &timing, 10..5010)[&10];
-    // Ten seconds; raised by the MAC headers of packets of 200 B: 5 %.
+    // Ten seconds. The MAC headers of packets of 200 B raise the reserved rate by 5 %.
     let mbits = bytes as f64 * 8.0 / 10e6;
     assert!((5.0..5.3).contains(&mbits), "{mbits}");
 }
@@ -361,7 +361,8 @@ fn what_must_not_be_cut_waits_while_higher_priorities_leave_too_little_of_every_
     let mut cmts = cmts(&flows, Cut::Never, None, &timing);
     let regular = timing.minislots_for(UnsolicitedGrants::default().size.0);
     let each = timing.minislots_for(1524);
-    // One minislot too few are left for what waits, and enough for something shorter.
+    // The rest is one minislot too short for the request of flow 2, but long enough for a shorter
+    // request.
     let most = timing.minislots_per_map() - regular;
     let high = timing.room(most - (each - 1));
     let mut grants = Vec::new();
@@ -389,7 +390,8 @@ fn what_must_not_be_cut_waits_while_higher_priorities_leave_too_little_of_every_
 #[test]
 fn a_burst_too_long_beside_regular_grants_holds_nobody_up_and_has_the_next_map_with_room() {
     let timing = Plant::docsis11().upstream_timing();
-    // Nine minislots each, six of them in every second MAP: 24 minislots are left there, 78 in the others.
+    // Nine minislots for each grant, and six grants in every second MAP. These MAPs have 24
+    // minislots left, and the others 78.
     let voice = Qos {
         scheduling: Scheduling::Ugs(UnsolicitedGrants {
             interval: timing.map_interval() * 2,
@@ -466,8 +468,8 @@ fn ugs(interval: u64, jitter: u64, size: u64) -> Qos {
     }
 }
 
-/// Runs MAPs full of best-effort traffic beside unsolicited grants, and checks that no two grants share a minislot and that every unsolicited one
-/// begins within its jitter and is where it should be.
+/// Runs MAPs full of best-effort traffic beside unsolicited grants. Checks that no two grants share
+/// a minislot, that no unsolicited grant is missing, and that each one begins within its jitter.
 fn check_unsolicited(
     flows: &[Qos],
     timing: &UpstreamTiming,
@@ -496,7 +498,7 @@ fn check_unsolicited(
             }
             let voice = &expected[grant.flow];
             let start = timing.minislot_start(map, grant.first);
-            // The one whose window it is in: grants of a flow come in order.
+            // The nominal time whose window contains the grant: the grants of a flow come in order.
             let first = start.since(voice.first + voice.jitter).as_nanos();
             let n = first.div_ceil(voice.interval.as_nanos());
             let nominal = voice.first + voice.interval * n;
@@ -515,7 +517,8 @@ fn check_unsolicited(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// At most half of the channel's minislots within the shortest jitter, which is what the admission rule allows.
+    /// The flows take at most half of the channel's minislots within the shortest jitter, as the
+    /// admission rule requires.
     #[test]
     fn unsolicited_grants_begin_within_their_jitter_whatever_else_is_granted(
         is_ofdma in any::<bool>(),
@@ -551,7 +554,7 @@ fn grants_of_maps_that_were_not_made_are_counted() {
     cmts.schedule(1, 0, &timing, &mut grants);
     cmts.schedule(500, 0, &timing, &mut grants);
     let missed: u64 = cmts.take_missed().map(|missed| missed.grants).sum();
-    // 499 MAPs of 2.025 ms, a grant every 20 ms.
+    // 499 MAPs of 2.025 ms, and one grant every 20 ms.
     assert!(
         (50..=51).contains(&(missed + grants.len() as u64)),
         "{missed}"

@@ -1,4 +1,5 @@
-//! Many service flows on one channel: packets in, times of delivery out.
+//! Tests with many service flows on one channel: packets enter, and the times of their delivery are
+//! checked.
 
 use proptest::prelude::*;
 
@@ -43,18 +44,18 @@ impl Wanted {
     }
 }
 
-/// A downstream and the world around it.
+/// A downstream with the parts of a simulation that it needs.
 struct Plain {
     downstream: Downstream,
     world: World,
     now: Instant,
     sources: Vec<FlowId>,
-    /// Time, service flow and MAC PDU bytes of what came out.
+    /// Time, service flow and MAC PDU bytes of each delivered packet.
     out: Vec<(Instant, usize, u64)>,
 }
 
 impl Plain {
-    /// Service flows on a channel of so many bits per second.
+    /// Service flows on a channel of `capacity` bit/s.
     fn new(wanted: &[Wanted], capacity: u64) -> Self {
         let mut flows = FlowTable::default();
         let hop = Hop::Link {
@@ -103,7 +104,7 @@ impl Plain {
         self.downstream.arrive(flow, packet, &mut cx);
     }
 
-    /// Lets everything happen up to `until`.
+    /// Handles all events up to `until`.
     fn run(&mut self, until: Instant) {
         while let Some(event) = self.world.events.pop_until(until) {
             self.now = event.at;
@@ -133,7 +134,8 @@ impl Plain {
         self.world.events.set_line(0, due);
     }
 
-    /// Keeps these flows backlogged with packets of these sizes for `span`; the bit rates they get, of MAC PDU bytes.
+    /// Keeps these flows backlogged with packets of these sizes for `span`. Returns their bit
+    /// rates, in MAC PDU bytes.
     fn overload(&mut self, sizes: &[u16], span: Duration) -> Vec<f64> {
         let (start, step) = (self.now, Duration::from_millis(1));
         let first = self.out.len();
@@ -245,7 +247,7 @@ fn a_higher_priority_is_served_first_and_does_not_suffer_from_overload() {
     let mut plain = Plain::new(&[Wanted::BEST_EFFORT, first], 20 * MBIT);
     let rates = plain.overload(&[1500, 200], SECOND * 4);
     assert!((rates[1] - 8e6).abs() < 8e4, "{rates:?}");
-    // The rest, less the MAC headers of all packets: 16 B each.
+    // The rest of the capacity, minus the MAC headers of all packets (16 B each).
     let rest = (20e6 - rates[1] * 234.0 / 218.0) * 1518.0 / 1534.0;
     assert!((rates[0] - rest).abs() < 1e5, "{rates:?} {rest}");
 }
@@ -339,8 +341,8 @@ fn an_idle_service_flow_is_served_at_once_and_costs_no_events() {
 }
 
 proptest! {
-    /// Each service flow's output obeys its rate and burst over every interval, also when the channel is short; nothing is lost but by
-    /// the queues; packets of a flow stay in order.
+    /// The output of each service flow obeys its rate and burst over every interval, also if the
+    /// channel is overloaded. Only the queues drop packets. The packets of a flow stay in order.
     #[test]
     fn output_obeys_each_flows_limits_and_packets_are_conserved(
         tiers in prop::collection::vec(200_000_u64..30_000_000, 1..5),
@@ -368,7 +370,8 @@ proptest! {
                 let mut bytes = 0;
                 for (at, size) in &sent[first..] {
                     bytes += size;
-                    // Seen at the end of packets: the first one's own time on the channel is part of the interval.
+                    // Times are those of the ends of packets, so the transmission of the first
+                    // packet is part of the interval.
                     let channel = Rate(capacity).time_for(1534);
                     let span = (*at - sent[first].0 + channel).as_secs_f64();
                     prop_assert!(bytes as f64 <= *rate as f64 * span / 8.0 + 3044.0 + 1.0);

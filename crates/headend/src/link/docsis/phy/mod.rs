@@ -1,8 +1,10 @@
-//! Physical channels: what a channel carries, and in which pieces, from its modulation, symbols, coding and overheads.
+//! Physical channels: the rate and the timing of a channel, from its modulation, symbols, coding
+//! and overheads.
 //!
-//! Each kind of channel is a file: [OFDMA](ofdma) and [SC-QAM](sc_qam_upstream) upstream, [OFDM](ofdm) and
-//! [SC-QAM](sc_qam_downstream) downstream. A kind's parameters are a struct in which all are known, and one for scenarios in which
-//! those left out are the preset's. docs/models/docsis.md names the source of each number.
+//! Each kind of channel has a file: [OFDMA](ofdma) and [SC-QAM](sc_qam_upstream) upstream,
+//! [OFDM](ofdm) and [SC-QAM](sc_qam_downstream) downstream. The parameters of a kind are one struct
+//! with a value for each, and one struct for scenarios, in which any may be left out.
+//! docs/models/docsis.md names the source of each number.
 
 pub mod ofdm;
 pub mod ofdma;
@@ -20,7 +22,8 @@ pub use sc_qam_upstream::{ScQamUpstream, ScQamUpstreamConfig, UpstreamModulation
 use super::timing::{DownstreamTiming, UpstreamTiming};
 use crate::time::Duration;
 
-/// The parameters of a kind of channel, all known, and the same as a table of a scenario in which any may be left out.
+/// The parameters of a kind of channel: a struct with a value for each, and a table of a scenario
+/// in which any may be left out.
 macro_rules! channel {
     (
         $(#[$doc:meta])*
@@ -46,7 +49,7 @@ macro_rules! channel {
         }
 
         impl $config {
-            /// `channel` with what is given here in its place.
+            /// `channel`, with the values that are given here.
             #[must_use]
             pub fn over(&self, channel: $name) -> $name {
                 $name {
@@ -66,7 +69,7 @@ macro_rules! channel {
 }
 use channel;
 
-/// An upstream channel, or a bonding group of equal ones.
+/// An upstream channel, or a bonding group of equal channels.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UpstreamChannel {
     /// DOCSIS 3.1 OFDMA.
@@ -75,7 +78,7 @@ pub enum UpstreamChannel {
     ScQam(ScQamUpstream),
 }
 
-/// An upstream channel, or a bonding group of equal ones.
+/// An upstream channel, or a bonding group of equal channels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum UpstreamChannelConfig {
@@ -85,7 +88,7 @@ pub enum UpstreamChannelConfig {
     ScQam(ScQamUpstreamConfig),
 }
 
-/// A downstream channel, or a bonding group of equal ones.
+/// A downstream channel, or a bonding group of equal channels.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DownstreamChannel {
     /// DOCSIS 3.1 OFDM.
@@ -94,7 +97,7 @@ pub enum DownstreamChannel {
     ScQam(ScQamDownstream),
 }
 
-/// A downstream channel, or a bonding group of equal ones.
+/// A downstream channel, or a bonding group of equal channels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum DownstreamChannelConfig {
@@ -105,7 +108,7 @@ pub enum DownstreamChannelConfig {
 }
 
 impl UpstreamChannel {
-    /// Channels of the group, each with a MAP of its own.
+    /// Number of channels in the group. Each channel has its own MAPs.
     pub fn channels(&self) -> u64 {
         match self {
             Self::Ofdma(_) => 1,
@@ -113,8 +116,8 @@ impl UpstreamChannel {
         }
     }
 
-    /// What the channel's parameters say of its timing, with MAPs about `map_interval` apart, or from `shortest` on where that is
-    /// given; the rest is the plant's.
+    /// The part of the upstream timing that depends on the channel. MAPs are about `map_interval`
+    /// apart, or vary from `shortest` on if that is given. The plant gives the rest.
     pub fn timing(&self, map_interval: Duration, shortest: Option<Duration>) -> UpstreamTiming {
         let mut timing = match self {
             Self::Ofdma(ofdma) => ofdma.timing(),
@@ -139,7 +142,8 @@ impl UpstreamChannel {
 }
 
 impl UpstreamChannelConfig {
-    /// `channel` with what is given here in its place; another kind of channel begins from its own defaults.
+    /// `channel`, with the values that are given here. If the kind of channel changes, the other
+    /// values are the defaults of the new kind.
     #[must_use]
     pub fn over(&self, channel: UpstreamChannel) -> UpstreamChannel {
         match (self, channel) {
@@ -169,7 +173,7 @@ impl From<UpstreamChannel> for UpstreamChannelConfig {
 }
 
 impl DownstreamChannel {
-    /// What the channel's parameters say of its timing; the rest is the plant's.
+    /// The part of the downstream timing that depends on the channel. The plant gives the rest.
     pub fn timing(&self) -> DownstreamTiming {
         match self {
             Self::Ofdm(ofdm) => ofdm.timing(),
@@ -177,7 +181,7 @@ impl DownstreamChannel {
         }
     }
 
-    /// Interleaver's delay.
+    /// Delay of the interleaver.
     pub fn interleaving(&self) -> Duration {
         match self {
             Self::Ofdm(ofdm) => ofdm.interleaving(),
@@ -185,7 +189,7 @@ impl DownstreamChannel {
         }
     }
 
-    /// Time a MAP needs besides propagation and interleaving.
+    /// Time of a MAP besides propagation and interleaving.
     pub fn map_transmission(&self) -> Duration {
         match self {
             Self::Ofdm(ofdm) => ofdm.pipelines_without_prefix(),
@@ -195,7 +199,8 @@ impl DownstreamChannel {
 }
 
 impl DownstreamChannelConfig {
-    /// `channel` with what is given here in its place; another kind of channel begins from its own defaults.
+    /// `channel`, with the values that are given here. If the kind of channel changes, the other
+    /// values are the defaults of the new kind.
     #[must_use]
     pub fn over(&self, channel: DownstreamChannel) -> DownstreamChannel {
         match (self, channel) {
@@ -225,7 +230,7 @@ impl From<DownstreamChannel> for DownstreamChannelConfig {
 }
 
 impl UpstreamTiming {
-    /// What a channel or the plant fills in, at zero.
+    /// Placeholder values. The channel and the plant replace them.
     fn blank() -> Self {
         Self {
             channels: 1,

@@ -1,6 +1,7 @@
-//! The OFDM downstream channel of DOCSIS 3.1: subcarriers, LDPC codewords and their pointers, symbols, the time interleaver.
+//! The OFDM downstream channel of DOCSIS 3.1: subcarriers, LDPC codewords and their pointers,
+//! symbols, the time interleaver.
 //!
-//! Formulas and defaults: the public DOCSIS module for ns-3, after PHY v3.1.
+//! Formulas and defaults are those of the public DOCSIS module for ns-3, after PHY v3.1.
 
 use super::channel;
 use crate::link::docsis::timing::DownstreamTiming;
@@ -12,17 +13,19 @@ channel! {
     Ofdm, OfdmConfig {
         /// Subcarrier spacing in kHz: 25 or 50.
         spacing_khz: u32,
-        /// Active data subcarriers: pilots and guard bands are left out.
+        /// Active data subcarriers, without pilots and guard bands.
         subcarriers: u32,
-        /// The profile: bits per subcarrier and symbol, the mean over the subcarriers: 4 for 16-QAM to 14 for 16384-QAM.
+        /// The profile: mean number of bits per subcarrier and symbol, from 4 for 16-QAM to 14 for
+        /// 16384-QAM.
         bits_per_subcarrier: f64,
-        /// Interleaver depth M in symbols; 1 is off. It protects from bursts of noise, and delays everything by M − 1 symbols.
+        /// Interleaver depth M in symbols; 1 is off. It protects from bursts of noise, and delays
+        /// all data by M − 1 symbols.
         interleaver_depth: u32,
         /// Cyclic prefix in samples of 204.8 MS/s.
         cyclic_prefix: u32,
-        /// Symbols of the CMTS's transmit pipeline.
+        /// Transmit pipeline of the CMTS, in symbols.
         cmts_pipeline: u32,
-        /// Symbols of the modem's receive pipeline.
+        /// Receive pipeline of the modem, in symbols.
         modem_pipeline: u32,
         /// Mean share of a codeword that carries data.
         codeword_fill: Probability,
@@ -32,7 +35,7 @@ channel! {
 }
 
 impl Default for Ofdm {
-    /// The ns-3 module's.
+    /// The defaults of the ns-3 module.
     fn default() -> Self {
         Self {
             spacing_khz: 50,
@@ -57,7 +60,7 @@ const CODEWORD_DATA: f64 = 1777.0;
 const POINTER: f64 = 48.0;
 
 impl Ofdm {
-    /// What the channel says of the downstream's timing.
+    /// The part of the downstream timing that depends on the channel.
     pub fn timing(&self) -> DownstreamTiming {
         let symbol = self.symbol();
         DownstreamTiming {
@@ -71,12 +74,13 @@ impl Ofdm {
         }
     }
 
-    /// Interleaver's delay.
+    /// Delay of the interleaver.
     pub fn interleaving(&self) -> Duration {
         self.symbol() * u64::from(self.interleaver_depth.max(1) - 1)
     }
 
-    /// What a MAP needs on its way: both pipelines and a symbol, as that module counts them without cyclic prefix.
+    /// Time of a MAP in both pipelines and one symbol. The ns-3 module counts these without cyclic
+    /// prefix.
     pub fn pipelines_without_prefix(&self) -> Duration {
         let symbols = f64::from(self.cmts_pipeline + self.modem_pipeline + 1);
         Duration::from_secs_f64(symbols * 1e-3 / f64::from(self.spacing_khz))
@@ -87,7 +91,7 @@ impl Ofdm {
         Duration::from_secs_f64(symbol_ms * 1e-3)
     }
 
-    /// Bytes of data in a symbol: subcarriers are shared by codewords and a pointer for each.
+    /// Data bytes of a symbol. Codewords share the subcarriers with one pointer for each codeword.
     fn symbol_bytes(&self) -> f64 {
         let pointer = POINTER / f64::from(self.pointer_bits);
         let codeword = CODEWORD * 8.0 / self.bits_per_subcarrier;
@@ -105,7 +109,7 @@ mod tests {
         let timing = Ofdm::default().timing();
         assert_eq!(timing.symbol.as_nanos(), 22_500);
         assert_eq!(timing.interleaving.as_nanos(), 45_000);
-        // 4816 bytes a symbol, its default MAPs of 490 B each 2 ms taken off.
+        // 4816 bytes per symbol, minus the default MAPs of the ns-3 module of 490 B every 2 ms.
         let gbits = timing.rate.0 as f64 / 1e9;
         assert!((gbits - 1.714).abs() < 0.002, "{gbits}");
     }

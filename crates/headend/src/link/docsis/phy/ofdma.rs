@@ -1,6 +1,8 @@
-//! The OFDMA upstream channel of DOCSIS 3.1: subcarriers, frames of K symbols, minislots 400 kHz wide.
+//! The OFDMA upstream channel of DOCSIS 3.1: subcarriers, frames of K symbols, minislots 400 kHz
+//! wide.
 //!
-//! Formulas and defaults: the public DOCSIS module for ns-3, after PHY v3.1 and MULPI v3.1 Annex B.
+//! Formulas and defaults are those of the public DOCSIS module for ns-3, after PHY v3.1 and MULPI
+//! v3.1 Annex B.
 
 use super::channel;
 use crate::link::docsis::timing::UpstreamTiming;
@@ -10,33 +12,38 @@ use crate::units::Probability;
 channel! {
     /// An OFDMA upstream channel.
     Ofdma, OfdmaConfig {
-        /// Subcarrier spacing in kHz: 25 or 50. Symbols are as many microseconds longer as it is narrower.
+        /// Subcarrier spacing in kHz: 25 or 50. The symbol time is the inverse of the spacing, so a
+        /// narrower spacing makes symbols longer.
         spacing_khz: u32,
-        /// Active subcarriers: the channel's width over the spacing.
+        /// Active subcarriers: the width of the channel divided by the spacing.
         subcarriers: u32,
-        /// Symbols in a frame (K). A longer frame holds larger minislots, and a packet waits longer for its end.
+        /// Symbols in a frame (K). A longer frame has larger minislots, and a packet waits longer
+        /// for the end of its frame.
         symbols_per_frame: u32,
-        /// The profile: bits per subcarrier and symbol before coding, the mean over the subcarriers: 2 for QPSK to 12 for 4096-QAM.
+        /// The profile: mean number of bits per subcarrier and symbol before coding, from 2 for
+        /// QPSK to 12 for 4096-QAM.
         bits_per_subcarrier: f64,
-        /// Share of those bits that is left after coding and pilots.
+        /// Share of these bits that remains after coding and pilots.
         code_rate: Probability,
-        /// Cyclic prefix in samples of 102.4 MS/s: time that is lost on each symbol.
+        /// Cyclic prefix in samples of 102.4 MS/s. This time is lost in each symbol.
         cyclic_prefix: u32,
-        /// Frames between two request opportunities. More leaves minislots to grants, and makes contention slower and fiercer.
+        /// Frames between two request opportunities. A larger value leaves more minislots for
+        /// grants, and makes contention slower and collisions more frequent.
         frames_per_opportunity: u32,
         /// Minislots of a request opportunity.
         opportunity_minislots: u32,
-        /// Frames of the modem's transmit pipeline.
+        /// Transmit pipeline of the modem, in frames.
         modem_pipeline: u32,
-        /// Frames of the CMTS's receive pipeline.
+        /// Receive pipeline of the CMTS, in frames.
         cmts_pipeline: u32,
-        /// Bytes of segment header in each segment of a grant.
+        /// Bytes of the segment header in each segment of a grant.
         segment_header: u64,
     }
 }
 
 impl Default for Ofdma {
-    /// The ns-3 module's. Request opportunities are a choice: one in each frame, as that module lets requests begin with any.
+    /// The defaults of the ns-3 module. The request opportunities are a choice: one in each frame,
+    /// because that module lets requests begin with any frame.
     fn default() -> Self {
         Self {
             spacing_khz: 50,
@@ -60,7 +67,7 @@ const SAMPLES: f64 = 102_400.0;
 const MINISLOT_KHZ: u32 = 400;
 
 impl Ofdma {
-    /// What the channel says of the upstream's timing.
+    /// The part of the upstream timing that depends on the channel.
     pub fn timing(&self) -> UpstreamTiming {
         let frame = self.frame();
         UpstreamTiming {
@@ -76,7 +83,7 @@ impl Ofdma {
         }
     }
 
-    /// K symbols, each as long as the inverse of the spacing and the cyclic prefix.
+    /// K symbols. Each symbol lasts for the inverse of the spacing and the cyclic prefix.
     fn frame(&self) -> Duration {
         let symbol_ms = 1.0 / f64::from(self.spacing_khz) + f64::from(self.cyclic_prefix) / SAMPLES;
         Duration::from_secs_f64(f64::from(self.symbols_per_frame) * symbol_ms * 1e-3)

@@ -1,7 +1,9 @@
-//! SC-QAM downstream channels: ITU-T J.83 Annex A (8 MHz) and Annex B (6 MHz), 64- and 256-QAM, several of them bonded.
+//! SC-QAM downstream channels: ITU-T J.83 Annex A (8 MHz) and Annex B (6 MHz), 64-QAM and 256-QAM,
+//! alone or bonded.
 //!
-//! What is left of the symbols: trellis code and frame trailer (Annex B), Reed-Solomon code, and the 4-byte headers of the 188-byte MPEG packets
-//! that MAC frames ride in. The interleaver's delay follows from its taps.
+//! These overheads reduce the rate: trellis code and frame trailer (Annex B), the Reed-Solomon
+//! code, and the 4-byte headers of the 188-byte MPEG packets that carry the MAC frames. The delay
+//! of the interleaver follows from its taps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,13 +13,13 @@ use crate::link::docsis::timing::DownstreamTiming;
 use crate::time::Duration;
 use crate::units::Rate;
 
-/// Which part of ITU-T J.83 a channel follows.
+/// The part of ITU-T J.83 that a channel follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Annex {
-    /// 8 MHz channels: Europe.
+    /// 8 MHz channels (Europe).
     A,
-    /// 6 MHz channels: America.
+    /// 6 MHz channels (America).
     B,
 }
 
@@ -25,9 +27,9 @@ pub enum Annex {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DownstreamModulation {
-    /// 6 bits a symbol.
+    /// 6 bits per symbol.
     Qam64,
-    /// 8 bits a symbol.
+    /// 8 bits per symbol.
     Qam256,
 }
 
@@ -36,22 +38,24 @@ channel! {
     ScQamDownstream, ScQamDownstreamConfig {
         /// Channels in the bonding group, all alike.
         channels: u32,
-        /// Which part of ITU-T J.83 they follow: `a` (8 MHz, Europe) or `b` (6 MHz, America).
+        /// The part of ITU-T J.83 that the channels follow: `a` (8 MHz, Europe) or `b` (6 MHz,
+        /// America).
         annex: Annex,
         /// Modulation.
         modulation: DownstreamModulation,
-        /// Taps I of the interleaver: 8, 16, 32, 64 or 128 in Annex B, 12 in Annex A. More protect from longer bursts of noise, and delay
-        /// everything, MAPs too, for longer.
+        /// Taps I of the interleaver: 8, 16, 32, 64 or 128 in Annex B, 12 in Annex A. More taps
+        /// protect from longer bursts of noise, and increase the delay of all data, including MAPs.
         interleaver_taps: u32,
-        /// CMTS's transmit pipeline.
+        /// Transmit pipeline of the CMTS.
         cmts_pipeline: Duration,
-        /// Modem's receive pipeline.
+        /// Receive pipeline of the modem.
         modem_pipeline: Duration,
     }
 }
 
 impl Default for ScQamDownstream {
-    /// Eight bonded channels of 256-QAM in 6 MHz, as DOCSIS 3.0 has them, with the CMTSs' default interleaver. Pipelines are a choice.
+    /// Eight bonded channels of 256-QAM in 6 MHz, as in DOCSIS 3.0, with the default interleaver of
+    /// CMTSs. The pipelines are a choice.
     fn default() -> Self {
         Self {
             channels: 8,
@@ -64,28 +68,28 @@ impl Default for ScQamDownstream {
     }
 }
 
-/// A kind of channel as J.83 defines it.
+/// Coding of a kind of channel, as defined by J.83.
 struct Coding {
     /// Symbols per second.
     symbols: f64,
-    /// Bits per symbol that are left after the trellis code.
+    /// Bits per symbol after the trellis code.
     bits: f64,
     /// Bits of a Reed-Solomon symbol.
     word: f64,
-    /// Share that is left after Reed-Solomon code and frame trailer.
+    /// Share that remains after the Reed-Solomon code and the frame trailer.
     rate: f64,
 }
 
-/// Share of an MPEG packet that is not its header.
+/// Share of an MPEG packet without its header.
 const MPEG: f64 = 184.0 / 188.0;
-/// Of Annex A: taps, and bytes by which each delays more than the one before.
+/// Taps in Annex A, and the additional delay of each tap in bytes.
 const ANNEX_A_TAPS: u32 = 12;
 const ANNEX_A_INCREMENT: u32 = 17;
-/// Of Annex B: taps times increment.
+/// Product of taps and increment in Annex B.
 const ANNEX_B_PRODUCT: u32 = 128;
 
 impl ScQamDownstream {
-    /// One 6 MHz channel: the downstream before bonding.
+    /// One 6 MHz channel: the downstream before channel bonding.
     pub fn single(modulation: DownstreamModulation) -> Self {
         Self {
             channels: 1,
@@ -103,18 +107,18 @@ impl ScQamDownstream {
         self.coding().symbols * bits
     }
 
-    /// Bits per second of one channel after coding: what J.83 calls its information rate.
+    /// Bits per second of one channel after coding. J.83 calls this the information rate.
     pub fn information_rate(&self) -> f64 {
         let coding = self.coding();
         coding.symbols * coding.bits * coding.rate
     }
 
-    /// What all channels carry of MAC frames.
+    /// Rate of MAC frames on all channels together.
     pub fn rate(&self) -> Rate {
         Rate((self.information_rate() * MPEG * f64::from(self.channels)) as u64)
     }
 
-    /// Interleaver's delay: I·J·(I − 1) Reed-Solomon symbols (J.83 Annex B.5.3, Annex A.5).
+    /// Delay of the interleaver: I·J·(I − 1) Reed-Solomon symbols (J.83 Annex B.5.3, Annex A.5).
     pub fn interleaving(&self) -> Duration {
         let taps = self.interleaver_taps;
         let increment = match self.annex {
@@ -126,7 +130,7 @@ impl ScQamDownstream {
         Duration::from_secs_f64(words * coding.word / (coding.symbols * coding.bits))
     }
 
-    /// The taps a channel of this annex may have.
+    /// Whether the number of taps is allowed in this annex.
     pub fn has_taps_of_its_annex(&self) -> bool {
         match self.annex {
             Annex::A => self.interleaver_taps == ANNEX_A_TAPS,
@@ -134,7 +138,7 @@ impl ScQamDownstream {
         }
     }
 
-    /// What the channels say of the downstream's timing.
+    /// The part of the downstream timing that depends on the channels.
     pub fn timing(&self) -> DownstreamTiming {
         DownstreamTiming {
             rate: self.rate(),
@@ -148,7 +152,8 @@ impl ScQamDownstream {
     }
 
     fn coding(&self) -> Coding {
-        // Annex B: words of 7 bits, (128, 122) Reed-Solomon; a frame is 60 blocks and 42 bits at 64-QAM, 88 blocks and 40 bits at 256-QAM.
+        // Annex B: words of 7 bits, (128, 122) Reed-Solomon. A frame is 60 blocks and 42 bits with
+        // 64-QAM, 88 blocks and 40 bits with 256-QAM.
         let frame = |blocks: f64, trailer: f64| {
             let block = 128.0 * 7.0;
             blocks * 122.0 * 7.0 / (blocks * block + trailer)
@@ -203,7 +208,8 @@ mod tests {
 
     #[test]
     fn raw_and_nominal_rates_are_those_of_the_published_table() {
-        // Mbit/s, as CMTS manuals print them from the radio frequency interface specifications: raw, and "about".
+        // Mbit/s, as CMTS manuals print them from the radio frequency interface specifications:
+        // raw, and "about".
         let published = [(30.34, 27.0), (42.88, 38.0), (41.71, 37.0), (55.62, 50.0)];
         for (kind, (raw, nominal)) in KINDS.into_iter().zip(published) {
             let channel = channel(kind);
@@ -222,7 +228,7 @@ mod tests {
 
     #[test]
     fn interleavers_delay_as_the_mibs_table_says() {
-        // Milliseconds, 64-QAM and 256-QAM; Annex B by taps, then Annex A.
+        // Milliseconds for 64-QAM and 256-QAM: Annex B by taps, then Annex A.
         let table = [
             (Annex::B, 8, [0.22, 0.15]),
             (Annex::B, 16, [0.48, 0.33]),
@@ -239,7 +245,7 @@ mod tests {
                     ..channel((annex, modulation))
                 };
                 let millis = channel.interleaving().as_secs_f64() * 1e3;
-                // The table has two figures.
+                // The table has two significant figures.
                 assert!(
                     (millis / expected - 1.0).abs() < 0.035,
                     "{millis} {expected}"

@@ -1,7 +1,9 @@
-//! SC-QAM upstream channels: symbols, minislots, Reed-Solomon coding, what each burst costs beside its bytes; several of them bonded.
+//! SC-QAM upstream channels: symbols, minislots, Reed-Solomon coding and the overhead of a burst.
+//! Several channels may be bonded.
 //!
-//! A burst is preamble, codewords of k bytes and 2T bytes of parity, and guard time (DOCSIS physical layer, TDMA upstream). A minislot is
-//! a power of two of 6.25 µs ticks. A bonding group is equal channels behind each other.
+//! A burst consists of preamble, codewords of k bytes with 2T bytes of parity each, and guard time
+//! (DOCSIS physical layer, TDMA upstream). A minislot is a power of two of 6.25 µs ticks. The
+//! channels of a bonding group are equal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,15 +18,15 @@ use crate::time::Duration;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum UpstreamModulation {
-    /// 2 bits a symbol.
+    /// 2 bits per symbol.
     Qpsk,
-    /// 3 bits a symbol.
+    /// 3 bits per symbol.
     Qam8,
-    /// 4 bits a symbol.
+    /// 4 bits per symbol.
     Qam16,
-    /// 5 bits a symbol.
+    /// 5 bits per symbol.
     Qam32,
-    /// 6 bits a symbol.
+    /// 6 bits per symbol.
     Qam64,
 }
 
@@ -33,11 +35,13 @@ channel! {
     ScQamUpstream, ScQamUpstreamConfig {
         /// Channels in the bonding group, all alike.
         channels: u32,
-        /// Thousands of symbols per second on each: 160 to 5120, by powers of two. A channel is 1.25 times as wide: 5120 in 6.4 MHz.
+        /// Symbol rate of each channel in thousands of symbols per second: 160 to 5120, by powers
+        /// of two. The width of a channel is 1.25 times as much: 5120 in 6.4 MHz.
         ksymbols: u32,
         /// Modulation of data bursts.
         modulation: UpstreamModulation,
-        /// Forward error correction T: bytes that a Reed-Solomon codeword can correct, at the cost of 2T bytes of parity; 0 is none.
+        /// Forward error correction T: bytes that a Reed-Solomon codeword can correct, at the cost
+        /// of 2T bytes of parity. 0 is none.
         fec_t: u32,
         /// Forward error correction k: data bytes in a codeword.
         fec_k: u32,
@@ -47,22 +51,23 @@ channel! {
         guard: u32,
         /// Length of a minislot in ticks of 6.25 µs.
         minislot_ticks: u32,
-        /// Bytes of segment header of each segment of a grant; 0 before DOCSIS 3.0.
+        /// Bytes of the segment header in each segment of a grant. 0 before DOCSIS 3.0.
         segment_header: u64,
-        /// Request opportunities in each channel's MAP. More collide less, and leave less for grants.
+        /// Request opportunities in the MAP of each channel. More opportunities reduce collisions,
+        /// and leave fewer minislots for grants.
         opportunities: u32,
         /// Minislots of a request opportunity: preamble and guard time, and 6 or 7 bytes in QPSK.
         opportunity_minislots: u32,
-        /// Modem's transmit pipeline.
+        /// Transmit pipeline of the modem.
         modem_pipeline: Duration,
-        /// CMTS's receive pipeline.
+        /// Receive pipeline of the CMTS.
         cmts_pipeline: Duration,
     }
 }
 
 impl Default for ScQamUpstream {
-    /// Four bonded 6.4 MHz channels of 64-QAM, as DOCSIS 3.0 has them. Burst profile, opportunities and pipelines are choices: what CMTSs are
-    /// commonly set to.
+    /// Four bonded 6.4 MHz channels of 64-QAM, as in DOCSIS 3.0. Burst profile, opportunities and
+    /// pipelines are choices, with common values of CMTSs.
     fn default() -> Self {
         Self {
             channels: 4,
@@ -82,13 +87,14 @@ impl Default for ScQamUpstream {
     }
 }
 
-/// The time base of minislots.
+/// Time unit of minislots.
 const TICK: Duration = Duration::from_nanos(6_250);
-/// Time from knowing the queue to sending a burst: no source for SC-QAM, so what the ns-3 module has for OFDMA.
+/// Time from reading the queue length to sending a burst. No source gives it for SC-QAM, so this is
+/// the value of the ns-3 module for OFDMA.
 const BURST_PREPARATION: Duration = Duration::from_micros(135);
 
 impl UpstreamModulation {
-    /// Bits of a symbol.
+    /// Bits per symbol.
     pub fn bits(self) -> u32 {
         match self {
             Self::Qpsk => 2,
@@ -101,8 +107,9 @@ impl UpstreamModulation {
 }
 
 impl ScQamUpstream {
-    /// One 3.2 MHz channel of 16-QAM, the fastest of DOCSIS 1.x. Coding and guard time are those of the default burst profile that Cisco
-    /// documents for its first CMTSs (T 8, k 220, 8 symbols), as is the preamble of 40 symbols.
+    /// One 3.2 MHz channel of 16-QAM, the fastest of DOCSIS 1.x. Coding and guard time (T 8, k 220,
+    /// 8 symbols) are those of the default burst profile that Cisco documents for its first CMTSs.
+    /// So is the preamble of 40 symbols.
     pub fn docsis1() -> Self {
         Self {
             channels: 1,
@@ -142,15 +149,16 @@ impl ScQamUpstream {
         self.ksymbols * self.minislot_ticks / 160
     }
 
-    /// Whole data bytes of a minislot: its bytes, of which k in k + 2T are data.
+    /// Whole data bytes of a minislot: of k + 2T bytes, k are data.
     pub fn minislot_bytes(&self) -> u64 {
         let bits = u64::from(self.minislot_symbols() * self.modulation.bits());
         let (data, codeword) = self.coding();
         bits * data / codeword / 8
     }
 
-    /// Bytes of each segment of a grant that carry no MAC frames: its header, and in data bytes of the minislots they take, preamble, guard
-    /// time, and the parity of half a codeword: the last one is shortened, its parity is not.
+    /// Overhead of each segment of a grant, in data bytes. It consists of the segment header, the
+    /// minislots of preamble and guard time, and the parity of half a codeword. The last codeword
+    /// of a burst is shortened, but its parity is not.
     pub fn segment_overhead(&self) -> u64 {
         let symbol_bits = u64::from(self.modulation.bits());
         let bits = u64::from(self.preamble + self.guard) * symbol_bits + u64::from(self.fec_t) * 8;
@@ -158,13 +166,13 @@ impl ScQamUpstream {
         self.segment_header + (bits * self.minislot_bytes()).div_ceil(minislot_bits)
     }
 
-    /// Data bytes of a codeword, and all of them.
+    /// Data bytes of a codeword, and all its bytes.
     fn coding(&self) -> (u64, u64) {
         let data = u64::from(self.fec_k);
         (data, data + 2 * u64::from(self.fec_t))
     }
 
-    /// What the channels say of the upstream's timing.
+    /// The part of the upstream timing that depends on the channels.
     pub fn timing(&self) -> UpstreamTiming {
         UpstreamTiming {
             channels: u64::from(self.channels),
@@ -185,7 +193,7 @@ impl ScQamUpstream {
 mod tests {
     use super::*;
 
-    /// A channel of this symbol rate and modulation.
+    /// A channel with this symbol rate and modulation.
     fn one(ksymbols: u32, modulation: UpstreamModulation) -> ScQamUpstream {
         ScQamUpstream {
             ksymbols,
@@ -217,7 +225,7 @@ mod tests {
         assert_eq!(qam.minislot_symbols(), 64);
         // 48 B raw, times 232 of 250.
         assert_eq!(qam.minislot_bytes(), 44);
-        // Bursts of a kilobyte: 24 minislots of 12.5 us for the bytes and what they cost.
+        // Bursts of a kilobyte: 24 minislots of 12.5 us for the bytes and the overhead.
         let minislots = (1024 + qam.segment_overhead()).div_ceil(qam.minislot_bytes());
         let mbits = 1024.0 * 8.0 / (minislots as f64 * 12.5);
         assert!((26.0..27.5).contains(&mbits), "{mbits}");
@@ -237,7 +245,8 @@ mod tests {
 
     #[test]
     fn grants_hold_the_codewords_of_real_bursts() {
-        // What a burst needs exactly: preamble, guard time, every codeword's parity, rounded up to minislots.
+        // The exact size of a burst: preamble, guard time and the parity of every codeword, rounded
+        // up to minislots.
         let exact = |qam: &ScQamUpstream, bytes: u64| {
             let parity = bytes.div_ceil(u64::from(qam.fec_k)) * 2 * u64::from(qam.fec_t);
             let bits = (bytes + parity) * 8;
