@@ -31,7 +31,7 @@ pub(crate) const UPDATE: u64 = 2;
 /// One direction, as it is built.
 #[derive(Debug)]
 pub struct DirectionSetup {
-    /// The queue of this direction. Its updates arrive with token `2 + direction`.
+    /// The queue of this direction. Wake-ups for its updates have the token `2 + direction`.
     pub queue: Queue,
     /// The rate at which packets are sent.
     pub transmitter: Transmitter,

@@ -158,7 +158,7 @@ impl Continuous {
         self.forget(supply, gone - requested, cx.now);
     }
 
-    /// The service flow is deleted: drops the packets in its hands. A packet that the CMTS has
+    /// The service flow is deleted: drops the packets it holds. A packet that the CMTS has
     /// received in part is lost, because the rest is never sent. Returns the bytes of grants that
     /// stay unused.
     pub fn abandon(

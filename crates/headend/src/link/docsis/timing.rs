@@ -33,7 +33,7 @@ pub struct UpstreamTiming {
     pub segment_overhead: u64,
     /// Frames between two MAPs. If the length of MAPs varies: frames of the shortest MAP.
     pub frames_per_map: u64,
-    /// Longest MAP, in intervals. A MAP has 1 interval up to this number, as its grants need. 1:
+    /// Longest MAP, in intervals of the shortest MAP. The length of a MAP depends on its grants. 1:
     /// all MAPs have the same length.
     pub longest_map: u64,
     /// Request opportunities in the interval of the longest MAP, on all channels together; at least

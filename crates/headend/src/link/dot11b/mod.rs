@@ -74,7 +74,8 @@ pub struct Rules {
 /// A station, as it is built.
 #[derive(Debug)]
 pub struct StationSetup {
-    /// The queue of the station. Its updates arrive with [`Cell::update_token`].
+    /// The queue of the station. Wake-ups for its updates have the token
+    /// [`Cell::update_token`].
     pub queue: Queue,
     /// Rate of the frames that it sends and receives.
     pub rate: Rate,
@@ -87,7 +88,8 @@ pub struct StationSetup {
 /// The access point, as it is built.
 #[derive(Debug)]
 pub struct AccessPointSetup {
-    /// The queue of the access point. Its updates arrive with [`Cell::update_token`].
+    /// The queue of the access point. Wake-ups for its updates have the token
+    /// [`Cell::update_token`].
     pub queue: Queue,
     /// The largest rate at which it sends.
     pub rate: Rate,

@@ -20,9 +20,10 @@
 //! Grants are whole minislots. A grant is cut into segments if the flow allows it, and each segment
 //! costs the segment overhead.
 //!
-//! The budget of a MAP is what the [capacity](super::setup::UpstreamSetup::capacity) and the
-//! neighbours leave. Unsolicited grants keep their times even if the budget is too small. The
-//! minislots that they take beyond the budget are deducted from later budgets.
+//! The budget of a MAP is the minislots that the
+//! [capacity](super::setup::UpstreamSetup::capacity) and the neighbours leave. Unsolicited grants
+//! keep their times even if the budget is too small. The minislots that they take beyond the budget
+//! are deducted from later budgets.
 
 pub mod shaper;
 
@@ -198,8 +199,8 @@ pub struct Cmts {
 pub struct Capacity {
     /// Rate over time.
     pub schedule: RateSchedule,
-    /// The capacity of each MAP is multiplied by a random factor, uniform from 1 − `variation` to 1
-    /// + `variation`.
+    /// The capacity of each MAP is multiplied by a random factor, uniform between 1 − `variation`
+    /// and 1 + `variation`.
     pub variation: f64,
     /// Random stream of these factors, with one draw for each MAP.
     pub rng: Rng,
