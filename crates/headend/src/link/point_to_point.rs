@@ -46,7 +46,8 @@ pub struct DirectionSetup {
 #[derive(Debug)]
 struct Direction {
     setup: DirectionSetup,
-    /// What the queue may know about the direction. The rate is that of the last call of `look`.
+    /// What the queue may know about the direction. The rate is that of the last call of
+    /// `update_rate`.
     line: LineView<'static>,
     /// Replaces the queue if each departure can be computed on arrival.
     fused: Option<Fused>,
@@ -109,7 +110,7 @@ impl Direction {
             return fused.arrive(packet, &mut setup.transmitter, setup.delay, cx);
         }
         self.send_due(cx);
-        self.look(cx.now);
+        self.update_rate(cx.now);
         self.setup.queue.enqueue(packet, &self.line, cx);
         if cx.now >= self.busy_until {
             self.start(cx);
@@ -119,7 +120,7 @@ impl Direction {
 
     /// Updates the rate in the view that the queue has of this direction.
     #[inline]
-    fn look(&mut self, now: Instant) {
+    fn update_rate(&mut self, now: Instant) {
         if self.varies {
             self.line.rate = self.setup.transmitter.schedule().at(now);
         }
@@ -132,7 +133,7 @@ impl Direction {
         let now = cx.now;
         while self.busy_until <= now && !self.setup.queue.is_empty() {
             cx.now = self.busy_until;
-            self.look(cx.now);
+            self.update_rate(cx.now);
             if !self.start(cx) {
                 break;
             }
@@ -176,7 +177,7 @@ impl Direction {
     }
 
     fn update(&mut self, index: u64, cx: &mut Context<'_>) {
-        self.look(cx.now);
+        self.update_rate(cx.now);
         self.setup.queue.update(&self.line, cx);
         // A discipline that held its packets back may release one now.
         if !self.is_awaited && cx.now >= self.busy_until && !self.setup.queue.is_empty() {

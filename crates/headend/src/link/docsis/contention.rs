@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_acknowledgement_time_has_not_reached_waits() {
+    fn a_request_after_the_acknowledgement_time_has_no_answer_yet() {
         let mut region = RequestRegion::default();
         region.send(attempt(3, 0));
         region.send(attempt(4, 1));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_meets_a_strangers_is_lost() {
+    fn a_request_that_collides_with_a_neighbours_is_lost() {
         let mut region = RequestRegion::default();
         region.send(attempt(3, 0));
         let mut found = Vec::new();

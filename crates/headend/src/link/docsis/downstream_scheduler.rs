@@ -22,7 +22,7 @@ const PRIORITIES: usize = 8;
 /// packet.
 const QUANTUM: i64 = 1522;
 /// How long a reserved rate that could not be served remains due.
-const ARREARS: Duration = Duration::from_millis(100);
+const MAX_OVERDUE: Duration = Duration::from_millis(100);
 
 /// The scheduling state of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -199,7 +199,7 @@ impl DownstreamScheduler {
             let cost = share.reserved.time_for(bytes);
             // Bytes beyond the reserved rate do not count against the flow later. Missing bytes
             // remain due, for a limited time.
-            let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(ARREARS.as_nanos()));
+            let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(MAX_OVERDUE.as_nanos()));
             share.due = (share.due + cost).min(now + cost).max(oldest);
         }
         if !turn.is_reserved {
@@ -493,7 +493,7 @@ mod tests {
         /// Every ready flow is served, and no other flow. No flow is lost, whatever the order of
         /// calls.
         #[test]
-        fn the_ready_are_served_and_only_they(
+        fn only_ready_flows_are_served_and_all_of_them(
             flows in prop::collection::vec((0_u8..8, prop::bool::ANY), 1..12),
             steps in prop::collection::vec((0_usize..12, 0_u8..4, 64_u64..1522), 1..300),
         ) {

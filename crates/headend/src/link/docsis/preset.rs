@@ -623,7 +623,7 @@ mod tests {
     }
 
     #[test]
-    fn no_preset_has_what_it_could_not() {
+    fn no_preset_has_a_feature_of_a_later_generation() {
         for preset in Preset::ALL {
             let plant = preset.plant();
             assert!(plant.upstream.channels() == 1 || preset.supports(Feature::Bonding));

@@ -28,7 +28,7 @@ impl Rest {
 
     /// The state of a flow changes.
     #[inline]
-    pub fn disturb(&mut self, flow: usize) {
+    pub fn note_change(&mut self, flow: usize) {
         self.rows[flow] = 0;
     }
 
@@ -48,7 +48,7 @@ impl Rest {
                 continue;
             }
             visit(Some(row(flow)));
-            self.told(index, is_at_rest(flow));
+            self.note_row(index, is_at_rest(flow));
         }
     }
 
@@ -58,7 +58,7 @@ impl Rest {
     }
 
     /// A row of the flow was written. `is_at_rest` says whether the flow was idle.
-    fn told(&mut self, flow: usize, is_at_rest: bool) {
+    fn note_row(&mut self, flow: usize, is_at_rest: bool) {
         let rows = &mut self.rows[flow];
         *rows = if is_at_rest { *rows + 1 } else { 0 };
     }
@@ -73,10 +73,10 @@ mod tests {
         let mut rest = Rest::new(2);
         for is_at_rest in [true, false, true, true] {
             assert!(!rest.repeats(1));
-            rest.told(1, is_at_rest);
+            rest.note_row(1, is_at_rest);
         }
         assert_eq!([rest.repeats(0), rest.repeats(1)], [false, true]);
-        rest.disturb(1);
+        rest.note_change(1);
         assert!(!rest.repeats(1));
     }
 }

@@ -64,9 +64,9 @@ pub struct Carried {
 
 /// The state of a flow's current request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asking {
+pub enum RequestState {
     /// No request is planned or on its way.
-    Nothing,
+    Idle,
     /// A request will be sent at a chosen time, in a contention opportunity or in a poll.
     Deferring {
         /// That time.
@@ -75,9 +75,9 @@ pub enum Asking {
         opportunity: Option<u64>,
     },
     /// A request was sent in contention, and no MAP has acknowledged it yet.
-    InTheAir,
+    Sent,
     /// No request is needed: the flow waits for an unsolicited grant.
-    Expecting,
+    AwaitingGrant,
 }
 
 /// The queue of the modem and its rate limits.
@@ -89,7 +89,7 @@ pub struct Supply {
     pub buckets: TokenBuckets,
     rate: Rate,
     /// What MAPs granted, if the queue discipline uses that.
-    told: Option<Box<GrantView>>,
+    grant_view: Option<Box<GrantView>>,
     /// When the latest packet that was sent leaves the CMTS.
     last_delivery: Instant,
 }
@@ -98,7 +98,7 @@ impl Supply {
     /// Dequeues the next packet.
     #[inline]
     pub fn take(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
-        let line = line(self.rate, &self.buckets, self.told.as_deref());
+        let line = line(self.rate, &self.buckets, self.grant_view.as_deref());
         self.queue.dequeue(&line, cx)
     }
 
@@ -147,7 +147,7 @@ pub struct ServiceFlow {
     is_deleted: bool,
     supply: Supply,
     /// The state of its current request.
-    asking: Asking,
+    request_state: RequestState,
     may_contend: bool,
     /// It may contend while one of its requests is outstanding.
     may_contend_again: bool,
@@ -173,7 +173,7 @@ impl ServiceFlow {
         let policy = flow.qos.policy;
         Self {
             supply: Supply {
-                told: first_view(flow.queue.looks_at_grants()),
+                grant_view: first_view(flow.queue.looks_at_grants()),
                 queue: flow.queue,
                 buckets: TokenBuckets::new(flow.limits),
                 rate: flow.rate,
@@ -184,7 +184,7 @@ impl ServiceFlow {
             } else {
                 Sending::Bursts(Bursts::new(burst_limit(rules, policy)))
             },
-            asking: Asking::Nothing,
+            request_state: RequestState::Idle,
             backoff: Backoff::new(contention.data_start, contention.data_end),
             rng: flow.rng,
             may_contend: may_contend(&flow.qos),
@@ -233,7 +233,7 @@ impl ServiceFlow {
             return supply.discard(packet, DropReason::NotRegistered, cx);
         }
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
+        let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
         supply.queue.enqueue(packet, &line, cx);
         self.account(before, cx.now);
     }
@@ -266,18 +266,18 @@ impl ServiceFlow {
     /// a burst that was already filled are still delivered.
     pub fn delete(&mut self, timing: &UpstreamTiming, cx: &mut Context<'_>) {
         self.is_deleted = true;
-        self.asking = Asking::Nothing;
+        self.request_state = RequestState::Idle;
         self.backoff.reset();
         let unused = sending!(self, abandon(&self.supply, timing, cx));
         let supply = &mut self.supply;
         let queue = supply.queue.id();
         cx.recorder().mac(queue).unused_grant_bytes += unused;
-        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
+        let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
         let reason = DropReason::ServiceFlowDeleted;
         supply.queue.clear(reason, &line, cx);
-        supply.told = None;
-        let nobody_s = supply.buckets.waiting() + supply.buckets.cleared();
-        supply.buckets.remove(cx.now, nobody_s);
+        supply.grant_view = None;
+        let unsent = supply.buckets.waiting() + supply.buckets.cleared();
+        supply.buckets.remove(cx.now, unsent);
     }
 
     /// Whether it was deleted.
@@ -291,8 +291,8 @@ impl ServiceFlow {
         let before = supply.queued();
         // The new discipline starts without a grant view of the old one, because it may act on its
         // packets at once.
-        supply.told = first_view(discipline.looks_at_grants());
-        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
+        supply.grant_view = first_view(discipline.looks_at_grants());
+        let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
         supply.queue.replace(discipline, &line, cx);
         self.account(before, cx.now);
     }
@@ -302,7 +302,7 @@ impl ServiceFlow {
         let supply = &mut self.supply;
         supply.buckets.advance(cx.now);
         let before = supply.queued();
-        let line = line(supply.rate, &supply.buckets, supply.told.as_deref());
+        let line = line(supply.rate, &supply.buckets, supply.grant_view.as_deref());
         supply.queue.update(&line, cx);
         if supply.queued() != before {
             self.account(before, cx.now);
@@ -311,8 +311,8 @@ impl ServiceFlow {
 
     /// Whether queued bytes are not requested, and no burst is planned on which the request could
     /// be piggybacked.
-    pub fn must_ask(&self) -> bool {
-        self.asking == Asking::Nothing
+    pub fn must_request(&self) -> bool {
+        self.request_state == RequestState::Idle
             && match &self.sending {
                 Sending::Continuous(continuous) => {
                     !continuous.awaits_burst()
@@ -336,13 +336,13 @@ impl ServiceFlow {
     /// Ends the wait for a contention opportunity, because the burst of a grant carries the request
     /// (MULPI: the modem ends the contention resolution and uses the grant).
     fn stop_contending(&mut self) {
-        if let Asking::Deferring {
+        if let RequestState::Deferring {
             opportunity: Some(_),
             ..
-        } = self.asking
+        } = self.request_state
             && self.may_piggyback
         {
-            self.asking = Asking::Nothing;
+            self.request_state = RequestState::Idle;
             self.backoff.reset();
         }
     }
@@ -363,13 +363,13 @@ impl ServiceFlow {
     }
 
     /// The state of its current request.
-    pub fn asking(&self) -> Asking {
-        self.asking
+    pub fn request_state(&self) -> RequestState {
+        self.request_state
     }
 
     /// Sets the state of its current request.
-    pub fn set_asking(&mut self, asking: Asking) {
-        self.asking = asking;
+    pub fn set_request_state(&mut self, request_state: RequestState) {
+        self.request_state = request_state;
     }
 
     /// Whether its request has collided before.
@@ -384,15 +384,15 @@ impl ServiceFlow {
     }
 
     /// A MAP has acknowledged its contention request.
-    pub fn heard(&mut self) {
-        self.asking = Asking::Nothing;
+    pub fn acknowledged(&mut self) {
+        self.request_state = RequestState::Idle;
         self.backoff.reset();
     }
 
     /// A MAP did not acknowledge its contention request of `bytes`. Returns true if there were too
     /// many tries. In that case the requested packets are dropped.
     pub fn collided(&mut self, bytes: u64, timing: &UpstreamTiming, cx: &mut Context<'_>) -> bool {
-        self.asking = Asking::Nothing;
+        self.request_state = RequestState::Idle;
         self.backoff.collided();
         sending!(self, lost(bytes));
         // The first try is not a retry.
@@ -404,15 +404,15 @@ impl ServiceFlow {
         is_given_up
     }
 
-    /// Whether its queue discipline uses what MAPs [grant](Self::told).
+    /// Whether its queue discipline uses what MAPs [grant](Self::note_grants).
     pub fn looks_at_grants(&self) -> bool {
-        self.supply.told.is_some()
+        self.supply.grant_view.is_some()
     }
 
     /// A MAP over `interval` granted `granted` bytes and leaves `pending` bytes outstanding.
-    pub fn told(&mut self, granted: u64, pending: u64, interval: Duration) {
-        if let Some(told) = &mut self.supply.told {
-            told.tell(granted, pending, interval);
+    pub fn note_grants(&mut self, granted: u64, pending: u64, interval: Duration) {
+        if let Some(grant_view) = &mut self.supply.grant_view {
+            grant_view.tell(granted, pending, interval);
         }
     }
 
@@ -536,12 +536,12 @@ pub fn largest_burst(rules: &MacRules, policy: RequestPolicy, mac_header: u64) -
 }
 
 /// What the queue may know about the line.
-fn line<'a>(rate: Rate, buckets: &'a TokenBuckets, told: Option<&GrantView>) -> LineView<'a> {
+fn line<'a>(rate: Rate, buckets: &'a TokenBuckets, grant_view: Option<&GrantView>) -> LineView<'a> {
     LineView {
         rate,
         mtu: 1500,
         framing: Framing::ETHERNET,
         shaper: Some(buckets),
-        grants: told.copied(),
+        grants: grant_view.copied(),
     }
 }

@@ -339,8 +339,8 @@ mod tests {
 
     #[test]
     fn a_backlog_leaves_at_the_peak_rate_until_the_burst_is_spent_and_then_at_the_sustained_rate() {
-        // R 8 Mb/s = 1 B/us, P 16 Mb/s = 2 B/us, B 10 000 B: the burst lasts (10000 − 1522) / (2 −
-        // 1) us after the first 1522 B.
+        // R is 8 Mb/s = 1 B/us, P is 16 Mb/s = 2 B/us, B is 10 000 B. After the first 1522 B, the
+        // burst lasts (10000 − 1522) / (2 − 1) us.
         let mut buckets = buckets(8 * MBIT, 10_000, 16 * MBIT);
         buckets.add(Instant::ZERO, 1_000_000);
         assert_eq!(buckets.take_cleared(at(0)), 1522);

@@ -13,7 +13,7 @@ use super::neighbours::NeighbourLoad;
 use super::qos::{Qos, RequestPolicy};
 use super::ranging::{Newcomer, registered_at};
 use super::rest::Rest;
-use super::service_flow::{Asking, Carried, ServiceFlow};
+use super::service_flow::{Carried, RequestState, ServiceFlow};
 use super::setup::{MacRules, UpstreamFlow, UpstreamSetup};
 use super::timing::UpstreamTiming;
 use super::token_bucket::Limits;
@@ -67,7 +67,7 @@ pub struct Upstream {
     /// The first MAP after the last one that was made.
     unmade: u64,
     /// Flows that wait for an unsolicited grant.
-    expecting: Vec<usize>,
+    awaiting_grant: Vec<usize>,
     /// By service flow: whether its queue discipline uses its grants. Most do not, so a MAP without
     /// a grant for them need not change their state.
     looks_at_grants: Vec<bool>,
@@ -104,7 +104,7 @@ impl Upstream {
             taken: Taken::default(),
             next_map: None,
             unmade: 0,
-            expecting: Vec::new(),
+            awaiting_grant: Vec::new(),
             grants: Vec::with_capacity(8),
             answers: Vec::with_capacity(8),
         }
@@ -112,12 +112,12 @@ impl Upstream {
 
     /// A packet arrives at a service flow.
     pub fn arrive(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
-        self.rest.disturb(flow);
+        self.rest.note_change(flow);
         self.flows[flow].arrive(packet, cx);
         // Only an arrival can add bytes to request. Packets that a discipline holds back count as
         // queued and have been requested.
-        if self.flows[flow].must_ask() {
-            self.ask(flow, cx.now, cx);
+        if self.flows[flow].must_request() {
+            self.plan_request(flow, cx.now, cx);
         }
     }
 
@@ -136,13 +136,16 @@ impl Upstream {
                     self.cmts.request(flow, sent, bytes);
                     self.expect_map(self.timing.first_map_for(sent, cx.now), cx);
                 }
-                self.ask_when_ready(flow, cx);
+                self.plan_request_when_ready(flow, cx);
             }
             Wake::Request(flow) => self.send_request(flow, cx),
             Wake::Map => self.receive_map(cx),
             Wake::Update(flow) => {
                 self.flows[flow].update(cx);
-                debug_assert!(!self.flows[flow].must_ask(), "an update brings no bytes");
+                debug_assert!(
+                    !self.flows[flow].must_request(),
+                    "an update brings no bytes"
+                );
             }
         }
     }
@@ -156,7 +159,7 @@ impl Upstream {
         qos: &Qos,
         cx: &mut Context<'_>,
     ) {
-        self.rest.disturb(flow);
+        self.rest.note_change(flow);
         let map = self.timing.first_map_after(cx.now).max(self.unmade);
         self.cmts.change(flow, qos, (cx.now, map), &self.timing);
         self.cmts.set_limits(flow, limits);
@@ -165,19 +168,21 @@ impl Upstream {
         // A request that is delayed by missing tokens chooses its time again, because there may be
         // more tokens now. So does a flow that waits for an unsolicited grant, because that grant
         // may not come.
-        if let Asking::Deferring { .. } | Asking::Expecting = self.flows[flow].asking() {
-            self.expecting.retain(|&other| other != flow);
-            self.flows[flow].set_asking(Asking::Nothing);
-            self.ask_when_ready(flow, cx);
+        if let RequestState::Deferring { .. } | RequestState::AwaitingGrant =
+            self.flows[flow].request_state()
+        {
+            self.awaiting_grant.retain(|&other| other != flow);
+            self.flows[flow].set_request_state(RequestState::Idle);
+            self.plan_request_when_ready(flow, cx);
         }
     }
 
     /// Deletes a service flow. Its packets are discarded, and the CMTS discards its requests.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
-        self.rest.disturb(flow);
+        self.rest.note_change(flow);
         let map = self.timing.first_map_after(cx.now).max(self.unmade);
         self.cmts.delete(flow, map, &self.timing);
-        self.expecting.retain(|&other| other != flow);
+        self.awaiting_grant.retain(|&other| other != flow);
         self.flows[flow].delete(&self.timing, cx);
         self.looks_at_grants[flow] = false;
     }
@@ -189,10 +194,10 @@ impl Upstream {
         discipline: Box<dyn QueueDiscipline>,
         cx: &mut Context<'_>,
     ) {
-        self.rest.disturb(flow);
+        self.rest.note_change(flow);
         self.flows[flow].replace_queue(discipline, cx);
         self.looks_at_grants[flow] = self.flows[flow].looks_at_grants();
-        debug_assert!(!self.flows[flow].must_ask(), "a move brings no bytes");
+        debug_assert!(!self.flows[flow].must_request(), "a move brings no bytes");
     }
 
     /// Calls `visit` for each queue, with `None` if the queue has not changed.
@@ -260,30 +265,30 @@ impl Upstream {
     }
 
     /// Requests the bytes of a flow, once some of them may be requested.
-    fn ask_when_ready(&mut self, flow: usize, cx: &mut Context<'_>) {
-        if self.flows[flow].must_ask() {
+    fn plan_request_when_ready(&mut self, flow: usize, cx: &mut Context<'_>) {
+        if self.flows[flow].must_request() {
             let ready = self.flows[flow].ready_at(cx);
-            self.ask(flow, ready, cx);
+            self.plan_request(flow, ready, cx);
         }
     }
 
     /// Chooses how a flow gets a grant for the bytes that it can request at `ready`: an unsolicited
     /// grant, the next poll, or contention.
-    fn ask(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
+    fn plan_request(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
         let from = self.timing.first_map_after(cx.now).max(self.unmade);
         if let Some(map) = self.cmts.next_unsolicited(flow, from, &self.timing) {
             let answered = self.timing.first_map_for(ready, cx.now);
             if map <= answered || !self.flows[flow].may_contend() {
-                self.flows[flow].set_asking(Asking::Expecting);
-                self.expecting.push(flow);
+                self.flows[flow].set_request_state(RequestState::AwaitingGrant);
+                self.awaiting_grant.push(flow);
                 return self.expect_map(map, cx);
             }
         }
-        self.ask_for_grants(flow, ready, cx);
+        self.plan_poll_or_contention(flow, ready, cx);
     }
 
     /// Requests in the next poll or in contention.
-    fn ask_for_grants(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
+    fn plan_poll_or_contention(&mut self, flow: usize, ready: Instant, cx: &mut Context<'_>) {
         let earliest = self.flows[flow].contends_from();
         let prepared = (ready + self.timing.burst_preparation).max(earliest);
         let poll = self.cmts.next_poll(flow, prepared, &self.timing);
@@ -307,21 +312,21 @@ impl Upstream {
     }
 
     fn defer(&mut self, flow: usize, at: Instant, opportunity: Option<u64>, cx: &mut Context<'_>) {
-        self.flows[flow].set_asking(Asking::Deferring { at, opportunity });
+        self.flows[flow].set_request_state(RequestState::Deferring { at, opportunity });
         cx.wake_at(at, Wake::Request(flow).token());
     }
 
     /// The time chosen for a flow's request is now.
     fn send_request(&mut self, flow: usize, cx: &mut Context<'_>) {
-        let Asking::Deferring { at, opportunity } = self.flows[flow].asking() else {
+        let RequestState::Deferring { at, opportunity } = self.flows[flow].request_state() else {
             return;
         };
         if at != cx.now {
             return;
         }
-        self.flows[flow].set_asking(Asking::Nothing);
+        self.flows[flow].set_request_state(RequestState::Idle);
         let Some(bytes) = self.flows[flow].request(&self.timing, cx) else {
-            return self.ask_when_ready(flow, cx);
+            return self.plan_request_when_ready(flow, cx);
         };
         let queue = self.flows[flow].id();
         cx.recorder().requested(at, queue, bytes, at, opportunity);
@@ -330,7 +335,7 @@ impl Upstream {
             Some(opportunity) => {
                 let retry = u64::from(self.flows[flow].is_retrying());
                 cx.recorder().mac(queue).request_retries += retry;
-                self.flows[flow].set_asking(Asking::InTheAir);
+                self.flows[flow].set_request_state(RequestState::Sent);
                 self.region.send(Attempt {
                     opportunity,
                     at,
@@ -342,7 +347,7 @@ impl Upstream {
         self.expect_map(self.timing.first_map_for(at, cx.now), cx);
         // Bytes without tokens can be requested later, while the request of the poll is
         // outstanding.
-        self.ask_when_ready(flow, cx);
+        self.plan_request_when_ready(flow, cx);
     }
 
     fn expect_map(&mut self, map: u64, cx: &mut Context<'_>) {
@@ -378,12 +383,12 @@ impl Upstream {
         for flow in self.cmts.waiting() {
             if self.looks_at_grants[flow] && self.cmts.share_of(flow) == 0 {
                 let interval = self.timing.map_interval() * length;
-                self.flows[flow].told(0, self.cmts.pending(flow), interval);
+                self.flows[flow].note_grants(0, self.cmts.pending(flow), interval);
             }
         }
         sort(&mut grants, &self.timing);
-        self.end_expectations(&grants);
-        self.ask_instead(cx);
+        self.end_grant_waits(&grants);
+        self.replace_unplaced_grants(cx);
         for of_one in grants.chunk_by(|one, other| one.flow == other.flow) {
             self.receive_grants(of_one, cx);
         }
@@ -411,7 +416,7 @@ impl Upstream {
             let flow = &mut self.flows[attempt.flow];
             cx.recorder().answered(now, flow.id(), attempt.at, heard);
             if heard && !flow.is_deleted() {
-                flow.heard();
+                flow.acknowledged();
                 self.cmts.request(attempt.flow, attempt.at, attempt.bytes);
             }
         }
@@ -429,37 +434,37 @@ impl Upstream {
             if !heard && flow.collided(attempt.bytes, &self.timing, cx) {
                 cx.recorder().mac(flow.id()).requests_exceeded += 1;
             }
-            if flow.must_ask() {
-                self.ask(attempt.flow, cx.now, cx);
+            if flow.must_request() {
+                self.plan_request(attempt.flow, cx.now, cx);
             }
         }
         self.answers = answers;
     }
 
     /// Flows that waited for one of these unsolicited grants do not wait any more.
-    fn end_expectations(&mut self, grants: &[Grant]) {
-        if self.expecting.is_empty() {
+    fn end_grant_waits(&mut self, grants: &[Grant]) {
+        if self.awaiting_grant.is_empty() {
             return;
         }
         let flows = &mut self.flows;
         for given in grants.iter().filter(|grant| grant.credit == 0) {
-            if flows[given.flow].asking() == Asking::Expecting {
-                flows[given.flow].set_asking(Asking::Nothing);
+            if flows[given.flow].request_state() == RequestState::AwaitingGrant {
+                flows[given.flow].set_request_state(RequestState::Idle);
             }
         }
-        self.expecting
-            .retain(|&flow| flows[flow].asking() == Asking::Expecting);
+        self.awaiting_grant
+            .retain(|&flow| flows[flow].request_state() == RequestState::AwaitingGrant);
     }
 
     /// Flows whose unsolicited grant did not fit into the MAP request a grant, if they may contend.
-    fn ask_instead(&mut self, cx: &mut Context<'_>) {
+    fn replace_unplaced_grants(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.cmts.unplaced().len() {
             let flow = self.cmts.unplaced()[index];
             let one = &mut self.flows[flow];
-            if one.asking() == Asking::Expecting && one.may_contend() {
-                one.set_asking(Asking::Nothing);
-                self.expecting.retain(|&other| other != flow);
-                self.ask_for_grants(flow, cx.now, cx);
+            if one.request_state() == RequestState::AwaitingGrant && one.may_contend() {
+                one.set_request_state(RequestState::Idle);
+                self.awaiting_grant.retain(|&other| other != flow);
+                self.plan_poll_or_contention(flow, cx.now, cx);
             }
         }
     }
@@ -483,7 +488,7 @@ impl Upstream {
         let flow = &mut self.flows[index];
         let length = self.unmade - grants[0].map;
         let interval = self.timing.map_interval() * length;
-        flow.told(credit, self.cmts.pending(index), interval);
+        flow.note_grants(credit, self.cmts.pending(index), interval);
         flow.note_map(self.timing.allocation_start(self.unmade));
         let queue = flow.id();
         cx.recorder().mac(queue).maps += length;
@@ -503,8 +508,8 @@ impl Upstream {
                 cx.wake_at(at, Wake::Burst(index).token());
             }
         }
-        if self.flows[index].must_ask() {
-            self.ask(index, cx.now, cx);
+        if self.flows[index].must_request() {
+            self.plan_request(index, cx.now, cx);
         }
     }
 
@@ -527,10 +532,10 @@ impl Upstream {
         {
             self.expect_map(self.timing.first_map_for(at, cx.now), cx);
         }
-        for index in 0..self.expecting.len() {
+        for index in 0..self.awaiting_grant.len() {
             let next = self
                 .cmts
-                .next_unsolicited(self.expecting[index], self.unmade, &self.timing)
+                .next_unsolicited(self.awaiting_grant[index], self.unmade, &self.timing)
                 .expect("only flows that are given grants expect one");
             self.expect_map(next, cx);
         }

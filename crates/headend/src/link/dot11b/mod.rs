@@ -357,7 +357,7 @@ impl Cell {
         let is_broken = radio.frame_errors.0 > 0.0 && self.rng.uniform() < radio.frame_errors.0;
         if cx.recorder().hears_air() {
             let lost = is_broken.then_some(AirFrame::Data);
-            self.tell(node, mpdu, radio.rate, lost, cx);
+            self.record_frames(node, mpdu, radio.rate, lost, cx);
         }
         if is_broken {
             self.nodes[node].frame = Some(packet);
@@ -392,14 +392,14 @@ impl Cell {
             cx.recorder().mac(queue).collisions += 1;
         }
         if cx.recorder().hears_air() {
-            self.tell_collision(cx);
+            self.record_collision(cx);
         }
         (cx.now + longest, Ending::Failed(Try::Short))
     }
 
     /// Records the frames of an exchange that begins now, up to a frame that is lost.
     #[cold]
-    fn tell(
+    fn record_frames(
         &self,
         node: usize,
         mpdu: u64,
@@ -437,7 +437,7 @@ impl Cell {
 
     /// Records the frames that begin now and collide.
     #[cold]
-    fn tell_collision(&self, cx: &mut Context<'_>) {
+    fn record_collision(&self, cx: &mut Context<'_>) {
         for &node in &self.senders {
             let node = node as usize;
             let packet = self.nodes[node].frame.as_ref();
@@ -450,7 +450,7 @@ impl Cell {
             } else {
                 AirFrame::Data
             };
-            self.tell(node, mpdu, rate, Some(first), cx);
+            self.record_frames(node, mpdu, rate, Some(first), cx);
         }
     }
 

@@ -187,7 +187,7 @@ pub struct Cmts {
     unplaced: Vec<usize>,
     /// Flows with a share in the current MAP, in the order of their grants.
     served: Vec<usize>,
-    hungry: Vec<(u64, usize)>,
+    unsatisfied: Vec<(u64, usize)>,
     /// Sum over all MAPs so far.
     total: Tally,
     /// The latest MAPs, each with its tally.
@@ -328,7 +328,7 @@ impl Cmts {
             missed: Vec::new(),
             unplaced: Vec::new(),
             served: Vec::new(),
-            hungry: Vec::new(),
+            unsatisfied: Vec::new(),
             total: Tally::default(),
             latest: VecDeque::with_capacity(MOST_AHEAD),
         }
@@ -358,7 +358,7 @@ impl Cmts {
         self.is_waiting.push(false);
         self.reserve(flow, qos.minimum_reserved, Instant::ZERO, timing);
         let periodic = regular((flow, self.places), &qos.scheduling, from, timing);
-        self.begin_regular(flow, periodic);
+        self.begin_periodic(flow, periodic);
     }
 
     /// Stores a request that the modem sends at `at`. It reaches the CMTS after the delay of the
@@ -403,13 +403,13 @@ impl Cmts {
         if is_same {
             return;
         }
-        self.end_regular(flow, map, timing);
-        self.begin_regular(flow, wanted);
+        self.end_periodic(flow, map, timing);
+        self.begin_periodic(flow, wanted);
     }
 
     /// Deletes the flow. Its requests are discarded, and MAPs from `map` on grant nothing to it.
     pub fn delete(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
-        self.end_regular(flow, map, timing);
+        self.end_periodic(flow, map, timing);
         self.requests.retain(|request| request.flow != flow);
         for line in &mut self.waiting {
             line.retain(|&other| other != flow);
@@ -442,7 +442,7 @@ impl Cmts {
     }
 
     /// Starts periodic grants or polls for the flow, if there are any.
-    fn begin_regular(&mut self, flow: usize, periodic: Option<Periodic>) {
+    fn begin_periodic(&mut self, flow: usize, periodic: Option<Periodic>) {
         if let Some(periodic) = periodic {
             self.places += 1;
             self.periodic.push(periodic);
@@ -452,7 +452,7 @@ impl Cmts {
 
     /// Ends the periodic grants or polls of the flow from `map` on. Grants of earlier MAPs that
     /// were not made are counted as missed.
-    fn end_regular(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
+    fn end_periodic(&mut self, flow: usize, map: u64, timing: &UpstreamTiming) {
         let Some(place) = self.flows[flow].periodic.take() else {
             return;
         };
@@ -598,7 +598,7 @@ impl Cmts {
         let overdraft = (self.carried / per_minislot) as i64 + most as i64;
         let overdraft = overdraft.max(0) as u64;
         // Polls also have fixed times. They are so short that a deficit because of them is ignored.
-        let regular = (self.give_regularly(map, overdraft, timing, grants)).min(overdraft);
+        let regular = (self.place_periodic(map, overdraft, timing, grants)).min(overdraft);
         self.count_missed(skipped, (offered / per_minislot) as u64);
         self.carried -= i128::from(regular) * per_minislot;
         // Only the remainder of rounding is carried over. Unused capacity is lost.
@@ -683,7 +683,7 @@ impl Cmts {
 
     /// Places polls and unsolicited grants, up to `most` minislots. Returns the number of minislots
     /// they take.
-    fn give_regularly(
+    fn place_periodic(
         &mut self,
         map: Span,
         most: u64,
@@ -837,19 +837,20 @@ impl Cmts {
         if self.waiting[priority].is_empty() || budget == 0 {
             return budget;
         }
-        let (looked_at, whole) = self.admit((priority, length), budget, timing);
+        let (examined, whole) = self.admit((priority, length), budget, timing);
         let mut left = budget - whole;
         // Grants are placed in the order of `waiting`. That order changes, so that no flow is
         // always placed last.
-        for &(_, index) in &self.hungry {
+        for &(_, index) in &self.unsatisfied {
             if self.flows[index].share == 0 {
                 self.served.push(index);
             }
         }
         // Max-min fair: the smallest demand first, each at most an equal part of what is left.
-        self.hungry.sort_by_key(|&(wanted, _)| wanted.min(budget));
-        for (done, &(wanted, index)) in self.hungry.iter().enumerate() {
-            let each = left / (self.hungry.len() - done) as u64;
+        self.unsatisfied
+            .sort_by_key(|&(wanted, _)| wanted.min(budget));
+        for (done, &(wanted, index)) in self.unsatisfied.iter().enumerate() {
+            let each = left / (self.unsatisfied.len() - done) as u64;
             let more = wanted.min(each);
             left -= more;
             self.flows[index].share += more;
@@ -857,7 +858,7 @@ impl Cmts {
         let line = &mut self.waiting[priority];
         // The examined flows go to the end of `waiting`. If all were examined, only the first one
         // does, so that no flow is always first.
-        line.rotate_left(if looked_at < line.len() { looked_at } else { 1 });
+        line.rotate_left(if examined < line.len() { examined } else { 1 });
         if let Some(flow) = self.passed_over.take() {
             // The next MAP with enough room serves this flow first.
             line.retain(|&other| other != flow);
@@ -867,8 +868,8 @@ impl Cmts {
     }
 
     /// Selects the flows at the head of `waiting` that share the budget, so that each gets at least
-    /// one packet's worth, and stores them in `hungry`. Requests that must be granted whole get
-    /// their share here.
+    /// one packet's worth, and stores them in `unsatisfied`. Requests that must be granted whole
+    /// get their share here.
     ///
     /// Returns the number of examined flows, and the minislots of the whole requests.
     fn admit(
@@ -881,7 +882,7 @@ impl Cmts {
         let largest = timing.minislots_per_channel() * length;
         let can_overhang = timing.channels == 1 && self.periodic.is_empty();
         let (mut least, mut whole) = (0, 0);
-        self.hungry.clear();
+        self.unsatisfied.clear();
         for (position, &index) in self.waiting[priority].iter().enumerate() {
             let flow = &mut self.flows[index];
             let wanted = flow.wanted(timing).saturating_sub(flow.share);
@@ -916,14 +917,14 @@ impl Cmts {
             if part > left {
                 // The rest is too small for a packet, but it is not wasted.
                 if timing.room(left) > 0 {
-                    self.hungry.push((wanted, index));
+                    self.unsatisfied.push((wanted, index));
                     return (position + 1, whole);
                 }
                 return (position, whole);
             }
             least += part;
             if wanted > 0 {
-                self.hungry.push((wanted, index));
+                self.unsatisfied.push((wanted, index));
             }
         }
         (self.waiting[priority].len(), whole)

@@ -41,11 +41,11 @@ struct ServiceFlow {
     rate: Rate,
     buckets: TokenBuckets,
     /// A dequeued packet that waits for tokens, or has them and waits for the channel.
-    in_hand: Option<Packet>,
+    dequeued: Option<Packet>,
     /// When the dequeued packet has its tokens.
     admitted: Instant,
     /// The dequeued packet waits for tokens.
-    is_held_back: bool,
+    awaits_tokens: bool,
     is_deleted: bool,
 }
 
@@ -98,18 +98,18 @@ impl Downstream {
 
     /// A packet arrives for a service flow.
     pub fn arrive(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) {
-        self.rest.disturb(flow);
+        self.rest.note_change(flow);
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
         one.queue.enqueue(packet, &line, cx);
-        let is_first = one.queue.depth().packets == 1 && !one.is_held_back;
+        let is_first = one.queue.depth().packets == 1 && !one.awaits_tokens;
         if is_first && !self.is_awaited && cx.now >= self.busy_until {
             // The usual case on a channel that is not full: no other flow waits for it.
             if let Some(turn) = self.scheduler.alone(flow) {
                 return self.send_alone(turn, cx);
             }
         }
-        self.look_again(flow, cx);
+        self.check_queue(flow, cx);
     }
 
     /// Handles a wake-up.
@@ -117,9 +117,9 @@ impl Downstream {
         match wake {
             Wake::Admitted(flow) if self.flows[flow].is_deleted => {}
             Wake::Admitted(flow) => {
-                self.flows[flow].is_held_back = false;
+                self.flows[flow].awaits_tokens = false;
                 self.scheduler.ready(flow, cx.now);
-                self.go_on(cx);
+                self.send_or_wait(cx);
             }
             Wake::Sent => {
                 self.is_awaited = false;
@@ -127,7 +127,7 @@ impl Downstream {
             }
             Wake::Update(flow) => {
                 self.flows[flow].update(cx);
-                self.look_again(flow, cx);
+                self.check_queue(flow, cx);
             }
         }
     }
@@ -142,7 +142,7 @@ impl Downstream {
         qos: &Qos,
         cx: &mut Context<'_>,
     ) {
-        self.rest.disturb(flow);
+        self.rest.note_change(flow);
         let one = &mut self.flows[flow];
         one.buckets.change(cx.now, limits);
         one.rate = rate;
@@ -152,7 +152,7 @@ impl Downstream {
     /// Deletes a service flow. Its packets are discarded. A packet on the channel is still
     /// delivered.
     pub fn delete(&mut self, flow: usize, cx: &mut Context<'_>) {
-        self.rest.disturb(flow);
+        self.rest.note_change(flow);
         self.scheduler.withdraw(flow);
         self.flows[flow].delete(cx);
     }
@@ -164,11 +164,11 @@ impl Downstream {
         discipline: Box<dyn QueueDiscipline>,
         cx: &mut Context<'_>,
     ) {
-        self.rest.disturb(flow);
+        self.rest.note_change(flow);
         let one = &mut self.flows[flow];
         let line = line(one.rate, &one.buckets);
         one.queue.replace(discipline, &line, cx);
-        self.look_again(flow, cx);
+        self.check_queue(flow, cx);
     }
 
     /// Calls `visit` for each queue, with `None` if the queue has not changed.
@@ -213,17 +213,17 @@ impl Downstream {
 
     /// A service flow may have a new packet to send: a packet has arrived, or the discipline may
     /// release one that it held back.
-    fn look_again(&mut self, flow: usize, cx: &mut Context<'_>) {
+    fn check_queue(&mut self, flow: usize, cx: &mut Context<'_>) {
         let one = &self.flows[flow];
-        if !one.is_held_back && !one.queue.is_empty() {
+        if !one.awaits_tokens && !one.queue.is_empty() {
             self.scheduler.ready(flow, cx.now);
-            self.go_on(cx);
+            self.send_or_wait(cx);
         }
     }
 
     /// Sends now if the channel is free. Otherwise schedules a wake-up for the end of the
     /// transmission.
-    fn go_on(&mut self, cx: &mut Context<'_>) {
+    fn send_or_wait(&mut self, cx: &mut Context<'_>) {
         if self.is_awaited {
             return;
         }
@@ -272,7 +272,7 @@ impl Downstream {
         let end = self.channel.send(cx.now, pdu + self.timing.mac_header);
         self.busy_until = end;
         if end == Instant::FAR_FUTURE {
-            self.flows[flow].in_hand = Some(packet);
+            self.flows[flow].dequeued = Some(packet);
             return None;
         }
         self.sent += pdu + self.timing.mac_header;
@@ -297,9 +297,9 @@ impl ServiceFlow {
             buckets: TokenBuckets::new(flow.limits).with_tick(token_interval),
             rate: flow.rate,
             admitted: Instant::ZERO,
-            is_held_back: false,
+            awaits_tokens: false,
             is_deleted: false,
-            in_hand: None,
+            dequeued: None,
         }
     }
 
@@ -307,7 +307,7 @@ impl ServiceFlow {
     /// a wake-up is scheduled.
     #[inline]
     fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
-        if let Some(packet) = self.in_hand.take() {
+        if let Some(packet) = self.dequeued.take() {
             if self.admitted < cx.now {
                 let bytes = Framing::ETHERNET.of_size(packet.size);
                 self.buckets.delayed(cx.now, bytes);
@@ -321,16 +321,16 @@ impl ServiceFlow {
         if self.admitted <= cx.now {
             return Some(packet);
         }
-        self.in_hand = Some(packet);
-        self.is_held_back = true;
+        self.dequeued = Some(packet);
+        self.awaits_tokens = true;
         cx.wake_at(self.admitted, Wake::Admitted(flow).token());
         None
     }
 
     fn delete(&mut self, cx: &mut Context<'_>) {
         self.is_deleted = true;
-        self.is_held_back = false;
-        if let Some(packet) = self.in_hand.take() {
+        self.awaits_tokens = false;
+        if let Some(packet) = self.dequeued.take() {
             cx.enter_queue(self.queue.id());
             cx.discard(packet, DropReason::ServiceFlowDeleted);
         }
@@ -359,7 +359,7 @@ impl ServiceFlow {
     }
 
     fn held(&self) -> u64 {
-        self.queue.depth().packets + u64::from(self.in_hand.is_some())
+        self.queue.depth().packets + u64::from(self.dequeued.is_some())
     }
 }
 

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn taps_of_the_other_annex_are_none_of_its_own() {
+    fn taps_of_the_other_annex_are_not_allowed() {
         let strange = ScQamDownstream {
             interleaver_taps: 12,
             ..ScQamDownstream::default()
