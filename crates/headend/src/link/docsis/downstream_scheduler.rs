@@ -36,7 +36,7 @@ struct Share {
     /// The time of its valid entry in the list of due times. Its entries with another time are
     /// stale.
     timed: Option<Instant>,
-    /// The time at which its reserved rate allows its next packet.
+    /// The time from which on its reserved rate entitles the flow to its next packet.
     due: Instant,
     /// Bytes that it may send in its turn. Negative after a packet that was larger than that.
     deficit: i64,
