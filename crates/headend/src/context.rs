@@ -116,6 +116,7 @@ impl<'a> Context<'a> {
     }
 
     /// A host lets a new packet into the network, towards the first hop of its route.
+    #[inline(always)]
     pub fn emit(&mut self, mut packet: Packet) {
         packet.sent_at = self.now;
         self.world.entered += 1;
@@ -131,7 +132,7 @@ impl<'a> Context<'a> {
     ///
     /// If `at` is later than now and the next hop is no delay line: nothing else takes a packet
     /// ahead of time.
-    #[inline]
+    #[inline(always)]
     pub fn forward(&mut self, packet: Packet, at: Instant) {
         let next = packet.hop + 1;
         self.travel(packet, next, at);
@@ -139,6 +140,7 @@ impl<'a> Context<'a> {
 
     /// Brings a packet to position `hop` of its route: onto a delay line, or into the outbox, from
     /// which the simulation lets it arrive at a link or a host.
+    #[inline(always)]
     pub(crate) fn travel(&mut self, mut packet: Packet, mut hop: u8, at: Instant) {
         loop {
             let to = (self.world.flows).hop_of(packet.flow, packet.from, hop);

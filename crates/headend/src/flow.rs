@@ -170,6 +170,14 @@ impl FlowTable {
         })
     }
 
+    /// Every delay line on a route, with the hop behind it.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (u32, Hop)> + '_ {
+        self.hops.windows(2).filter_map(|pair| match pair[0] {
+            Hop::Line(line) => Some((line, pair[1])),
+            Hop::Link { .. } | Hop::End => None,
+        })
+    }
+
     /// Takes a slot for a new flow.
     pub fn open(&mut self, mut header: FlowHeader) -> FlowId {
         let free = self.free.pop();

@@ -6,6 +6,7 @@
 //! show (measured: 58 % of a link shared by ten).
 
 use crate::collection::Deque;
+use crate::flow::Hop;
 use crate::packet::{Ecn, Packet};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -26,6 +27,8 @@ pub struct Line {
     packets: Deque<(Instant, Packet)>,
     /// When the latest packet leaves.
     last: Instant,
+    /// The hop behind it, if that is the same on every route.
+    end: Option<Hop>,
 }
 
 /// Which packets a line loses.
@@ -83,7 +86,19 @@ impl Line {
             since_loss: 0,
             packets: Deque::default(),
             last: Instant::ZERO,
+            end: None,
         }
+    }
+
+    /// Every packet goes on to `end`.
+    pub(crate) fn set_end(&mut self, end: Hop) {
+        self.end = Some(end);
+    }
+
+    /// The hop behind it, if that is the same on every route.
+    #[inline]
+    pub(crate) fn end(&self) -> Option<Hop> {
+        self.end
     }
 
     /// The delay that every packet has at least.
@@ -131,6 +146,7 @@ impl Line {
 
     /// Takes a packet that enters at `at` and goes on to position `hop` of its route. If it is
     /// alone on the line: when it leaves.
+    #[inline(always)]
     pub(crate) fn push(&mut self, packet: Packet, hop: u8, at: Instant) -> Option<Instant> {
         let jitter = if self.jitter.is_zero() {
             Duration::ZERO
@@ -155,7 +171,7 @@ impl Line {
     /// # Panics
     ///
     /// If the line is empty.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self) -> Packet {
         let (_, packet) = self.packets.pop_front().expect("a packet is on the line");
         packet

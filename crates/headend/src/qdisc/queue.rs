@@ -43,7 +43,7 @@ impl Queue {
     }
 
     /// A packet arrives.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         cx.enter_queue(self.id);
         self.discipline.enqueue(packet, line, cx);
@@ -51,7 +51,7 @@ impl Queue {
     }
 
     /// The link may send: the next packet, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) -> Option<Packet> {
         cx.enter_queue(self.id);
         let packet = self.discipline.dequeue(line, cx);

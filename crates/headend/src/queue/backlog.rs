@@ -94,7 +94,7 @@ impl Backlog {
     }
 
     /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         let bytes = line.framing.of_size(packet.size);
         if !self.limit.admits(self.depth, bytes) {
@@ -115,7 +115,7 @@ impl Backlog {
     }
 
     /// Takes the oldest packet.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let packet = self.packets.pop_front();
         self.count_out(packet.as_ref(), line);

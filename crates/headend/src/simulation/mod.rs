@@ -123,6 +123,7 @@ impl Simulation {
         }
         let mut links = parts.links;
         put_off_departures(&mut links, &world);
+        set_ends_of_lines(&mut world);
         for (index, link) in links.iter().enumerate() {
             if let Some((at, token)) = link.first_wake() {
                 world.events.push(at, Source::Link(index as u32), token);
@@ -352,14 +353,15 @@ impl Simulation {
     fn wake_line(&mut self, index: u32) {
         loop {
             let line = &mut self.world.lines[index as usize];
-            let packet = line.take();
+            let (packet, end) = (line.take(), line.end());
             let next = line.next_due();
             let is_last = next.is_none_or(|due| due > self.now);
             if is_last {
                 // Set before the packet arrives, which may put another on the empty line.
                 self.world.events.set_line(index, next);
             }
-            let hop = (self.world.flows).hop_of(packet.flow, packet.from, packet.hop);
+            let hop = end
+                .unwrap_or_else(|| (self.world.flows).hop_of(packet.flow, packet.from, packet.hop));
             self.arrive(hop, packet);
             if is_last {
                 break;
@@ -533,6 +535,21 @@ fn put_off_departures(links: &mut [Box<dyn Link>], world: &World) {
     }
     for ((link, port), span) in spans {
         links[usize::from(link)].put_off(Port(port), span);
+    }
+}
+
+/// Tells each delay line the hop behind it, if that is the same on every route, so that no packet's
+/// route has to be looked up when the packet leaves the line.
+fn set_ends_of_lines(world: &mut World) {
+    let mut ends = BTreeMap::new();
+    for (line, next) in world.flows.lines() {
+        let end = ends.entry(line).or_insert(Some(next));
+        *end = end.filter(|&end| end == next);
+    }
+    for (line, end) in ends {
+        if let Some(end) = end {
+            world.lines[line as usize].set_end(end);
+        }
     }
 }
 
