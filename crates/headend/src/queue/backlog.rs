@@ -1,4 +1,5 @@
-//! The packets that wait under a law, in order of arrival: counted, timestamped, limited.
+//! The backlog of one queue: its packets in order of arrival, their number and bytes, and its
+//! limit.
 
 use super::LineView;
 use crate::collection::Deque;
@@ -7,10 +8,10 @@ use crate::packet::Packet;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
-/// How much a backlog may hold.
+/// The limit of a backlog: the most that it may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BacklogLimit {
-    /// Bytes, as the line's framing counts them.
+    /// Bytes, as the line's [framing](super::Framing) counts them.
     Bytes(u64),
     /// Packets.
     Packets(u64),
@@ -19,7 +20,7 @@ pub enum BacklogLimit {
 }
 
 impl BacklogLimit {
-    /// `limit` on a line of this rate.
+    /// The limit before a line of this rate: a time becomes the bytes that the rate carries in it.
     pub fn at_rate(limit: Limit, rate: Rate) -> Self {
         match limit {
             Limit::Bytes(bytes) => Self::Bytes(bytes.0),
@@ -29,7 +30,7 @@ impl BacklogLimit {
         }
     }
 
-    /// Whether a packet of `bytes` may join what waits.
+    /// Whether a packet of `bytes` fits under the limit when `waiting` is queued already.
     #[inline]
     pub fn admits(self, waiting: Depth, bytes: u64) -> bool {
         match self {
@@ -40,7 +41,8 @@ impl BacklogLimit {
     }
 }
 
-/// Packets and bytes of a queue. Bytes are as the line's [framing](super::Framing) counts them.
+/// The length of a queue in packets and in bytes, as the line's [framing](super::Framing) counts
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Depth {
     /// Packets.
@@ -49,31 +51,31 @@ pub struct Depth {
     pub bytes: u64,
 }
 
-/// How much may wait, as the parameters of a discipline and those of a control law say it alike.
+/// The limit of a queue, for the parameters of queue disciplines and of control laws alike.
 pub trait Limited {
-    /// The limit of what waits, if `limit` is one of the parameters.
+    /// The limit as the scenario gives it; `None` if `limit` is not one of the parameters.
     fn written_limit(&self) -> Option<Limit> {
         None
     }
 
-    /// The limit of what waits before a line of this rate.
+    /// The limit before a line of this rate.
     ///
     /// # Errors
     ///
-    /// Why there is none that can be kept, as a sentence.
+    /// A sentence that says why no limit satisfies the parameters.
     fn limit(&self, rate: Rate) -> Result<Limit, String> {
         let _ = rate;
         Ok(self.written_limit().unwrap_or(Limit::Unlimited))
     }
 }
 
-/// Packets in order of arrival.
+/// The packets of one queue, in order of arrival.
 #[derive(Debug)]
 pub struct Backlog {
     packets: Deque<Packet>,
     depth: Depth,
     limit: BacklogLimit,
-    /// Bytes in the other backlogs of its scheduler.
+    /// Bytes in the other backlogs of the same scheduler.
     others: u64,
 }
 
@@ -88,12 +90,13 @@ impl Backlog {
         }
     }
 
-    /// The other backlogs of its scheduler hold so many bytes.
+    /// Sets the number of bytes in the other backlogs of the same scheduler.
     pub(crate) fn set_others(&mut self, bytes: u64) {
         self.others = bytes;
     }
 
-    /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. True if it was taken in.
+    /// Appends `packet`, or discards it as [`DropReason::Overlimit`]. Returns true if the packet
+    /// was enqueued.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
         let bytes = line.framing.of_size(packet.size);
@@ -114,7 +117,7 @@ impl Backlog {
         self.limit.admits(self.depth, line.framing.bytes(packet))
     }
 
-    /// Takes the oldest packet.
+    /// Removes and returns the oldest packet.
     #[inline(always)]
     pub fn pop(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let packet = self.packets.pop_front();
@@ -122,14 +125,15 @@ impl Backlog {
         packet
     }
 
-    /// Takes the newest packet.
+    /// Removes and returns the newest packet.
     pub fn pop_last(&mut self, line: &LineView<'_>) -> Option<Packet> {
         let packet = self.packets.pop_back();
         self.count_out(packet.as_ref(), line);
         packet
     }
 
-    /// Takes the packet at `index`, counted from the oldest: for laws that choose their victim.
+    /// Removes and returns the packet at `index`, counted from the oldest. Control laws that drop a
+    /// packet from the middle of the queue use it.
     pub fn remove(&mut self, index: usize, line: &LineView<'_>) -> Option<Packet> {
         let packet = self.packets.remove(index);
         self.count_out(packet.as_ref(), line);
@@ -144,29 +148,30 @@ impl Backlog {
         }
     }
 
-    /// The oldest packet.
+    /// The oldest packet, which stays in the backlog.
     #[inline]
     pub fn head(&self) -> Option<&Packet> {
         self.packets.front()
     }
 
-    /// All packets, the oldest first: for laws that choose their victim by what it is.
+    /// All packets, the oldest first. Control laws that choose a packet by its class or flow use
+    /// it.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter()
     }
 
-    /// The limit.
+    /// The limit of this backlog alone.
     pub fn limit(&self) -> BacklogLimit {
         self.limit
     }
 
-    /// What waits.
+    /// The packets and bytes in this backlog.
     #[inline]
     pub fn depth(&self) -> Depth {
         self.depth
     }
 
-    /// Bytes that wait in the other backlogs of its scheduler; 0 outside a scheduler.
+    /// Bytes in the other backlogs of the same scheduler; 0 outside a scheduler.
     #[inline]
     pub fn others(&self) -> u64 {
         self.others
@@ -181,7 +186,7 @@ mod tests {
 
     const LINE: LineView<'static> = LineView::plain(Rate(10_000_000));
 
-    /// Pushes packets of these sizes; which were taken in.
+    /// Pushes packets of these sizes; returns for each whether it was enqueued.
     fn push(
         bench: &mut Bench,
         backlog: &mut Backlog,

@@ -1,14 +1,15 @@
-//! Which packets belong to which class: conditions on a flow's header, and an order among classes.
+//! Assigns packets to classes by conditions on the header of their flow.
 //!
-//! A packet belongs to the class whose conditions it meets and that says most about it: a class that names a port goes before one that does not,
-//! then one that names a DSCP, a protocol. A class without conditions takes what no other does.
+//! If a packet meets the conditions of several classes, the most specific class wins. A class that
+//! names a port is tried before one that does not; next, one that names a DSCP, and then one that
+//! names a protocol. A class without conditions gets the packets that match no other class.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::flow::{FlowHeader, Protocol};
 
-/// Which packets a service flow or class claims: all conditions must hold.
+/// The conditions under which a packet belongs to a service flow or class. All of them must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Classifier {
@@ -36,7 +37,7 @@ pub enum TransportName {
 }
 
 impl TransportName {
-    /// The protocol it names.
+    /// The protocol of the flow header that has this name.
     pub fn protocol(self) -> Protocol {
         match self {
             Self::Icmp => Protocol::Icmp,
@@ -47,7 +48,7 @@ impl TransportName {
 }
 
 impl Classifier {
-    /// Of this protocol.
+    /// A classifier that matches this protocol.
     pub fn of_protocol(protocol: TransportName) -> Self {
         Self {
             protocol: Some(protocol),
@@ -55,7 +56,7 @@ impl Classifier {
         }
     }
 
-    /// With this DSCP.
+    /// A classifier that matches this DSCP.
     pub fn of_dscp(dscp: u8) -> Self {
         Self {
             dscp: Some(dscp),
@@ -63,12 +64,12 @@ impl Classifier {
         }
     }
 
-    /// Whether it takes everything.
+    /// Whether there are no conditions, so that every packet matches.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What comes first in the order: the more it says, the less.
+    /// Sort key: a more specific classifier has a smaller key.
     fn order(&self) -> [bool; 3] {
         [
             self.port.is_none(),
@@ -78,7 +79,7 @@ impl Classifier {
     }
 }
 
-/// The conditions of a class that a queue can check.
+/// The conditions of one class, in the types of a flow's header, and the number of the class.
 #[derive(Debug)]
 struct Rule {
     dscp: Option<u8>,
@@ -97,30 +98,30 @@ impl Rule {
         }
     }
 
-    /// Whether a flow's packets meet all of them.
+    /// Whether the packets of a flow with this header meet all conditions.
     #[inline]
     fn holds(&self, header: &FlowHeader) -> bool {
         self.dscp.is_none_or(|dscp| dscp == header.dscp)
             && (self.protocol).is_none_or(|protocol| protocol == header.protocol)
             && self.port.is_none_or(|port| {
-                // ICMP has none.
+                // ICMP has no ports.
                 header.protocol != Protocol::Icmp && header.ports.contains(&port)
             })
     }
 }
 
-/// The classes of a queue, in the order they are tried.
+/// The classes of a queue, in the order in which they are tried.
 #[derive(Debug)]
 pub struct Classes {
     rules: Vec<Rule>,
 }
 
 impl Classes {
-    /// Of these classes; the number of each is its place in the list.
+    /// Builds the rules of these classes. A class's number is its index in `classes`.
     ///
     /// # Errors
     ///
-    /// Why these classes cannot be told apart, as a sentence.
+    /// A sentence that says why packets cannot be assigned to these classes.
     pub fn new<'a>(
         classes: impl IntoIterator<Item = (&'a str, &'a Classifier)>,
     ) -> Result<Self, String> {
@@ -144,7 +145,7 @@ impl Classes {
         })
     }
 
-    /// The class of a flow's packets, if one takes them.
+    /// The number of the class to which a flow's packets belong; `None` if no class matches.
     #[inline]
     pub fn class_of(&self, header: &FlowHeader) -> Option<usize> {
         let rule = self.rules.iter().find(|rule| rule.holds(header))?;

@@ -1,4 +1,4 @@
-//! What a queue may know of the line behind it.
+//! The state of a line that its queue may read: rate, framing, token buckets and grants.
 
 use std::fmt::Debug;
 
@@ -6,54 +6,55 @@ use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// The line as a queue sees it, at one moment.
+/// What a queue sees of its line at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct LineView<'a> {
-    /// Nominal rate: what the line drains the queue with while nothing is in the way.
+    /// Nominal rate, at which the line drains the queue when nothing blocks it.
     pub rate: Rate,
-    /// Largest packet, IP bytes.
+    /// Size of the largest packet, in IP bytes.
     pub mtu: u16,
-    /// Which bytes of a packet count.
+    /// How the line counts the bytes of a packet.
     pub framing: Framing,
-    /// The token buckets, on a line that has them.
+    /// The token buckets; `None` on a line without shaping.
     pub shaper: Option<&'a dyn Shaper>,
-    /// Grants, on a line that gives them.
+    /// The latest grants; `None` on a line that sends without grants.
     pub grants: Option<GrantView>,
 }
 
-/// Which bytes of a packet a line counts: `max(IP bytes, minimum) + overhead`.
+/// How a line counts the bytes of a packet: `max(IP bytes, minimum) + overhead`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
-    /// Shorter packets are padded to this.
+    /// Shorter packets are padded to this many bytes.
     pub minimum: u16,
-    /// Bytes around the IP packet.
+    /// Bytes that the line adds to each IP packet.
     pub overhead: u16,
 }
 
 impl Framing {
-    /// IP bytes alone.
+    /// IP bytes alone, without padding or overhead.
     pub const IP: Self = Self {
         minimum: 0,
         overhead: 0,
     };
-    /// A DOCSIS MAC PDU from after the HCS to the CRC: Ethernet header, payload of at least 46 B, FCS (RFC 8034 appendix A.1.4).
+    /// A DOCSIS MAC PDU from after the HCS to the CRC: Ethernet header, payload of at least 46 B,
+    /// FCS (RFC 8034 appendix A.1.4).
     pub const ETHERNET: Self = Self {
         minimum: 46,
         overhead: 18,
     };
 
-    /// Bytes of `packet`.
+    /// Bytes of `packet` on this line.
     pub fn bytes(self, packet: &Packet) -> u64 {
         self.of_size(packet.size)
     }
 
-    /// Bytes of a packet of `size` IP bytes.
+    /// Bytes of a packet of `size` IP bytes on this line.
     pub fn of_size(self, size: u16) -> u64 {
         u64::from(size.max(self.minimum)) + u64::from(self.overhead)
     }
 }
 
-/// A token-bucket pair that decides how fast a queue may drain (RFC 8034 §3).
+/// A pair of token buckets that limits the rate at which a queue drains (RFC 8034 §3).
 pub trait Shaper: Debug + Sync {
     /// Maximum sustained rate R.
     fn sustained(&self) -> Rate;
@@ -63,25 +64,25 @@ pub trait Shaper: Debug + Sync {
     fn tokens(&self, now: Instant) -> u64;
 }
 
-/// What the MAPs have told a queue.
+/// What a modem's queue knows from the MAPs that the CMTS has sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GrantView {
     /// Bytes granted in the latest MAP.
     pub granted: u64,
-    /// Bytes whose request it acknowledges and has no grant for.
+    /// Bytes of requests that the latest MAP acknowledges without a grant.
     pub pending: u64,
     /// Time between two MAPs.
     pub map_interval: Duration,
     /// Bytes granted in all MAPs so far.
     pub granted_in_all: u64,
-    /// MAPs so far. Those that had nothing to answer were never made.
+    /// MAPs so far. A MAP that would answer no request is not simulated, and is not counted.
     pub maps: u64,
-    /// MAPs so far that left something pending.
+    /// MAPs so far that acknowledged requests without a grant.
     pub maps_pending: u64,
 }
 
 impl GrantView {
-    /// A MAP comes.
+    /// Takes over the contents of a new MAP.
     pub fn tell(&mut self, granted: u64, pending: u64, map_interval: Duration) {
         *self = Self {
             granted,
@@ -95,12 +96,12 @@ impl GrantView {
 }
 
 impl<'a> LineView<'a> {
-    /// Bytes of the largest packet.
+    /// Size of the largest packet, in the bytes that the line counts.
     pub fn max_packet(&self) -> u64 {
         self.framing.of_size(self.mtu)
     }
 
-    /// A plain line of this rate that counts IP bytes.
+    /// A line of this rate that counts IP bytes and has neither token buckets nor grants.
     pub const fn plain(rate: Rate) -> LineView<'a> {
         LineView {
             rate,

@@ -1,11 +1,13 @@
-//! What waits, and what may be known of the line behind it: the ground floor of laws and disciplines.
+//! What control laws and queue disciplines have in common: backlogs, classes and the view of the
+//! line.
 //!
-//! - A [`Backlog`] holds the packets that wait under one control law, up to a [limit](BacklogLimit);
-//!   [`Depth`] counts them.
-//! - A [`LineView`] is what a law may know of its line: rate, framing, token buckets, grants.
-//! - [`Classes`] tell the classes of a queue apart, each by its [`Classifier`].
+//! - A [`Backlog`] holds the packets under one control law, up to a [limit](BacklogLimit);
+//!   [`Depth`] is its length in packets and bytes.
+//! - A [`LineView`] is what a control law may read of its line: rate, framing, token buckets,
+//!   grants.
+//! - [`Classes`] assigns packets to the classes of a queue, each of which has a [`Classifier`].
 //!
-//! [Control laws](crate::aqm) are built on this, [queue disciplines](crate::qdisc) on both.
+//! [Control laws](crate::aqm) use this module; [queue disciplines](crate::qdisc) use both.
 
 mod backlog;
 mod classifier;
